@@ -161,6 +161,8 @@ class TreewiseError(Exception):
     ...     print(error.parameter, error.value, "·", error.rule)
     max_depth=-1: must be a whole number, 0 or more, or None for no limit.
     max_depth -1 · must be a whole number, 0 or more, or None for no limit.
+    >>> TreewiseError("Leave it out.", parameter="cost").message.parts
+    (Given(name='cost', value=<_Unset.UNSET: 'UNSET'>), ': ', 'Leave it out.')
     """
 
     def __init__(

@@ -420,7 +420,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: tw.grow(PEOPLE), "target is not given. Name it: target=… (--target COLUMN). Columns: age, town, ill."),
+        (lambda: tw.grow(PEOPLE), "no target is given. Name it: target=…. Columns: age, town, ill."),
         (lambda: tw.grow(PEOPLE, "il"), 'no column "il" in the table. Did you mean "ill"? Columns: age, town, ill.'),
         (
             lambda: tw.grow(PEOPLE, 3),
@@ -437,12 +437,12 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", task="classify"),
-            "task='classify': must be classification, regression, or None to let the target decide."
+            'task="classify": must be classification or regression, or None to let the target decide.'
             ' Did you mean "classification"?',
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", criterion="squared_error"),
-            'criterion="squared_error" is for regression, but target "ill" has 2 classes (no, yes).'
+            'criterion="squared_error": this criterion is for regression, but target "ill" has 2 classes (no, yes).'
             ' Use criterion="entropy", or task="regression".',
         ),
         (
@@ -455,7 +455,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", ignore="town"),
-            "ignore='town': must be a list of names, [\"town\"].",
+            'ignore="town": must be a list of names, ["town"].',
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", columns=["age", "age"]),
@@ -463,9 +463,9 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", kinds={"town": "nominl"}),
-            'kind of "town": "nominl" is none. Did you mean "nominal"? Kinds are number, nominal, ordered, boolean,'
-            " datetime, subset, multiway, one_value, ordinal, any; or give the levels: a list (in their order), or a"
-            " set.",
+            'unknown kind "nominl" for column "town". Did you mean "nominal"? Expected one of number, nominal, ordered,'
+            " boolean, datetime, subset, multiway, one_value, ordinal, any; or the levels, as a list (in their order) or"
+            " a set.",
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", kinds={"town": ["Rome"]}),
@@ -474,11 +474,11 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", class_weight={"Yes": 2}),
-            "class_weight names 'Yes'; the classes are no, yes. Did you mean \"yes\"?",
+            'class_weight names "Yes"; the classes are no, yes. Did you mean "yes"?',
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", class_weight={"yes": "2"}),
-            "class_weight of 'yes' is '2': must be a number, 0 or more and finite.",
+            'class_weight of "yes" is "2": must be a number, 0 or more and finite.',
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", sample_weight=[1, 2]),
@@ -491,13 +491,13 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         (lambda: tw.grow([], "ill"), "the table is an empty list. Give at least one row."),
         (
             lambda: tw.grow({"age": [31, 54], "ill": "no"}, "ill"),
-            "column \"ill\" of the table is a single value ('no'), not a column of values."
+            'column "ill" of the table is a single value ("no"), not a column of values.'
             " Give a list or an array with a value for each row.",
         ),
         (
             lambda: tw.grow({"t": [dt.timedelta(1)] * 2, "y": [1, 2]}, "y"),
             'column "t" holds timedelta values. Trees compare numbers, text, true/false and dates: convert it first,'
-            ' or leave it out: ignore=["t"] (--ignore t).',
+            ' or leave it out: ignore=["t"].',
         ),
         (
             lambda: tw.grow(arrow(pa.decimal128(5, -2), [D(100), D(200)]), "y"),
@@ -511,9 +511,9 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         (lambda: TREE.split(9, "a <= 1", PEOPLE), f"no node 9: the tree has nodes 0 to {len(TREE) - 1}."),
         (
             lambda: TREE.trace({"a": [1], "c": ["u"], "y": ["p"]}, node="root"),
-            f"a node is asked for by its number, 0 to {len(TREE) - 1}, not 'root'.",
+            f'a node is asked for by its number, 0 to {len(TREE) - 1}, not "root".',
         ),
-        (lambda: tw.entropy(["a"]), "['a']: counts or probabilities must be 0 or more, finite, and not all 0."),
+        (lambda: tw.entropy(["a"]), '["a"]: counts or probabilities must be 0 or more, finite, and not all 0.'),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )

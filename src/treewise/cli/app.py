@@ -60,7 +60,7 @@ VERBS = {
     "predict": "Predict the rows of a table, or a single row, with a tree.",
     "evaluate": "Compare a tree with a table whose answers are known.",
     "rules": "Say a tree in rules: one a leaf, with how often and how surely it holds.",
-    "subgroups": "Find groups of rows that depart from the rest, and try them on other rows.",
+    "subgroups": "Find groups of rows that differ from the rest, and test them on other rows.",
     "importance": "Say which columns matter to a tree.",
     "agreement": "Say how far many trees agree on each row.",
     "stages": "Follow the error of many trees, from one to all.",

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import plural, safe
 from treewise.cli.messages import in_options
+from treewise.cli.options import GROW_OPTIONS
 from treewise.cli.output import remark
 from treewise.cli.shared_options import TextOptions
-from treewise.errors import DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
+from treewise.errors import ColumnError, DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
 
 if TYPE_CHECKING:
     from treewise.data.table import Table
@@ -222,3 +223,35 @@ def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table
     if any(isinstance(row, dict) and {"format", "nodes"} <= row.keys() for row in rows):
         raise DataError(f"{safe(name)} is a model, not a table. MODEL comes first, then DATA.")
     return read(read_rows(rows, name=name), na_values=na_values, name=name)
+
+
+# -- MODEL or DATA --------------------------------------------------------------------------------------
+
+
+def is_model(source: str, options: dict[str, Any], standard_input: bool = True) -> bool:
+    """Tell a MODEL from DATA by its ending, unless a target is named; standard input is what the verb says."""
+    return (looks_like_model(source) or (standard_input and source == "-")) and "target" not in options
+
+
+def take_model(source: str, options: dict[str, Any], member: int | None, target: str | None = None) -> LoadedModel:
+    """Read a MODEL; options of growing do not apply to it."""
+    refuse_growing(source, options)
+    return read_model(source, target, member)
+
+
+def refuse_growing(source: str, options: dict[str, Any]) -> None:
+    """Refuse options of growing for a tree that is grown already."""
+    for each in GROW_OPTIONS:
+        if each.parameter in options:
+            raise ParameterError(f"{each.name} is for growing, but {safe(source)} is a model already. Leave it out.")
+
+
+def check_training_table(ensemble: Ensemble, table: Table) -> None:
+    """Refuse a table without the target of an ensemble, where it must be the one the trees were grown on."""
+    name = ensemble.target.name
+    if name not in table.columns:
+        raise ColumnError(
+            f'{table.name} has no column "{safe(name)}", the target of these trees.',
+            hint=f"{did_you_mean(name, table.columns)} Give the table they were grown on.",
+            column=name,
+        )

@@ -14,10 +14,14 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from treewise._lib.text import safe
 from treewise.errors import DataError, ParameterError, TreewiseError
+
+if TYPE_CHECKING:
+    from treewise.ensemble import Ensemble
+    from treewise.tree.tree import Tree
 
 # What ASCII terminals get instead; alignment may suffer a little, meaning does not.
 PLAIN = str.maketrans(
@@ -231,3 +235,37 @@ def unwritable(path: Path, error: OSError) -> TreewiseError:
     """Say why a file cannot be written: there is no room for it, or it is a place one cannot write to."""
     said = f"cannot write {safe(path)}: {error.strerror or error}."
     return DataError(said) if error.errno in NO_ROOM else ParameterError(said)
+
+
+# -- model files ----------------------------------------------------------------------------------------
+
+
+def check_model_ending(output: str | None) -> None:
+    """Refuse a file name whose ending does not stand for a form of a tree, before any work is done for it."""
+    if output in (None, "-") or str(output).lower().endswith((".json", ".txt")):
+        return
+    path = Path(str(output)).expanduser()
+    if path.exists() and not path.is_file():
+        return  # a pipe or a device
+    known = "a tree is saved as a model (.json) or as text to edit (.txt)"
+    raise ParameterError(f"cannot write {safe(output)}: {known}.")
+
+
+def check_ensemble_ending(output: str | None) -> None:
+    """Refuse a file name with another ending than .json."""
+    if output not in (None, "-") and not str(output).lower().endswith(".json"):
+        raise ParameterError(f"cannot write {safe(output)}: an ensemble is saved as one model file (.json).")
+
+
+def dump_tree(tree: Tree, output: str) -> str:
+    """Return the content of a model file: JSON, or by its ending the text form that can be edited and read back."""
+    from treewise.formats.model_file.model_file import dumps
+
+    return tree.export("text") if output.lower().endswith(".txt") else dumps(tree)
+
+
+def save_ensemble(ensemble: Ensemble, output: str) -> None:
+    """Save an ensemble as one file; a large one is packed."""
+    from treewise.formats.model_file.model_file import dumps
+
+    deliver(dumps(ensemble), output)

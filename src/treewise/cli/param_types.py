@@ -107,10 +107,10 @@ def read_setting(text: str) -> tuple[str, Any]:
     return name, {"true": True, "false": False}.get(value.lower(), value)
 
 
-def read_held(text: str) -> tuple[str, str | None]:
-    """Read the value a column is held at; without one it is missing.
+def read_fixed(text: str) -> tuple[str, str | None]:
+    """Read the value of a fixed column; empty means missing.
 
-    >>> read_held("sex=male"), read_held("age=")
+    >>> read_fixed("sex=male"), read_fixed("age=")
     (('sex', 'male'), ('age', None))
     """
     column, value = split_at_equals(text)

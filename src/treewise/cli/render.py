@@ -11,18 +11,22 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from treewise._lib.text import safe
-from treewise.cli.output import deliver, fit, put, remark
+from treewise.cli.messages import in_options
+from treewise.cli.output import deliver, fit, is_plain, put, remark, say
 from treewise.cli.tables import json_text
 from treewise.cli.verb import Function, option, output_option
 from treewise.errors import ParameterError
 
 if TYPE_CHECKING:
     from treewise._lib.result_table import Displayable
+    from treewise.ensemble import Ensemble
+    from treewise.train.training_set import TrainingSet
+    from treewise.tree.tree import Tree
 
 FORMS = ("text", "markdown", "csv", "json", "html")
 ENDINGS = {".txt": "text", ".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html"}
@@ -150,3 +154,59 @@ def say_styled(text: str) -> None:
     pieces = STYLES.split(text)
     pieces[::2] = ["\n".join(map(safe, piece.split("\n"))) for piece in pieces[::2]]
     put((fit("".join(pieces), sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))
+
+
+# -- trees and ensembles --------------------------------------------------------------------------------
+
+MOST_LINES = 60  # of a bounded view
+EVERY_LINE = "every line: --all"
+
+
+def tree_text(
+    tree: Tree, whole: bool = False, bars: bool | None = None, training_set: TrainingSet | None = None
+) -> str:
+    """Write a tree: bounded on a terminal unless every line is asked for, whole into a file or a pipe."""
+    if whole or not sys.stdout.isatty():
+        return bounded_tree_text(tree, bool(bars), training_set)
+    text = bounded_tree_text(tree, bars, training_set, max_lines=MOST_LINES, width=screen_width())
+    return in_options(text, node="treewise show MODEL --node")  # the verb that calls this has no --node
+
+
+def bounded_tree_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, **bounds: Any) -> str:
+    """Write a tree as standard output can show it; with bars where asked for, or (None) on a terminal with colours.
+
+    The bars of a regression tree are histograms where it has just been grown on a training set.
+    """
+    from treewise.show.node_stats import NodeSamples
+    from treewise.show.text_tree.columns import unpainted
+    from treewise.show.text_tree.text_tree import render
+
+    style = has_style()
+    with_bars = bars if bars is not None or style else False
+    paint = coloured if style else unpainted
+    has_samples = with_bars is not False and training_set is not None and tree.task == "regression"
+    samples = NodeSamples.from_training_set(tree, training_set) if has_samples and training_set is not None else None
+    return render(tree, ascii=is_plain(sys.stdout), bars=with_bars, paint=paint, samples=samples, **bounds)
+
+
+def screen_width() -> int | None:
+    """Return how wide a line may be; None, no limit, where standard output is not a terminal."""
+    if not sys.stdout.isatty():
+        return None
+    try:
+        return max(60, os.get_terminal_size(sys.stdout.fileno()).columns)
+    except OSError:
+        return None
+
+
+def show_ensemble(ensemble: Ensemble, whole: bool = False) -> None:
+    """Print the summary of an ensemble; for AdaBoost also its rounds."""
+    say_styled(ensemble.summary().to_text(emphasis=bold if has_style() else str))
+    show_rounds(ensemble, whole)
+
+
+def show_rounds(ensemble: Ensemble, whole: bool) -> None:
+    """Print the rounds of boosting: on a terminal the first and the last ones, unless all are asked for."""
+    if ensemble.method == "adaboost":
+        say("")
+        present(ensemble.rounds, most=most_rows(ensemble, whole))

@@ -18,12 +18,12 @@ Function = Callable[..., Any]
 
 # The sections of --help, in the order in which a newcomer needs them.
 SHOWN, TABLE, OUTPUT, JUDGED = "What to show", "The table", "Output", "Yes or no"
-RIVALS, JUDGES = "Other models", "What to follow, and who judges"
+BASELINES, JUDGES = "Baseline models", "What to follow, and who judges"
 LEARNING, LIMITS, CUT, WEIGHTS = "How it learns", "How far it grows", "How it is pruned", "Weights and ties"
 MANY = "Many trees"
 JUDGED_BY, TO_A_SIZE = "With the rows it was grown on", "To a size"
 SECTIONS = (
-    *(SHOWN, JUDGES, TABLE, OUTPUT, RIVALS, JUDGED),
+    *(SHOWN, JUDGES, TABLE, OUTPUT, BASELINES, JUDGED),
     *(LEARNING, LIMITS, CUT, MANY, JUDGED_BY, TO_A_SIZE, WEIGHTS),
 )
 

@@ -31,7 +31,7 @@ from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import AdaBoostParams, recipe_of
 from treewise.ensemble.weak_learners import Learner, decreases, learner, said_by
 from treewise.errors import Param, ParameterError, shown
-from treewise.train.grow import Progress, workers
+from treewise.train.grow import OnPrepared, Progress, workers
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
 from treewise.tree.history import Step
@@ -50,6 +50,7 @@ def adaboost(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    on_prepared: OnPrepared | None = None,
     **options: Any,
 ) -> Ensemble:
     """Boost trees on a table by AdaBoost: the notes' for two classes, SAMME for more.
@@ -75,12 +76,15 @@ def adaboost(
     random_state : the seed of those draws, and of random ties. Round b draws by a seed of its own, made of this and b.
     n_jobs : how many threads: None or -1 for one a processor. The ensemble is the same.
     progress : is called after every round with the share of rounds that are done.
+    on_prepared : is called with the prepared training set before the trees are grown.
     **options : those of ``grow``: criterion, categorical, kinds, missing, limits … but for pruning and cost.
         ``sample_weight``, ``class_weight`` and ``priors`` set the weights of the first round.
     """
     recipe = AdaBoostParams("adaboost", n_estimators, learning_rate, resample)
     options = {**options, "max_depth": max_depth, "random_state": random_state}
     training_set = problem_of_many(data, target, options, adaboost)
+    if on_prepared is not None:
+        on_prepared(training_set)
     return boost(training_set, recipe, progress, n_jobs)
 
 

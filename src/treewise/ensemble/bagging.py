@@ -10,7 +10,7 @@ from typing import Any
 from treewise.ensemble.grow import grow_ensemble, problem_of_many
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import BaggingParams
-from treewise.train.grow import Progress
+from treewise.train.grow import OnPrepared, Progress
 
 
 def bagging(
@@ -26,6 +26,7 @@ def bagging(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    on_prepared: OnPrepared | None = None,
     **options: Any,
 ) -> Ensemble:
     """Grow trees on bags of a table's rows, and of its columns.
@@ -50,9 +51,12 @@ def bagging(
     random_state : the seed of every draw. Tree t draws by a seed of its own, made of this one and t.
     n_jobs : how many threads: None or -1 for one a processor. The trees are the same.
     progress : is called now and then with the share of the trees that is grown.
+    on_prepared : is called with the prepared training set before the trees are grown.
     **options : those of ``grow``, but for pruning and cost. Limits count the different rows of a tree's bag; shares
         are of its rows or weight.
     """
     recipe = BaggingParams("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
     training_set = problem_of_many(data, target, {**options, "random_state": random_state}, bagging)
+    if on_prepared is not None:
+        on_prepared(training_set)
     return grow_ensemble(training_set, recipe, progress, n_jobs)

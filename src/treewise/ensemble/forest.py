@@ -15,7 +15,7 @@ from treewise.ensemble.grow import grow_ensemble, problem_of_many
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import BaggingParams
 from treewise.errors import ParameterError
-from treewise.train.grow import Progress
+from treewise.train.grow import OnPrepared, Progress
 from treewise.train.training_set import TrainingSet
 
 
@@ -31,6 +31,7 @@ def forest(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    on_prepared: OnPrepared | None = None,
     **options: Any,
 ) -> Ensemble:
     """Grow a random forest on a table.
@@ -56,12 +57,16 @@ def forest(
     random_state : the seed of every draw. Tree t draws by a seed of its own, made of this one and t.
     n_jobs : how many threads: None or -1 for one a processor. The forest is the same.
     progress : is called now and then with the share of the trees that is grown.
+    on_prepared : is called with the prepared training set before the trees are grown.
     **options : those of ``grow``: criterion, categorical, kinds, missing, class_weight, sample_weight, max_depth, …
         but for pruning and cost. Limits count the different rows of a tree's bag; shares are of its rows or weight.
     """
     recipe = BaggingParams("forest", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     asked = {**options, "max_features": max_features, "random_state": random_state}
-    return grow_ensemble(problem_of_forest(data, target, asked), recipe, progress, n_jobs)
+    training_set = problem_of_forest(data, target, asked)
+    if on_prepared is not None:
+        on_prepared(training_set)
+    return grow_ensemble(training_set, recipe, progress, n_jobs)
 
 
 def extra_trees(
@@ -76,6 +81,7 @@ def extra_trees(
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    on_prepared: OnPrepared | None = None,
     **options: Any,
 ) -> Ensemble:
     """Grow extremely randomised trees on a table: of each column that a node draws, one test drawn at random.
@@ -88,12 +94,15 @@ def extra_trees(
     ----------
     bootstrap : False: each tree is grown on all rows, and what distinguishes trees is drawn at the nodes; then no row
         is out of bag, so ``oob_score`` needs True, or fewer rows by ``max_samples``.
-    data, target, n_estimators, max_features, max_samples, oob_score, random_state, n_jobs, progress, **options : as in
-        ``forest``.
+    data, target, n_estimators, max_features, max_samples, oob_score, random_state, n_jobs, progress, on_prepared, **options :
+        as in ``forest``.
     """
     recipe = BaggingParams("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     asked = {**options, "max_features": max_features, "random_state": random_state}
-    return grow_ensemble(problem_of_extra_trees(data, target, asked), recipe, progress, n_jobs)
+    training_set = problem_of_extra_trees(data, target, asked)
+    if on_prepared is not None:
+        on_prepared(training_set)
+    return grow_ensemble(training_set, recipe, progress, n_jobs)
 
 
 def problem_of_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> TrainingSet:

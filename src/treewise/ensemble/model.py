@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import as_integer
 from treewise._lib.text import plural
 from treewise.data.encoding import Encoding
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.results import OutOfBag
 from treewise.errors import ParameterError, shown
-from treewise.train.settings import index
 from treewise.tree.arrays import LEAF, Label, Target
 from treewise.tree.history import Step
 from treewise.tree.model import Model
@@ -133,7 +133,7 @@ class Ensemble(Model):
 
         What was estimated with all trees (``oob``) is not known of fewer, nor did boosting end with them.
         """
-        many = index(k)
+        many = as_integer(k)
         if many is None or not 1 <= many <= len(self):
             raise ParameterError(f"first({shown(k)}): must be a whole number of trees, 1 to {len(self)}.")
         if many == len(self):

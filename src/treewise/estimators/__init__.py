@@ -1,19 +1,24 @@
-"""scikit-learn's front: trees, forests, bagging and boosting as estimators.
+"""scikit-learn estimators: trees, forests, bagging and boosting.
 
-Beside the command line, on top of everything: parameters become calls, and nothing is learned here. scikit-learn is
-imported with this folder, so only when an estimator is touched.
+Like the command line, a front over everything else: parameters become calls, and nothing is learned here. scikit-learn
+is imported with this package, so only when an estimator is used.
 
-    inputs.py      X and y as tables, in scikit-learn's words where they are no good
-    options.py     which parameters each estimator has
-    base.py        what all share: fit, classes in their order, tags
-    trees.py       one tree
-    ensembles.py   many: warm starts, members, answers; bagged.py: those whose trees see bags of the rows
-    forests.py, bagging.py, boosting.py   the families
+    inputs.py      X and y as tables, with scikit-learn's error messages
+    options.py     the parameters of each estimator
+    base.py        what all estimators share: fit, the order of classes, tags
+    trees.py       single trees
+    ensembles.py   forests, extra-trees, bagging, AdaBoost; warm starts, members, out-of-bag scores
 """
 
-from treewise.estimators.bagging import BaggingClassifier, BaggingRegressor
-from treewise.estimators.boosting import AdaBoostClassifier
-from treewise.estimators.forests import ExtraTreesClassifier, ExtraTreesRegressor, ForestClassifier, ForestRegressor
+from treewise.estimators.ensembles import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    ForestClassifier,
+    ForestRegressor,
+)
 from treewise.estimators.trees import TreeClassifier, TreeRegressor
 
 __all__ = [

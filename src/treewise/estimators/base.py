@@ -22,7 +22,7 @@ from treewise.estimators.inputs import (
     TargetClasses,
     read_classes,
     read_features,
-    read_later,
+    read_new_features,
     read_quantities,
     read_weights,
     with_target,
@@ -49,7 +49,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     _task: Task
     _model: str  # the name under which it keeps what it has learned
-    _apart: Sequence[str]  # parameters that are no options of the training set
+    _not_options: Sequence[str]  # parameters that are no options of the training set
     n_features_in_: int
     _features: FeatureTable
 
@@ -57,15 +57,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         """Learn from what was given."""
         raise NotImplementedError
 
-    def _given(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> FitInput:
+    def _prepare_fit(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> FitInput:
         """Make ready what ``fit`` was given; ``changed`` are parameters in the words of the training set."""
-        params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._apart}
-        check_criterion(params["criterion"], self._task, type(self).__name__)
+        params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._not_options}
+        _check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
         options = {**params, "random_state": self._seed(), **changed}
         together = with_target(table, column)
         weights = read_weights(sample_weight)
-        training_set = self._problem(together, {**options, "task": self._task, "sample_weight": weights})
+        training_set = self._prepare(together, {**options, "task": self._task, "sample_weight": weights})
         return FitInput(training_set, features, len(table))
 
     def _seed(self) -> Any:
@@ -75,24 +75,24 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return int(chance.randint(2**31 - 1))
         return 0 if chance is None else chance
 
-    def _problem(self, table: Table, options: dict[str, Any]) -> TrainingSet:
+    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
         """Prepare a table with its target in it."""
         return prepare(table, table.target, **options)
 
-    def _become(self, given: FitInput, model: Any, **fitted: Any) -> Self:
+    def _set_fitted(self, given: FitInput, model: Any, **fitted: Any) -> Self:
         """Take on the outcome of a fit all at once: an interrupted one leaves the estimator as it was."""
         features = given.features
         fitted |= {self._model: model, "n_features_in_": len(features.names), "n_outputs_": 1, "_features": features}
         if features.named:
             fitted["feature_names_in_"] = np.array(features.names, object)
-        unfitted = {name: value for name, value in vars(self).items() if not is_fitted_name(name)}
+        unfitted = {name: value for name, value in vars(self).items() if not _is_fitted_name(name)}
         self.__dict__ = unfitted | fitted
         return self
 
     def _read(self, X: Any) -> Table:
         """Read a later X; every column that was learned from must be there, by name where there are names."""
         check_is_fitted(self)
-        return read_later(X, self._features, getattr(self, self._model).columns, type(self).__name__)
+        return read_new_features(X, self._features, getattr(self, self._model).columns, type(self).__name__)
 
     def _shares_of(self, decreases: Floats) -> Floats:
         """Spread what was taken away by each column learned from over all columns of X, as shares of the whole."""
@@ -121,13 +121,13 @@ class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X and the classes y; ``sample_weight`` gives each row a weight, or names a column of X."""
         classes = read_classes(y, type(self).__name__)
-        given = self._given(X, classes.column, sample_weight, **self._said_of(classes))
+        given = self._prepare_fit(X, classes.column, sample_weight, **self._class_options(classes))
         model = self._learn(given)
         # The model's classes are texts so far, without those of weight 0, and with the positive one last.
         number = {str(label): i for i, label in enumerate(classes.labels)}
         present = np.array([number[str(label)] for label in model.classes], np.int64)
         labels = tuple(classes.labels[i] for i in present)
-        return self._become(
+        return self._set_fitted(
             given,
             model.with_(target=replace(model.target, classes=labels)),
             classes_=classes.values[np.sort(present)],
@@ -135,12 +135,12 @@ class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             _order=np.argsort(np.argsort(present)),
         )
 
-    def _said_of(self, classes: TargetClasses) -> dict[str, Any]:
+    def _class_options(self, classes: TargetClasses) -> dict[str, Any]:
         """Return what the parameters say of classes, under the names that the training set has for them."""
         names, positive = classes.names(), self.positive
         return {
             "positive": names.get(positive, positive) if isinstance(positive, Hashable) else positive,
-            "class_weight": weights_by_name(self.class_weight, names, len(classes.labels)),
+            "class_weight": _weights_by_name(self.class_weight, names, len(classes.labels)),
             "priors": by_name(self.priors, names),
         }
 
@@ -168,8 +168,8 @@ class BaseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X and the numbers y; ``sample_weight`` gives each row a weight, or names a column of X."""
         column = read_quantities(y, type(self).__name__)
-        given = self._given(X, column, sample_weight)
-        return self._become(given, self._learn(given))
+        given = self._prepare_fit(X, column, sample_weight)
+        return self._set_fitted(given, self._learn(given))
 
 
 def in_order(by_class: Floats, order: Ints) -> Floats:
@@ -179,22 +179,25 @@ def in_order(by_class: Floats, order: Ints) -> Floats:
     return ordered
 
 
-def is_fitted_name(name: str) -> bool:
+def _is_fitted_name(name: str) -> bool:
     """Tell what ``fit`` sets from what the user set."""
     return name.endswith("_") or name in ("_features", "_order", "_grown_with")
 
 
-def check_criterion(criterion: Any, task: Task, who: str) -> None:
+def _check_criterion(criterion: Any, task: Task, who: str) -> None:
     """Refuse a criterion of the other task; one that nobody knows is refused further down."""
     fitting = [known.name for known in CRITERIA.values() if known.task == task]
     if isinstance(criterion, str) and criterion in CRITERIA and criterion not in fitting:
         meant = CRITERIA[criterion].task
         raise ParameterError(
-            f"is for {meant}.", parameter="criterion", value=criterion, hint=f"{who} takes {', '.join(fitting)}."
+            f"this criterion is for {meant}.",
+            parameter="criterion",
+            value=criterion,
+            hint=f"{who} takes {', '.join(fitting)}.",
         )
 
 
-def weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: int) -> Any:
+def _weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: int) -> Any:
     """Write class weights by the tree's names; as in scikit-learn, a class y lacks may have one, if all others do.
 
     So a fold that happens to miss a class can be learned from.

@@ -1,15 +1,16 @@
-"""Many trees: what forests, bagging and boosting have in common as estimators.
+"""Ensembles as scikit-learn estimators: forests, extra-trees, bagging and AdaBoost.
 
-On ``base.py``, which reads X and y; ``treewise.ensemble`` grows the trees and answers for them. A fitted estimator
-keeps one ``Ensemble``, with everything treewise can do with one; its members are shown as ``TreeClassifier`` or
-``TreeRegressor`` when they are asked for.
+On ``base.py``, which reads X and y; ``treewise.ensemble`` grows the trees and predicts with them. A fitted estimator
+keeps one ``Ensemble``; its members are shown as ``TreeClassifier`` or ``TreeRegressor`` when they are asked for.
+Parameters have the names and defaults of ``treewise.forest``, ``extra_trees``, ``bagging`` or ``adaboost``, and of
+``treewise.grow`` for the single trees: there is no ``estimator=``.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import Any, Self, overload
+from typing import Any, Self, Unpack, overload
 
 import joblib  # type: ignore[import-untyped]
 import numpy as np
@@ -18,26 +19,50 @@ from scipy.sparse import hstack  # type: ignore[import-untyped]
 from sklearn.metrics import accuracy_score, r2_score  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
+from treewise._lib.checks import check_integer
+from treewise._lib.text import plural
 from treewise.data.table import Table
 from treewise.ensemble import Ensemble
 from treewise.ensemble import predict as voting
-from treewise.ensemble.grow import check_same_table
+from treewise.ensemble.adaboost import adaboost, boost, more_rounds
+from treewise.ensemble.bagging import bagging
+from treewise.ensemble.forest import extra_trees, forest, problem_of_extra_trees, problem_of_forest
+from treewise.ensemble.grow import check_same_table, grow_ensemble, more_of_problem, problem_of_many
+from treewise.ensemble.oob import out_of_bag, score
+from treewise.ensemble.params import AdaBoostParams, BaggingParams, BagMethod
 from treewise.errors import Param, ParameterError
-from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints
+from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints, in_order
 from treewise.estimators.inputs import warn
-from treewise.estimators.trees import TreeClassifier, TreeEstimator, TreeRegressor, paths_to
+from treewise.estimators.options import (
+    Bags,
+    BagsOfClasses,
+    Boosting,
+    Forest,
+    ForestOfClasses,
+    RandomTests,
+    RandomTestsOfClasses,
+    parameters,
+)
+from treewise.estimators.trees import BaseTree, TreeClassifier, TreeRegressor, paths_to
 from treewise.evaluate.importances import importance_shares
 from treewise.predict.predict import encode_table
-from treewise.train.grow import workers
-from treewise.train.settings import whole
+from treewise.train.grow import grow, workers
 from treewise.train.training_set import TrainingSet
 
-FREE = ("n_estimators", "warm_start", "n_jobs")  # may change from one warm fit to the next
-OF_TREES_TOO = ("classes_", "n_classes_", "_order", "n_features_in_", "n_outputs_", "_features", "feature_names_in_")
+_WARM_PARAMETERS = ("n_estimators", "warm_start", "n_jobs")  # may change between warm fits
+_SHARED_ATTRIBUTES = (
+    "classes_",
+    "n_classes_",
+    "_order",
+    "n_features_in_",
+    "n_outputs_",
+    "_features",
+    "feature_names_in_",
+)
 
 
-class EnsembleEstimator(Estimator):
-    """What all of them do: grow, go on growing, and whatever only looks at the trees.
+class BaseEnsemble(Estimator):
+    """Base of all ensembles: growing, warm starts, and what only reads the trees.
 
     >>> from treewise import ForestClassifier
     >>> X, y = [[1], [2], [3], [4]], ["a", "a", "b", "b"]
@@ -58,143 +83,134 @@ class EnsembleEstimator(Estimator):
     # -- growing --------------------------------------------------------------------------------------------------
 
     def _grow(self, training_set: TrainingSet) -> Ensemble:
-        """Grow all trees."""
         raise NotImplementedError
 
     def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
-        """Grow n further trees."""
         raise NotImplementedError
 
     def _learn(self, given: FitInput) -> Ensemble:
-        """Grow the trees; with ``warm_start`` only those that are not there yet."""
-        if not self._goes_on():
+        """Grow the trees; with ``warm_start`` only the missing ones."""
+        if not self._is_warm():
             return self._grow(given.training_set)
         self._check_same_parameters()
         before = self.ensemble_.with_(target=given.training_set.target)
         check_same_table(before, given.training_set, "warm_start")
-        whole("n_estimators", self.n_estimators, least=1)
+        check_integer("n_estimators", self.n_estimators, least=1)
         if self.n_estimators < len(before):
             raise ParameterError(
-                "with " + Param("warm_start") + f" trees are added, and there are {len(before)} already.",
+                "with " + Param("warm_start") + f" trees are only added, and there are already {len(before)}.",
                 parameter="n_estimators",
                 value=self.n_estimators,
-                hint="Ask for more, or fit anew with " + Param("warm_start", False) + ".",
+                hint="Increase it, or fit from scratch with " + Param("warm_start", False) + ".",
             )
         if self.n_estimators == len(before):
-            warn(f"warm_start: there are {len(before)} trees already, so no tree is added.", stacklevel=4)
+            warn(f"warm_start: there are already {len(before)} trees, so none is added.", stacklevel=4)
             return before
         return self._grow_more(before, given.training_set, self.n_estimators - len(before))
 
-    def _goes_on(self) -> bool:
-        """Tell whether trees are to be added to those that are there."""
+    def _is_warm(self) -> bool:
         return bool(self.warm_start) and "ensemble_" in vars(self)
 
     def _seed(self) -> Any:
-        """Return the seed; one that was drawn from a generator stays for the trees that are added."""
-        if self._goes_on() and isinstance(self.random_state, np.random.RandomState):
+        """Return the seed; one drawn from a generator is kept for the trees that are added later."""
+        if self._is_warm() and isinstance(self.random_state, np.random.RandomState):
             return self.ensemble_.history[0]["settings"].get("random_state", 0)
         return super()._seed()
 
     def _check_same_parameters(self) -> None:
-        """Refuse to add trees that are grown by other rules than those beside which they stand."""
+        """Refuse to add trees grown with other parameters than the existing ones."""
         for name, now in self.get_params(deep=False).items():
-            if name not in FREE and not same(now, self._grown_with[name]):
+            if name not in _WARM_PARAMETERS and not _is_same(now, self._grown_with[name]):
                 raise ParameterError(
-                    f"{name} has changed since the trees were grown, and trees that are added are grown as they were.",
+                    f"{name} has changed since the trees were grown, and added trees must be grown alike.",
                     parameter="warm_start",
-                    hint="Put it back, or fit anew with " + Param("warm_start", False) + ".",
+                    hint="Restore it, or fit from scratch with " + Param("warm_start", False) + ".",
                 )
 
-    def _become(self, given: FitInput, model: Any, **fitted: Any) -> Self:
-        """Take on the outcome of a fit, and remember by which parameters."""
-        return super()._become(given, model, **fitted, _grown_with=kept(self.get_params(deep=False)))
+    def _set_fitted(self, given: FitInput, model: Any, **fitted: Any) -> Self:
+        """Set the fitted attributes, and remember the parameters for warm starts."""
+        return super()._set_fitted(given, model, **fitted, _grown_with=_snapshot(self.get_params(deep=False)))
 
     # -- looking --------------------------------------------------------------------------------------------------
 
     @property
-    def estimators_(self) -> Sequence[TreeEstimator]:
-        """The trees, each as a fitted ``TreeClassifier`` or ``TreeRegressor``, made when it is asked for."""
+    def estimators_(self) -> Sequence[BaseTree]:
+        """The trees as fitted ``TreeClassifier`` or ``TreeRegressor``, created on access."""
         check_is_fitted(self)
-        return FittedMembers(self)
+        return _FittedMembers(self)
 
-    def _tree(self, t: int) -> TreeEstimator:
-        """Return one tree as a fitted estimator of its own."""
+    def _tree(self, t: int) -> BaseTree:
         kind = TreeClassifier if self._task == "classification" else TreeRegressor
         given = {name: getattr(self, name) for name in kind._get_param_names() if hasattr(self, name)}
-        # A node's columns and tests, as the trees were grown: bagging draws its columns otherwise, and a forest has
-        # defaults of its own.
+        # As the trees were grown: for bagging max_features means columns per tree, and a forest has its own defaults.
         asked = self.ensemble_.history[0]["settings"]
         given |= {"max_features": asked.get("max_features"), "splitter": asked.get("splitter", "best")}
         tree = kind(**given)
-        for name in OF_TREES_TOO:
+        for name in _SHARED_ATTRIBUTES:
             if name in vars(self):
                 setattr(tree, name, vars(self)[name])
         tree.tree_ = self.ensemble_[t]
         return tree
 
     def apply(self, X: Any) -> Ints:
-        """Return the number of the node each row ends at in each tree: one row a row, one column a tree."""
+        """Return the leaf that each row reaches in each tree, as node numbers of shape (rows, trees)."""
         table = self._read(X)
-        return self._ends(table)
+        return self._leaf_nodes(table)
 
-    def _ends(self, table: Table) -> Ints:
-        """Send the rows of a table down all trees."""
+    def _leaf_nodes(self, table: Table) -> Ints:
         leaves: Ints = self.ensemble_.leaves(encode_table(self.ensemble_, table)).astype(np.int64)
         return leaves
 
     def decision_path(self, X: Any) -> tuple[Any, Ints]:
-        """Return a sparse matrix with 1 at the nodes a row passes, all trees beside one another; and where each begins.
+        """Return a sparse indicator matrix of the nodes each row passes, and the first column of each tree.
 
-        As scikit-learn's: the nodes of tree t are the columns ``starts[t]`` up to ``starts[t + 1]``.
+        As in scikit-learn, the nodes of tree t are the columns ``starts[t]`` to ``starts[t + 1]``.
         """
         table = self._read(X)
-        ends = self._ends(table)
+        ends = self._leaf_nodes(table)
         paths = [paths_to(tree, ends[:, t]) for t, tree in enumerate(self.ensemble_)]
         return hstack(paths, format="csr"), np.cumsum([0, *(path.shape[1] for path in paths)])
 
     @property
     def _voting(self) -> voting.ForestPredictor:
-        """The trees made ready to predict."""
         return self.ensemble_.predictor
 
     def _sums(self, table: Table) -> Floats:
-        """Add up what the trees say of each row."""
+        """Return the sum of the trees' predictions for each row."""
         return self._voting.sums(encode_table(self.ensemble_, table).columns, len(table), n_jobs=workers(self.n_jobs))
 
     def _stages(self, table: Table) -> Iterator[tuple[int, Floats]]:
-        """Go through how many trees have spoken, and the sums of what they said."""
+        """Yield the number of trees, from 1 to all, with the sum of their predictions."""
         return voting.staged_sums(self.ensemble_, encode_table(self.ensemble_, table))
 
     @property
     def feature_importances_(self) -> Floats:
-        """The impurity each column of X takes away, as a share of all; the mean over the trees, by their say."""
+        """The share of each column of X in the total decrease of impurity: the mean over the trees, by vote weight."""
         check_is_fitted(self)
         return self._shares_of(importance_shares(self.ensemble_)[1])
 
 
-class FittedMembers(Sequence[TreeEstimator]):
-    """The trees of a fitted ensemble in order, as estimators, each made when it is asked for."""
-
-    def __init__(self, ensemble: EnsembleEstimator) -> None:
+class _FittedMembers(Sequence[BaseTree]):
+    def __init__(self, ensemble: BaseEnsemble) -> None:
         self.ensemble = ensemble
 
     def __len__(self) -> int:
         return len(self.ensemble.ensemble_)
 
     @overload
-    def __getitem__(self, at: int) -> TreeEstimator: ...
+    def __getitem__(self, at: int) -> BaseTree: ...
     @overload
-    def __getitem__(self, at: slice) -> list[TreeEstimator]: ...
-    def __getitem__(self, at: int | slice) -> TreeEstimator | list[TreeEstimator]:
+    def __getitem__(self, at: slice) -> list[BaseTree]: ...
+    def __getitem__(self, at: int | slice) -> BaseTree | list[BaseTree]:
         if isinstance(at, slice):
             return [self.ensemble._tree(t) for t in range(len(self))[at]]
         return self.ensemble._tree(at)
 
 
-def kept(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of parameters as they are now, so that what is changed in place later is noticed.
+def _snapshot(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Copy the values of parameters, so that a later change in place is noticed.
 
-    A generator of random numbers stays itself: drawing from it changes it, and its seed has been drawn.
+    Random generators are not copied: drawing from one changes it, and its seed has been drawn.
     """
     return {
         name: value if isinstance(value, np.random.RandomState) else copy.deepcopy(value)
@@ -202,18 +218,17 @@ def kept(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def same(now: Any, before: Any) -> bool:
-    """Tell whether a parameter says the same as the value that was kept of it, whatever they are made of."""
+def _is_same(now: Any, before: Any) -> bool:
     if isinstance(now, np.random.RandomState) and now is before:
         return True
     return bool(joblib.hash(now) == joblib.hash(before))
 
 
-# -- answers ----------------------------------------------------------------------------------------------------------
+# -- predictions ----------------------------------------------------------------------------------------------------------
 
 
-class EnsembleClassifier(BaseClassifier, EnsembleEstimator):
-    """What those for classes answer.
+class EnsembleClassifier(BaseClassifier, BaseEnsemble):
+    """Base of the classifiers: predictions.
 
     >>> from treewise import ForestClassifier
     >>> X, y = [[1], [2], [3], [4]], ["a", "a", "b", "b"]
@@ -227,7 +242,7 @@ class EnsembleClassifier(BaseClassifier, EnsembleEstimator):
     """
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the class of each row: the one that most speaks for; of equals the first."""
+        """Return the class of each row: the most probable; the first of equals."""
         table = self._read(X)
         columns = encode_table(self.ensemble_, table).columns
         places = self._voting.places(columns, len(table), workers(self.n_jobs), self._best)
@@ -235,35 +250,35 @@ class EnsembleClassifier(BaseClassifier, EnsembleEstimator):
         return classes
 
     def _best(self, sums: Floats, trees: int) -> Ints:
-        """Return the place in ``classes_`` of the class that most speaks for, of equals the first there.
+        """Return the index in ``classes_`` of the most probable class, the first of equals.
 
-        So ``predict`` is always the first largest of ``predict_proba``, wherever the model has the positive class.
+        So ``predict`` is the argmax of ``predict_proba``, although the model has the positive class last.
         """
         return np.asarray(np.argmax(self._in_order(self._voting.probabilities_of(sums, trees)), axis=1), np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class for each row: the mean of what the trees say."""
+        """Return the probability of each class for each row: the mean over the trees."""
         table = self._read(X)
         return self._in_order(self._voting.probabilities_of(self._sums(table), len(self.ensemble_)))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Go through the classes that the first tree predicts, the first two, the first three, …"""
+        """Yield the predictions of the first tree, the first two, the first three, …"""
         table = self._read(X)
         return (self.classes_[self._best(sums, trees)] for trees, sums in self._stages(table))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Go through the probabilities by the first tree, the first two, the first three, …"""
+        """Yield the probabilities by the first tree, the first two, the first three, …"""
         table = self._read(X)
         return (self._in_order(self._voting.probabilities_of(sums, trees)) for trees, sums in self._stages(table))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Go through the share of right answers of the first tree, the first two, the first three, …"""
+        """Yield the accuracy of the first tree, the first two, the first three, …"""
         for classes in self.staged_predict(X):
             yield accuracy_score(y, classes, sample_weight=sample_weight)
 
 
-class EnsembleRegressor(BaseRegressor, EnsembleEstimator):
-    """What those for numbers answer.
+class EnsembleRegressor(BaseRegressor, BaseEnsemble):
+    """Base of the regressors: predictions.
 
     >>> from treewise import ForestRegressor
     >>> X, y = [[1], [2], [3], [4]], [1.0, 2.0, 3.0, 4.0]
@@ -275,20 +290,313 @@ class EnsembleRegressor(BaseRegressor, EnsembleEstimator):
     """
 
     def predict(self, X: Any) -> Floats:
-        """Return the mean of what the trees predict for each row."""
+        """Return the mean prediction of the trees for each row."""
         table = self._read(X)
         return self._values(self._sums(table), len(self.ensemble_))
 
     def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Go through the values that the first tree predicts, the first two, the first three, …"""
+        """Yield the predictions of the first tree, the first two, the first three, …"""
         table = self._read(X)
         return (self._values(sums, trees) for trees, sums in self._stages(table))
 
     def _values(self, sums: Floats, trees: int) -> Floats:
-        """Return the answers that come of what so many trees said."""
         return np.asarray(self._voting.answers(sums, trees))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Go through R² of the first tree, the first two, the first three, …"""
+        """Yield R² of the first tree, the first two, the first three, …"""
         for values in self.staged_predict(X):
             yield r2_score(y, values, sample_weight=sample_weight)
+
+
+# -- trees on bootstrap samples: forests, extra-trees, bagging --------------------------------------------------------
+
+
+class BaseBagging(BaseEnsemble):
+    """Base of forests and bagging: bootstrap samples and out-of-bag scores.
+
+    >>> from treewise import BaggingRegressor, ForestClassifier
+    >>> X, y = [[1], [2], [3], [7], [8], [9]], [0, 0, 0, 1, 1, 1]
+    >>> model = ForestClassifier(50, oob_score=True).fit(X, y)
+    >>> model.oob_score_, model.oob_decision_function_[[0, 5]].round().tolist()
+    (1.0, [[1.0, 0.0], [0.0, 1.0]])
+    >>> BaggingRegressor(n_estimators=50, oob_score=True).fit(X, y).oob_prediction_.round().tolist()
+    [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    """
+
+    oob_score_: float
+    oob_decision_function_: Floats
+    oob_prediction_: Floats
+
+    def _params(self) -> BaggingParams:
+        raise NotImplementedError
+
+    def _grow(self, training_set: TrainingSet) -> Ensemble:
+        return grow_ensemble(training_set, self._params(), n_jobs=self.n_jobs, judge=False)
+
+    def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
+        return more_of_problem(before, training_set, n, self.n_jobs, judge=False)
+
+    def _set_fitted(self, given: FitInput, model: Any, **fitted: Any) -> Self:
+        """Set the fitted attributes, with the out-of-bag score if it is asked for."""
+        if not self.oob_score:
+            return super()._set_fitted(given, model, **fitted)
+        answers = out_of_bag(model, given.training_set, self._params().bags(given.training_set))
+        model = model.with_(oob=answers.summary)
+        seen = int(np.count_nonzero(answers.trees == 0))
+        if seen:
+            warn(
+                f"oob_score: {plural(seen, 'row')} of {len(answers.trees):,} were in the sample of every tree and do not"
+                " count. More trees leave out fewer.",
+                stacklevel=4,
+            )
+        said = np.full((given.rows, *answers.said.shape[1:]), np.nan)  # also where a row does not count
+        said[np.asarray(given.training_set.rows)] = answers.said
+        if self._task == "regression":
+            return super()._set_fitted(given, model, **fitted, oob_score_=answers.score, oob_prediction_=said)
+        order = fitted["_order"]
+        right = score(given.training_set, answers.said, answers.trees > 0, np.argsort(order))
+        return super()._set_fitted(
+            given, model, **fitted, oob_score_=right, oob_decision_function_=in_order(said, order)
+        )
+
+
+class RandomForest(BaseBagging):
+    """Base of random forests: each node chooses among a random subset of the columns."""
+
+    _method: BagMethod = "forest"
+    _not_options = ("n_estimators", "warm_start", "n_jobs", "bootstrap", "max_samples", "oob_score")
+
+    def _params(self) -> BaggingParams:
+        return BaggingParams(
+            self._method, self.n_estimators, self.bootstrap, self.max_samples, oob_score=self.oob_score
+        )
+
+    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
+        return problem_of_forest(table, table.target, {**options, "pruning": "none"})
+
+
+class ExtraTrees(RandomForest):
+    """Base of extra-trees: of each column that a node considers, one random split."""
+
+    _method: BagMethod = "extra_trees"
+
+    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
+        return problem_of_extra_trees(table, table.target, {**options, "pruning": "none"})
+
+
+class ForestClassifier(RandomForest, EnsembleClassifier):
+    """A random forest classifier, as a scikit-learn estimator.
+
+    Accepts the same data as ``TreeClassifier`` (dataframes, text, categories, dates, missing values) and the parameters
+    of ``treewise.forest`` and ``treewise.grow``.
+
+    >>> from treewise import ForestClassifier, datasets
+    >>> penguins = datasets.penguins().to_polars()
+    >>> X, y = penguins.drop("species"), penguins["species"]
+    >>> model = ForestClassifier(n_estimators=25, oob_score=True).fit(X, y)
+    >>> model.ensemble_
+    <Ensemble forest of 25 trees · species: Adelie, Chinstrap, Gentoo · 358 leaves>
+    >>> model.oob_score_ > 0.95, model.predict(X[:2]).tolist()
+    (True, ['Adelie', 'Adelie'])
+
+    Attributes
+    ----------
+    ensemble_ : the ``treewise.Ensemble``.
+    estimators_ : its trees as fitted ``TreeClassifier``, created on access.
+    classes_ : the classes, sorted; ``predict_proba`` has its columns in this order.
+    n_classes_, n_features_in_, n_outputs_ : the numbers of classes, columns of X and targets (1).
+    feature_names_in_ : the names of the columns of X, if it had names.
+    feature_importances_ : the share of each column in the total gain of the splits, averaged over the trees.
+    oob_score_, oob_decision_function_ : with ``oob_score``: accuracy and probabilities where each row is predicted by
+        the trees that have not seen it.
+    """
+
+    @parameters(ForestOfClasses, forest, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[ForestOfClasses]) -> None: ...
+
+
+class ForestRegressor(RandomForest, EnsembleRegressor):
+    """A random forest regressor, as a scikit-learn estimator.
+
+    As ``ForestClassifier``, without the parameters for classes. By default a node chooses among all columns.
+
+    >>> from treewise import ForestRegressor
+    >>> X, y = [{"town": "Bari", "age": 31}, {"town": "Rome", "age": 54}, {"town": "Rome", "age": 40}], [1.5, 4.0, 4.5]
+    >>> ForestRegressor(bootstrap=False, max_depth=1).fit(X, y).predict([{"town": "Rome", "age": 45}])
+    array([4.25])
+
+    Attributes
+    ----------
+    ensemble_ : the ``treewise.Ensemble``.
+    estimators_ : its trees as fitted ``TreeRegressor``, created on access.
+    n_features_in_, n_outputs_ : the numbers of columns of X and targets (1).
+    feature_names_in_ : the names of the columns of X, if it had names.
+    feature_importances_ : the share of each column in the total gain of the splits, averaged over the trees.
+    oob_score_, oob_prediction_ : with ``oob_score``: R² and predictions where each row is predicted by the trees that
+        have not seen it.
+    """
+
+    @parameters(Forest, forest, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[Forest]) -> None: ...
+
+
+class ExtraTreesClassifier(ExtraTrees, EnsembleClassifier):
+    """An extra-trees classifier, as a scikit-learn estimator: ``ForestClassifier`` with random splits.
+
+    >>> from treewise import ExtraTreesClassifier
+    >>> ExtraTreesClassifier(5).fit([[1], [2], [8], [9]], ["a", "a", "b", "b"]).predict([[0], [10]]).tolist()
+    ['a', 'b']
+
+    Attributes are those of ``ForestClassifier``.
+    """
+
+    @parameters(RandomTestsOfClasses, extra_trees, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[RandomTestsOfClasses]) -> None: ...
+
+
+class ExtraTreesRegressor(ExtraTrees, EnsembleRegressor):
+    """An extra-trees regressor, as a scikit-learn estimator: ``ForestRegressor`` with random splits.
+
+    >>> from treewise import ExtraTreesRegressor
+    >>> ExtraTreesRegressor(5).fit([[1], [2], [8], [9]], [1.0, 1.0, 4.0, 4.0]).predict([[0], [10]]).tolist()
+    [1.0, 4.0]
+
+    Attributes are those of ``ForestRegressor``.
+    """
+
+    @parameters(RandomTests, extra_trees, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[RandomTests]) -> None: ...
+
+
+class Bagging(BaseBagging):
+    """Base of bagging: each tree has a random sample of the rows and of the columns."""
+
+    _not_options = (
+        "n_estimators",
+        "warm_start",
+        "n_jobs",
+        "bootstrap",
+        "max_samples",
+        "max_features",
+        "bootstrap_features",
+        "oob_score",
+    )
+
+    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
+        return problem_of_many(table, table.target, {**options, "pruning": "none"}, bagging)  # whatever a preset says
+
+    def _params(self) -> BaggingParams:
+        return BaggingParams(
+            "bagging",
+            self.n_estimators,
+            self.bootstrap,
+            self.max_samples,
+            self.max_features,
+            self.bootstrap_features,
+            self.oob_score,
+        )
+
+
+class BaggingClassifier(Bagging, EnsembleClassifier):
+    """BaseBagging trees for classes, as a scikit-learn estimator.
+
+    Takes what ``TreeClassifier`` takes, and beside the options of ``treewise.grow`` those of ``treewise.bagging``.
+
+    >>> from treewise import BaggingClassifier, datasets
+    >>> penguins = datasets.penguins().to_polars()
+    >>> X, y = penguins.drop("species"), penguins["species"]
+    >>> model = BaggingClassifier(max_depth=3, max_features=0.5).fit(X, y)
+    >>> model.ensemble_
+    <Ensemble bagging of 10 trees · species: Adelie, Chinstrap, Gentoo · 68 leaves>
+    >>> round(model.score(X, y), 2)
+    0.98
+
+    Attributes are those of ``ForestClassifier``.
+    """
+
+    @parameters(BagsOfClasses, bagging, grow, warm_start=False)
+    def __init__(self, *, n_estimators: int = 10, **options: Unpack[BagsOfClasses]) -> None: ...
+
+
+class BaggingRegressor(Bagging, EnsembleRegressor):
+    """BaseBagging trees for numbers, as a scikit-learn estimator.
+
+    >>> from treewise import BaggingRegressor
+    >>> model = BaggingRegressor(n_estimators=50, max_depth=1).fit([[1], [2], [8], [9]], [1, 1, 4, 4])
+    >>> model.predict([[0], [10]]).round().tolist()
+    [1.0, 4.0]
+
+    Attributes are those of ``ForestRegressor``.
+    """
+
+    @parameters(Bags, bagging, grow, warm_start=False)
+    def __init__(self, *, n_estimators: int = 10, **options: Unpack[Bags]) -> None: ...
+
+
+# -- boosting ---------------------------------------------------------------------------------------------------------
+
+
+class AdaBoostClassifier(EnsembleClassifier):
+    """AdaBoost (SAMME for more than two classes) of trees, by default stumps, as a scikit-learn estimator.
+
+    Accepts the same data as ``TreeClassifier`` and the parameters of ``treewise.adaboost`` and ``treewise.grow``.
+
+    >>> from treewise import AdaBoostClassifier, datasets
+    >>> penguins = datasets.penguins().to_polars()
+    >>> X, y = penguins.drop("species"), penguins["species"]
+    >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    >>> round(model.score(X, y), 3), model.estimator_weights_[:3].round(3), model.estimator_errors_[:3].round(3)
+    (0.991, array([1.011, 1.008, 1.431]), array([0.209, 0.21 , 0.103]))
+    >>> model.decision_function(X[:1]).round(3), model.predict_proba(X[:1]).round(3)
+    (array([[ 0.699, -0.367, -0.332]]), array([[0.8  , 0.089, 0.112]]))
+
+    Attributes
+    ----------
+    ensemble_ : the ``treewise.Ensemble``, with the vote weights.
+    estimators_ : its trees as fitted ``TreeClassifier``, created on access.
+    estimator_weights_ : the vote weight α of each tree; half of scikit-learn's.
+    estimator_errors_ : the weighted error ε of each tree in its round.
+    feature_importances_ : the share of each column in the total gain of the splits, averaged by vote weight.
+    classes_, n_classes_, n_features_in_, n_outputs_, feature_names_in_ : as in ``ForestClassifier``.
+    """
+
+    _not_options = ("n_estimators", "warm_start", "n_jobs", "learning_rate", "resample")
+
+    @parameters(Boosting, adaboost, grow, warm_start=False)
+    def __init__(self, *, n_estimators: int = 50, **options: Unpack[Boosting]) -> None: ...
+
+    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
+        return problem_of_many(table, table.target, {**options, "pruning": "none"}, adaboost)  # whatever a preset says
+
+    def _params(self) -> AdaBoostParams:
+        return AdaBoostParams("adaboost", self.n_estimators, self.learning_rate, self.resample)
+
+    def _grow(self, training_set: TrainingSet) -> Ensemble:
+        return boost(training_set, self._params(), n_jobs=self.n_jobs)
+
+    def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
+        return more_rounds(before, training_set, n, self.n_jobs)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the weighted vote for each class, from -1 (no tree) to 1 (all trees).
+
+        With two classes, one number per row, positive where the second class is predicted.
+        """
+        table = self._read(X)
+        sums = self._sums(table)
+        votes = self._in_order(sums / sums.sum(axis=1, keepdims=True))
+        if self.n_classes_ == 2:
+            return votes[:, 1] - votes[:, 0]
+        return votes - (1 - votes) / max(1, self.n_classes_ - 1)
+
+    @property
+    def estimator_weights_(self) -> Floats:
+        """The vote weight α of each tree (read-only)."""
+        check_is_fitted(self)
+        return self.ensemble_.votes
+
+    @property
+    def estimator_errors_(self) -> Floats:
+        """The weighted error ε of each tree in its round."""
+        check_is_fitted(self)
+        return np.array([found.error for found in self.ensemble_.rounds])

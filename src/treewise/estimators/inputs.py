@@ -28,8 +28,8 @@ from treewise.train.column_roles import name_beside
 from treewise.tree.arrays import Target
 
 Array = npt.NDArray[Any]
-LARGEST_WHOLE = 2**53  # up to here a float says exactly which whole number it is
-BOTH_TASKS = ("Tree", "Forest", "ExtraTrees", "Bagging")  # ways of growing with a classifier and a regressor
+_LARGEST_WHOLE = 2**53  # up to here a float says exactly which whole number it is
+_FOR_BOTH_TASKS = ("Tree", "Forest", "ExtraTrees", "Bagging")  # ways of growing with a classifier and a regressor
 
 
 class SparseError(DataError, TypeError):
@@ -50,12 +50,12 @@ class FeatureTable:
 
 def read_features(X: Any, na_values: Any) -> tuple[Table, FeatureTable]:
     """Read the X of ``fit``."""
-    X, has_columns = look_at(X)
+    X, has_columns = _check_features(X)
     table = read(X, name="X")
-    return table, FeatureTable(tuple(table.columns), has_columns and has_text_names(X), parse_na_values(na_values))
+    return table, FeatureTable(tuple(table.columns), has_columns and _has_text_names(X), parse_na_values(na_values))
 
 
-def look_at(X: Any) -> tuple[Any, bool]:
+def _check_features(X: Any) -> tuple[Any, bool]:
     """Return X, as an array if it only can be one, and whether its columns have names; refuse what is no table."""
     if issparse(X):
         raise SparseError(
@@ -67,11 +67,11 @@ def look_at(X: Any) -> tuple[Any, bool]:
         if all(isinstance(row, (list, tuple, np.ndarray)) for row in X):
             return X, False
         X = np.asarray(X)
-    elif not is_table(X) and hasattr(X, "__array__"):
+    elif not _is_table(X) and hasattr(X, "__array__"):
         X = X if isinstance(X, np.ndarray) else np.asarray(X)
     if not isinstance(X, np.ndarray) or X.dtype.names is not None:
         return X, True
-    refuse_complex(X, "X")
+    _refuse_complex(X, "X")
     if X.ndim != 2:
         raise DataError(
             f"X is an array with {plural(X.ndim, 'dimension')}; a table has two, rows and columns. Reshape your data:"
@@ -83,27 +83,27 @@ def look_at(X: Any) -> tuple[Any, bool]:
     return X, False
 
 
-def refuse_complex(array: Array, name: str) -> None:
+def _refuse_complex(array: Array, name: str) -> None:
     """Refuse numbers that have no order."""
     if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} is an array of {array.dtype}, and trees compare by order.")
 
 
-def is_table(X: Any) -> bool:
+def _is_table(X: Any) -> bool:
     """Tell whether an object holds columns with names. (Its type is asked: a lazy frame computes when it is.)"""
     return isinstance(X, (Mapping, Table)) or hasattr(type(X), "columns")
 
 
-def has_text_names(X: Any) -> bool:
+def _has_text_names(X: Any) -> bool:
     """Tell whether all names are text; a pandas frame made from an array has numbers, which scikit-learn calls none."""
     if isinstance(X, Mapping):
         return all(isinstance(name, str) for name in X)
     return not hasattr(type(X), "iloc") or all(isinstance(name, str) for name in X.columns)
 
 
-def read_later(X: Any, features: FeatureTable, needed: Sequence[str], who: str) -> Table:
+def read_new_features(X: Any, features: FeatureTable, needed: Sequence[str], who: str) -> Table:
     """Read the X of ``predict``: by name where both have names, else by position."""
-    X, has_columns = look_at(X)
+    X, has_columns = _check_features(X)
     if has_columns:
         table = read(X, name="X", na_values=features.na_values)
         gone = [name for name in needed if name not in table.columns]
@@ -114,20 +114,20 @@ def read_later(X: Any, features: FeatureTable, needed: Sequence[str], who: str) 
                 f'X has no column "{safe(gone[0])}", which {who} was fitted with.'
                 f"{did_you_mean(gone[0], table.columns)} (Extra columns are fine; order does not matter.)"
             )
-        check_width(len(table.columns), features, who)
-        if has_text_names(X):
+        _check_width(len(table.columns), features, who)
+        if _has_text_names(X):
             warn(f"X has feature names, but {who} was fitted without feature names; columns are taken by position.")
-        return renamed(table, features.names)
-    check_width(len(X[0]), features, who)
+        return _rename_columns(table, features.names)
+    _check_width(len(X[0]), features, who)
     if features.named:
         warn(
             f"X does not have valid feature names, but {who} was fitted with feature names; columns are taken by"
             " position."
         )
-    return renamed(read(X, name="X", na_values=features.na_values), features.names)
+    return _rename_columns(read(X, name="X", na_values=features.na_values), features.names)
 
 
-def check_width(width: int, features: FeatureTable, who: str) -> None:
+def _check_width(width: int, features: FeatureTable, who: str) -> None:
     """Refuse another number of columns than there were."""
     if width != len(features.names):
         raise DataError(
@@ -136,13 +136,13 @@ def check_width(width: int, features: FeatureTable, who: str) -> None:
         )
 
 
-def renamed(table: Table, names: Sequence[str]) -> Table:
+def _rename_columns(table: Table, names: Sequence[str]) -> Table:
     """Return the table with other names for its columns."""
-    columns = {new: partial(rename, table.columns, old, new) for old, new in zip(table.columns, names, strict=True)}
+    columns = {new: partial(_rename, table.columns, old, new) for old, new in zip(table.columns, names, strict=True)}
     return replace(table, columns=LazyColumns(columns, table.n_rows))
 
 
-def rename(columns: Mapping[str, Column], old: str, new: str) -> Column:
+def _rename(columns: Mapping[str, Column], old: str, new: str) -> Column:
     """Return a column under a new name."""
     return replace(columns[old], name=new)
 
@@ -168,23 +168,23 @@ class TargetClasses:
         return {key: str(label) for label in self.labels for key in (label, str(label))}
 
 
-def read_y(y: Any, who: str) -> tuple[Array, Column]:
+def _read_y(y: Any, who: str) -> tuple[Array, Column]:
     """Read y as an array of one dimension and as a column, which says what is missing."""
     if y is None:
         raise DataError(f"{who} requires y to be passed, but the target y is None.")
-    if is_table(y) or (isinstance(y, (list, tuple)) and y and all(isinstance(row, Mapping) for row in y)):
+    if _is_table(y) or (isinstance(y, (list, tuple)) and y and all(isinstance(row, Mapping) for row in y)):
         table = read(y, name="y")
         if len(table.columns) != 1:
             names = listing([safe(name) for name in table.columns])
             raise DataError(f"y should be a 1d array or one column; it has {len(table.columns)}: {names}.")
         y = table.to_polars().to_series()
     name = getattr(y, "name", None)
-    array = one_dimension(y)
+    array = _flatten(y)
     column = read({"y": array}, name="y")["y"]
     return array, replace(column, name=name if isinstance(name, str) and name else "y")
 
 
-def one_dimension(y: Any) -> Array:
+def _flatten(y: Any) -> Array:
     """Return y as an array of one value a row; a single column is taken as one, with scikit-learn's warning."""
     if isinstance(y, (list, tuple)):
         array = np.array(y, object)  # as they are: NumPy would turn ["a", nan] into text
@@ -205,33 +205,33 @@ def one_dimension(y: Any) -> Array:
             f"y should be a 1d array, one value a row; its shape is {array.shape}. Trees here have one target: for"
             " several, sklearn.multioutput fits one tree each."
         )
-    refuse_complex(array, "y")
+    _refuse_complex(array, "y")
     return array
 
 
 def read_quantities(y: Any, who: str) -> Column:
     """Read y as numbers."""
-    _, column = read_y(y, who)
+    _, column = _read_y(y, who)
     if column.form not in ("int", "float") and not encode.encode_classes(column)[0]:
         row = int(np.argmin(column.is_missing()))
         raise DataError(
             f"y does not hold numbers ({column.format_cell(row)} in row {row + 1:,})."
-            f" {counterpart(who, 'Classifier')} is for classes."
+            f" {_counterpart(who, 'Classifier')} is for classes."
         )
     return column
 
 
 def read_classes(y: Any, who: str) -> TargetClasses:
     """Read y as classes: sorted, each with the name the tree gives it; text stays text, also "1"."""
-    array, column = read_y(y, who)
+    array, column = _read_y(y, who)
     there = ~column.is_missing()
-    refuse_quantities(column, there, who)
+    _refuse_quantities(column, there, who)
     if array.dtype == object and column.form in ("int", "float", "bool"):
         array = column.values.astype(bool) if column.form == "bool" else column.values
     elif array.dtype == object and isinstance(y, (list, tuple)):
         array = np.where(there, array, "").astype(str)
     values, codes = np.unique(array[there], return_inverse=True)
-    labels = tuple(class_label(value) for value in values)
+    labels = tuple(_class_label(value) for value in values)
     every = np.full(len(array), -1, np.int32)
     every[there] = codes
     return TargetClasses(
@@ -239,7 +239,7 @@ def read_classes(y: Any, who: str) -> TargetClasses:
     )
 
 
-def class_label(value: Any) -> str | int | bool:
+def _class_label(value: Any) -> str | int | bool:
     """Return a class as the tree says it: 1.0 as 1, what is neither number nor text as text."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float):
@@ -247,30 +247,30 @@ def class_label(value: Any) -> str | int | bool:
     return plain if isinstance(plain, (bool, int, str)) else str(value)
 
 
-def refuse_quantities(column: Column, there: npt.NDArray[np.bool_], who: str) -> None:
+def _refuse_quantities(column: Column, there: npt.NDArray[np.bool_], who: str) -> None:
     """Refuse numbers with a fraction as classes."""
     if column.form != "float":
         return
     with np.errstate(invalid="ignore"):
-        whole = (column.values == np.rint(column.values)) & (np.abs(column.values) <= LARGEST_WHOLE)
+        whole = (column.values == np.rint(column.values)) & (np.abs(column.values) <= _LARGEST_WHOLE)
     odd = np.flatnonzero(there & ~whole)
     if len(odd):
         raise DataError(
             f"y is a continuous target ({format_exact(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), "
             "not classes."
-            f" Use {counterpart(who, 'Regressor')}, or make classes of it first."
+            f" Use {_counterpart(who, 'Regressor')}, or make classes of it first."
         )
 
 
-def counterpart(who: str, kind: str) -> str:
+def _counterpart(who: str, kind: str) -> str:
     """Name the estimator of the other task; a forest's where there is none of the same way of growing many trees.
 
-    >>> counterpart("BaggingClassifier", "Regressor"), counterpart("AdaBoostClassifier", "Regressor")
+    >>> _counterpart("BaggingClassifier", "Regressor"), _counterpart("AdaBoostClassifier", "Regressor")
     ('BaggingRegressor', 'ForestRegressor')
     """
     way = who.removesuffix("Classifier").removesuffix("Regressor")
     other = "Forest" if way == "AdaBoost" else "Tree"
-    return f"{way if way in BOTH_TASKS else other}{kind}"
+    return f"{way if way in _FOR_BOTH_TASKS else other}{kind}"
 
 
 def with_target(table: Table, column: Column) -> Table:
@@ -308,5 +308,5 @@ def validation_table(given: Any, features: FeatureTable, target: Target, who: st
         )
     X, y = given
     column = read_classes(y, who).column if target.task == "classification" else read_quantities(y, who)
-    table = read_later(X, features, features.names, who)
+    table = read_new_features(X, features, features.names, who)
     return with_target(replace(table, name="validation"), replace(column, name=target.name))

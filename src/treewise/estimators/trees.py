@@ -25,7 +25,7 @@ from treewise.train.grow import PRUNING, grow, grow_prepared, pruning_for
 from treewise.tree.tree import Tree
 
 
-class TreeEstimator(Estimator):
+class BaseTree(Estimator):
     """What the two have in common: fit, and everything that only looks at the tree.
 
     >>> from treewise import TreeRegressor
@@ -37,7 +37,7 @@ class TreeEstimator(Estimator):
     """
 
     _model = "tree_"
-    _apart = ("n_jobs", *PRUNING)
+    _not_options = ("n_jobs", *PRUNING)
     tree_: Tree
 
     def _learn(self, given: FitInput) -> Tree:
@@ -101,7 +101,7 @@ def paths_to(tree: Tree, nodes: Ints) -> csr_matrix:
     return csr_matrix((np.ones(len(passed), np.int64), passed, start), shape=(len(nodes), len(tree)))
 
 
-class TreeClassifier(BaseClassifier, TreeEstimator):
+class TreeClassifier(BaseClassifier, BaseTree):
     """A decision tree for classes, as a scikit-learn estimator.
 
     Dataframes (pandas, polars, Arrow, DuckDB), arrays and lists of dicts go straight in, with text, categories,
@@ -137,8 +137,8 @@ class TreeClassifier(BaseClassifier, TreeEstimator):
     @parameters(OneTreeOfClasses, grow)
     def __init__(self, **options: Unpack[OneTreeOfClasses]) -> None: ...
 
-    def _said_of(self, classes: TargetClasses) -> dict[str, Any]:
-        return {**super()._said_of(classes), "cost": costs_by_name(self.cost, classes.names())}
+    def _class_options(self, classes: TargetClasses) -> dict[str, Any]:
+        return {**super()._class_options(classes), "cost": _costs_by_name(self.cost, classes.names())}
 
     def predict(self, X: Any, *, estimate: str | None = None) -> npt.NDArray[Any]:
         """Return the class of each row: the likeliest, or with costs the one of least expected cost.
@@ -160,7 +160,7 @@ class TreeClassifier(BaseClassifier, TreeEstimator):
         return self._in_order(predict.predict_proba(self.tree_, table, estimate))
 
 
-class TreeRegressor(BaseRegressor, TreeEstimator):
+class TreeRegressor(BaseRegressor, BaseTree):
     """A decision tree for numbers, as a scikit-learn estimator.
 
     Takes what ``TreeClassifier`` takes, less what is about classes.
@@ -188,7 +188,7 @@ class TreeRegressor(BaseRegressor, TreeEstimator):
         return values
 
 
-def costs_by_name(cost: Any, names: Mapping[object, str]) -> Any:
+def _costs_by_name(cost: Any, names: Mapping[object, str]) -> Any:
     """Write costs under the tree's names of the classes, true ones and predicted ones."""
     if hasattr(cost, "columns") and hasattr(cost, "index"):
         cost = cost.to_dict(orient="index")

@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import check_choice, check_integer
 from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data import encoding as encode
 from treewise.errors import DataError, Param, ParameterError
@@ -27,7 +28,6 @@ from treewise.predict.costs import CostMatrix, cost_matrix_of, losses
 from treewise.predict.predict import EncodedRows
 from treewise.train.grow import workers
 from treewise.train.loss_stats import size_of_numbers
-from treewise.train.settings import one_of, whole
 from treewise.train.true_labels import class_places
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
@@ -121,8 +121,8 @@ class Shuffles:
         progress: Progress | None = None,
     ) -> Self:
         """Check what was asked for."""
-        whole("repeats", repeats, least=1, most=MOST_REPEATS)
-        whole("random_state", random_state, least=0, most=2**64 - 1)
+        check_integer("repeats", repeats, least=1, most=MOST_REPEATS)
+        check_integer("random_state", random_state, least=0, most=2**64 - 1)
         return cls(repeats, random_state, check_confidence(confidence), workers(n_jobs), progress)
 
     def importances(self, trial: PermutationTrial, compared: PredictionComparison[Any]) -> Importances:
@@ -188,7 +188,7 @@ def prepare_trial(compared: PredictionComparison[Any], measure: str | None, esti
     known = MEASURES[model.task] if isinstance(model, Tree) else tuple(m for m in MEASURES[model.task] if m != "cost")
     usual = "cost" if model.task == "classification" and cost is not None else known[0]
     name = usual if measure is None else measure
-    one_of("measure", name, known)
+    check_choice("measure", name, known)
     if name == "cost" and cost is None:
         raise ParameterError(
             "the tree has no costs; tree.with_cost(…) gives it some.", parameter="measure", value="cost"

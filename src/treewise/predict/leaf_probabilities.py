@@ -80,7 +80,9 @@ class LeafProbabilities:
         """Refuse a way of counting classes for a tree that predicts numbers."""
         if tree.task == "regression" and self.name not in ("maximum_likelihood", "shrinkage"):
             raise ParameterError(
-                "is for classes; a tree that predicts numbers takes shrinkage.", parameter="estimate", value=self.name
+                "this estimate is for classes; a tree that predicts numbers takes shrinkage.",
+                parameter="estimate",
+                value=self.name,
             )
 
     def __str__(self) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from treewise.evaluate import Check
-    from treewise.explain.rules.rules import Rules
+    from treewise.explain.rules import Rules
     from treewise.explain.subgroups.subgroups import Subgroups
     from treewise.explain.trace import Trace
     from treewise.predict.costs import CostMatrix
@@ -320,7 +320,7 @@ class Tree(TreeStructure):
         """Return the tree as rules, one a leaf: what is asked of each column, what is predicted, and how sure that is.
 
         Every row satisfies exactly one of them. ``print`` the rules, take ``to_frame()``, ``to_csv()`` or
-        ``to_markdown()``; ``rules.of(row)`` finds the one a row satisfies, ``rule.covers(row)`` asks one.
+        ``to_markdown()``; ``rules.covering(row)`` finds the one a row satisfies, ``rule.covers(row)`` asks one.
 
         >>> import treewise as tw
         >>> rules = tw.grow("penguins", max_leaf_nodes=3).rules(sort="probability")
@@ -328,7 +328,7 @@ class Tree(TreeStructure):
         if flipper_length_mm <= 206.5 AND bill_length_mm <= 43.35 then species = Adelie (96.7 % of 150 rows)
         >>> rules.to_frame().select("prediction", "rows").rows()
         [('Adelie', 150), ('Gentoo', 131), ('Chinstrap', 63)]
-        >>> rules.of({"flipper_length_mm": 181, "bill_length_mm": 39.1}).prediction
+        >>> rules.covering({"flipper_length_mm": 181, "bill_length_mm": 39.1}).prediction
         'Adelie'
 
         Parameters
@@ -339,7 +339,7 @@ class Tree(TreeStructure):
         min_support : leave out rules of fewer rows, or of a smaller share of them.
         confidence : of the intervals (Wilson's, of means Student's).
         """
-        from treewise.explain.rules.rules import rules
+        from treewise.explain.rules import rules
 
         return rules(self, sort, cls, min_support, confidence)
 
@@ -357,7 +357,7 @@ class Tree(TreeStructure):
         """Find groups worth knowing: nodes, inner ones too, whose share of a class (or mean) departs from the rest.
 
         Each group has exact counts, an interval, and a p-value corrected for how many were looked at; groups that
-        repeat another one are left out (``.every`` has them). On the rows the tree was grown on they all look too good:
+        repeat another one are left out (``.all_groups`` has them). On the rows the tree was grown on they all look too good:
         ``test``, a table it has not seen, tells which are found again.
 
         >>> import treewise as tw
@@ -462,29 +462,29 @@ class Tree(TreeStructure):
         x: str,
         y: str,
         *,
-        held: Mapping[str, Any] | None = None,
+        fixed: Mapping[str, Any] | None = None,
         target: str | None = None,
         numbers: bool | None = None,
         with_tree: bool = False,
         ax: Axes | None = None,
         path: Any = None,
     ) -> Axes:
-        """Draw what is predicted over two columns, exactly, with the rows of a table (``treewise.draw_regions``).
+        """Draw the decision regions over two columns, exactly, with the rows of a table (``treewise.draw_regions``).
 
-        Other columns are held at their median or most frequent value in ``data``, or as ``held`` says; ``with_tree``
-        draws the tree beside it. Needs matplotlib (``pip install "treewise[plot]"``); draws on ``ax``, or on a figure
+        Other columns are fixed at their median or most frequent value in ``data`` unless ``fixed`` gives their value;
+        ``with_tree`` draws the tree beside it. Needs matplotlib (``pip install "treewise[plot]"``); draws on ``ax``, or on a figure
         of its own, and returns the axes. ``path`` writes the figure: ``.png``, ``.svg`` or ``.pdf``.
 
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_leaf_nodes=4)
-        >>> ax = tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", held={"island": "Dream"})
+        >>> ax = tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", fixed={"island": "Dream"})
         >>> [label.get_text() for label in ax.get_yticklabels()]                      # the range, and the threshold
         ['172', '206.5', '231']
         """
         from treewise.show.regions.regions import draw_regions
 
         how: dict[str, Any] = {"numbers": numbers, "with_tree": with_tree, "ax": ax, "path": path}
-        drawn: Axes = draw_regions(self, data, x, y, held=held, target=target, **how)
+        drawn: Axes = draw_regions(self, data, x, y, fixed=fixed, target=target, **how)
         return drawn
 
     def report(

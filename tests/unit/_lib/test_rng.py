@@ -78,7 +78,7 @@ def test_how_many_columns_cannot_be_anything(value):
 
 
 def test_a_splitter_is_best_or_random():
-    with pytest.raises(ParameterError, match=r"splitter='worst': must be one of best, random\."):
+    with pytest.raises(ParameterError, match=r'splitter="worst": must be one of best, random\.'):
         prepare({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", splitter="worst")
 
 

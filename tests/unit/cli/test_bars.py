@@ -9,7 +9,7 @@ from treewise.cli.render import coloured, say_styled
 def become_a_terminal(monkeypatch):
     """Let standard output be a terminal with colours, as wide as one likes."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr("treewise.cli.verbs.grow.has_style", lambda: True)
+    monkeypatch.setattr("treewise.cli.render.has_style", lambda: True)
 
 
 def test_a_pipe_has_no_bars_unless_asked_for(run):

@@ -36,7 +36,7 @@ def test_the_model_alone_on_standard_output(run, model):
 def test_what_goes_wrong_is_said_before_any_work(run, model):
     for line, code, said in (
         (f"distill {model} penguins -o tree.dot", 2, "a tree is saved as a model (.json) or as text to edit (.txt)"),
-        (f"distill {model} penguins --folds 3 --test penguins", 2, "test and folds both hold rows out."),
+        (f"distill {model} penguins --folds 3 --test penguins", 2, "--test and --folds both hold rows out."),
         ("distill no.json penguins", 4, 'no file "no.json"'),
         ("distill nocolumn penguins", 3, 'no column "nocolumn"'),
         (f"distill {model} penguins -o {model}", 2, "it is also an input"),

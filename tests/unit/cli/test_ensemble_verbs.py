@@ -98,7 +98,7 @@ def test_a_single_tree_has_none_to_pick(run, model, line):
 def test_a_tree_that_is_grown_is_one(run, verb):
     answer = run(f"{verb} penguins --tree 0")
     assert answer.code == 2
-    assert "--tree is for a MODEL that holds many trees; of a table one is grown. Leave it out." in answer.err
+    assert "--tree picks a tree of an ensemble; on a table a single tree is grown. Leave it out." in answer.err
 
 
 @pytest.mark.parametrize("method", ["forest", "bagging", "adaboost"])

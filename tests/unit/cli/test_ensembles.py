@@ -39,7 +39,7 @@ def boosted(run):
 
 
 def test_options_are_the_parameters_of_the_functions():
-    of_one = {*inspect.signature(grow).parameters, "data", "target", "progress", "options"}
+    of_one = {*inspect.signature(grow).parameters, "data", "target", "progress", "on_prepared", "options"}
     defaults = {each.parameter: each.default for each in ENSEMBLE_OPTIONS if each.default is not None}
     for method in METHODS:
         parameters = inspect.signature(getattr(tw, method)).parameters
@@ -123,7 +123,7 @@ def test_every_method_passes_its_options_on(run, words, make):
         ("--ensemble extra_trees --splitter best", "--splitter best: extra-trees draw tests at random; a forest looks"),
         ("--ensemble forest --cost Adelie:Gentoo=5", "--cost: many trees vote by shares of classes, not by costs."),
         ("--ensemble forest --pruning cv", "--pruning: the trees of an ensemble are not pruned."),
-        ("--ensemble forest -o f.txt", "cannot write f.txt: many trees are saved as one model (.json)."),
+        ("--ensemble forest -o f.txt", "cannot write f.txt: an ensemble is saved as one model file (.json)."),
         ("--ensemble adaboost --target body_mass_g --drop-missing-target", "AdaBoost predicts classes"),
     ],
 )

@@ -15,8 +15,10 @@ import pytest
 
 import treewise as tw
 from treewise.cli.app import VERBS, app, guarded
+from treewise.cli.messages import in_options, option_name
+from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS
 from treewise.cli.output import fit, write_file
-from treewise.cli.param_types import in_options
+from treewise.errors import Call, Message, Param, ParameterError, PythonOnly
 
 
 def command_line(*args, **settings):
@@ -49,11 +51,11 @@ def command_line(*args, **settings):
         ("predict good.json penguins -o out.xlsx", 2, "no form is known for .xlsx. Known are .csv"),
         ("data penguins -o out.xlsx", 2, "no form is known for .xlsx"),
         ("predict hand.txt --row GPA=3", 3, "treewise: the row stops at node 0, which has no branch for its"),
-        ("grow penguins --criterion squared_error", 2, "--criterion squared_error is for regression"),
+        ("grow penguins --criterion squared_error", 2, "--criterion squared_error: this criterion is for regression"),
         ("grow penguins --preset id4", 2, "--preset"),
         ("grow penguins --target specie", 3, 'no column "specie" in penguins. Did you mean "species"?'),
         ("grow penguins --ignore isle", 3, 'no column "isle"'),
-        ("grow admissions --class-weight Q=3", 2, "--class-weight names 'Q'; the classes are N, P."),
+        ("grow admissions --class-weight Q=3", 2, '--class-weight names "Q"; the classes are N, P.'),
         ("grow nothing.csv --target y", 3, 'no file "nothing.csv"'),
         ("grow penguins --missing error", 3, "missing"),
         ("grow penguins -o no/such/folder/m.json", 2, 'there is no folder "no/such/folder"'),
@@ -129,18 +131,32 @@ def test_control_characters_cannot_reach_the_terminal(run, tmp_path):
 
 
 def test_messages_in_the_words_of_the_command_line():
-    assert (
-        in_options('column "bp": If missing: na_values=["n/d"] (--na "n/d").') == 'column "bp": If missing: --na "n/d".'
+    assert in_options("If missing: " + Param("na_values", ["n/d"]) + ".") == 'If missing: --na "n/d".'
+    assert in_options(Message(Param("drop_missing_target", True))) == "--drop-missing-target"
+    assert in_options(Message(Param("header", False))) == "--no-header"
+    assert in_options(Message(Param("target", "last name"))) == '--target "last name"'
+    assert in_options(Message(Param("target", ...))) == "--target COLUMN"
+    assert in_options(Message(Param("ignore", ["customer id"]))) == '--ignore "customer id"'
+    assert in_options(Message(Param("kinds", {"size": ["S", "M", "L"]}))) == '--kind "size=S<M<L"'
+    assert in_options("must be 0 or more" + PythonOnly(", or None for no limit") + ".") == "must be 0 or more."
+    assert in_options("First " + Call("tree.refit(data)") + ".") == "First treewise refit MODEL DATA."
+    assert in_options(ParameterError("must be 1 or more.", parameter="max_depth", value=-1).message) == (
+        "--max-depth -1: must be 1 or more."
     )
-    assert in_options("drop_missing_target=True (--drop-missing-target)") == "--drop-missing-target"
-    assert in_options("x1=3 is not ours") == "x1=3 is not ours"
-    assert in_options('target="Class"') == "--target Class"
-    assert in_options('target="last name"') == '--target "last name"'
-    assert in_options('ignore=["customer id"]') == '--ignore "customer id"'
+
+
+def test_user_data_is_not_taken_for_parameters(run, tmp_path):
+    tmp_path.joinpath("cell.csv").write_text("x,y\n" + "1,a\n2,b\n" * 20 + "n=3,a\n")
+    assert 'column "x": 40 numbers and 1 cell that is not, "n=3" in row 41' in run("grow cell.csv --target y").err
+    tmp_path.joinpath("name.csv").write_text("max_depth,y\n" + "1,a\n2,b\n" * 20 + "deep,a\n")
+    answer = run("grow name.csv --target y")
+    assert 'column "max_depth": 40 numbers and 1 cell that is not, "deep"' in answer.err
+    assert "--kind max_depth=nominal" in answer.err
+    assert "--max-depth" not in answer.err
 
 
 def test_every_option_can_be_named():
-    """A message of the Python interface speaks of parameters; where a verb has an option of that name, that is said."""
+    """A message of the Python interface names parameters; where a verb has an option for one, it is that option."""
     ours = {"output", "ensemble", "trees", "keep", "fail_under", "fail_over", "what"}  # of the command line alone
     for verb in VERBS:
         for option in app.get_command(None, verb).params:
@@ -150,7 +166,9 @@ def test_every_option_can_be_named():
                 and option.name not in ours
                 and not getattr(option, "is_flag", False)
             ):
-                assert in_options(f"{option.name}=3: must") == f"{flag} 3: must", verb
+                assert option_name(option.name) == flag, verb
+    for each in (*GROW_OPTIONS, *ENSEMBLE_OPTIONS):
+        assert option_name(each.parameter) == each.name
 
 
 def test_ascii_stands_in_where_the_terminal_has_nothing_else():

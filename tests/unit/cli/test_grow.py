@@ -126,7 +126,7 @@ def test_grow_bounds_what_it_prints_on_a_terminal(run, tmp_path, monkeypatch):
 def test_grow_fits_the_terminal(run, tmp_path, monkeypatch):
     text = run("grow penguins --max-leaf-nodes 4").out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr("treewise.cli.verbs.grow.screen_width", lambda: 76)
+    monkeypatch.setattr("treewise.cli.render.screen_width", lambda: 76)
     narrow = run("grow penguins --max-leaf-nodes 4")
     assert max(map(len, narrow.lines)) <= 76
     assert "flipper_length_mm > 206.5 or missing" in narrow.out
@@ -222,7 +222,7 @@ def test_show_by_hand_and_on_the_fly(run, officials):
     assert "├─ GPA = 3.5" in run("show admissions --preset id3").out
     assert "├─ GPA = 4.0" in run("show -", stdin=Path(officials).read_bytes()).out
     assert run("show stnordaf.txt --preset id3").code == 2
-    assert "--preset is for growing, but stnordaf.txt is a tree already" in run("show stnordaf.txt --preset id3").err
+    assert "--preset is for growing, but stnordaf.txt is a model already" in run("show stnordaf.txt --preset id3").err
 
 
 # -- trace --------------------------------------------------------------------------------------------

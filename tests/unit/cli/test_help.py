@@ -61,7 +61,7 @@ def test_help_lists_what_a_newcomer_needs_first(run):
 
 def test_options_are_the_parameters_of_grow():
     parameters = dict(inspect.signature(grow).parameters)
-    del parameters["data"], parameters["unknown"]
+    del parameters["data"]
     assert {each.parameter for each in GROW_OPTIONS} == set(parameters)
     defaults = {name: field.default for name, field in Settings.__dataclass_fields__.items()}
     for each in GROW_OPTIONS:
@@ -101,7 +101,7 @@ def test_demo(run, tmp_path):
         "5  │  │  ├─ University = top20  → P",
         "12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]  = 7.145  ◄ best",
         "Class = P (100.0 %: 1 of 1 row like this), because GPA is 3.7, Published is no and University is",
-        "Would be N (100.0 %: 4 of 4 rows like that) if GPA were 3.5.",
+        "It would be N (100.0 %: 4 of 4 rows like that) if GPA were 3.5.",
         "Recommendation was not given and is not needed.",
         "344 penguins, 19 cells missing",
         "331 of 344 rows right (96.2 %)",

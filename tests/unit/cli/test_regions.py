@@ -33,13 +33,15 @@ def test_one_of_many_trees_beside_a_single_one(run, tmp_path):
 
 
 def test_columns_and_held_values(run, model, tmp_path):
-    answer = run(f"regions {model} penguins --x island --y flipper_length_mm --held bill_length_mm=40 -o r.png")
+    answer = run(f"regions {model} penguins --x island --y flipper_length_mm --fixed bill_length_mm=40 -o r.png")
     assert (answer.code, answer.err) == (0, "1 picture → r.png\n")
     assert tmp_path.joinpath("r.png").read_bytes().startswith(b"\x89PNG")
     tree = tw.load(tmp_path / model)
-    drawn = run(f"regions {model} penguins --held island= -o r.svg")
+    drawn = run(f"regions {model} penguins --fixed island= -o r.svg")
     assert drawn.code == 0
-    tree_axes = tw.draw_regions({model: tree}, "penguins", "flipper_length_mm", "bill_length_mm", held={"island": None})
+    tree_axes = tw.draw_regions(
+        {model: tree}, "penguins", "flipper_length_mm", "bill_length_mm", fixed={"island": None}
+    )
     from treewise.show.mpl_helpers import figure_bytes
 
     assert tmp_path.joinpath("r.svg").read_bytes() == figure_bytes(tree_axes[0].figure, "svg")
@@ -62,16 +64,16 @@ def test_what_goes_wrong(run, model, tmp_path):
         (
             f"{model} penguins --x isle -o r.png",
             3,
-            'no column "isle" is known to what is drawn. Did you mean "island"?',
+            'the models have no column "isle". Did you mean "island"?',
         ),
-        (f"{model} penguins --held island=Drem -o r.png", 2, '"island" is never "Drem". Did you mean "Dream"?'),
-        (f"{model} penguins --held island -o r.png", 2, '"island" is not COLUMN=VALUE'),
+        (f"{model} penguins --fixed island=Drem -o r.png", 2, '"island" is never "Drem". Did you mean "Dream"?'),
+        (f"{model} penguins --fixed island -o r.png", 2, '"island" is not COLUMN=VALUE'),
         (f"{model} penguins --vary max_depth=1 -o r.png", 2, "--vary grows trees anew, on DATA alone."),
-        ("noisy --held x1=2 -o r.png", 2, "--held is for trees that ask about other columns"),
+        ("noisy --fixed x1=2 -o r.png", 2, "--fixed is for trees that use other columns"),
         ("noisy --vary max_depth -o r.png", 2, '"max_depth" is not PARAMETER=A,B,…, such as max_depth=1,2,4.'),
         ("noisy --vary dept=1,2 -o r.png", 2, 'vary: trees are not grown by "dept".'),
         ("noisy --with-tree -o r.png", 2, "--with-tree is for one MODEL. Leave it out."),
-        (f"{model} {model} penguins --with-tree -o r.png", 2, "--with-tree: is for one tree"),
+        (f"{model} {model} penguins --with-tree -o r.png", 2, "--with-tree: this is for one tree"),
         (f"{model} penguins -o nowhere/r.png", 2, 'there is no folder "nowhere"'),
     ):
         answer = run(f"regions {words}")

@@ -14,7 +14,7 @@ def test_rules_of_a_model(run, model):
 
 def test_rules_of_a_table(run):
     answer = run("rules penguins --target species --max-leaf-nodes 3 --sort node --class Gentoo")
-    assert answer.lines[0] == "3 rules for species, in the order of the tree"
+    assert answer.lines[0] == "3 rules for species, in tree order"
     assert "Gentoo %" in answer.lines[1]
     assert "task  classification of species" in answer.err
 

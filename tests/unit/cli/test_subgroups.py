@@ -16,7 +16,7 @@ def test_groups_and_whether_they_are_found_again(run):
 def test_forms(run, model):
     found = tw.load(model).subgroups("penguins", "Adelie")
     assert run(f"subgroups {model} penguins --class Adelie --format csv").out == found.to_csv()
-    assert run(f"subgroups {model} penguins --class Adelie --all --format csv").out == found.every.to_csv()
+    assert run(f"subgroups {model} penguins --class Adelie --all --format csv").out == found.all_groups.to_csv()
     assert json.loads(run(f"subgroups {model} penguins --class Adelie --format json").out) == found.to_dict()
     assert run(f"subgroups {model} penguins --class Adelie --top 1 --format csv").out == found[:1].to_csv()
 

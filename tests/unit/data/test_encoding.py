@@ -128,10 +128,10 @@ def test_markers_among_booleans_are_missing_too():
     assert learned.notes == ('x: "NA" read as missing in 2 cells (all other cells are true/false)',)
 
 
-def test_names_are_quoted_for_the_shell():
+def test_notes_name_the_column():
     (note,) = fit_encoding(column(range(30), "visit no")).notes
-    assert note.endswith('ignore=["visit no"] (--ignore "visit no")')
-    with pytest.raises(DataError, match=r'\(--kind "\(ca\)=nominal"\)'):
+    assert note.endswith('ignore=["visit no"]')
+    with pytest.raises(DataError, match=r'kinds=\{"\(ca\)": "nominal"\}'):
         fit_encoding(column([*"123456789", "x"], "(ca)"))
 
 
@@ -143,8 +143,8 @@ def test_a_little_text_among_numbers_is_refused_with_the_ways_out():
         fit_encoding(column(cells, "bp"))
     assert str(caught.value) == (
         'column "bp": 9,988 numbers and 12 cells that are not, first "n/d" in row 41.'
-        ' If that means missing: na_values=["n/d"] (--na "n/d").'
-        ' If bp is a code: kinds={"bp": "nominal"} (--kind bp=nominal).'
+        ' If that means missing: na_values=["n/d"].'
+        ' If bp is a code: kinds={"bp": "nominal"}.'
     )
     assert fit_encoding(column(cells, "bp", na_values=["n/d"])).encoding.kind == "number"
     assert fit_encoding(column(cells, "bp"), "nominal").encoding.levels[-1] == "n/d"
@@ -163,7 +163,7 @@ def test_a_question_mark_among_words_is_a_level_with_a_note():
     learned = fit_encoding(column(["?", "b", "?"], "root"))
     assert learned.encoding.levels == ("?", "b")
     assert learned.notes == (
-        'root: "?" in 2 cells is taken as a category of its own. If it means missing: na_values=["?"] (--na "?")',
+        'root: "?" in 2 cells is taken as a category of its own. If it means missing: na_values=["?"]',
     )
     assert fit_encoding(column(["NA", "b", "b"])).notes == ()
 
@@ -243,7 +243,7 @@ def test_cells_that_contradict_are_named(values, kind, said):
         ("nominl", 'Did you mean "nominal"?'),
         ([], "no levels"),
         (["a", "a"], "a level is given twice"),
-        ("integer", "is none"),
+        ("integer", "unknown kind"),
     ],
 )
 def test_kinds_that_are_none(kind, said):
@@ -254,7 +254,7 @@ def test_kinds_that_are_none(kind, said):
 
 def test_an_order_nobody_gave_is_said():
     (note,) = fit_encoding(column(["low", "high", "mid"]), "ordered").notes
-    assert note.startswith("x: put in the order of the alphabet, high < low < mid. Another order:")
+    assert note.startswith("x: ordered alphabetically, high < low < mid. Another order:")
     assert fit_encoding(column([1, 2, 3]), "ordered").notes == ()
 
 
@@ -262,10 +262,7 @@ def test_an_order_nobody_gave_is_said():
 
 
 def test_nearly_unique_columns_get_a_note():
-    note = (
-        "visit_no: 30 different values in 30 rows; a tree can memorise it."
-        ' Leave it out: ignore=["visit_no"] (--ignore visit_no)'
-    )
+    note = 'visit_no: 30 different values in 30 rows; a tree can memorise it. Leave it out: ignore=["visit_no"]'
     for values in (list(range(30)), [float(i) for i in range(30)], [f"p{i}" for i in range(30)]):
         assert fit_encoding(column(values, "visit_no")).notes == (note,)
     assert fit_encoding(column([2**60 + i for i in range(30)])).notes

@@ -312,11 +312,11 @@ def test_progress_and_interruption():
         ({"n_estimators": 2.5}, "n_estimators=2.5: must be a whole number, from 1 to 1000000."),
         ({"learning_rate": 0}, "learning_rate=0: must be a number above 0, at most 10."),
         ({"learning_rate": float("nan")}, "learning_rate=nan: must be a number above 0, at most 10."),
-        ({"learning_rate": "fast"}, "learning_rate='fast': must be a number above 0, at most 10."),
-        ({"resample": "yes"}, "resample='yes': must be True or False."),
+        ({"learning_rate": "fast"}, 'learning_rate="fast": must be a number above 0, at most 10.'),
+        ({"resample": "yes"}, 'resample="yes": must be True or False.'),
         ({"max_dept": 2}, "no option max_dept. Did you mean "),
-        ({"pruning": "cv"}, "pruning=…: the trees of an ensemble are not pruned. Leave it out"),
-        ({"cost": {"P": {"N": 5}}}, "cost=…: many trees vote by shares of classes, not by costs. Leave it out"),
+        ({"pruning": "cv"}, "pruning: the trees of an ensemble are not pruned. Leave it out"),
+        ({"cost": {"P": {"N": 5}}}, "cost: many trees vote by shares of classes, not by costs. Leave it out"),
     ],
 )
 def test_bad_parameters(options, message):
@@ -329,7 +329,7 @@ def test_numbers_are_refused():
     with pytest.raises(tw.ParameterError) as error:
         tw.adaboost({"x": [1.0, 2.0, 3.0], "y": [0.5, 1.5, 2.5]}, "y")
     assert str(error.value) == (
-        "AdaBoost predicts classes, and 'y' is numbers. Give classes, or grow a forest for numbers;"
+        'AdaBoost predicts classes, and "y" is numbers. Give classes, or grow a forest for numbers;'
         ' task="classification" takes each different number for a class.'
     )
 

@@ -88,7 +88,7 @@ def test_parameters_are_those_of_the_functions(kind):
     ours, grower, grow = defaults(kind), defaults(GROW_FUNCTIONS[kind]), defaults(tw.grow)
     assert ours.pop("warm_start") is False
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
-    apart = {"data", "target", "options", "progress", "task", "sample_weight", "unknown"}
+    apart = {"data", "target", "options", "progress", "on_prepared", "task", "sample_weight"}
     apart |= {"pruning", "validation", "ccp_alpha", "cost"}
     if kind in (ExtraTreesClassifier, ExtraTreesRegressor):
         apart |= {"splitter"}  # theirs is always random
@@ -360,7 +360,7 @@ def test_out_of_bag_the_first_of_equals_is_taken_too():
 
 
 def test_rows_that_every_tree_has_seen_are_warned_of():
-    with pytest.warns(UserWarning, match=r"oob_score: every tree has seen \d+ rows of 344, left out of the score"):
+    with pytest.warns(UserWarning, match=r"oob_score: \d+ rows of 344 were in the sample of every tree"):
         model = ForestClassifier(2, oob_score=True).fit(X, Y)
     assert np.isnan(model.oob_decision_function_).any()
 

@@ -53,7 +53,9 @@ def test_what_a_warm_start_refuses(kind):
     y = target_for(kind)
     model = fitted(kind, warm_start=True, max_depth=2)
     before = dict(vars(model))
-    with pytest.raises(ParameterError, match=r"^n_estimators=3: with warm_start trees are added, and there are 4"):
+    with pytest.raises(
+        ParameterError, match=r"^n_estimators=3: with warm_start trees are only added, and there are already 4"
+    ):
         model.set_params(n_estimators=3).fit(X, y)
     model.set_params(n_estimators=6)
     with pytest.raises(DataError, match="not the table these trees were grown on"):
@@ -61,7 +63,7 @@ def test_what_a_warm_start_refuses(kind):
     with pytest.raises(ParameterError, match=r"^warm_start: max_depth has changed since the trees were grown"):
         model.set_params(max_depth=3).fit(X, y)
     model.set_params(max_depth=2, n_estimators=4)
-    with pytest.warns(UserWarning, match="no tree is added"):
+    with pytest.warns(UserWarning, match="already 4 trees, so none is added"):
         model.fit(X, y)
     assert model.ensemble_ == before["ensemble_"]
 

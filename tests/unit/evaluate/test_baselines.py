@@ -58,14 +58,14 @@ def test_what_are_no_folds_is_said(folds, said, penguins):
 def test_categories_become_indicators_and_numbers_are_scaled():
     training_set = prepare(MIXED, "y")
     features = FeatureMatrix(training_set)
-    matrix = features.write(training_set)
+    matrix = features.encode_rows(training_set)
     assert (features.numbers, features.indicators, matrix.shape) == (1, 6, (6, 7))  # age missing?; 2 towns + missing; 2
     known = np.array([20.0, 40.0, 60.0, 80.0, 50.0])
     assert matrix[0, 0] == pytest.approx((20 - known.mean()) / known.std())
     assert matrix[1, :2].tolist() == [0.0, 1.0]  # missing: the mean, and said so
     assert (matrix[:, 2:5].sum(axis=1) == 1).all()
     assert (matrix[:, 5:].sum(axis=1) == 1).all()
-    assert features.write(part(training_set, np.array([2])))[0, 2:5].sum() == 1
+    assert features.encode_rows(part(training_set, np.array([2])))[0, 2:5].sum() == 1
 
 
 def test_the_tree_of_the_comparison_is_ours(penguins):
@@ -76,7 +76,7 @@ def test_the_tree_of_the_comparison_is_ours(penguins):
         tree = grow_training_set(part(training_set, np.flatnonzero(number != fold)))
         held = part(training_set, np.flatnonzero(number == fold))
         wrong += int((tree.arrays.label[find_leaves(tree, held.columns, len(held))] != held.y).sum())
-    tree, majority = found.outcomes
+    tree, majority = found.scores
     assert found.error(tree) == wrong / 344
     assert found.interval(tree) == pytest.approx(wilson(wrong, 344))
     assert found.error(majority) == 192 / 344
@@ -92,7 +92,7 @@ def test_pruned_trees_are_pruned_on_every_fold(penguins):
         tree = grow_training_set(part(penguins, np.flatnonzero(number != fold))).prune("gain", threshold=0.05)
         held = part(penguins, np.flatnonzero(number == fold))
         wrong = tree.arrays.label[find_leaves(tree, held.columns, len(held))] != held.y
-        assert np.array_equal(found.outcomes[0].losses[number == fold], wrong.astype(float))
+        assert np.array_equal(found.scores[0].losses[number == fold], wrong.astype(float))
 
 
 @pytest.mark.parametrize(
@@ -122,14 +122,14 @@ def test_sizes_are_repeated_and_handwork_is_not(penguins):
     assert (grow(penguins) == tw.grow("penguins"), said) == (True, ["prune", "refit"])
 
 
-def test_rivals_are_scikit_learns(penguins):
-    found = {o.name: o for o in tw.compare_models("penguins", folds=4).outcomes}
+def test_baselines_are_scikit_learns(penguins):
+    found = {o.name: o for o in tw.compare_models("penguins", folds=4).scores}
     assert list(found) == ["tree", "knn", "logistic", "majority"]
     assert found["logistic"].about == "on 10 indicators and 4 numbers"
     number = fold_numbers(penguins, 4, 0)
     train, held = part(penguins, np.flatnonzero(number != 1)), part(penguins, np.flatnonzero(number == 1))
     features = FeatureMatrix(train)
-    X, Z = features.write(train), features.write(held)
+    X, Z = features.encode_rows(train), features.encode_rows(held)
     said = LogisticRegression(max_iter=1000).fit(X, train.y).predict(Z)
     assert np.array_equal(found["logistic"].losses[number == 1], (said != held.y).astype(float))
     neighbours = NearestNeighbours(None, None)
@@ -146,7 +146,7 @@ def test_k_is_the_one_that_errs_least_on_a_quarter(task, penguins):
     held = fold_numbers(rows, 4) == 0
     train, valid = part(rows, np.flatnonzero(~held)), part(rows, np.flatnonzero(held))
     features, kind = FeatureMatrix(train), KNeighborsClassifier if task == "classification" else KNeighborsRegressor
-    X, Z, y = features.write(train), features.write(valid), rows.y if task == "classification" else rows.raw
+    X, Z, y = features.encode_rows(train), features.encode_rows(valid), rows.y if task == "classification" else rows.raw
     error = {}
     for k in NEIGHBOURS:
         said = kind(k).fit(X, y[~held]).predict(Z)
@@ -159,7 +159,7 @@ def test_numbers_are_compared_by_squared_errors():
     x = rng.random(80)
     data = {"x": x, "y": 3 * x + rng.normal(0, 0.05, 80)}
     found = tw.compare_models(data, "y", folds=4, min_samples_leaf=5)
-    errors = {o.name: found.error(o) for o in found.outcomes}
+    errors = {o.name: found.error(o) for o in found.scores}
     assert list(errors) == ["tree", "knn", "linear", "mean"]
     assert errors["linear"] < errors["tree"] < errors["mean"]
     assert "linear does better (test of the mean difference" in str(found)
@@ -172,7 +172,7 @@ def test_costs_are_what_is_compared():
     cost = {"bad": {"good": 5}}
     found = tw.compare_models(data, "y", models=["logistic", "majority"], folds=4, cost=cost, min_samples_leaf=20)
     assert found.measure == "cost"
-    tree, logistic, majority = found.outcomes
+    tree, logistic, majority = found.scores
     assert majority.about == "always bad"  # about 0.2 · 5 against 0.8
     assert set(np.unique(logistic.losses)) == {0.0, 1.0, 5.0}
     assert found.error(tree) == tree.losses.mean()
@@ -181,15 +181,15 @@ def test_costs_are_what_is_compared():
 def test_very_many_classes_have_a_majority():
     y = [f"c{i}" for i in range(1500)] + ["c7"] * 3
     found = tw.compare_models({"x": list(range(len(y))), "y": y}, "y", models="majority", folds=2)
-    assert found.outcomes[1].about == "always c7"
+    assert found.scores[1].about == "always c7"
 
 
 def test_a_model_that_is_not_known_is_said():
-    with pytest.raises(ParameterError, match='against "svm": for classification there are knn, logistic, majority'):
+    with pytest.raises(ParameterError, match='unknown model "svm"; for classification: knn, logistic, majority'):
         tw.compare_models("penguins", models="svm")
-    with pytest.raises(ParameterError, match='against "logistic": for regression there are knn, linear, mean'):
+    with pytest.raises(ParameterError, match='unknown model "logistic"; for regression: knn, linear, mean'):
         tw.compare_models({"x": [1, 2], "y": [0.5, 1.5]}, "y", models=["logistic"])
-    with pytest.raises(ParameterError, match="against names no model"):
+    with pytest.raises(ParameterError, match="no model is given"):
         tw.compare_models("penguins", models=[])
 
 
@@ -197,7 +197,7 @@ def test_without_scikit_learn_one_is_told_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(ParameterError, match="pip install scikit-learn"):
         tw.compare_models("penguins", models="knn")
-    assert len(tw.compare_models("penguins", models="majority", folds=2).outcomes) == 2
+    assert len(tw.compare_models("penguins", models="majority", folds=2).scores) == 2
 
 
 def test_progress_is_told_and_ctrl_c_is_answered():
@@ -229,20 +229,22 @@ def test_rows_are_judged_by_their_weight(task):
     rng = np.random.default_rng(2)
     x, w = rng.random(60), rng.integers(1, 6, 60)
     y = np.where(rng.random(60) < x, "a", "b") if task == "classification" else x + rng.random(60)
-    rival = "majority" if task == "classification" else "mean"
-    found = tw.compare_models({"x": x, "y": y, "w": w}, "y", rival, folds=3, sample_weight="w", max_depth=2)
+    baseline = "majority" if task == "classification" else "mean"
+    found = tw.compare_models({"x": x, "y": y, "w": w}, "y", baseline, folds=3, sample_weight="w", max_depth=2)
     assert found.effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
-    for outcome in found.outcomes:
+    for outcome in found.scores:
         mean = (outcome.losses * w).sum() / w.sum()
         assert found.error(outcome) == pytest.approx(mean if task == "classification" else mean**0.5)
         low, high = found.interval(outcome)
         assert low < found.error(outcome) < high
     if task == "classification":
-        tree = found.outcomes[0]
+        tree = found.scores[0]
         assert found.interval(tree) == wilson(found.error(tree) * found.effective, found.effective)
     assert f"60 rows of weight {w.sum()}, 3 folds" in str(found)
     assert "test of the mean difference" in str(found)
-    same = tw.compare_models({"x": x, "y": y, "w": np.full(60, 3)}, "y", rival, folds=3, sample_weight="w", max_depth=2)
+    same = tw.compare_models(
+        {"x": x, "y": y, "w": np.full(60, 3)}, "y", baseline, folds=3, sample_weight="w", max_depth=2
+    )
     assert (same.weight, same.effective) == (None, 60)
 
 

@@ -212,7 +212,7 @@ def test_rows_of_a_class_the_sample_does_not_have_are_errors():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"over": "depth"}, "over='depth': must be one of max_leaf_nodes"),
+        ({"over": "depth"}, 'over="depth": must be one of max_leaf_nodes'),
         ({"values": []}, "values is empty"),
         ({"values": [1.5]}, "max_leaf_nodes is looked at in whole numbers"),
         ({"values": [0]}, "max_leaf_nodes=0: must be a whole number, 1 or more"),
@@ -223,7 +223,7 @@ def test_rows_of_a_class_the_sample_does_not_have_are_errors():
         ({"folds": 1}, "must be a whole number, 2 or more"),
         ({"validation": 1.5}, "must be a table, or a share between 0 and 1"),
         ({"max_deep": 3}, "no option max_deep"),
-        ({"pruning": "cv"}, "pruning=…: a curve chooses the size itself"),
+        ({"pruning": "cv"}, "pruning: a curve chooses the size itself"),
         ({"max_leaf_nodes": 3}, "max_leaf_nodes is what the curve goes over. Leave it out"),
     ],
 )

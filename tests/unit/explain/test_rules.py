@@ -46,7 +46,7 @@ def test_every_row_satisfies_exactly_one_rule(table):
     for row in odd_rows(table.data, tree, 12, len(table)):
         covering = [rule for rule in every if rule.covers(row)]
         assert [rule.node for rule in covering] == [tree.apply(row)]
-        assert rules.of(row).node == covering[0].node
+        assert rules.covering(row).node == covering[0].node
         assert covering[0].prediction == tree.predict(row)
 
 
@@ -56,7 +56,7 @@ def test_figures_are_those_of_the_nodes(table):
     tree = table.grow()
     rules = tree.rules(confidence=0.9)
     assert sum(rule.rows for rule in rules) == tree[0].rows == len(table)
-    assert sum(rule.leaf for rule in rules) == tree.n_leaves
+    assert sum(rule.is_leaf for rule in rules) == tree.n_leaves
     for rule in rules:
         node = tree[rule.node]
         if not rule.rows:
@@ -65,7 +65,7 @@ def test_figures_are_those_of_the_nodes(table):
             continue
         assert rule.share == node.rows / len(table)
         if tree.task == "regression":
-            assert rule.spread == node.spread
+            assert rule.sd == node.spread
             if tree.criterion == "absolute_error":
                 assert rule.low is None
             elif node.rows > 1:
@@ -82,7 +82,7 @@ def test_figures_are_those_of_the_nodes(table):
 def test_conditions_on_a_column_are_merged_and_booleans_said():
     data = {"age": [1, 2, 4, 5, 8, 9], "x3": [True, False] * 3, "y": list("aabbcc")}
     rules = tw.grow(data, "y").rules("node")
-    assert [rule.words for rule in rules] == ["age <= 3", "3 < age <= 6.5", "age > 6.5"]
+    assert [rule.text for rule in rules] == ["age <= 3", "3 < age <= 6.5", "age > 6.5"]
     bengio = tw.parse("x3 is true\n  x5 <= 3.2 -> 1\n  x5 > 3.2 -> 0\nx3 is false -> 0", target="y").rules("node")
     assert str(bengio[0]) == "if x3 is true AND x5 <= 3.2 then y = 1"
 
@@ -113,22 +113,22 @@ def test_rare_rules_are_left_out_and_counted():
     tree = tw.grow("penguins", max_leaf_nodes=6)
     some = tree.rules(min_support=10)
     assert [r.rows for r in some] == [139, 123, 59, 11]
-    assert "2 more rules with few rows, 12 rows in all" in str(some)
+    assert "2 rules below the minimum support are left out (12 rows in total)" in str(some)
     assert len(tree.rules(min_support=0.1)) == 3
-    with pytest.raises(tw.ParameterError, match="the row ends at node 6, whose rule is not among these 4"):
-        some.of({"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Biscoe"})
+    with pytest.raises(tw.ParameterError, match="the row stops at node 6, whose rule is not among these 4"):
+        some.covering({"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Biscoe"})
 
 
 def test_levels_never_seen_have_rules_that_readers_are_told_of():
     tree = tw.grow("admissions", preset="id3")
     rules = tree.rules()
-    odd = [rule for rule in rules if not rule.leaf]
-    assert [(rule.node, rule.words, rule.prediction) for rule in odd] == [
+    odd = [rule for rule in rules if not rule.is_leaf]
+    assert [(rule.node, rule.text, rule.prediction) for rule in odd] == [
         (0, "GPA never seen", "N"),
         (2, "GPA = 3.7 AND Published never seen", "P"),
         (3, "GPA = 3.7 AND Published = no AND University never seen", "N"),
     ]
-    assert "3 more rules for levels never seen" in str(rules)
+    assert "3 more rules for unseen levels" in str(rules)
     assert "never seen AND" not in str(rules)
     assert len(rules.to_frame()) == 9
 
@@ -136,8 +136,8 @@ def test_levels_never_seen_have_rules_that_readers_are_told_of():
 def test_leaves_that_no_row_can_reach_have_no_rule():
     tree = tw.parse("x <= 1\n  x <= 2 -> a\n  x > 2 -> b\nx > 1 -> c")
     rules = tree.rules()
-    assert [rule.words for rule in rules] == ["x <= 1", "x > 1"]
-    assert "1 leaf that no row can reach, left out" in str(rules)
+    assert [rule.text for rule in rules] == ["x <= 1", "x > 1"]
+    assert "1 unreachable leaf is left out" in str(rules)
 
 
 def test_a_tree_written_by_hand_has_rules_without_figures():
@@ -151,7 +151,7 @@ def test_a_tree_written_by_hand_has_rules_without_figures():
 
 def test_missing_values_are_said_of_columns_that_had_some():
     tree = tw.grow("penguins", max_leaf_nodes=3)
-    words = [rule.words for rule in tree.rules("node")]
+    words = [rule.text for rule in tree.rules("node")]
     assert words[-1] == "flipper_length_mm > 206.5 or missing"
     assert words[0] == "flipper_length_mm <= 206.5 AND bill_length_mm <= 43.35"  # bills were missing nowhere here
     assert 'unless a rule says "or missing"' in str(tree.rules())
@@ -163,7 +163,7 @@ def test_every_form():
     assert frame.schema["prediction"] == pl.String
     assert frame["rows"].to_list() == [150, 123, 63, 8]
     assert pl.read_csv(rules.to_csv().encode())["probability"].to_list() == frame["probability"].to_list()
-    assert rules.to_dict()["rules"][0]["rule"] == rules[0].words
+    assert rules.to_dict()["rules"][0]["rule"] == rules[0].text
     assert rules.to_markdown().count("\n| ") == 6
     assert rules[:2].to_frame().shape[0] == 2
     assert rules[-1].node == 5
@@ -176,7 +176,7 @@ def test_deep_and_large_trees_cost_what_is_read():
     tree = chain(30_000)
     rules = tree.rules()
     assert len(rules) == 30_001
-    assert rules[0].words.count("x") == 1
+    assert rules[0].text.count("x") == 1
     text = str(rules)
     assert "… 29,951 more rules" in text
     assert len(text.splitlines()) < 70
@@ -186,9 +186,9 @@ def test_deep_and_large_trees_cost_what_is_read():
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"sort": "size"}, 'sort=\'size\' is not known for classification. There are "support", "probability",'),
-        ({"sort": "value"}, "sort='value' is not known for classification"),
-        ({"cls": "Gento"}, 'cls=\'Gento\': "species" has no such class. Did you mean "Gentoo"? Its classes: Adelie,'),
+        ({"sort": "size"}, 'sort="size": must be one of "support", "probability", "lift", "node" for classification.'),
+        ({"sort": "value"}, 'sort="value": must be one of "support"'),
+        ({"cls": "Gento"}, 'cls="Gento": "species" has no such class. Did you mean "Gentoo"? Its classes: Adelie,'),
         ({"min_support": -1}, "min_support=-1: must be a whole number, 0 or more, or a share between 0 and 1"),
         ({"confidence": 95}, "confidence=95: must be a number between 0 and 1"),
     ],

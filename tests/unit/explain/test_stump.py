@@ -164,11 +164,11 @@ def test_forms():
     ("options", "message"),
     [
         ({"max_depth": 2}, "max_depth=2: a stump has one test. Leave it out, or grow a tree."),
-        ({"pruning": "cv"}, "pruning=…: a stump is one test, and there is nothing to prune. Leave it out."),
-        ({"max_features": 2}, "max_features=…: a stump is the best of all tests, and none is drawn. Leave it out."),
-        ({"splitter": "random"}, "splitter=…: a stump is the best of all tests, and none is drawn. Leave it out."),
-        ({"ccp_alpha": 0.1}, "ccp_alpha=…: a stump is one test, and there is nothing to prune. Leave it out."),
-        ({"unit": "bit"}, "unit='bit': must be"),
+        ({"pruning": "cv"}, "pruning: a stump is one test, and there is nothing to prune. Leave it out."),
+        ({"max_features": 2}, "max_features: a stump is the best of all tests, and none is drawn. Leave it out."),
+        ({"splitter": "random"}, "splitter: a stump is the best of all tests, and none is drawn. Leave it out."),
+        ({"ccp_alpha": 0.1}, "ccp_alpha: a stump is one test, and there is nothing to prune. Leave it out."),
+        ({"unit": "bit"}, 'unit="bit": must be'),
         ({"criterium": "gini"}, 'no option criterium. Did you mean "criterion"?'),
     ],
 )

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support.handmade_trees import OFFICIALS
 from tests.support.random_tables import limit_examples, random_tables
-from treewise.explain.rules.terminal_nodes import class_place
-from treewise.explain.subgroups.node_groups import ALL, KeptGroups
+from treewise.explain.rules import class_index
+from treewise.explain.subgroups.node_groups import WHOLE_TABLE, KeptGroups
 from treewise.explain.subgroups.statistics import GroupStatistics, fisher, holm, newcombe, welch
 from treewise.predict.confidence_intervals import wilson
 
@@ -72,7 +72,7 @@ def test_counts_are_those_of_the_rows(table):
         return
     tree = table.grow()
     cls = None if tree.task == "regression" else tree.classes[0]
-    found = tree.subgroups(table.data, cls).every
+    found = tree.subgroups(table.data, cls).all_groups
     paths = [tree.path(node) for node in tree.apply(table.data).tolist()]
     y = table.data["y"]
     for group in found:
@@ -81,19 +81,19 @@ def test_counts_are_those_of_the_rows(table):
         assert (group.rows, group.rest.n) == (len(mine), len(others))
         if cls is None:
             assert group.rate == pytest.approx(np.mean(mine))
-            assert group.group.spread == pytest.approx(np.std(mine), abs=1e-6)
+            assert group.group.sd == pytest.approx(np.std(mine), abs=1e-6)
         else:
             assert group.hits == mine.count(cls)
             assert group.rest.hits == others.count(cls)
             assert group.group.interval(0.95) == pytest.approx(wilson(mine.count(cls), len(mine)))
     sizes = [(g.rows, g.node) for g in found]
-    assert len(sizes) == len(set(sizes)) == found.looked_at
-    assert [g.p_adjusted for g in found] == pytest.approx(holm([g.departure.p for g in found]))
+    assert len(sizes) == len(set(sizes)) == found.n_compared
+    assert [g.p_adjusted for g in found] == pytest.approx(holm([g.difference.p for g in found]))
 
 
 def test_rows_are_in_the_groups_that_cover_them():
     tree = tw.grow("penguins", max_leaf_nodes=6)
-    found = tree.subgroups("penguins", "Adelie").every
+    found = tree.subgroups("penguins", "Adelie").all_groups
     table = tw.read("penguins")
     rows = [dict(zip(table.columns, cells, strict=True)) for cells in table.to_polars().rows()]
     for group in found:
@@ -116,17 +116,15 @@ def test_an_unknown_group_of_high_risk_is_found_and_found_again():
     tree = tw.grow(c_section(4000, 1), "urgent", min_samples_leaf=20, max_leaf_nodes=4)
     found = tree.subgroups(c_section(4000, 1), "yes", test=c_section(3000, 2))
     first = found[0]
-    assert found.seen
+    assert found.is_training_data
     assert set(first.region.conditions) == {0, 1}  # age and height
     assert 0.45 < first.rate < 0.75
     assert first.test.confirmed
     assert first.test.group.n > 20
     assert first.covers({"age": 44, "height": 150, "visits": 3})
-    assert "These look like the rows the tree was grown on" in str(found)
-    assert f"Found again on the table (3,000 rows): {sum(g.test.confirmed for g in found)} of {len(found)}" in str(
-        found
-    )
-    assert not tree.subgroups(c_section(3000, 2), "yes").seen
+    assert "These look like the training rows" in str(found)
+    assert f"Confirmed on the table (3,000 rows): {sum(g.test.confirmed for g in found)} of {len(found)}" in str(found)
+    assert not tree.subgroups(c_section(3000, 2), "yes").is_training_data
 
 
 def test_what_is_found_in_noise_is_not_found_again():
@@ -148,20 +146,20 @@ def test_what_is_found_in_noise_is_not_found_again():
 def test_groups_that_repeat_others_are_told_apart():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     found = tree.subgroups("penguins", "Gentoo")
-    likes = {group.node: group.like for group in found.every}
-    assert likes[1] == "the rows outside node 6, but for a few"
-    assert likes[4] == "only by node 6, which is a part of it"
-    assert all(not group.like for group in found)
-    assert len(found) + len(found.repeats) + len(found.chance) == found.looked_at == len(tree) - 1
+    likes = {group.node: group.redundancy for group in found.all_groups}
+    assert likes[1] == "nearly the complement of node 6"
+    assert likes[4] == "due to node 6, which it contains"
+    assert all(not group.redundancy for group in found)
+    assert len(found) + len(found.redundant) + len(found.insignificant) == found.n_compared == len(tree) - 1
     halves = {"x": [*range(60)], "y": [*"aaab" * 7, *"aabbbbbb" * 4]}
-    likes = {g.node: g.like for g in tw.grow(halves, "y", max_depth=1).subgroups(halves).every}
-    assert likes == {1: "", 2: "the rows outside node 1"}
+    likes = {g.node: g.redundancy for g in tw.grow(halves, "y", max_depth=1).subgroups(halves).all_groups}
+    assert likes == {1: "", 2: "the complement of node 1"}
     table = {"x": [*range(60)], "y": [*"a" * 30, *"b" * 29, "a"]}
     stairs = tw.grow(table, "y").subgroups(table)
-    assert {g.node: g.like for g in stairs.every} == {
+    assert {g.node: g.redundancy for g in stairs.all_groups} == {
         3: "",
-        1: "the rows outside node 3, but for a few",
-        2: "only by node 3, which is a part of it",
+        1: "nearly the complement of node 3",
+        2: "due to node 3, which it contains",
         4: "",  # one row: may be chance
     }
 
@@ -175,9 +173,9 @@ def test_of_more_classes_each_node_speaks_of_its_own():
 
 def test_every_form():
     found = tw.grow("outlier", max_leaf_nodes=4).subgroups("outlier", test="outlier_validation")
-    frame = found.every.to_frame()
-    assert frame["p"].to_list() == [g.departure.p for g in found.every]
-    assert {"hits", "rest_rate", "like", "confirmed", "group"} <= set(frame.columns)
+    frame = found.all_groups.to_frame()
+    assert frame["p"].to_list() == [g.difference.p for g in found.all_groups]
+    assert {"hits", "rest_rate", "redundancy", "confirmed", "group"} <= set(frame.columns)
     assert found.to_dict()["groups"][0]["rows"] == found[0].rows
     assert found[:1].to_csv().count("\n") == 2
     assert found.to_markdown().startswith("**")
@@ -197,11 +195,11 @@ def test_numbers_are_compared_by_their_means():
 def test_nothing_to_find():
     tree = tw.grow("outlier", max_depth=0)
     found = tree.subgroups("outlier")
-    assert len(found) == found.looked_at == 0
-    assert str(found).startswith("0 groups, by how far their share of y = star departs from the rest")
+    assert len(found) == found.n_compared == 0
+    assert str(found).startswith("0 groups, ranked by how much their share of y = star differs from the rest")
     officials = tw.parse(OFFICIALS, target="Class").subgroups("admissions")
-    assert officials.whole.n == 12
-    assert not officials.seen
+    assert officials.overall.n == 12
+    assert not officials.is_training_data
 
 
 @pytest.mark.parametrize(
@@ -248,25 +246,25 @@ def test_an_infinite_target_is_refused_and_named():
 @pytest.mark.parametrize("scale", [2.0**-1000, 2.0**660, 2.0**1000])
 def test_numbers_of_any_size_are_compared_alike(scale):
     tree = tw.parse(STEPS, task="regression")
-    one, other = tree.subgroups(steps(), target="y").every, tree.subgroups(steps(scale), target="y").every
+    one, other = tree.subgroups(steps(), target="y").all_groups, tree.subgroups(steps(scale), target="y").all_groups
     assert [group.node for group in one] == [group.node for group in other]
     for small, large in zip(one, other, strict=True):
-        assert (large.rate, large.group.spread) == (small.rate * scale, small.group.spread * scale)
-        assert large.departure.p == pytest.approx(small.departure.p, rel=1e-9)
-        assert large.departure.low == pytest.approx(small.departure.low * scale)
+        assert (large.rate, large.group.sd) == (small.rate * scale, small.group.sd * scale)
+        assert large.difference.p == pytest.approx(small.difference.p, rel=1e-9)
+        assert large.difference.low == pytest.approx(small.difference.low * scale)
 
 
 def test_an_outlier_costs_the_other_groups_no_digits():
     near, far = (
-        {group.node: group for group in tw.parse(STEPS, task="regression").subgroups(table, target="y").every}
+        {group.node: group for group in tw.parse(STEPS, task="regression").subgroups(table, target="y").all_groups}
         for table in (steps(outlier=3.0), steps(outlier=1e9 + 0.1))
     )
     for node in (1, 3):
-        assert far[node].group.spread == near[node].group.spread
+        assert far[node].group.sd == near[node].group.sd
         assert far[node].group.mean == near[node].group.mean
     values = steps()["y"][20:60]
-    assert far[4].rest.spread == pytest.approx(np.std(steps()["y"][:60]), rel=1e-12)
-    assert far[3].group.spread == pytest.approx(np.std(values), rel=1e-12)
+    assert far[4].rest.sd == pytest.approx(np.std(steps()["y"][:60]), rel=1e-12)
+    assert far[3].group.sd == pytest.approx(np.std(values), rel=1e-12)
 
 
 # -- families of tests, and what JSON says ----------------------------------------------------------------------------
@@ -276,29 +274,34 @@ def test_held_out_p_values_are_corrected_for_the_groups_that_are_shown():
     rows, fresh = c_section(3_000, 0), c_section(1_500, 1)
     tree = tw.grow(rows, "urgent", max_leaf_nodes=12)
     found = tree.subgroups(rows, test=fresh)
-    assert found.repeats or found.chance
-    for groups in (found, found.every):
-        ps = [1.0 if group.test.departure is None else group.test.departure.p for group in groups]
+    assert found.redundant or found.insignificant
+    for groups in (found, found.all_groups):
+        ps = [1.0 if group.test.difference is None else group.test.difference.p for group in groups]
         assert [group.test.p_adjusted for group in groups] == holm(ps)
-        assert found.to_dict()["test"] == {"table": "the table", "rows": 1_500, "seen": False, "groups": len(found)}
-        assert f"by Holm for the {len(groups)} group" in " ".join(str(groups).split())
+        assert found.to_dict()["held_out"] == {
+            "table": "the table",
+            "rows": 1_500,
+            "is_training_data": False,
+            "groups": len(found),
+        }
+        assert f"adjusted for {len(groups)} group" in " ".join(str(groups).split())
     said = found.to_dict()
-    assert (said["repeats"], said["chance"]) == (len(found.repeats), len(found.chance))
+    assert (said["redundant"], said["insignificant"]) == (len(found.redundant), len(found.insignificant))
     assert said["rate"] == pytest.approx(np.mean([label == found.cls for label in rows["urgent"]]))
 
 
 def test_nearest_and_outermost_groups_are_those_of_a_search_through_all():
     rows = c_section(3_000, 0)
     tree = tw.grow(rows, "urgent", min_samples_leaf=5)
-    found, ends = tree.subgroups(rows).every, tree.arrays.ends.tolist()
+    found, ends = tree.subgroups(rows).all_groups, tree.arrays.ends.tolist()
     for seed in range(5):
         kept = KeptGroups(ends, 0.95)
         nodes = []
-        for each in np.random.default_rng(seed).permutation(np.array(found.found, object))[:80]:
+        for each in np.random.default_rng(seed).permutation(np.array(found.groups, object))[:80]:
             around = [other for other in nodes if other < each.node < ends[other]]
             inside = [other for other in nodes if each.node < other < ends[each.node]]
             outer = [i for i in inside if not any(other < i < ends[other] for other in inside)]
-            assert kept._around(each.node) == max(around, default=ALL)
+            assert kept._around(each.node) == max(around, default=WHOLE_TABLE)
             assert [other.node for other in kept._inside(each.node)] == sorted(outer)
             kept.add(each)
             nodes.append(each.node)
@@ -306,7 +309,7 @@ def test_nearest_and_outermost_groups_are_those_of_a_search_through_all():
 
 def test_of_more_classes_there_is_no_rate_of_all_rows():
     said = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins").to_dict()
-    assert (said["class"], said["rate"], said["test"]) == (None, None, None)
+    assert (said["class"], said["rate"], said["held_out"]) == (None, None, None)
 
 
 def test_a_class_is_found_however_its_case_is_written():
@@ -314,6 +317,6 @@ def test_a_class_is_found_however_its_case_is_written():
     tree = tw.grow(rows, "y")
     assert tree.subgroups(rows, "true").cls == tree.subgroups(rows, True).cls
     both = tw.grow({"x": [1, 2, 3, 4], "y": ["a", "A", "b", "b"]}, "y")
-    assert [class_place(both, label) for label in both.classes] == [0, 1, 2]
+    assert [class_index(both, label) for label in both.classes] == [0, 1, 2]
     with pytest.raises(tw.ParameterError, match="no such class"):
         tw.grow({"x": [1, 2, 3, 4], "y": ["aa", "AA", "b", "b"]}, "y").rules(cls="Aa")

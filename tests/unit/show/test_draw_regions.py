@@ -11,8 +11,8 @@ import treewise as tw
 from tests.support.figures import all_texts
 from tests.support.hostile_table import hostile_table
 from treewise.show.mpl_helpers import figure_bytes
-from treewise.show.regions.models import PredictorRegions, TreeRegions, centres
-from treewise.show.regions.plane import plane_for
+from treewise.show.regions.models import PredictorRegions, TreeRegions, _cell_centres
+from treewise.show.regions.plane import make_plane
 from treewise.tree.regions.region import Interval
 
 
@@ -67,15 +67,15 @@ def test_areas_partition_the_plane_and_agree_with_apply(seed, splits):
     rng = np.random.default_rng(100 + seed)
     tree = tw.grow(table, "y", categorical=splits, kinds={"size": ["S", "M", "L"]}, min_samples_leaf=3)
     for x, y in PAIRS:
-        plane = plane_for([tree], table, x, y, {"town": None} if "town" not in (x, y) else None)
+        plane = make_plane([tree], table, x, y, {"town": None} if "town" not in (x, y) else None)
         areas, asked = plane.areas(tree)
         assert not {x, y} & set(asked)
         points = [(vx, vy) for vx in cells_of(plane.x, tree, rng) for vy in cells_of(plane.y, tree, rng)]
-        rows = {name: [plane.held.get(name)] * len(points) for name in tree.columns}
+        rows = {name: [plane.fixed.get(name)] * len(points) for name in tree.columns}
         rows[x] = [as_cell(plane.x, vx) for vx, _ in points]
         rows[y] = [as_cell(plane.y, vy) for _, vy in points]
         for (vx, vy), node in zip(points, tree.apply(rows).tolist(), strict=True):
-            assert [area.node for area in areas if area.holds(vx, vy)] == [node], (x, vx, y, vy)
+            assert [area.node for area in areas if area.contains(vx, vy)] == [node], (x, vx, y, vy)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -83,12 +83,12 @@ def test_rectangles_tile_what_is_shown(seed):
     table = random_table(seed)
     tree = tw.grow(table, "y", max_leaf_nodes=12)
     for x, y in PAIRS:
-        plane = plane_for([tree], table, x, y, None)
+        plane = make_plane([tree], table, x, y, None)
         covered = sum(
             (x1 - x0) * (y1 - y0)
             for area in plane.areas(tree)[0]
-            for x0, x1 in plane.x.stretches(area.x)
-            for y0, y1 in plane.y.stretches(area.y)
+            for x0, x1 in plane.x.intervals(area.x)
+            for y0, y1 in plane.y.intervals(area.y)
         )
         whole = (plane.x.high - plane.x.low) * (plane.y.high - plane.y.low)
         assert covered == pytest.approx(whole, rel=1e-6)
@@ -100,7 +100,7 @@ def test_rows_that_stay_at_a_node_have_their_area():
         {"University": ["top10", "nowhere", "top30"], "Published": ["no", "yes", "yes"], "Class": list("PNP")}
     )
     wide = tree.with_(encodings=tuple(tw.Encoding(e.name, e.kind, (*e.levels, "nowhere")) for e in tree.encodings))
-    plane = plane_for([wide], table, "University", "Published", None)
+    plane = make_plane([wide], table, "University", "Published", None)
     assert [a.node for a in plane.areas(wide)[0] if "nowhere" in a.x and "yes" in a.y] == [0]
     assert tree.apply({"University": "nowhere", "Published": "yes"}) == 0
 
@@ -112,18 +112,18 @@ def test_what_is_held_by_default_and_by_wish():
     })  # fmt: skip
     text = "c = u\n  d <= 1 -> p\n  d > 1\n    a <= 2\n      b <= 2 -> p\n      b > 2 -> q\n    a > 2 -> q\nc = v -> q"
     tree = tw.parse(text, target="y").refit(table)
-    assert dict(plane_for([tree], table, "b", "c", None).held) == {"d": None, "a": 2.0}
-    assert dict(plane_for([tree], table, "b", "a", None).held) == {"c": "v", "d": None}
-    assert dict(plane_for([tree], table, "b", "c", {"a": 2.5, "d": 0}).held) == {"d": 0, "a": 2.5}
+    assert dict(make_plane([tree], table, "b", "c", None).fixed) == {"d": None, "a": 2.0}
+    assert dict(make_plane([tree], table, "b", "a", None).fixed) == {"c": "v", "d": None}
+    assert dict(make_plane([tree], table, "b", "c", {"a": 2.5, "d": 0}).fixed) == {"d": 0, "a": 2.5}
 
 
 def test_only_held_columns_that_matter_are_said():
     tree = tw.grow("penguins", max_leaf_nodes=8)
     ax = tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm")
     said = ax.get_title(loc="left").replace("\u00a0", " ")
-    assert "held: island = Biscoe, bill_depth_mm = 17.3" in said.replace("\n", " ")
+    assert "fixed: island = Biscoe, bill_depth_mm = 17.3" in said.replace("\n", " ")
     ax = tree.draw_regions(
-        "penguins", "bill_length_mm", "flipper_length_mm", held={"island": None, "bill_depth_mm": 15}
+        "penguins", "bill_length_mm", "flipper_length_mm", fixed={"island": None, "bill_depth_mm": 15}
     )
     assert "island missing" in ax.get_title(loc="left").replace("\u00a0", " ")
 
@@ -164,26 +164,26 @@ def test_figure_8_5_is_one_call():
         "min_samples_leaf = 50 · 3 leaves",
     ]
     for bad, said in {
-        "max_depth": "vary='max_depth': must be a dict of parameter → values",
+        "max_depth": 'vary="max_depth": must be a dict of parameter → values',
         (): "must be a dict of parameter → values",
     }.items():
         with pytest.raises(tw.ParameterError, match=said):
             tw.draw_regions_grid("noisy", vary=bad)
     with pytest.raises(tw.ParameterError, match="vary: the parameters have different numbers of values"):
         tw.draw_regions_grid("noisy", vary={"max_depth": [1, 2], "min_samples_leaf": [3]})
-    with pytest.raises(tw.ParameterError, match="max_depth is varied, and cannot be given besides"):
+    with pytest.raises(tw.ParameterError, match="max_depth is varied and cannot be given as well"):
         tw.draw_regions_grid("noisy", vary={"max_depth": [1, 2]}, max_depth=3)
 
 
 def test_rows_that_other_columns_lead_elsewhere_are_hollow():
     tree = tw.grow("penguins", max_leaf_nodes=8)
     table = tw.datasets.penguins()
-    plane = plane_for([tree], table, "bill_length_mm", "flipper_length_mm", None)
+    plane = make_plane([tree], table, "bill_length_mm", "flipper_length_mm", None)
     areas, _ = plane.areas(tree)
-    x, y = (axis.places(table) for axis in plane.axes)
+    x, y = (axis.positions(table) for axis in plane.axes)
     own = tree.apply(table)
     there = ~np.isnan(x) & ~np.isnan(y)
-    off = sum(next(a.node for a in areas if a.holds(x[i], y[i])) != own[i] for i in np.flatnonzero(there))
+    off = sum(next(a.node for a in areas if a.contains(x[i], y[i])) != own[i] for i in np.flatnonzero(there))
     ax = tree.draw_regions(table, "bill_length_mm", "flipper_length_mm")
     assert int(ax.get_title(loc="left").split("hollow: ")[1].split()[0]) == off
 
@@ -198,12 +198,12 @@ def test_any_other_model_is_asked_on_a_grid():
     assert axes[1].get_title(loc="left").splitlines() == [
         "5-NN · KNeighborsClassifier", f"{wrong} of 200 rows of noisy wrong"
     ]  # fmt: skip
-    plane = plane_for([tree], table, "x1", "x2", None, ["x1", "x2"])
-    (up, across), said = PredictorRegions("", knn, ("x1", "x2")).on_grid(plane, (0, 1))
-    grid = np.stack(np.meshgrid(centres(plane.x), centres(plane.y)), axis=-1).reshape(-1, 2)
+    plane = make_plane([tree], table, "x1", "x2", None, ["x1", "x2"])
+    (up, across), said = PredictorRegions("", knn, ("x1", "x2")).predict_grid(plane, (0, 1))
+    grid = np.stack(np.meshgrid(_cell_centres(plane.x), _cell_centres(plane.y)), axis=-1).reshape(-1, 2)
     assert up * across == len(grid)
-    assert said.place.tolist() == knn.predict(grid).tolist()
-    assert said.chance.tolist() == knn.predict_proba(grid).max(axis=1).tolist()
+    assert said.class_index.tolist() == knn.predict(grid).tolist()
+    assert said.probability.tolist() == knn.predict_proba(grid).max(axis=1).tolist()
 
 
 def test_models_of_dataframes_and_of_more_columns():
@@ -211,7 +211,7 @@ def test_models_of_dataframes_and_of_more_columns():
     names = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm"]
     knn = KNeighborsClassifier(3).fit(frame[names], frame["species"])
     ax = tw.draw_regions(knn, frame, "bill_length_mm", "bill_depth_mm", target="species")
-    assert "held: flipper_length_mm" in ax.get_title(loc="left")
+    assert "fixed: flipper_length_mm" in ax.get_title(loc="left")
     with pytest.raises(
         tw.ParameterError, match=r"^KNeighborsClassifier was fitted on 3 columns without names: columns="
     ):
@@ -231,7 +231,7 @@ def test_numbers_have_a_scale():
     tree = tw.grow(table, "body_mass_g", max_leaf_nodes=6, drop_missing_target=True)
     ax = tree.draw_regions(table, "flipper_length_mm", "bill_length_mm")
     assert [each.get_ylabel() for each in ax.figure.axes] == ["bill_length_mm", "body_mass_g"]
-    assert "rmse" in ax.get_title(loc="left")
+    assert "RMSE" in ax.get_title(loc="left")
     knn = KNeighborsRegressor(3).fit([[0, 0], [1, 1], [2, 2]], [0.5, 1.5, 2.5])
     data = {"a": [0, 1, 2], "b": [0, 1, 2], "y": [0.5, 1.5, 2.5]}
     figure_bytes(tw.draw_regions(knn, data, "a", "b", target="y").figure, "svg")
@@ -274,7 +274,7 @@ def test_a_tree_beside_its_regions():
     assert {"x1?", "x2?"} <= {text.get_text() for text in left.texts}
     figure_bytes(ax.get_figure(root=True), "svg")
     for models, where in (([tree, tree], None), (lambda X: X[:, 0], None), (tree, Figure().add_subplot())):
-        with pytest.raises(tw.ParameterError, match=r"^with_tree=…: is for one tree, on a figure of its own\."):
+        with pytest.raises(tw.ParameterError, match=r"^with_tree: this is for one tree, on a figure of its own\."):
             tw.draw_regions(models, "seven_points", "x1", "x2", with_tree=True, ax=where)
 
 
@@ -311,7 +311,7 @@ def test_names_and_levels_are_shown_as_they_are():
 def test_odd_values():
     table = tw.read({"a": [1.0, math.inf, -math.inf, 2.0], "b": [5.0, 5.0, 5.0, 5.0], "y": ["p", "q", "p", "q"]})
     ax = tw.grow(table, "y").draw_regions(table, "a", "b")
-    assert "2 rows without a place on the axes not shown" in ax.get_title(loc="left")
+    assert "2 rows not shown: missing or off the axes" in ax.get_title(loc="left")
     assert all(map(math.isfinite, (*ax.get_xlim(), *ax.get_ylim())))
     figure_bytes(ax.figure, "png")
 
@@ -331,7 +331,7 @@ def test_rows_of_few_values_lie_beside_each_other_but_never_beyond_a_threshold()
 def test_a_column_that_is_mostly_missing_is_held_missing():
     table = tw.read({"a": [1, 2, 3, 4], "b": [4, 3, 2, 1], "c": ["u", None, None, None], "y": list("pqpq")})
     tree = tw.parse("c = u\n  a <= 2 -> p\n  a > 2 -> q\nc != u or missing\n  b <= 2 -> p\n  b > 2 -> q", target="y")
-    assert dict(plane_for([tree.refit(table)], table, "a", "b", None).held) == {"c": None}
+    assert dict(make_plane([tree.refit(table)], table, "a", "b", None).fixed) == {"c": None}
 
 
 def test_large_trees_are_drawn():
@@ -345,8 +345,8 @@ def test_large_trees_are_drawn():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("x1", "x1"), r"^x and y are both 'x1': a plane has two columns\.$"),
-        (("x1", "x9"), r'^no column "x9" is known to what is drawn\..* Columns: x1, x2\.$'),
+        (("x1", "x1"), r'^x and y are both "x1": a plane has two columns\.$'),
+        (("x1", "x9"), r'^the models have no column "x9"\..* Columns: x1, x2\.$'),
     ],
 )
 def test_bad_columns(arguments, said):
@@ -355,21 +355,21 @@ def test_bad_columns(arguments, said):
 
 
 @pytest.mark.parametrize(
-    ("held", "said"),
+    ("fixed", "said"),
     [
         (
             {"island": "Drem"},
-            r'^held: "island" is never "Drem"\. Did you mean "Dream"\? Levels: Biscoe, Dream, Torgersen\.$',
+            r'^fixed: "island" is never "Drem"\. Did you mean "Dream"\? Levels: Biscoe, Dream, Torgersen\.$',
         ),
-        ({"isle": "Dream"}, r'^held: no column "isle"\. Did you mean "island"\?'),
-        ({"bill_length_mm": 3}, r'^held: column "bill_length_mm" is an axis of the picture\. Leave it out\.$'),
-        ([("island", "Dream")], r"^held=\[\('island', 'Dream'\)\]: must be a dict of column → value"),
+        ({"isle": "Dream"}, r'^fixed: no column "isle"\. Did you mean "island"\?'),
+        ({"bill_length_mm": 3}, r'^fixed: column "bill_length_mm" is an axis of the picture\. Leave it out\.$'),
+        ([("island", "Dream")], r"^fixed=\[\('island', 'Dream'\)\]: must be a dict of column → value"),
     ],
 )
-def test_bad_held_values(held, said):
+def test_bad_fixed_values(fixed, said):
     tree = tw.grow("penguins", max_leaf_nodes=8)
     with pytest.raises(tw.TreewiseError, match=said):
-        tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", held=held)
+        tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", fixed=fixed)
 
 
 def test_bad_models():
@@ -377,11 +377,11 @@ def test_bad_models():
     number = tw.grow("penguins", "body_mass_g", max_depth=1, drop_missing_target=True)
     for models, said in (
         ([], r"^models: 0 were given\. Give from 1 to 60\.$"),
-        ([tree, [tree]], r"^models: some are lists of models and some are not\."),
+        ([tree, [tree]], r"^models: mixes models and lists of models\."),
         ([[tree, tree], [tree]], r"^models: the rows of the grid have different lengths\."),
-        (3, r"^3 cannot be drawn: it is no tree, and has no predict\.$"),
+        (3, r"^cannot draw 3: expected a treewise tree or an object with .predict\.$"),
         ([tree, number], r"^some trees predict classes and some numbers: "),
-        (lambda X: X, r"answers \(57600, 2\) for 57,600 rows|answers \(10000, 2\) for 10,000 rows"),
+        (lambda X: X, r"shape \(57600, 2\) for 57,600 rows|shape \(10000, 2\) for 10,000 rows"),
     ):
         with pytest.raises(tw.ParameterError, match=said):
             tw.draw_regions(models, "outlier", "x1", "x2", target="y")
@@ -404,7 +404,7 @@ def test_the_whole_axis_where_a_tree_does_not_know_it():
     table = tw.datasets.outlier()
     one = tw.grow(table, "y", columns=["x1"])
     other = tw.grow(table, "y")
-    plane = plane_for([one, other], table, "x1", "x2", None)
+    plane = make_plane([one, other], table, "x1", "x2", None)
     assert all(area.y == Interval(missing=False) for area in plane.areas(one)[0])
-    assert TreeRegions("", one).cuts(plane.y) == []
+    assert TreeRegions("", one).thresholds(plane.y) == []
     figure_bytes(tw.draw_regions([one, other], table, "x1", "x2")[0].figure, "svg")

@@ -242,7 +242,7 @@ def test_what_cannot_be_drawn_says_so():
         trace[0].draw("gpa")
     found = tw.grow("penguins", max_depth=2).evaluate("penguins")
     with pytest.raises(
-        tw.ParameterError, match=r'^what="roc": is for two classes, and there are 3\. There is "confusion"\.$'
+        tw.ParameterError, match=r'^what="roc": this is for two classes, and there are 3\. There is "confusion"\.$'
     ):
         found.draw("roc")
     with pytest.raises(tw.ParameterError, match='what="rok": must be one of confusion, roc'):

@@ -274,7 +274,7 @@ def test_subtrees_whose_leaves_agree_are_folded_first() -> None:
         "1  ├─ city = Rome           → P           3      3  100.0",
         "2  └─ city otherwise                      9      1   11.1",
         "         … 3 leaves, all N  → N",
-        "… 4 lines shown of 7; every line: print(tree) or --all; from node 2 down: node=2 or --node 2",
+        "… 4 lines shown of 7; every line: print(tree); from node 2 down: node=2",
     ]
 
 
@@ -369,7 +369,7 @@ def test_a_long_set_goes_on_below_when_the_whole_tree_is_printed() -> None:
         assert parse(render(tree, ascii=ascii)).split_at(0) == split
     shown = render(tree, max_lines=60, ascii=False)
     assert "place of birth in {town_00, town_01, +18}" in shown
-    assert lines(shown)[-1] == "… long sets are shortened; in full: print(tree) or --all"
+    assert lines(shown)[-1] == "… long sets are shortened; in full: print(tree)"
 
 
 def test_on_a_narrow_page_the_counts_give_way_first_and_no_test_is_cut() -> None:
@@ -382,7 +382,7 @@ def test_on_a_narrow_page_the_counts_give_way_first_and_no_test_is_cut() -> None
         "3     ├─ has_nurs in {critical, improper, +1}  → spec_prior  1,728         93.4",
         "4     └─ has_nurs otherwise                    → priority      390         15.4",
         "classes: not_recom, priority, recommend, spec_prior, very_recom",
-        "… long sets are shortened; in full: print(tree) or --all",
+        "… long sets are shortened; in full: print(tree)",
     ]
     assert "has_nurs in {critical, +2}" in render(nursery(), width=70, ascii=False)
     for width in range(66, 140):
@@ -514,6 +514,6 @@ def test_with_weights_the_header_says_so() -> None:
 def test_a_tree_that_has_memorised_its_table_says_so() -> None:
     memorised = header(alternating(6), ascii=False)
     assert "64 leaves for 64 rows: the tree has memorised its table" in memorised
-    assert 'pruning="cv" (--pruning cv) chooses its size' in memorised
+    assert 'pruning="cv" chooses its size' in memorised
     assert "memorised" not in header(alternating(4), ascii=False)
     assert "memorised" not in header(penguins(), ascii=False)

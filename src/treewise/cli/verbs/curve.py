@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from treewise._lib.text import plural, safe
-from treewise.cli.describe_input import prepare_and_report
+from treewise.cli.growing import prepare_and_report
 from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_place, deliver, remark, say

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from treewise._lib.text import safe
-from treewise.cli.inputs import read_data
+from treewise.cli.growing import grow_source
+from treewise.cli.inputs import is_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.param_types import read_row
 from treewise.cli.predictor import never_seen, read_typed, remark_on_typed
 from treewise.cli.shared_options import choice_option, take_text_options, text_options, tree_option
-from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.verb import SHOWN, option, output_option, verb
 from treewise.errors import ParameterError
 

@@ -27,7 +27,7 @@ from treewise.cli.shared_options import (
     weight_option,
 )
 from treewise.cli.tables import json_text
-from treewise.cli.verb import JUDGED, RIVALS, format_option, option, verb
+from treewise.cli.verb import BASELINES, JUDGED, format_option, option, verb
 from treewise.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ AT_ONCE = 1000  # lines
     examples=(
         "treewise grow outlier -o model.json && treewise evaluate model.json outlier_validation",
         "treewise evaluate stnordaf.txt admissions --paths",
-        "treewise evaluate model.json yours.csv --against knn,logistic,majority",
+        "treewise evaluate model.json yours.csv --baselines knn,logistic,majority",
         "treewise evaluate model.json admissions --picture roc=roc.png --picture confusion=confusion.svg",
         "treewise evaluate model.json new.csv --fail-under accuracy=0.85 && ./deploy",
     ),
@@ -82,12 +82,19 @@ AT_ONCE = 1000  # lines
 @estimate_option
 @cost_option("What mistakes cost, bad:good=5 (default: what the tree predicts by); the predictions stay.")
 @option(
-    "--against",
+    "--baselines",
     metavar="MODELS",
-    section=RIVALS,
-    help="Also compare with knn, logistic, majority (for numbers knn, linear, mean), separated by commas.",
+    section=BASELINES,
+    help="Also compare with knn, logistic, majority (regression: knn, linear, mean), separated by commas.",
 )
-@option("--folds", type=int, default=10, metavar="N", section=RIVALS, help="Folds of DATA to do so (default 10).")
+@option(
+    "--folds",
+    type=int,
+    default=10,
+    metavar="N",
+    section=BASELINES,
+    help="Number of folds for the comparison (default 10).",
+)
 @weight_option
 @option(
     "--picture",
@@ -117,7 +124,7 @@ def command(
     fail_over: Bounds,
     estimate: str | None,
     cost: dict[str, dict[str, float]] | None,
-    against: str | None,
+    baselines: str | None,
     folds: int,
     sample_weight: str | None,
     pictures: Sequence[tuple[str, str]],
@@ -137,13 +144,13 @@ def command(
     if found.many is None:
         evaluation = evaluate(found.tree, table, target, sample_weight=sample_weight, **options)
     else:
-        found.only_of_one(estimate=estimate, cost=cost, against=against, paths=with_paths, check=with_check)
+        found.only_of_one(estimate=estimate, cost=cost, baselines=baselines, paths=with_paths, check=with_check)
         evaluation = found.many.evaluate(
             table, target, sample_weight=sample_weight, drop_missing_target=drop_missing_target
         )
     check_names(evaluation, fail_under, fail_over)
     drawn = [(picture(drawing(evaluation, what), file), what, file) for what, file in pictures]
-    rivals = None if against is None else compared(found, table, against, folds)
+    comparison = None if baselines is None else compare_with_baselines(found, table, baselines, folds)
     ways = paths(found.tree, table, target) if with_paths else None
     findings = None
     if with_check or not found.made.history:
@@ -152,7 +159,7 @@ def command(
     if form == "json":
         more: dict[str, Any] = {} if ways is None else {"paths": [path_of(ways, i) for i in range(len(ways))]}
         more |= {} if findings is None else {"check": findings.to_dict()}
-        more |= {} if rivals is None else {"against": rivals.to_dict()["models"]}
+        more |= {} if comparison is None else {"baselines": comparison.to_dict()["models"]}
         deliver(json_text({"model": found.name, **evaluation.to_dict(), **more}), None)
     else:
         if ways is not None:
@@ -165,8 +172,8 @@ def command(
         if findings is not None:
             say("")
             present(findings)
-        if rivals is not None:
-            say(f"\nbeside other models, each row judged by models that were grown or fitted without it\n{rivals}")
+        if comparison is not None:
+            say(f"\ncompared with baseline models; every row is predicted by models fitted without it\n{comparison}")
     for content, what, file in drawn:
         deliver(content, file)
         remark("", f"{what} → {safe(file)}")
@@ -182,8 +189,8 @@ def drawing(evaluation: Evaluation, what: str) -> Axes:
     return evaluation.draw(what)
 
 
-def compared(found: LoadedModel, table: Table, against: str, folds: int) -> ModelComparison:
-    """Compare the way the tree was grown with other models, on folds of the table."""
+def compare_with_baselines(found: LoadedModel, table: Table, baselines: str, folds: int) -> ModelComparison:
+    """Compare trees grown like this one with baseline models, on folds of the table."""
     from treewise.cli.progress import bar
     from treewise.evaluate.baselines.compare_models import grow_like, score_models
     from treewise.evaluate.baselines.models import find_baselines
@@ -193,17 +200,17 @@ def compared(found: LoadedModel, table: Table, against: str, folds: int) -> Mode
     tree = found.tree
     if not any(step.get("did") == "grow" for step in tree.history):
         raise ParameterError(
-            f"--against grows the tree anew on every fold; {safe(found.name)} was not grown but written. Leave it out."
+            f"--baselines grows a tree in every fold, and {safe(found.name)} was written by hand. Leave it out."
         )
-    find_baselines(against, tree.task)
+    find_baselines(baselines, tree.task)
     grow, left_out = grow_like(tree)
     if left_out:
-        remark("note", f"the trees of the folds are made as {found.name} was, but for: {', '.join(left_out)}")
+        remark("note", f"the trees of the folds are grown like {found.name}, except for: {', '.join(left_out)}")
     training_set, cost = prepare_like(tree, table), cost_matrix_of(tree)
     now = {"cost": None if cost is None else cost.to_dict()}
-    with bar("against") as progress:
+    with bar("comparing") as progress:
         training_set = replace(training_set, asked={**training_set.asked, **now})
-        return score_models(training_set, grow, against, folds=folds, progress=progress)
+        return score_models(training_set, grow, baselines, folds=folds, progress=progress)
 
 
 def path_of(ways: Paths, index: int) -> dict[str, Any]:

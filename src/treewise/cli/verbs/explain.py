@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise._lib.text import plural
-from treewise.cli.inputs import LoadedModel, looks_like_model, read_data
+from treewise.cli.growing import grow_source
+from treewise.cli.inputs import LoadedModel, looks_like_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, say
 from treewise.cli.param_types import read_names, read_row_numbers
@@ -23,7 +24,6 @@ from treewise.cli.shared_options import (
     text_options,
     tree_option,
 )
-from treewise.cli.sources import grow_source, take_model
 from treewise.cli.verb import SHOWN, TABLE, option, verb
 from treewise.errors import ParameterError
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from treewise._lib.text import safe
-from treewise.cli.grow_ensemble import check_ending, check_own_table, say_grown, show_many, write_many
-from treewise.cli.inputs import read_model_and_data
-from treewise.cli.output import check_place, remark
+from treewise.cli.growing import GrowthReport
+from treewise.cli.inputs import check_training_table, read_model_and_data
+from treewise.cli.output import check_ensemble_ending, check_place, remark, save_ensemble
+from treewise.cli.render import show_ensemble
 from treewise.cli.shared_options import (
     all_option,
     jobs_option,
@@ -64,18 +64,17 @@ def command(
     if output is None:
         raise ParameterError("extend: -o FILE says where to save all trees; it may be MODEL itself.")
     check_place(output, data)
-    check_ending(output)
+    check_ensemble_ending(output)
     found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
     before = found.trees
-    check_own_table(before, table)
-    started = time.monotonic()
+    check_training_table(before, table)
+    report = GrowthReport(table, quiet)
     with bar("grow") as progress:
         ensemble = before.extend(table, trees, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress)
-    if not quiet:
-        say_grown(ensemble, time.monotonic() - started, before.notes, advise=False)
-    write_many(ensemble, output)  # before the page, whose reader may leave early
+    report.finish_ensemble(ensemble, known_notes=before.notes, advise=False)
+    save_ensemble(ensemble, output)  # before the page, whose reader may leave early
     if output == "-":
         return
-    show_many(ensemble, whole)
+    show_ensemble(ensemble, whole)
     if not quiet:
         remark("", f"saved {safe(output)}")

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise._lib.text import plural, safe
+from treewise.cli.growing import pruning_notes, pruning_summary
 from treewise.cli.inputs import read_data, read_model
-from treewise.cli.output import check_place, deliver, is_plain, remark, say
+from treewise.cli.output import check_model_ending, check_place, deliver, dump_tree, is_plain, remark, say
 from treewise.cli.param_types import read_at
-from treewise.cli.render import say_styled
+from treewise.cli.render import say_styled, tree_text
 from treewise.cli.shared_options import na_option, take_text_options, text_options, tree_option
 from treewise.cli.tables import json_text
 from treewise.cli.verb import CUT, JUDGED_BY, SHOWN, TO_A_SIZE, format_option, option, output_option, verb
-from treewise.cli.verbs.grow import check_ending, drawn, notes_of_pruning, pruned_in_words, written_form
 from treewise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def command(
 ) -> None:
     """Prune, say why, show and save."""
     check_place(output, model)
-    check_ending(output)
+    check_model_ending(output)
     text = take_text_options(options)
     asked = {name: value for name, value in options.items() if value is not None}
     tree = read_model(model, member=member).tree
@@ -101,7 +101,7 @@ def command(
     pruned = tree.prune(asked.pop("method", None), **asked)
     seconds = time.monotonic() - started
     if output is not None:  # before the page, whose reader may leave early
-        deliver(written_form(pruned, output), output)
+        deliver(dump_tree(pruned, output), output)
     show_pruned(pruned, form, whole, quiet, seconds, to_output=output == "-")
     if output not in (None, "-") and not quiet:
         remark("", f"saved {safe(output)}")
@@ -114,8 +114,8 @@ def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float,
     step = tree.history[-1]
     if not quiet:
         page_says_it = form == "text" and not to_output
-        remark("prune", f"{seconds:.1f} s" + ("" if page_says_it else f"   {pruned_in_words(tree)}"))
-        for note in () if page_says_it else notes_of_pruning(tree):
+        remark("prune", f"{seconds:.1f} s" + ("" if page_says_it else f"   {pruning_summary(tree)}"))
+        for note in () if page_says_it else pruning_notes(tree):
             remark("note", note)
     if to_output:
         return
@@ -129,7 +129,7 @@ def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float,
             say("")
             say(str(tree.cp_table))
         say("")
-    say_styled(drawn(tree, whole))
+    say_styled(tree_text(tree, whole))
 
 
 def cut_lines(step: Mapping[str, Any]) -> list[str]:

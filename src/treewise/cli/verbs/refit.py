@@ -10,8 +10,8 @@ import click
 from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.messages import in_options
-from treewise.cli.output import check_place, deliver, remark
-from treewise.cli.render import say_styled
+from treewise.cli.output import check_model_ending, check_place, deliver, dump_tree, remark
+from treewise.cli.render import say_styled, tree_text
 from treewise.cli.shared_options import (
     na_option,
     quiet_option,
@@ -23,7 +23,6 @@ from treewise.cli.shared_options import (
     whole_option,
 )
 from treewise.cli.verb import output_option, verb
-from treewise.cli.verbs.grow import check_ending, drawn, written_form
 
 
 @verb(
@@ -63,15 +62,15 @@ def command(
     from treewise.train.true_labels import settled
 
     check_place(output, data)
-    check_ending(output)
+    check_model_ending(output)
     found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
     tree = settled(found.tree, table, target).refit(table, sample_weight=sample_weight)
     if output is not None:  # before the page, whose reader may leave early
-        deliver(written_form(tree, output), output)
+        deliver(dump_tree(tree, output), output)
     for note in () if quiet else tree.notes:
         remark("note", in_options(note))
     if output == "-":
         return
-    say_styled(drawn(tree, whole))
+    say_styled(tree_text(tree, whole))
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

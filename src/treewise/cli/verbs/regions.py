@@ -10,7 +10,7 @@ import click
 from treewise._lib.text import plural, safe
 from treewise.cli.inputs import looks_like_model, read_data, read_model_and_data
 from treewise.cli.output import check_place, deliver, remark
-from treewise.cli.param_types import read_held, read_varied
+from treewise.cli.param_types import read_fixed, read_varied
 from treewise.cli.pictures import check_picture, is_picture, picture
 from treewise.cli.shared_options import na_option, take_text_options, target_option, text_options, tree_option
 from treewise.cli.verb import SHOWN, option, output_option, verb
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     "MODEL… DATA --x COLUMN --y COLUMN -o FILE\nDATA --x COLUMN --y COLUMN -o FILE",
     examples=(
         "treewise grow outlier -o model.json && treewise regions model.json outlier_validation -o regions.png",
-        "treewise regions model.json pruned.json new.csv --x age --y pulse --held sex=male -o regions.svg",
+        "treewise regions model.json pruned.json new.csv --x age --y pulse --fixed sex=male -o regions.svg",
         "treewise regions noisy -o grid.png",
         "treewise regions yours.csv --target COLUMN --x age --y pulse --vary max_depth=1,2,4,8 -o grid.pdf",
     ),
-    about="Areas have the colour of the class that is predicted there, paler where it is less probable; points are the"
-    " rows of DATA, with a dark rim where they are predicted wrongly. Several models are drawn side by side. Without a"
+    about="Areas have the colour of the predicted class, paler where it is less probable; points are the"
+    " rows of DATA, with a dark rim where the prediction is wrong. Several models are drawn side by side. Without a"
     " MODEL, trees are grown on the two columns with more and more freedom: depth, rows to split, rows of a leaf.",
 )
 @click.argument("given", nargs=-1, required=True, metavar="MODEL… DATA")
-@option("--x", metavar="COLUMN", section=SHOWN, help="Column across (default: the first one that is asked about).")
+@option("--x", metavar="COLUMN", section=SHOWN, help="Column across (default: the first one used in a split).")
 @option("--y", metavar="COLUMN", section=SHOWN, help="Column up (default: the next one).")
 @option(
-    "--held",
-    type=read_held,
+    "--fixed",
+    type=read_fixed,
     multiple=True,
     metavar="COLUMN=VALUE",
     section=SHOWN,
-    help="Hold another column at a value (default: its median, or most frequent value).",
+    help="Fix another column at a value (default: its median or most frequent value).",
 )
 @option(
     "--vary",
@@ -64,7 +64,7 @@ def command(
     given: Sequence[str],
     x: str | None,
     y: str | None,
-    held: Sequence[tuple[str, str | None]],
+    fixed: Sequence[tuple[str, str | None]],
     vary: Sequence[tuple[str, list[float]]],
     with_tree: bool,
     member: int | None,
@@ -84,10 +84,8 @@ def command(
             raise ParameterError("--with-tree is for one MODEL. Leave it out.")
         if member is not None:
             raise ParameterError("--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out.")
-        if held:
-            raise ParameterError(
-                "--held is for trees that ask about other columns; these are grown on two. Leave it out."
-            )
+        if fixed:
+            raise ParameterError("--fixed is for trees that use other columns; these are grown on two. Leave it out.")
         axes = grid(read_data(given[0], na_values, form), target, x, y, dict(vary))
     else:
         if vary:
@@ -95,7 +93,7 @@ def command(
         *models, data = given
         found, table = read_models(models, data, na_values, target, form, member)
         across, up = first_columns(list(found.values()), x, y)
-        axes = side_by_side(found, table, across, up, held=dict(held), target=target, with_tree=with_tree)
+        axes = side_by_side(found, table, across, up, fixed=dict(fixed), target=target, with_tree=with_tree)
     first, *_ = axes
     deliver(picture(first, output), output)
     remark("", f"{plural(len(axes), 'picture')} → {safe(output)}")

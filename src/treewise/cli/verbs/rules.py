@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from treewise.cli.growing import grow_source
+from treewise.cli.inputs import is_model, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place
 from treewise.cli.render import most_rows, present, showing_options
@@ -18,7 +20,6 @@ from treewise.cli.shared_options import (
     top_option,
     tree_option,
 )
-from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.verb import SHOWN, option, verb
 
 SORTS = ("support", "probability", "lift", "value", "node")

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise._lib.text import safe
-from treewise.cli.inputs import LoadedModel
+from treewise.cli.growing import grow_source
+from treewise.cli.inputs import LoadedModel, is_model, take_model
 from treewise.cli.messages import in_options
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import deliver, remark, say
-from treewise.cli.render import say_styled
+from treewise.cli.render import MOST_LINES, bounded_tree_text, say_styled, screen_width, tree_text
 from treewise.cli.shared_options import all_option, take_text_options, text_options, tree_option
-from treewise.cli.sources import grow_source, is_model, take_model
 from treewise.cli.tables import json_text
 from treewise.cli.verb import SHOWN, format_option, option, verb
-from treewise.cli.verbs.grow import MOST_LINES, drawn, in_text, screen_width
 
 if TYPE_CHECKING:
     from treewise.train.training_set import TrainingSet
@@ -86,7 +85,7 @@ def command(
 
 def show_many(model: LoadedModel, whole: bool, form: str) -> None:
     """Say what many trees are; of boosting, its rounds."""
-    from treewise.cli.grow_ensemble import show_rounds
+    from treewise.cli.render import show_rounds
 
     if form == "json":
         rounds = {"rounds": model.trees.rounds.result_table().records()} if model.trees.method == "adaboost" else {}
@@ -102,10 +101,10 @@ def shown_tree(
     """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
     unbounded = whole or not sys.stdout.isatty()
     if depth is None and node == 0 and unbounded:
-        return drawn(tree, True, bars, training_set)
+        return tree_text(tree, True, bars, training_set)
     lines = None if unbounded else MOST_LINES
     bounds: dict[str, Any] = {"max_lines": lines, "max_depth": depth, "node": node, "width": screen_width()}
-    return in_options(in_text(tree, bars, training_set, **bounds))
+    return in_options(bounded_tree_text(tree, bars, training_set, **bounds))
 
 
 # -- the summary ----------------------------------------------------------------------------------------

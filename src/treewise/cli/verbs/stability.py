@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from treewise.cli.describe_input import prepare_and_report
-from treewise.cli.inputs import read_data
+from treewise.cli.growing import prepare_and_report, read_validation
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, remark
 from treewise.cli.render import present, showing_options
@@ -50,9 +49,8 @@ def command(data: str, resamples: int, form: str | None, output: str | None, qui
     check_resamples(resamples)
     text = take_text_options(options)
     asked = take_grow_options(options)
+    asked = read_validation(asked, text)
     later = {name: asked.pop(name) for name in PRUNING if name in asked}
-    if isinstance(later.get("validation"), str):
-        later["validation"] = read_data(later["validation"], asked.get("na_values", ()), text)
     wanted = pruning_for(asked.get("preset"), **later)
     training_set = prepare_and_report(data, asked, text, quiet)
     with bar("resamples") as progress:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from treewise.cli.describe_input import prepare_and_report
+from treewise.cli.growing import prepare_and_report
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_place, remark
 from treewise.cli.render import most_rows, present, showing_options

@@ -1,4 +1,4 @@
-"""``treewise subgroups``: groups of rows that depart from the rest, and whether they are found again on others."""
+"""``treewise subgroups``: find groups of rows that differ from the rest, and test them on other rows."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from treewise.cli.verb import SHOWN, option, verb
         "treewise subgroups model.json new.csv --class yes --test other.csv",
         "treewise subgroups model.json new.csv --all -o groups.csv",
     ),
-    about="Every node, inner ones too, is compared with the rows outside it: exact counts, an interval, and a p-value"
-    " corrected for how many groups were looked at. Groups that repeat another one are left out. On the rows the tree"
-    " was grown on all groups look too good; --test tries them on others.",
+    about="Compares every node, inner ones included, with the rows outside it: exact counts, an interval, and a p-value"
+    " adjusted for the number of groups. Redundant groups are left out. On the training rows all differences are"
+    " overstated; --test tests the groups on other rows.",
 )
 @click.argument("model")
 @click.argument("data")
@@ -45,14 +45,14 @@ from treewise.cli.verb import SHOWN, option, verb
     "cls",
     metavar="CLASS",
     section=SHOWN,
-    help="The class whose share is compared (default: of two the second; of more the one each node predicts).",
+    help="The class whose share is compared (default: the second of two; else the one each node predicts).",
 )
-@option("--test", metavar="DATA", section=SHOWN, help="Rows the tree has not seen: are the groups found again there?")
-@support_option("Look at groups of so many rows, or such a share of them, only.")
+@option("--test", metavar="DATA", section=SHOWN, help="Held-out rows on which to test the groups.")
+@support_option("Minimum number, or share, of rows of a group.")
 @confidence_option
 @top_option("groups")
 @option(
-    "--all", "whole", is_flag=True, section=SHOWN, help="Every group looked at, also repeats and what may be chance."
+    "--all", "whole", is_flag=True, section=SHOWN, help="Show all groups, including redundant and insignificant ones."
 )
 @target_option()
 @drop_option
@@ -77,8 +77,8 @@ def command(
     found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
     other = None if test is None else read_data(test, na_values, text)
     groups = found.tree.subgroups(table, test=other, **options)
-    hidden = 0 if whole else len(groups.repeats) + len(groups.chance)
-    groups = groups.every if whole else groups
+    hidden = 0 if whole else len(groups.redundant) + len(groups.insignificant)
+    groups = groups.all_groups if whole else groups
     present(groups if top is None else groups[:top], form, output, most_rows(groups, whole, output))
     if hidden and output is None:
         remark("", f"--all shows {plural(hidden, 'more group')}")

@@ -13,8 +13,8 @@ import click
 from click.core import ParameterSource
 
 from treewise._lib.text import plural, safe
-from treewise.cli.grow_ensemble import check_own_table
-from treewise.cli.inputs import read_model_and_data
+from treewise.cli.growing import grow_source
+from treewise.cli.inputs import check_training_table, is_model, read_model_and_data, refuse_growing
 from treewise.cli.messages import in_options
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, deliver, flush, is_plain, remark, say
@@ -30,7 +30,6 @@ from treewise.cli.shared_options import (
     tree_option,
     unit_option,
 )
-from treewise.cli.sources import grow_source, is_model, refuse_growing
 from treewise.cli.verb import SHOWN, option, output_option, verb
 from treewise.errors import ParameterError
 
@@ -116,7 +115,7 @@ def command(
         model, table = read_model_and_data(source, data, na_values, target, text_form, member)
         if number is not None:
             if target is None:
-                check_own_table(model.trees, table)
+                check_training_table(model.trees, table)
             given = {"target": target, "sample_weight": options["sample_weight"]}
             found = model.trees.worked_round(table, number, **given)
             return present(found, form, output, most_rows(found.rows, whole, output))

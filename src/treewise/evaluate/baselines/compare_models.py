@@ -1,11 +1,7 @@
-"""Is a tree the right model? (ID3 notes, last page.) A tree beside K-nearest neighbours, a linear model and a constant.
+"""Compare a tree with baseline models on the same folds (ID3 notes, last page: "when might K-NN be better?").
 
-A front, beside the estimators. All models learn from and answer for the same rows, fold by fold, so that the data
-answer the question: error, time, and what each has to remember.
-
-features.py   a table as numbers only
-models.py     the models, behind the same three calls
-recipe.py     how a tree was made, to be done again on other rows
+The baselines (``models.py``) are K-nearest neighbours, a linear model and a constant. All models are fitted on and
+predict the same rows, fold by fold; the result gives error, time and size of each, and a paired test against the tree.
 """
 
 from __future__ import annotations
@@ -25,10 +21,10 @@ from treewise._lib.text import format_count, format_percent, format_share, plura
 from treewise.evaluate.baselines.models import (
     BaselineModel,
     TreeModel,
-    facts_in_words,
+    describe_folds,
     find_baselines,
     losses_on,
-    size_of,
+    pickled_size,
 )
 from treewise.predict.confidence_intervals import beta_share, wilson
 from treewise.predict.costs import CostMatrix
@@ -47,146 +43,158 @@ Z95 = 1.96
 
 @dataclass(frozen=True, eq=False)
 class ModelScore:
-    """How one model did over all folds."""
+    """The scores of one model over all folds."""
 
     name: str
-    losses: Floats  # of every row, when it was held out: 1 for a wrong class, or its cost; the squared error
-    fit_seconds: float  # a fold, choices included
-    predict_seconds: float  # a fold
-    bytes: float  # what it remembers
-    about: str  # how it came out
+    losses: Floats  # of every row, when held out: 1 for a wrong class, or its cost; the squared error
+    fit_seconds: float  # per fold, including model selection
+    predict_seconds: float  # per fold
+    bytes: float  # size of the fitted model
+    about: str  # k, number of leaves, … over the folds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelComparison(Displayable):
-    """A tree and its rivals on the same folds. ``print`` it, look at ``outcomes``, or take ``to_dict()``."""
+    """A tree and baseline models on the same folds: ``print`` it, read ``scores``, or take ``to_dict()``."""
 
     table: str
     target: str
     n: int
     folds: int
     measure: str  # "error", "cost" or "rmse"
-    outcomes: tuple[ModelScore, ...]
-    weight: Floats | None = None  # of each row, where they weigh differently
+    scores: tuple[ModelScore, ...]
+    weight: Floats | None = None  # of each row; None if all are equal
 
     @property
     def effective(self) -> float:
-        """How many rows of equal weight would tell as much: the rows, without weights."""
+        """The effective sample size: the number of rows, if there are no weights."""
         return effective_sample_size(self.n, self.weight)
 
-    def error(self, outcome: ModelScore) -> float:
-        """Return the share of wrong rows, the cost a row, or the root mean squared error; weighted rows by weight."""
-        mean = float(np.average(outcome.losses, weights=self.weight))
+    def error(self, score: ModelScore) -> float:
+        """Return the (weighted) error rate, the mean cost or the root mean squared error."""
+        mean = float(np.average(score.losses, weights=self.weight))
         return math.sqrt(mean) if self.measure == "rmse" else mean
 
-    def interval(self, outcome: ModelScore) -> tuple[float, float]:
-        """Return the 95 % interval: Wilson's of an error, the normal one of a mean cost or mean squared error."""
+    def interval(self, score: ModelScore) -> tuple[float, float]:
+        """Return the 95 % interval: Wilson's for an error rate, the normal one for a mean cost or squared error."""
         if self.measure == "error":
-            return wilson(self.error(outcome) * self.effective, self.effective)
-        mean, spread = mean_and_spread(outcome.losses, self.weight)
-        half = Z95 * spread / math.sqrt(self.effective)
+            return wilson(self.error(score) * self.effective, self.effective)
+        mean, std = mean_and_std(score.losses, self.weight)
+        half = Z95 * std / math.sqrt(self.effective)
         ends = max(0.0, mean - half), mean + half
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.measure == "rmse" else ends
 
-    def duel(self, rival: ModelScore) -> dict[str, float]:
-        """Compare a rival with the tree row by row: where it does better, where worse, how likely that is by chance.
+    def paired_test(self, baseline: ModelScore) -> dict[str, float]:
+        """Compare a baseline with the tree row by row: rows where it is better or worse, mean difference, p value.
 
-        ``p`` is the sign test's for errors; for costs, squared errors and rows of different weight that of the mean
-        difference (normal).
+        ``p`` is that of the sign test for error rates; for costs, squared errors and weighted rows that of the mean
+        difference (normal approximation).
         """
-        more = rival.losses - self.outcomes[0].losses
-        better, worse = int((more < 0).sum()), int((more > 0).sum())
-        p = sign_test(better, worse) if self.by_signs else mean_test(more, self.weight)
-        loss = float(np.average(more, weights=self.weight))
+        difference = baseline.losses - self.scores[0].losses
+        better, worse = int((difference < 0).sum()), int((difference > 0).sum())
+        p = sign_test(better, worse) if self.uses_sign_test else mean_test(difference, self.weight)
+        loss = float(np.average(difference, weights=self.weight))
         return {"better_rows": better, "worse_rows": worse, "more_loss": loss, "p": p}
 
     @property
-    def by_signs(self) -> bool:
-        """Whether counting better and worse rows is all there is to compare."""
+    def uses_sign_test(self) -> bool:
+        """Whether the sign test applies: losses of 0 or 1, and no weights."""
         return self.measure == "error" and self.weight is None
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""
         models = [
             {
-                "model": o.name,
-                self.measure: self.error(o),
-                "interval": list(self.interval(o)),
-                "fit_seconds": o.fit_seconds,
-                "predict_seconds": o.predict_seconds,
-                "bytes": o.bytes,
-                "about": o.about,
-                **({} if i == 0 else self.duel(o)),
+                "model": score.name,
+                self.measure: self.error(score),
+                "interval": list(self.interval(score)),
+                "fit_seconds": score.fit_seconds,
+                "predict_seconds": score.predict_seconds,
+                "bytes": score.bytes,
+                "about": score.about,
+                **({} if i == 0 else self.paired_test(score)),
             }
-            for i, o in enumerate(self.outcomes)
+            for i, score in enumerate(self.scores)
         ]
         return {"table": self.table, "target": self.target, "n": self.n, "folds": self.folds, "models": models}
 
     def result_table(self) -> ResultTable:
-        """Return the models, the tree first."""
+        """Return the models as a result table, the tree first."""
         in_percent = self.measure == "error"
-        written = format_share if in_percent else lambda value: f"{value:,.{self.decimals}f}"
+        formatter = format_share if in_percent else lambda value: f"{value:,.{self.decimals}f}"
         headings = (
             ColumnSpec("model"),
-            ColumnSpec(self.measure, "number", "error %" if in_percent else None, written),
+            ColumnSpec(self.measure, "number", "error %" if in_percent else None, formatter),
             ColumnSpec("low", "number", only="data"),
             ColumnSpec("high", "number", only="data"),
             ColumnSpec("interval", "number", "95 % interval", str, only="text"),
-            ColumnSpec("fit_seconds", "number", "fit", seconds),
-            ColumnSpec("predict_seconds", "number", "predict", seconds),
-            ColumnSpec("bytes", "number", "size", memory),
+            ColumnSpec("fit_seconds", "number", "fit", _format_seconds),
+            ColumnSpec("predict_seconds", "number", "predict", _format_seconds),
+            ColumnSpec("bytes", "number", "size", _format_bytes),
             ColumnSpec("about", title=""),
         )
         rows = []
-        for o in self.outcomes:
-            low, high = self.interval(o)
-            between = f"{written(low)} to {written(high)}"
-            rows.append((o.name, self.error(o), low, high, between, o.fit_seconds, o.predict_seconds, o.bytes, o.about))
+        for score in self.scores:
+            low, high = self.interval(score)
+            between = f"{formatter(low)} to {formatter(high)}"
+            rows.append(
+                (
+                    score.name,
+                    self.error(score),
+                    low,
+                    high,
+                    between,
+                    score.fit_seconds,
+                    score.predict_seconds,
+                    score.bytes,
+                    score.about,
+                )
+            )
         return ResultTable(
-            self.title, headings, rows, below=tuple(map(self._verdict, self.outcomes[1:])), row_name="model"
+            self.title, headings, rows, below=tuple(map(self._test_line, self.scores[1:])), row_name="model"
         )
 
     @property
     def title(self) -> str:
-        """What was compared on which rows."""
+        """The heading: table, target, rows and folds."""
         weighed = "" if self.weight is None else f" of weight {format_count(float(self.weight.sum()))}"
         return f"{safe(self.table)}, column {safe(self.target)}: {plural(self.n, 'row')}{weighed}, {self.folds} folds"
 
     def to_text(self, width: int | None = None, max_rows: int | None = None, emphasis: Style = str) -> str:
-        """Return the models under each other, and who does better."""
+        """Return a table of the models, and a line per baseline with the paired test."""
         rows = [
             ["", {"error": "error %"}.get(self.measure, self.measure), "95 % interval", "fit", "predict", "size", ""]
         ]
-        for o in self.outcomes:
-            low, high = self.interval(o)
+        for score in self.scores:
+            low, high = self.interval(score)
             if self.measure == "error":
-                said, between = format_share(self.error(o)), f"{format_percent(low)} to {format_percent(high)}"
+                error, between = format_share(self.error(score)), f"{format_percent(low)} to {format_percent(high)}"
             else:
                 digits = self.decimals
-                said, between = f"{self.error(o):,.{digits}f}", f"{low:,.{digits}f} to {high:,.{digits}f}"
-            times = seconds(o.fit_seconds), seconds(o.predict_seconds)
-            rows.append([o.name, said, between, *times, memory(o.bytes), o.about])
+                error, between = f"{self.error(score):,.{digits}f}", f"{low:,.{digits}f} to {high:,.{digits}f}"
+            times = _format_seconds(score.fit_seconds), _format_seconds(score.predict_seconds)
+            rows.append([score.name, error, between, *times, _format_bytes(score.bytes), score.about])
         table = align_columns(rows, right=range(1, len(rows[0]) - 1), gap="   ")
-        return "\n".join([emphasis(self.title), table, *map(self._verdict, self.outcomes[1:])])
+        return "\n".join([emphasis(self.title), table, *map(self._test_line, self.scores[1:])])
 
     @property
     def decimals(self) -> int:
-        """How many decimals a cost or a deviation has: those of two digits of the tree's interval."""
-        low, high = self.interval(self.outcomes[0])
+        """Decimals of a cost or RMSE: two significant digits of the half-width of the tree's interval."""
+        low, high = self.interval(self.scores[0])
         return max(0, 1 - math.floor(math.log10((high - low) / 2))) if high > low else 4
 
-    def _verdict(self, rival: ModelScore) -> str:
-        """Say whether the data prefer a rival to the tree."""
-        found = self.duel(rival)
-        better, worse, more, p = int(found["better_rows"]), int(found["worse_rows"]), found["more_loss"], found["p"]
+    def _test_line(self, baseline: ModelScore) -> str:
+        """Return a line with the paired test of a baseline and the tree."""
+        result = self.paired_test(baseline)
+        better, worse, p = int(result["better_rows"]), int(result["worse_rows"]), result["p"]
         if better == worse == 0:
-            return f"{rival.name} and the tree do equally well on every row"
-        which = "the tree does better" if more > 0 else f"{rival.name} does better"
-        clear = which if p < 0.05 else "no clear difference"
-        chance = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
-        test = "sign test" if self.by_signs else "test of the mean difference"
-        rows = f"{rival.name} is better than the tree on {plural(better, 'row')} and worse on {worse:,}"
-        return f"{rows}: {clear} ({test}, {chance})"
+            return f"{baseline.name} and the tree do equally well on every row"
+        winner = "the tree does better" if result["more_loss"] > 0 else f"{baseline.name} does better"
+        conclusion = winner if p < 0.05 else "no clear difference"
+        p_value = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+        test = "sign test" if self.uses_sign_test else "test of the mean difference"
+        rows = f"{baseline.name} is better than the tree on {plural(better, 'row')} and worse on {worse:,}"
+        return f"{rows}: {conclusion} ({test}, {p_value})"
 
 
 def compare_models(
@@ -200,29 +208,29 @@ def compare_models(
     progress: Callable[[float], None] | None = None,
     **options: Any,
 ) -> ModelComparison:
-    """Compare a tree with other models on the same folds (ID3 notes: "when might K-NN be better?").
+    """Compare a tree with baseline models on the same folds (ID3 notes: "when might K-NN be better?").
 
     >>> import treewise as tw
-    >>> found = tw.compare_models("penguins", models="majority", folds=5, max_leaf_nodes=4)
-    >>> [(o.name, round(found.error(o), 2)) for o in found.outcomes]
+    >>> comparison = tw.compare_models("penguins", models="majority", folds=5, max_leaf_nodes=4)
+    >>> [(score.name, round(comparison.error(score), 2)) for score in comparison.scores]
     [('tree', 0.07), ('majority', 0.56)]
 
     Parameters
     ----------
     data, target, options : as for ``treewise.grow``, which grows the tree of every fold.
-    models : ``"knn"``, ``"logistic"`` and ``"majority"``; for numbers ``"knn"``, ``"linear"`` and ``"mean"``. By
-        default all of them. All but the last are scikit-learn's, on indicators for categories and scaled numbers.
-    folds : every row is held out once, in one of so many folds; classes are spread evenly over them.
-    random_state : the seed of the folds, and of random ties.
-    n_jobs : threads, for the tree and for K-NN.
-    progress : is told the share that is done.
+    models : ``"knn"``, ``"logistic"`` and ``"majority"``; for regression ``"knn"``, ``"linear"`` and ``"mean"``.
+        Default: all. K-NN and the linear models are scikit-learn's, on one-hot categories and scaled numbers.
+    folds : the number of folds, stratified by class; every row is held out once.
+    random_state : the seed of the folds and of random ties.
+    n_jobs : the number of threads, for the tree and for K-NN.
+    progress : a function that is called with the share that is done.
     """
-    asked = {name: options.pop(name) for name in PRUNING if name in options}
-    wanted = pruning_for(options.get("preset"), **asked)
+    pruning_options = {name: options.pop(name) for name in PRUNING if name in options}
+    pruning = pruning_for(options.get("preset"), **pruning_options)
     training_set = prepare(data, target, random_state=random_state, **options)
 
     def grow(rows: TrainingSet) -> Tree:
-        return grow_prepared(rows, wanted, n_jobs)
+        return grow_prepared(rows, pruning, n_jobs)
 
     return score_models(
         training_set, grow, models, folds=folds, random_state=random_state, n_jobs=n_jobs, progress=progress
@@ -239,29 +247,29 @@ def score_models(
     n_jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> ModelComparison:
-    """Compare on a prepared training set; ``grow`` makes the tree of every fold from its rows."""
+    """Compare models on a prepared training set; ``grow`` grows the tree of each fold."""
     task, classes = training_set.target.task, training_set.target.classes
     usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
     kinds = find_baselines(usual if models is None else models, task)
     number = fold_numbers(training_set, folds, random_state)
     given = training_set.asked.get("cost")
     cost = None if given is None else CostMatrix.of(given, classes)
-    found = {name: FoldRecord(np.zeros(len(training_set))) for name in ("tree", *kinds)}
+    records = {name: FoldRecord(np.zeros(len(training_set))) for name in ("tree", *kinds)}
     for fold in range(folds):
         train, held_out = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
         models_of_fold: list[BaselineModel] = [TreeModel(grow), *(kind(cost, n_jobs) for kind in kinds.values())]
-        for i, (record, model) in enumerate(zip(found.values(), models_of_fold, strict=True), start=1):
+        for i, (record, model) in enumerate(zip(records.values(), models_of_fold, strict=True), start=1):
             record.add(model, part(training_set, train), part(training_set, held_out), held_out, cost)
             if progress is not None:
-                progress((fold + i / len(found)) / folds)
-    outcomes = tuple(record.outcome(name, training_set) for name, record in found.items())
+                progress((fold + i / len(records)) / folds)
+    scores = tuple(record.score(name, training_set) for name, record in records.items())
     measure = "rmse" if task == "regression" else "error" if cost is None else "cost"
     name, target = training_set.table_name, training_set.target.name
-    return ModelComparison(name, target, len(training_set), folds, measure, outcomes, row_weights(training_set))
+    return ModelComparison(name, target, len(training_set), folds, measure, scores, row_weights(training_set))
 
 
 def row_weights(training_set: TrainingSet) -> Floats | None:
-    """Return what each row weighs; None where all weigh the same."""
+    """Return the weight of each row; None if all are equal."""
     if training_set.weight.min() == training_set.weight.max():
         return None
     return np.ldexp(np.asarray(training_set.weight, np.float64), -training_set.weight_scale)
@@ -269,7 +277,7 @@ def row_weights(training_set: TrainingSet) -> Floats | None:
 
 @dataclass
 class FoldRecord:
-    """What was found of a model so far."""
+    """The measurements of one model over the folds so far."""
 
     losses: Floats
     fit: float = 0.0
@@ -281,27 +289,27 @@ class FoldRecord:
     def add(
         self, model: BaselineModel, train: TrainingSet, test: TrainingSet, rows: Any, cost: CostMatrix | None
     ) -> None:
-        """Fit on one part, answer for the other."""
+        """Fit a model on one part and predict the other."""
         start = time.perf_counter()
         model.fit(train)
         fitted = time.perf_counter()
-        said = model.predict(test)
+        predicted = model.predict(test)
         self.predict += time.perf_counter() - fitted
         self.fit += fitted - start
-        self.losses[rows] = losses_on(test, said, cost)
-        self.bytes += size_of(model)
+        self.losses[rows] = losses_on(test, predicted, cost)
+        self.bytes += pickled_size(model)
         self.facts += (model.fact,)
         self.about = model.about
 
-    def outcome(self, name: str, training_set: TrainingSet) -> ModelScore:
+    def score(self, name: str, training_set: TrainingSet) -> ModelScore:
         """Return the averages over the folds."""
         k = len(self.facts)
-        words = facts_in_words(self.about, self.facts, training_set)
+        words = describe_folds(self.about, self.facts, training_set)
         return ModelScore(name, self.losses, self.fit / k, self.predict / k, self.bytes / k, words)
 
 
 def sign_test(better: int, worse: int) -> float:
-    """Return how often a fair coin would be as lopsided as this, on either side.
+    """Return the two-sided p value of the sign test.
 
     >>> round(sign_test(0, 5), 4), sign_test(3, 3)
     (0.0625, 1.0)
@@ -313,15 +321,15 @@ def sign_test(better: int, worse: int) -> float:
 
 
 def mean_test(differences: Floats, weight: Floats | None = None) -> float:
-    """Return how often chance alone would make a mean of so many differences as far from 0 as this, on either side."""
-    mean, spread = mean_and_spread(differences, weight)
-    if spread == 0:
+    """Return the two-sided p value of a mean difference of 0 (normal approximation)."""
+    mean, std = mean_and_std(differences, weight)
+    if std == 0:
         return float(differences[0] == 0)
-    return 2 * NormalDist().cdf(-abs(mean) * math.sqrt(effective_sample_size(len(differences), weight)) / spread)
+    return 2 * NormalDist().cdf(-abs(mean) * math.sqrt(effective_sample_size(len(differences), weight)) / std)
 
 
 def effective_sample_size(n: int, weight: Floats | None) -> float:
-    """Return how many rows of equal weight would tell as much as these n (Kish 1965).
+    """Return the effective sample size of weighted rows (Kish 1965).
 
     >>> effective_sample_size(2, None), effective_sample_size(2, np.array([3.0, 1.0]))
     (2, 1.6)
@@ -329,20 +337,20 @@ def effective_sample_size(n: int, weight: Floats | None) -> float:
     return n if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
 
 
-def mean_and_spread(values: Floats, weight: Floats | None) -> tuple[float, float]:
-    """Return the mean and the standard deviation, of weighted rows the weighted ones.
+def mean_and_std(values: Floats, weight: Floats | None) -> tuple[float, float]:
+    """Return the (weighted) mean and standard deviation.
 
-    >>> mean_and_spread(np.array([0.0, 1.0]), np.array([3.0, 1.0]))                  # as of 0, 0, 0 and 1
+    >>> mean_and_std(np.array([0.0, 1.0]), np.array([3.0, 1.0]))                  # as of 0, 0, 0 and 1
     (0.25, 0.4330127018922193)
     """
     mean = float(np.average(values, weights=weight))
     return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=weight)))
 
 
-def seconds(value: float) -> str:
-    """Write a time in the unit that suits it.
+def _format_seconds(value: float) -> str:
+    """Format a duration.
 
-    >>> seconds(0.0123), seconds(4.56), seconds(0.0000123)
+    >>> _format_seconds(0.0123), _format_seconds(4.56), _format_seconds(0.0000123)
     ('12.3 ms', '4.56 s', '<0.1 ms')
     """
     if value < 0.00005:
@@ -350,10 +358,10 @@ def seconds(value: float) -> str:
     return f"{1000 * value:.1f} ms" if value < 1 else f"{value:.3g} s"
 
 
-def memory(value: float) -> str:
-    """Write a number of bytes in the unit that suits it.
+def _format_bytes(value: float) -> str:
+    """Format a number of bytes.
 
-    >>> memory(14), memory(12_345), memory(45_600_000)
+    >>> _format_bytes(14), _format_bytes(12_345), _format_bytes(45_600_000)
     ('14 B', '12.3 kB', '45.6 MB')
     """
     if value < 1000:
@@ -366,35 +374,37 @@ Change = Callable[[Tree, TrainingSet], Tree]
 
 
 def grow_like(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
-    """Return what grows a tree like this one on some rows, and the steps of its history that cannot be repeated.
+    """Return a function that grows a tree like this one on other rows, and the steps that cannot be repeated.
+
+    Pruning is repeated unless it depends on a validation table, on given nodes or on subtree raising.
 
     >>> import treewise as tw
     >>> from treewise.train.grow import prepare
-    >>> grow, left_out = grow_like(tw.grow("penguins", max_depth=4, pruning="pessimistic"))
-    >>> grow(prepare("penguins", max_depth=4)) == tw.grow("penguins", max_depth=4, pruning="pessimistic"), left_out
+    >>> grow, skipped = grow_like(tw.grow("penguins", max_depth=4, pruning="pessimistic"))
+    >>> grow(prepare("penguins", max_depth=4)) == tw.grow("penguins", max_depth=4, pruning="pessimistic"), skipped
     (True, [])
     """
-    changes, left_out = [], []
+    steps, skipped = [], []
     for step in tree.history:
         if step.get("did") in ("grow", "with_cost"):  # the settings and the costs come with the training set
             continue
-        change = again(step, n_jobs)
-        if change is None:
-            left_out.append(str(step.get("method") or step.get("did")))
+        repeat = _repeat_step(step, n_jobs)
+        if repeat is None:
+            skipped.append(str(step.get("method") or step.get("did")))
         else:
-            changes.append(change)
+            steps.append(repeat)
 
     def grow(rows: TrainingSet) -> Tree:
-        made = grow_training_set(rows, n_jobs=n_jobs)
-        for change in changes:
-            made = change(made, rows)
-        return made
+        regrown = grow_training_set(rows, n_jobs=n_jobs)
+        for repeat in steps:
+            regrown = repeat(regrown, rows)
+        return regrown
 
-    return grow, left_out
+    return grow, skipped
 
 
-def again(step: Mapping[str, Any], n_jobs: int | None) -> Change | None:
-    """Return a step as something to do with another tree; None where it was about this tree or a table."""
+def _repeat_step(step: Mapping[str, Any], n_jobs: int | None) -> Change | None:
+    """Return a function that repeats a history step on another tree; None if that is impossible."""
     method, options = step.get("method"), dict(step.get("options", {}))
     if step.get("did") != "prune" or method == "reduced_error" or "at" in options or "raising" in options:
         return None

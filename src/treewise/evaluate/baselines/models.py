@@ -1,6 +1,7 @@
-"""The models a tree is compared with, each behind the same three calls: fit, predict, how large it is.
+"""The models that ``compare_models`` compares: the tree and its baselines, behind one interface.
 
-Below ``rivals``. K-nearest neighbours and the linear models are scikit-learn's, imported when they are used.
+K-nearest neighbours and the linear models are scikit-learn's, imported when used; ``FeatureMatrix`` encodes the table
+for them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.errors import Param, ParameterError, did_you_mean, listing
+from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.predict.costs import CostMatrix, least_costly, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.train.resampling import fold_numbers, part
@@ -27,41 +28,41 @@ from treewise.tree.tree import Tree
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 NEIGHBOURS = (1, 3, 5, 9, 15, 25, 45, 75)
-AT_ONCE = 1000  # rows, so that Ctrl-C is answered between them
-QUARTER = 4  # K-NN's k is chosen on one row of so many
+_BATCH = 1000  # rows per call, so that Ctrl-C is handled in between
+_QUARTER = 4  # k is selected on one fold of this many
 
 
 class BaselineModel(Protocol):
-    """What is compared. ``predict`` gives class numbers, or values; under costs the class of least expected cost."""
+    """One compared model. ``predict`` returns class codes (with costs those of least expected cost) or values."""
 
-    about: str  # how it came out, with a place for ``fact``
+    about: str  # describes the fitted model, with a placeholder for ``fact``
 
     def fit(self, rows: TrainingSet) -> None:
-        """Learn from some rows."""
+        """Fit the model."""
         ...
 
     def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
-        """Answer for other rows of the same table."""
+        """Predict other rows of the same table."""
         ...
 
     @property
     def state(self) -> Any:
-        """What it has to remember."""
+        """What has to be stored; its pickled size is reported."""
         ...
 
     @property
     def fact(self) -> float:
-        """The number that says how it came out: leaves, k, indicators."""
+        """A number that describes the fitted model: leaves, k, indicators."""
         ...
 
 
-def size_of(model: BaselineModel) -> int:
-    """Return how many bytes a fitted model remembers: as Python writes its arrays down."""
+def pickled_size(model: BaselineModel) -> int:
+    """Return the size of a fitted model in bytes."""
     return len(pickle.dumps(model.state, protocol=5))
 
 
 class TreeModel:
-    """Our own."""
+    """A tree, grown by ``grow``."""
 
     about = "{} leaves"
 
@@ -69,28 +70,28 @@ class TreeModel:
         self.grow = grow
 
     def fit(self, rows: TrainingSet) -> None:
-        """Grow, and prune where that was asked for."""
+        """Grow the tree, and prune it if ``grow`` does."""
         self.tree = self.grow(rows)
 
     def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
-        """Walk down."""
+        """Predict with the tree."""
         nodes = find_leaves(self.tree, rows.columns, len(rows))
         return predict_at_nodes(self.tree, answering_nodes(self.tree, nodes))
 
     @property
     def state(self) -> Any:
-        """The flat arrays and what the columns are."""
+        """The arrays and encodings of the tree."""
         arrays = self.tree.arrays
         return {f.name: getattr(arrays, f.name) for f in fields(arrays)}, self.tree.encodings
 
     @property
     def fact(self) -> float:
-        """How many leaves."""
+        """The number of leaves."""
         return float(self.tree.n_leaves)
 
 
 class ConstantModel:
-    """Always the majority class (of least cost), or the mean."""
+    """Always predicts the majority class (or the one of least cost), or the mean."""
 
     about = "always {}"
 
@@ -98,7 +99,7 @@ class ConstantModel:
         self.cost = cost
 
     def fit(self, rows: TrainingSet) -> None:
-        """Count."""
+        """Find the majority class or the mean."""
         weight = rows.weight.astype(np.float64)
         if rows.target.task == "regression":
             self.fact = float(np.average(rows.raw, weights=weight))
@@ -107,35 +108,35 @@ class ConstantModel:
         self.fact = float(least_costly(counts[None], self.cost)[0])
 
     def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
-        """Say the same."""
+        """Return the constant."""
         return np.full(len(rows), self.fact if rows.target.task == "regression" else int(self.fact))
 
     @property
     def state(self) -> Any:
-        """One number."""
+        """The constant."""
         return self.fact
 
 
-class FittedModel:
-    """A model of scikit-learn on the table as numbers."""
+class SklearnModel:
+    """Base of the scikit-learn models, fitted on a ``FeatureMatrix``."""
 
     def __init__(self, cost: CostMatrix | None, n_jobs: int | None) -> None:
         self.cost, self.n_jobs = cost, n_jobs
         self.model: Any = None
 
-    def learn(self, rows: TrainingSet, model: Any, weighted: bool) -> None:
-        """Fit one on some rows."""
+    def fit_model(self, rows: TrainingSet, model: Any, weighted: bool) -> None:
+        """Fit a scikit-learn model on some rows."""
         self.features = FeatureMatrix(rows)
         weights = {"sample_weight": rows.weight.astype(np.float64)} if weighted else {}
-        self.model = model.fit(self.features.write(rows), targets(rows), **weights)
+        self.model = model.fit(self.features.encode_rows(rows), _target_values(rows), **weights)
 
     def predict(self, rows: TrainingSet) -> npt.NDArray[Any]:
-        """Answer, some rows at a time."""
-        X = self.features.write(rows)
-        return np.concatenate([self.answer(X[i : i + AT_ONCE]) for i in range(0, len(rows), AT_ONCE)])
+        """Predict in batches."""
+        X = self.features.encode_rows(rows)
+        return np.concatenate([self.predict_batch(X[i : i + _BATCH]) for i in range(0, len(rows), _BATCH)])
 
-    def answer(self, X: Any) -> npt.NDArray[Any]:
-        """Answer for some rows as numbers."""
+    def predict_batch(self, X: Any) -> npt.NDArray[Any]:
+        """Predict one batch of the feature matrix."""
         if self.cost is None:
             return np.asarray(self.model.predict(X))
         shares = np.zeros((X.shape[0], len(self.cost.classes)))
@@ -144,65 +145,65 @@ class FittedModel:
 
     @property
     def state(self) -> Any:
-        """All that the fitted model holds."""
+        """The fitted scikit-learn model."""
         return self.model
 
 
-class NearestNeighbours(FittedModel):
-    """K-nearest neighbours; k is chosen on a quarter of the training rows, of equally good ones the largest."""
+class NearestNeighbours(SklearnModel):
+    """K-nearest neighbours; k is selected on a quarter of the training rows, the largest on ties."""
 
     about = "k = {}, chosen on a quarter of the training rows"
 
     def fit(self, rows: TrainingSet) -> None:
-        """Choose k, and remember all rows."""
+        """Select k and fit on all rows."""
         from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor  # type: ignore[import-untyped]
 
         kind = KNeighborsRegressor if rows.target.task == "regression" else KNeighborsClassifier
-        self.fact = float(self.choose(rows, kind)) if len(rows) >= 2 * QUARTER else 1.0
-        self.learn(rows, kind(n_neighbors=int(self.fact), n_jobs=self.n_jobs), weighted=False)
+        self.fact = float(self.select_k(rows, kind)) if len(rows) >= 2 * _QUARTER else 1.0
+        self.fit_model(rows, kind(n_neighbors=int(self.fact), n_jobs=self.n_jobs), weighted=False)
 
-    def choose(self, rows: TrainingSet, kind: Any) -> int:
-        """Return the k that loses least on rows held out: the neighbours are found once, for the largest k."""
-        held_out = fold_numbers(rows, QUARTER) == 0
+    def select_k(self, rows: TrainingSet, kind: Any) -> int:
+        """Return the k of least loss on held-out rows; the neighbours are searched once, for the largest k."""
+        held_out = fold_numbers(rows, _QUARTER) == 0
         train, valid = part(rows, np.flatnonzero(~held_out)), part(rows, np.flatnonzero(held_out))
-        tried = [k for k in NEIGHBOURS if k <= len(train)]
-        self.learn(train, kind(n_neighbors=tried[-1], n_jobs=self.n_jobs), weighted=False)
-        X, answers = self.features.write(valid), targets(train)
-        parts = (X[i : i + AT_ONCE] for i in range(0, len(valid), AT_ONCE))
+        candidates = [k for k in NEIGHBOURS if k <= len(train)]
+        self.fit_model(train, kind(n_neighbors=candidates[-1], n_jobs=self.n_jobs), weighted=False)
+        X, answers = self.features.encode_rows(valid), _target_values(train)
+        parts = (X[i : i + _BATCH] for i in range(0, len(valid), _BATCH))
         near = answers[np.concatenate([self.model.kneighbors(part, return_distance=False) for part in parts])]
-        said = {k: vote(near[:, :k], rows.target, self.cost) for k in tried}
-        return min(tried, key=lambda k: (float(losses_on(valid, said[k], self.cost).mean()), -k))
+        predictions = {k: combine_neighbours(near[:, :k], rows.target, self.cost) for k in candidates}
+        return min(candidates, key=lambda k: (float(losses_on(valid, predictions[k], self.cost).mean()), -k))
 
 
-def vote(near: npt.NDArray[Any], target: Target, cost: CostMatrix | None) -> npt.NDArray[Any]:
-    """Return what neighbours answer together: their mean, the class most of them have, or the one of least cost."""
+def combine_neighbours(near: npt.NDArray[Any], target: Target, cost: CostMatrix | None) -> npt.NDArray[Any]:
+    """Return the prediction of neighbours: their mean, majority class, or class of least expected cost."""
     if target.task == "regression":
         return np.asarray(near.mean(axis=1))
     counts = np.stack([(near == place).sum(axis=1) for place in range(len(target.classes))], axis=1)
     return least_costly(counts.astype(np.float64), cost)
 
 
-class LinearModel(FittedModel):
-    """Logistic regression, or for numbers ridge regression, with scikit-learn's usual penalty."""
+class LinearModel(SklearnModel):
+    """Logistic regression, or ridge regression for regression tasks, with scikit-learn's default penalty."""
 
     about = "on {} indicators and {numbers}"
 
     def fit(self, rows: TrainingSet) -> None:
-        """Fit by scikit-learn; a single class needs no model."""
+        """Fit with scikit-learn; a single class needs no model."""
         from sklearn.linear_model import LogisticRegression, Ridge  # type: ignore[import-untyped]
 
         if rows.target.task == "regression":
-            self.learn(rows, Ridge(), weighted=True)
+            self.fit_model(rows, Ridge(), weighted=True)
         elif len(np.unique(rows.y)) == 1:
             from sklearn.dummy import DummyClassifier  # type: ignore[import-untyped]
 
-            self.learn(rows, DummyClassifier(), weighted=True)
+            self.fit_model(rows, DummyClassifier(), weighted=True)
         else:
-            self.learn(rows, LogisticRegression(max_iter=1000), weighted=True)
+            self.fit_model(rows, LogisticRegression(max_iter=1000), weighted=True)
         self.fact = float(self.features.indicators)
 
 
-MODELS: dict[str, tuple[str, Any]] = {  # for which task ("" for both), and what
+MODELS: dict[str, tuple[str, Any]] = {  # the task ("" for both) and the class
     "knn": ("", NearestNeighbours),
     "logistic": ("classification", LinearModel),
     "linear": ("regression", LinearModel),
@@ -212,23 +213,22 @@ MODELS: dict[str, tuple[str, Any]] = {  # for which task ("" for both), and what
 
 
 def find_baselines(names: Sequence[str] | str, task: str) -> dict[str, Any]:
-    """Find the models by name; one of the other task is refused."""
+    """Return the baseline classes by name; raise for unknown names and those of the other task."""
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     fitting = [name for name, (for_task, _) in MODELS.items() if for_task in ("", task)]
     for name in listed:
         if name not in fitting:
             near = did_you_mean(name, fitting)
-            raise ParameterError(f'against "{safe(name)}": for {task} there are {listing(fitting)}.', hint=near)
+            raise ParameterError(f'unknown model "{safe(name)}"; for {task}: {listing(fitting)}.', hint=near)
     if not listed:
-        raise ParameterError(Param("against") + " names no model.", hint=f"For {task} there are {listing(fitting)}.")
+        raise ParameterError("no model is given.", hint=f"For {task}: {listing(fitting)}.")
     chosen = {name: MODELS[name][1] for name in listed}
-    if any(issubclass(kind, FittedModel) for kind in chosen.values()):
-        require_sklearn()
+    if any(issubclass(kind, SklearnModel) for kind in chosen.values()):
+        _require_sklearn()
     return chosen
 
 
-def require_sklearn() -> None:
-    """Say what to install where scikit-learn is not."""
+def _require_sklearn() -> None:
     try:
         import sklearn  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
@@ -238,72 +238,75 @@ def require_sklearn() -> None:
         ) from None
 
 
-def targets(rows: TrainingSet) -> npt.NDArray[Any]:
-    """Return what is to be predicted: class numbers, or values."""
+def _target_values(rows: TrainingSet) -> npt.NDArray[Any]:
     return rows.raw if rows.target.task == "regression" else rows.y
 
 
-def losses_on(rows: TrainingSet, said: npt.NDArray[Any], cost: CostMatrix | None) -> Floats:
-    """Return what each answer loses."""
-    return losses(targets(rows), said, rows.target.task, cost)
+def losses_on(rows: TrainingSet, predictions: npt.NDArray[Any], cost: CostMatrix | None) -> Floats:
+    """Return the loss of each prediction."""
+    return losses(_target_values(rows), predictions, rows.target.task, cost)
 
 
-def facts_in_words(about: str, facts: Sequence[float], rows: TrainingSet) -> str:
-    """Say how a model came out over the folds: one number, or from the least to the most."""
+def describe_folds(about: str, facts: Sequence[float], rows: TrainingSet) -> str:
+    """Describe the models of all folds: one number, or the range from the smallest to the largest."""
     if about == ConstantModel.about and rows.target.task == "classification":
-        said = dict.fromkeys(safe(rows.target.classes[int(fact)]) for fact in facts)
-        return about.format(" or ".join(said))
+        predictions = dict.fromkeys(safe(rows.target.classes[int(fact)]) for fact in facts)
+        return about.format(" or ".join(predictions))
     low, high = format_rounded(min(facts)), format_rounded(max(facts))
     numbers = plural(sum(not encoding.is_categorical for encoding in rows.encodings), "number")
     return about.format(low if low == high else f"{low} to {high}", numbers=numbers)
 
 
-Writer = Callable[[npt.NDArray[Any]], Floats]
+ColumnEncoder = Callable[[npt.NDArray[Any]], Floats]
 
-LARGEST_DENSE = 50_000_000  # numbers; a larger table is kept sparse
+_LARGEST_DENSE = 50_000_000  # entries; larger matrices are sparse
 
 
 class FeatureMatrix:
-    """Writes rows as numbers, in the way that some training rows suggest."""
+    """Encodes rows as a numeric matrix, fitted on training rows.
+
+    Numbers are centred and scaled, with the mean for missing values and an indicator if some are missing; categories
+    become indicators of the levels in the training rows, missing included.
+    """
 
     def __init__(self, training: TrainingSet) -> None:
-        self.writers: list[Writer] = []
+        self.encoders: list[ColumnEncoder] = []
         self.numbers = self.indicators = 0
         for encoding, values in zip(training.encodings, training.columns, strict=True):
             (self._add_levels if encoding.is_categorical else self._add_number)(encoding, values)
 
     def _add_number(self, encoding: Encoding, values: npt.NDArray[Any]) -> None:
-        gone = encode.is_missing(encoding, values)
-        known = np.clip(values[~gone].astype(np.float64), -1e150, 1e150)
+        is_missing_ = encode.is_missing(encoding, values)
+        known = np.clip(values[~is_missing_].astype(np.float64), -1e150, 1e150)
         mean = float(known.mean()) if len(known) else 0.0
         scale = (float(known.std()) if len(known) else 0.0) or 1.0
-        any_gone = bool(gone.any())
+        has_missing = bool(is_missing_.any())
         self.numbers += 1
-        self.indicators += any_gone
+        self.indicators += has_missing
 
-        def write(values: npt.NDArray[Any]) -> Floats:
-            gone = encode.is_missing(encoding, values)
-            scaled = (np.clip(np.where(gone, mean, values.astype(np.float64)), -1e150, 1e150) - mean) / scale
-            return np.column_stack([scaled, gone]) if any_gone else scaled[:, None]
+        def encode_rows(values: npt.NDArray[Any]) -> Floats:
+            is_missing_ = encode.is_missing(encoding, values)
+            scaled = (np.clip(np.where(is_missing_, mean, values.astype(np.float64)), -1e150, 1e150) - mean) / scale
+            return np.column_stack([scaled, is_missing_]) if has_missing else scaled[:, None]
 
-        self.writers.append(write)
+        self.encoders.append(encode_rows)
 
     def _add_levels(self, encoding: Encoding, values: npt.NDArray[Any]) -> None:
-        present = np.unique(values)  # missing is a level here
+        present = np.unique(values)  # missing counts as a level
         self.indicators += len(present)
-        self.writers.append(lambda values: (values[:, None] == present).astype(np.float64))
+        self.encoders.append(lambda values: (values[:, None] == present).astype(np.float64))
 
     @property
     def width(self) -> int:
-        """How many numbers a row has."""
+        """The number of columns of the matrix."""
         return self.numbers + self.indicators
 
-    def write(self, rows: TrainingSet) -> Any:
-        """Return rows as a matrix of numbers, sparse where it is large."""
-        parts = (write(values) for write, values in zip(self.writers, rows.columns, strict=True))
-        if not self.writers:
+    def encode_rows(self, rows: TrainingSet) -> Any:
+        """Return rows as a matrix, sparse if it is large."""
+        parts = (encode_rows(values) for encode_rows, values in zip(self.encoders, rows.columns, strict=True))
+        if not self.encoders:
             return np.zeros((len(rows), 1))
-        if len(rows) * self.width <= LARGEST_DENSE:
+        if len(rows) * self.width <= _LARGEST_DENSE:
             return np.hstack(list(parts))
         from scipy.sparse import csr_matrix, hstack  # type: ignore[import-untyped]
 

@@ -1,7 +1,7 @@
-"""Every node of a tree as a group of a table's rows, compared with the rows outside it.
+"""Compare the rows of every node of a tree with the rows outside it, and drop groups that are redundant.
 
-Between ``departure.py``, which compares two parts, and the front, which shows what was found. A subtree is a run of
-node numbers, so that the rows of every node are differences of running sums over the nodes where rows end.
+Between ``statistics.py``, which compares two groups, and ``subgroups.py``, which shows the result. A subtree is a
+contiguous range of node numbers, so the sums of every node are differences of running sums.
 """
 
 from __future__ import annotations
@@ -20,233 +20,231 @@ from treewise.evaluate.evaluate import PredictionComparison, refuse_infinite, se
 from treewise.explain.subgroups.statistics import (
     GroupDifference,
     GroupStatistics,
-    departure,
-    departures,
+    compare_groups,
     holm,
-    in_steps,
     p_value,
+    to_integers,
 )
 from treewise.train.true_labels import class_places
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
 
-ALL_BUT_FEW = 0.95  # of all rows: two groups beside each other that have so many are one another's opposite
-ALL = -1  # instead of a group: the whole table
-LITTLE = 0.25  # a part that departs by less than this share of what the whole does says hardly more
+WHOLE_TABLE = -1  # instead of a node
+
+_COMPLEMENT = 0.95  # two disjoint groups that have at least this share of all rows are complements
+_MIN_EFFECT = 0.25  # a part must differ by at least this share of the difference of the whole to be worth listing
 
 
 @dataclass(frozen=True)
 class GroupTest:
-    """A group and the rest on other rows: whether what was found is found again."""
+    """A group and the rest on other rows: whether the difference is confirmed there."""
 
     group: GroupStatistics
     rest: GroupStatistics
-    departure: GroupDifference | None  # None where one of the two is empty
+    difference: GroupDifference | None  # None if one of the two is empty
     p_adjusted: float = 1.0
     confirmed: bool = False
 
 
 @dataclass(frozen=True)
 class NodeGroup:
-    """One node as a group."""
+    """The rows of one node as a group."""
 
     node: int
-    place: int | None  # of the class that is counted
+    class_index: int | None  # of the class whose share is compared
     group: GroupStatistics
     rest: GroupStatistics
-    departure: GroupDifference
+    difference: GroupDifference
     p_adjusted: float = 1.0
-    like: str = ""  # why it says no more than another group
+    redundancy: str = ""  # why it adds nothing to another group
     test: GroupTest | None = None
 
     @property
     def rank(self) -> tuple[float, float, int]:
-        """The order of groups: by how far they depart at least, then by how far they seem to."""
-        return -self.departure.at_least, -abs(self.departure.difference), self.node
+        """The sort key: the conservative difference, then the difference itself."""
+        return -self.difference.at_least, -abs(self.difference.value), self.node
 
 
 class GroupTally:
-    """The rows of a table, added up for every node of a tree."""
+    """The sums over the rows of a table for every node of a tree."""
 
-    def __init__(self, here: PredictionComparison[Tree], place: int | None) -> None:
-        self.tree, self.place, self.n = here.model, place, len(here.table)
-        self.seen = seen_before(here)
-        self.name, self._nodes = here.table.name, here.leaves
-        self.numbers = here.model.task == "regression"
-        if self.numbers:
-            self._values = encode.encode_numbers(here.column)
-            refuse_infinite(self._values, here)
+    def __init__(self, comparison: PredictionComparison[Tree], class_index: int | None) -> None:
+        self.tree, self.class_index, self.n = comparison.model, class_index, len(comparison.table)
+        self.is_training_data = seen_before(comparison)
+        self.name, self._nodes = comparison.table.name, comparison.leaves
+        self._is_regression = comparison.model.task == "regression"
+        if self._is_regression:
+            self._values = encode.encode_numbers(comparison.column)
+            refuse_infinite(self._values, comparison)
         else:
-            self._truth = class_places(here.model, here.column)[0]
-        self.rows = self._counted(np.ones(self.n, np.bool_))
+            self._labels = class_places(comparison.model, comparison.column)[0]
+        self.rows = self._count(np.ones(self.n, np.bool_))
         self._hits: dict[int, Ints] = {}
 
-    def _counted(self, which: npt.NDArray[np.bool_]) -> Ints:
+    def _count(self, which: npt.NDArray[np.bool_]) -> Ints:
         """Count some of the rows of every node."""
-        ends = self.tree.arrays.ends
         running = np.append(0, np.cumsum(np.bincount(self._nodes[which], minlength=len(self.tree))))
-        found: Ints = running[ends] - running[: len(self.tree)]
-        return found
+        counts: Ints = running[self.tree.arrays.ends] - running[: len(self.tree)]
+        return counts
 
-    def counted_class(self, node: int) -> int | None:
-        """Return the class whose share is compared: the one asked for, or the one the node predicts."""
-        if self.numbers:
+    def class_of(self, node: int) -> int | None:
+        """Return the class whose share is compared: the given one, or the prediction of the node."""
+        if self._is_regression:
             return None
-        return int(self.tree.arrays.label[node]) if self.place is None else self.place
+        return int(self.tree.arrays.label[node]) if self.class_index is None else self.class_index
 
-    def part(self, node: int, place: int | None) -> GroupStatistics:
-        """Return the rows of a node, with hits of a class or sums of numbers."""
+    def statistics(self, node: int, class_index: int | None) -> GroupStatistics:
+        """Return the statistics of the rows of a node: hits of a class, or sums of numbers."""
         n = int(self.rows[node])
-        if place is None:
-            (totals, squares, step), end = self._running, int(self.tree.arrays.ends[node])
-            return GroupStatistics(n, totals[end] - totals[node], squares[end] - squares[node], step)
-        if place not in self._hits:
-            self._hits[place] = self._counted(self._truth == place)
-        hits = int(self._hits[place][node])
+        if class_index is None:
+            (totals, squares, exponent), end = self._running, int(self.tree.arrays.ends[node])
+            return GroupStatistics(n, totals[end] - totals[node], squares[end] - squares[node], exponent)
+        if class_index not in self._hits:
+            self._hits[class_index] = self._count(self._labels == class_index)
+        hits = int(self._hits[class_index][node])
         return GroupStatistics(n, hits, hits)
 
     @cached_property
     def _running(self) -> tuple[list[int], list[int], int]:
-        """The sums of the numbers and of their squares over the nodes before each; exact, so that they may be large."""
-        numbers, step = in_steps(self._values)
+        """The running sums of the numbers and of their squares over the nodes; exact, of any size."""
+        integers, exponent = to_integers(self._values)
         totals, squares = [0] * len(self.tree), [0] * len(self.tree)
-        for node, number in zip(self._nodes.tolist(), numbers, strict=True):
-            totals[node] += number
-            squares[node] += number * number
-        return list(accumulate(totals, initial=0)), list(accumulate(squares, initial=0)), step
+        for node, integer in zip(self._nodes.tolist(), integers, strict=True):
+            totals[node] += integer
+            squares[node] += integer * integer
+        return list(accumulate(totals, initial=0)), list(accumulate(squares, initial=0)), exponent
 
 
-def findings(tally: GroupTally, least: float, confidence: float) -> list[NodeGroup]:
-    """Compare every group of enough rows with the rest, best first; nodes with the rows of their parent are it."""
-    tree, rows = tally.tree, tally.rows
-    parent = tree.arrays.parent
-    nodes = np.flatnonzero((rows[1:] >= max(1, least)) & (rows[1:] < rows[parent[1:]])) + 1
-    places = [(node, tally.counted_class(node)) for node in nodes.tolist()]
-    places = [(node, place) for node, place in places if place != -1]  # a node of a hand-written tree may say nothing
-    groups = [tally.part(node, place) for node, place in places]
-    rests = [tally.part(0, place) - group for (_, place), group in zip(places, groups, strict=True)]
-    apart = departures(groups, rests, confidence)
-    found = [
-        NodeGroup(node, place, group, rest, each)
-        for (node, place), group, rest, each in zip(places, groups, rests, apart, strict=True)
+def compare_nodes(tally: GroupTally, min_rows: float, confidence: float) -> list[NodeGroup]:
+    """Compare every node of enough rows with the rest, best first; nodes with all rows of their parent are skipped."""
+    rows, parent = tally.rows, tally.tree.arrays.parent
+    nodes = np.flatnonzero((rows[1:] >= max(1, min_rows)) & (rows[1:] < rows[parent[1:]])) + 1
+    pairs = [(node, tally.class_of(node)) for node in nodes.tolist()]
+    pairs = [(node, label) for node, label in pairs if label != -1]  # a hand-written inner node may predict nothing
+    groups = [tally.statistics(node, label) for node, label in pairs]
+    rests = [tally.statistics(0, label) - group for (_, label), group in zip(pairs, groups, strict=True)]
+    differences = compare_groups(groups, rests, confidence)
+    adjusted = holm([difference.p for difference in differences])
+    compared = [
+        NodeGroup(node, label, group, rest, difference, p)
+        for (node, label), group, rest, difference, p in zip(pairs, groups, rests, differences, adjusted, strict=True)
     ]
-    adjusted = holm([each.departure.p for each in found])
-    found = [replace(each, p_adjusted=p) for each, p in zip(found, adjusted, strict=True)]
-    return sorted(found, key=lambda each: each.rank)
+    return sorted(compared, key=lambda group: group.rank)
 
 
-def tested(found: list[NodeGroup], tally: GroupTally, confidence: float) -> list[NodeGroup]:
-    """Look for the groups again on other rows."""
-    trials: list[NodeGroup] = []
-    for each in found:
-        group = tally.part(each.node, each.place)
-        rest = tally.part(0, each.place) - group
-        enough = group.n > 0 and rest.n > 0
-        trial = GroupTest(group, rest, departure(group, rest, confidence) if enough else None)
-        trials.append(replace(each, test=trial))
-    return corrected(trials, confidence)
+def retest(groups: list[NodeGroup], tally: GroupTally, confidence: float) -> list[NodeGroup]:
+    """Compare the groups on other rows."""
+    retested: list[NodeGroup] = []
+    for each in groups:
+        group = tally.statistics(each.node, each.class_index)
+        rest = tally.statistics(0, each.class_index) - group
+        has_both = group.n > 0 and rest.n > 0
+        difference = compare_groups([group], [rest], confidence)[0] if has_both else None
+        retested.append(replace(each, test=GroupTest(group, rest, difference)))
+    return adjust_tests(retested, confidence)
 
 
-def corrected(tried: Sequence[NodeGroup], confidence: float) -> list[NodeGroup]:
-    """Correct the p-values of groups on other rows for how many of them there are, and say which are confirmed."""
-    trials = [each.test for each in tried if each.test is not None]
-    done = []
-    adjusted = holm([1.0 if trial.departure is None else trial.departure.p for trial in trials])
-    for each, trial, p in zip(tried, trials, adjusted, strict=True):
-        again = trial.departure is not None and trial.departure.difference * each.departure.difference > 0
-        done.append(replace(each, test=replace(trial, p_adjusted=p, confirmed=again and p < 1 - confidence)))
-    return done
+def adjust_tests(groups: Sequence[NodeGroup], confidence: float) -> list[NodeGroup]:
+    """Adjust the p-values of groups on other rows for their number, and decide which are confirmed."""
+    tests = [each.test for each in groups if each.test is not None]
+    adjusted = holm([1.0 if test.difference is None else test.difference.p for test in tests])
+    result = []
+    for each, test, p in zip(groups, tests, adjusted, strict=True):
+        same_sign = test.difference is not None and test.difference.value * each.difference.value > 0
+        result.append(replace(each, test=replace(test, p_adjusted=p, confirmed=same_sign and p < 1 - confidence)))
+    return result
 
 
-# -- nesting --------------------------------------------------------------------------------------------------
+# -- redundancy -----------------------------------------------------------------------------------------------
 
 
-def without_repeats(tree: Tree, ranked: list[NodeGroup], confidence: float) -> tuple[list[NodeGroup], list[NodeGroup]]:
-    """Part groups that say something new from those that repeat one before them, which are told why."""
-    kept: dict[int | None, KeptGroups] = {}
+def separate_redundant(
+    tree: Tree, ranked: list[NodeGroup], confidence: float
+) -> tuple[list[NodeGroup], list[NodeGroup]]:
+    """Separate groups that add information from those that are redundant given a better one, which get a reason."""
+    kept_by_class: dict[int | None, KeptGroups] = {}
     ends: list[int] = tree.arrays.ends.tolist()
     groups: list[NodeGroup] = []
-    repeats: list[NodeGroup] = []
+    redundant: list[NodeGroup] = []
     for each in ranked:
-        before = kept.setdefault(each.place, KeptGroups(ends, confidence))
-        like = before.repeated_by(each)
-        (repeats if like else groups).append(replace(each, like=like))
-        if not like:
-            before.add(each)
-    return groups, repeats
+        kept = kept_by_class.setdefault(each.class_index, KeptGroups(ends, confidence))
+        redundancy = kept.redundancy_of(each)
+        (redundant if redundancy else groups).append(replace(each, redundancy=redundancy))
+        if not redundancy:
+            kept.add(each)
+    return groups, redundant
 
 
 class KeptGroups:
-    """The groups of one class that were kept so far, found by where they lie in the tree."""
+    """The groups of one class kept so far, indexed by their position in the tree."""
 
     def __init__(self, ends: list[int], confidence: float) -> None:
         self.ends, self.confidence = ends, confidence
         self.by_node: dict[int, NodeGroup] = {}
         self.large: list[NodeGroup] = []
-        self.within: dict[int, list[int]] = {ALL: []}  # group → the outermost groups within it, in order
+        self.within: dict[int, list[int]] = {WHOLE_TABLE: []}  # group → the outermost groups within it, in order
 
     def add(self, each: NodeGroup) -> None:
         """Keep a group."""
-        beside = self.within[self._around(each.node)]
-        first, last = self._run(beside, each.node)
-        self.within[each.node] = beside[first:last]
-        beside[first:last] = [each.node]
+        siblings = self.within[self._around(each.node)]
+        first, last = self._range(siblings, each.node)
+        self.within[each.node] = siblings[first:last]
+        siblings[first:last] = [each.node]
         self.by_node[each.node] = each
-        self.large += [each] * (each.group.n >= ALL_BUT_FEW / 2 * (each.group.n + each.rest.n))
+        self.large += [each] * (each.group.n >= _COMPLEMENT / 2 * (each.group.n + each.rest.n))
 
-    def repeated_by(self, each: NodeGroup) -> str:
-        """Say which group before it a group repeats, and how; nothing if none."""
-        if (other := self._opposite(each)) is not None:
-            few = "" if other.group.n == each.rest.n else ", but for a few"
-            return f"the rows outside node {other.node}{few}"
+    def redundancy_of(self, each: NodeGroup) -> str:
+        """Describe why a group is redundant given those kept; "" if it is not."""
+        if (other := self._complement(each)) is not None:
+            nearly = "" if other.group.n == each.rest.n else "nearly "
+            return f"{nearly}the complement of node {other.node}"
         around = self.by_node.get(self._around(each.node))
         if around is not None:
-            further = abs(each.group.mean - around.group.mean) >= LITTLE * abs(around.departure.difference)
-            if not further or p_value(each.group, around.group - each.group) >= 1 - self.confidence:
-                return f"hardly different from node {around.node}, of which it is a part"
+            is_large = abs(each.group.mean - around.group.mean) >= _MIN_EFFECT * abs(around.difference.value)
+            if not is_large or p_value(each.group, around.group - each.group) >= 1 - self.confidence:
+                return f"hardly different from node {around.node}, which contains it"
         inside = self._inside(each.node)
-        left = each.group
+        remainder = each.group
         for other in inside:
-            left = left - other.group
-        if inside and not self._departs_too(left, each):
-            names = " and ".join(f"node {other.node}" for other in inside[:3])
-            return f"only by {names}, {'which is a part of it' if len(inside) == 1 else 'which are parts of it'}"
+            remainder = remainder - other.group
+        if inside and not self._still_differs(remainder, each):
+            return f"due to {' and '.join(f'node {other.node}' for other in inside[:3])}, which it contains"
         return ""
 
-    def _opposite(self, each: NodeGroup) -> NodeGroup | None:
-        """Return a group beside this one that has nearly all other rows: one of the two is large."""
-        enough = ALL_BUT_FEW * (each.group.n + each.rest.n)
+    def _complement(self, each: NodeGroup) -> NodeGroup | None:
+        """Return a disjoint group that has nearly all other rows: one of the two is large."""
+        enough = _COMPLEMENT * (each.group.n + each.rest.n)
         candidates = self.by_node.values() if each.group.n >= enough / 2 else self.large
         for other in candidates:
-            apart = other.node >= self.ends[each.node] or each.node >= self.ends[other.node]
-            if apart and other.group.n + each.group.n >= enough:
+            is_disjoint = other.node >= self.ends[each.node] or each.node >= self.ends[other.node]
+            if is_disjoint and other.group.n + each.group.n >= enough:
                 return other
         return None
 
     def _around(self, node: int) -> int:
-        """Return the nearest group that holds a node; ALL where none does."""
-        found = ALL
+        """Return the smallest kept group that contains a node."""
+        around = WHOLE_TABLE
         while True:
-            beside = self.within[found]
-            place = bisect_left(beside, node) - 1
-            if place < 0 or node >= self.ends[beside[place]]:
-                return found
-            found = beside[place]
+            siblings = self.within[around]
+            i = bisect_left(siblings, node) - 1
+            if i < 0 or node >= self.ends[siblings[i]]:
+                return around
+            around = siblings[i]
 
-    def _run(self, beside: list[int], node: int) -> tuple[int, int]:
-        """Return where the groups within a node begin and end among others."""
-        return bisect_right(beside, node), bisect_left(beside, self.ends[node])
+    def _range(self, siblings: list[int], node: int) -> tuple[int, int]:
+        """Return where the groups within a node begin and end among siblings."""
+        return bisect_right(siblings, node), bisect_left(siblings, self.ends[node])
 
     def _inside(self, node: int) -> list[NodeGroup]:
-        """Return the outermost groups within a node."""
-        beside = self.within[self._around(node)]
-        first, last = self._run(beside, node)
-        return [self.by_node[other] for other in beside[first:last]]
+        """Return the outermost kept groups within a node."""
+        siblings = self.within[self._around(node)]
+        first, last = self._range(siblings, node)
+        return [self.by_node[other] for other in siblings[first:last]]
 
-    def _departs_too(self, left: GroupStatistics, each: NodeGroup) -> bool:
-        """Tell whether what is left of a group, without the groups inside, still departs to its side."""
-        if left.n == 0:
+    def _still_differs(self, remainder: GroupStatistics, each: NodeGroup) -> bool:
+        """Tell whether a group without the groups inside it still differs in the same direction."""
+        if remainder.n == 0:
             return False
-        further = (left.mean - each.rest.mean) / each.departure.difference >= LITTLE
-        return further and p_value(left, each.rest) < 1 - self.confidence
+        is_large = (remainder.mean - each.rest.mean) / each.difference.value >= _MIN_EFFECT
+        return is_large and p_value(remainder, each.rest) < 1 - self.confidence

@@ -1,1 +1,1 @@
-"""Decision regions over two columns."""
+"""Decision regions of models over two columns."""

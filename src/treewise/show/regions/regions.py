@@ -1,11 +1,10 @@
-"""The regions of models over two columns (ID3 notes; chapter 8, figures 8.3 and 8.5): areas, rows, thresholds, shades.
+"""``draw_regions`` and ``draw_regions_grid``: decision regions of models over two columns, as figures.
 
-An outlet, in matplotlib. In the order of reading:
+ID3 notes; chapter 8, figures 8.3 and 8.5. In matplotlib, several models side by side in the same colours.
 
-plane.py     two columns as axes, all others held; where on it rows end at which node: exact, and tested as data
-models.py    what is drawn: trees by their areas, any other model asked on a grid
-panel.py     one of them, with the rows
-__init__.py  several of them side by side, in the same colours: ``draw_regions``, ``draw_regions_grid``
+plane.py     two columns as axes with all others fixed, and the exact areas of trees on it
+models.py    what is drawn: trees by their areas, any other model on a grid
+panel.py     one model with the rows
 """
 
 from __future__ import annotations
@@ -24,9 +23,17 @@ from treewise.data.table import Column, Table, read
 from treewise.errors import DataError, Param, ParameterError, did_you_mean
 from treewise.show import palette
 from treewise.show.mpl_helpers import add_legend, axes_for, image_format, label_text, new_figure, save_figure
-from treewise.show.regions.models import GridAnswers, PredictorRegions, RegionModel, TreeRegions, drawn, key, places_of
+from treewise.show.regions.models import (
+    Predictions,
+    PredictorRegions,
+    RegionModel,
+    TreeRegions,
+    class_indices,
+    label_key,
+    region_model,
+)
 from treewise.show.regions.panel import RegionScene, draw_panel
-from treewise.show.regions.plane import plane_for
+from treewise.show.regions.plane import make_plane
 from treewise.train.target import few_whole_numbers
 from treewise.train.true_labels import target_column
 from treewise.tree.arrays import Label
@@ -38,10 +45,10 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_regions", "draw_regions_grid"]
 
-MOST_PANELS = 60
-MOST_IN_LEGEND = 12
-MOST_LEAVES = 24  # of a tree beside its regions
-PANEL = (6.9, 4.6)  # inches of a single one, with what explains it
+_MAX_PANELS = 60
+_MAX_LEGEND_CLASSES = 12
+_MAX_TREE_LEAVES = 24  # of a tree drawn beside its regions
+_PANEL_SIZE = (6.9, 4.6)  # inches of a single panel with its legend
 
 
 def draw_regions(
@@ -50,7 +57,7 @@ def draw_regions(
     x: str,
     y: str,
     *,
-    held: Mapping[str, Any] | None = None,
+    fixed: Mapping[str, Any] | None = None,
     target: str | None = None,
     columns: Sequence[str] | None = None,
     numbers: bool | None = None,
@@ -58,11 +65,11 @@ def draw_regions(
     ax: Any = None,
     path: str | os.PathLike[str] | None = None,
 ) -> Any:
-    """Draw what models predict over two columns, side by side, with the rows of a table.
+    """Draw the predictions of models over two columns, side by side, with the rows of a table.
 
-    Areas have the colour of the class that is predicted there, paler where it is less probable (or the shade of the
-    number); points are rows with their true class, those with a dark rim are predicted wrongly. Trees are drawn
-    exactly, with their thresholds on the axes; other models on a grid. Needs matplotlib
+    Areas have the colour of the predicted class, paler where it is less probable (or the shade of the predicted
+    number); points are rows with their true class, errors with a dark rim. Trees are drawn exactly, with their
+    thresholds on the axes; other models on a grid. Needs matplotlib
     (``pip install "treewise[plot]"``).
 
     >>> import treewise as tw
@@ -74,30 +81,30 @@ def draw_regions(
 
     Parameters
     ----------
-    models : a tree, or anything fitted that has ``predict`` or ``predict_proba``, or a function of the two columns; a
-        list of them, a dict of title → model, or a list of lists for a grid.
-    data : a table with the columns and the target; it need not be the one that was learned from.
-    x, y : the columns across and up; of numbers, dates or up to 40 levels.
-    held : values of other columns, such as ``{"sex": "male"}``; the rest are held at their median or most frequent
-        value in ``data`` (missing, where most are). Rows that end elsewhere for that reason are hollow.
-    target : the column with the true answers; by default the trees'. Without one, points have no colour.
-    columns : what a model that is no tree was fitted on, in order; by default its own names, or x and y.
-    numbers : write the numbers of nodes on their areas; by default where they are few.
-    with_tree : draw the tree itself beside its regions, in the same colours (chapter 8, figure 8.3); of one tree.
-    ax : axes to draw on, as many as there are models; by default those of a new figure.
+    models : a tree, any fitted model with ``predict`` or ``predict_proba``, or a function of the two columns; a list
+        of them, a dict of title → model, or a list of lists for a grid.
+    data : a table with the columns and the target; it need not be the training table.
+    x, y : the columns of the axes: numbers, dates or up to 40 levels.
+    fixed : values of other columns, such as ``{"sex": "male"}``; the rest are fixed at their median or most frequent
+        value in ``data`` (missing, where most are). Rows that reach another leaf for that reason are hollow.
+    target : the column with the true labels; by default that of the trees. Without one, points have no colour.
+    columns : the columns a model other than a tree was fitted on, in order; by default its own names, or x and y.
+    numbers : write the numbers of nodes on their areas; by default if there are few.
+    with_tree : draw the tree itself beside its regions, in the same colours (chapter 8, figure 8.3); for one tree.
+    ax : axes to draw on, one per model; by default those of a new figure.
     path : write the figure to this file: ``.png``, ``.svg`` or ``.pdf``.
 
-    Returns the axes: one for one model, else an array of them in the shape of ``models``.
+    Returns the axes: one for a single model, else an array in the shape of ``models``.
     """
     if path is not None:
         image_format(path)
-    titles, found, shape = listed(models)
-    shown_ = [drawn(model, title, x, y, columns) for title, model in zip(titles, found, strict=True)]
-    scene, shown_ = scene_for(shown_, data, x, y, held, target, numbers)
-    axes = np.array([beside_its_tree(shown_, ax)], object) if with_tree else panels(shape, ax)
-    for each, model in zip(axes.flat, shown_, strict=True):
-        draw_panel(each, model, scene)
-    explain(axes, scene, alone=ax is None)
+    titles, listed, shape = _list_models(models)
+    drawn_models = [region_model(model, title, x, y, columns) for title, model in zip(titles, listed, strict=True)]
+    scene, drawn_models = _make_scene(drawn_models, data, x, y, fixed, target, numbers)
+    axes = np.array([_axes_beside_tree(drawn_models, ax)], object) if with_tree else _make_axes(shape, ax)
+    for panel, model in zip(axes.flat, drawn_models, strict=True):
+        draw_panel(panel, model, scene)
+    _add_key(axes, scene, is_own_figure=ax is None)
     figure = axes.flat[0].get_figure(root=True)
     if path is not None:
         save_figure(figure, path)
@@ -114,7 +121,7 @@ def draw_regions_grid(
     path: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> npt.NDArray[Any]:
-    """Draw how a parameter shapes the regions: one row of trees a parameter (chapter 8, figure 8.5).
+    """Draw how parameters shape the regions: one row of trees per parameter (chapter 8, figure 8.5).
 
     Each tree is grown on the two columns ``x`` and ``y`` alone, by default the first two of the table.
 
@@ -126,7 +133,7 @@ def draw_regions_grid(
     Parameters
     ----------
     data, target, options : as for ``treewise.grow``, which grows every tree.
-    x, y : the columns across and up.
+    x, y : the columns of the axes.
     vary : parameter → its values, from the simplest tree to the largest; by default as in the figure: ``max_depth``,
         ``min_samples_split`` (minParent) and ``min_samples_leaf`` (minLeaf).
     path : write the figure to this file.
@@ -134,12 +141,13 @@ def draw_regions_grid(
     from treewise.train.grow import grow
 
     table = read(data)
-    wanted = target if target is not None else table.target
-    free = [name for name in table.columns if name != wanted]
-    if len(free) < 2:
-        raise DataError(f"{table.name} has no two columns to draw beside the target.")
-    x, y = free[0] if x is None else x, (free[1] if free[0] == x or x is None else free[0]) if y is None else y
-    varied = usual_grid(len(table)) if vary is None else vary
+    target_name = target if target is not None else table.target
+    features = [name for name in table.columns if name != target_name]
+    if len(features) < 2:
+        raise DataError(f"{table.name} has fewer than two columns besides the target.")
+    x = features[0] if x is None else x
+    y = next(name for name in features if name != x) if y is None else y
+    varied = _default_grid(len(table)) if vary is None else vary
     if not isinstance(varied, Mapping) or not varied or not all(len(v) for v in varied.values()):
         raise ParameterError(
             "must be a dict of parameter → values, such as {'max_depth': [1, 2]}.",
@@ -156,7 +164,7 @@ def draw_regions_grid(
                 f'trees are not grown by "{safe(name)}".', parameter="vary", hint=did_you_mean(name, known)
             )
         if name in options:
-            raise ParameterError(Param(name) + " is varied, and cannot be given besides.", hint="Leave it out.")
+            raise ParameterError(Param(name) + " is varied and cannot be given as well.", hint="Leave it out.")
     options["columns"] = [x, y]
     trees = [
         {f"{name} = {value}": grow(table, target, **{**options, name: value}) for value in values}
@@ -166,18 +174,18 @@ def draw_regions_grid(
     return axes
 
 
-def usual_grid(n: int) -> dict[str, list[int]]:
-    """Return what figure 8.5 varies, for a table of n rows: four trees a parameter, the simplest first."""
-    halves = [max(2, round(n * share)) for share in (0.5, 0.2, 0.08, 0.02)]
+def _default_grid(n: int) -> dict[str, list[int]]:
+    """Return the parameters of figure 8.5 for a table of n rows: four values each, the simplest tree first."""
+    splits = [max(2, round(n * share)) for share in (0.5, 0.2, 0.08, 0.02)]
     leaves = [max(1, round(n * share)) for share in (0.25, 0.1, 0.04, 0.01)]
-    return {"max_depth": [1, 2, 4, 8], "min_samples_split": halves, "min_samples_leaf": leaves}
+    return {"max_depth": [1, 2, 4, 8], "min_samples_split": splits, "min_samples_leaf": leaves}
 
 
-# -- what is drawn ----------------------------------------------------------------------------------------------------
+# -- models and data ------------------------------------------------------------------------------------------
 
 
-def listed(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
-    """Return titles, models and the shape they are to be laid out in; () is a single one."""
+def _list_models(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
+    """Return titles, models and the shape of the grid; () for a single model."""
     if isinstance(models, Mapping):
         titles, found = [str(title) for title in models], list(models.values())
         shape: tuple[int, ...] = (len(found),)
@@ -185,12 +193,12 @@ def listed(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
         rows = [row for row in models if isinstance(row, list | tuple | Mapping)]
         if rows and len(rows) < len(models):
             raise ParameterError(
-                "some are lists of models and some are not.",
+                "mixes models and lists of models.",
                 parameter="models",
                 hint="Give one list, or a list of lists.",
             )
         if rows:
-            parts = [listed(row) for row in rows]
+            parts = [_list_models(row) for row in rows]
             if len({part[2] for part in parts}) > 1:
                 raise ParameterError(
                     "the rows of the grid have different lengths.", parameter="models", hint="Give each as many models."
@@ -201,44 +209,45 @@ def listed(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
             titles, found, shape = [""] * len(models), list(models), (len(models),)
     else:
         return [""], [models], ()
-    if not 0 < len(found) <= MOST_PANELS:
-        raise ParameterError(f"{len(found)} were given.", parameter="models", hint=f"Give from 1 to {MOST_PANELS}.")
+    if not 0 < len(found) <= _MAX_PANELS:
+        raise ParameterError(f"{len(found)} were given.", parameter="models", hint=f"Give from 1 to {_MAX_PANELS}.")
     return titles, found, shape
 
 
-def scene_for(
+def _make_scene(
     models: Sequence[RegionModel],
     data: Any,
     x: str,
     y: str,
-    held: Mapping[str, Any] | None,
+    fixed: Mapping[str, Any] | None,
     target: str | None,
     numbers: bool | None,
 ) -> tuple[RegionScene, list[RegionModel]]:
-    """Read the table, find its true answers, and lay out the plane for all models at once."""
-    first = [model.tree for model in models if isinstance(model, TreeRegions)]
-    table = read(data, na_values=first[0].na_values if first else ())
-    column = truth_column(first, table, target)
-    ready = [model.for_rows(table, column) if isinstance(model, TreeRegions) else model for model in models]
-    trees = [model.tree for model in ready if isinstance(model, TreeRegions)]
+    """Read the table, find its true labels, and make the plane for all models."""
+    original_trees = [model.tree for model in models if isinstance(model, TreeRegions)]
+    table = read(data, na_values=original_trees[0].na_values if original_trees else ())
+    column = _find_target(original_trees, table, target)
+    adapted = [model.adapt_to(table, column) if isinstance(model, TreeRegions) else model for model in models]
+    trees = [model.tree for model in adapted if isinstance(model, TreeRegions)]
     if len({tree.task for tree in trees}) > 1:
         raise ParameterError(
-            "some trees predict classes and some numbers: they have no colours in common.", hint="Draw them apart."
+            "some trees predict classes and some numbers: they have no colours in common.",
+            hint="Draw them separately.",
         )
     others = list(
-        dict.fromkeys(name for model in ready if isinstance(model, PredictorRegions) for name in model.columns)
+        dict.fromkeys(name for model in adapted if isinstance(model, PredictorRegions) for name in model.columns)
     )
-    plane = plane_for(trees, table, x, y, held, others)
-    classes = classes_of(trees, ready, column)
-    truth = None if column is None else true_answers(column, classes)
+    plane = make_plane(trees, table, x, y, fixed, others)
+    classes = _find_classes(trees, adapted, column)
+    truth = None if column is None else _true_labels(column, classes)
     name = "" if column is None else column.name
     if trees and column is None:
         name = trees[0].target.name
-    return RegionScene(plane, table, name, classes, truth, scale_ends(trees, truth), numbers), ready
+    return RegionScene(plane, table, name, classes, truth, _value_range(trees, truth), numbers), adapted
 
 
-def truth_column(trees: Sequence[Tree], table: Table, target: str | None) -> Column | None:
-    """Find the column with the true answers; None where the table has none."""
+def _find_target(trees: Sequence[Tree], table: Table, target: str | None) -> Column | None:
+    """Find the column with the true labels; None where the table has none."""
     if target is not None:
         return table[target]
     if trees:
@@ -247,44 +256,44 @@ def truth_column(trees: Sequence[Tree], table: Table, target: str | None) -> Col
     return None if table.target is None else table[table.target]
 
 
-def classes_of(trees: Sequence[Tree], models: Sequence[RegionModel], column: Column | None) -> tuple[Label, ...]:
-    """Return the classes in the order of their colours; none where numbers are predicted."""
+def _find_classes(trees: Sequence[Tree], models: Sequence[RegionModel], column: Column | None) -> tuple[Label, ...]:
+    """Return the classes in the order of their colours; empty for regression."""
     if trees and trees[0].task == "regression":
         return ()
     found: dict[str, Label] = {}
     for tree in trees:
-        found |= {key(label): label for label in tree.classes if key(label) not in found}
+        found |= {label_key(label): label for label in tree.classes if label_key(label) not in found}
     if not trees:
         own = [
             label for m in models for label in np.asarray(getattr(getattr(m, "model", None), "classes_", [])).tolist()
         ]
-        found |= {key(label): label for label in own}
+        found |= {label_key(label): label for label in own}
         if not own and column is not None:
             numeric, _, labels = encode.encode_classes(column.take(~column.is_missing()))
             if numeric and not few_whole_numbers(labels):
                 return ()
-            found |= {key(label): label for label in labels}
+            found |= {label_key(label): label for label in labels}
     return tuple(found.values())
 
 
-def true_answers(column: Column, classes: Sequence[Label]) -> GridAnswers:
-    """Return what the table says of its rows; classes that no model knows stand at -1."""
-    there = np.flatnonzero(~column.is_missing())
+def _true_labels(column: Column, classes: Sequence[Label]) -> Predictions:
+    """Return the true labels of the rows; classes that no model knows are -1."""
+    present = np.flatnonzero(~column.is_missing())
     if not classes:
         value = np.full(len(column), np.nan)
-        value[there] = encode.encode_numbers(column.take(there))
-        return GridAnswers.of_numbers(value)
-    _, codes, labels = encode.encode_classes(column.take(there))
-    places = places_of(classes)
-    folded = {name.casefold(): place for name, place in places.items()}
-    own = [places.get(key(label), folded.get(key(label).casefold(), -1)) for label in labels]
-    place = np.full(len(column), -1, np.int64)
-    place[there] = np.array(own, np.int64)[codes]
-    return GridAnswers.of_classes(place, np.ones(len(column)))
+        value[present] = encode.encode_numbers(column.take(present))
+        return Predictions.for_numbers(value)
+    _, codes, labels = encode.encode_classes(column.take(present))
+    indices = class_indices(classes)
+    casefolded = {name.casefold(): index for name, index in indices.items()}
+    by_code = [indices.get(label_key(label), casefolded.get(label_key(label).casefold(), -1)) for label in labels]
+    class_index = np.full(len(column), -1, np.int64)
+    class_index[present] = np.array(by_code, np.int64)[codes]
+    return Predictions.for_classes(class_index, np.ones(len(column)))
 
 
-def scale_ends(trees: Sequence[Tree], truth: GridAnswers | None) -> tuple[float, float]:
-    """Return the least and the largest number there is to be shown."""
+def _value_range(trees: Sequence[Tree], truth: Predictions | None) -> tuple[float, float]:
+    """Return the smallest and the largest number to be shown."""
     parts = [tree.arrays.value for tree in trees if tree.task == "regression"]
     parts += [truth.value] if truth is not None else []
     values = np.concatenate([np.empty(0), *parts])
@@ -295,102 +304,103 @@ def scale_ends(trees: Sequence[Tree], truth: GridAnswers | None) -> tuple[float,
 # -- the figure -------------------------------------------------------------------------------------------------------
 
 
-def panels(shape: tuple[int, ...], ax: Any) -> npt.NDArray[Any]:
-    """Return as many axes as there are models: those that were given, or those of a new figure."""
-    many = int(np.prod(shape, dtype=int))
+def _make_axes(shape: tuple[int, ...], ax: Any) -> npt.NDArray[Any]:
+    """Return one axes per model: the given ones, or those of a new figure."""
+    n_panels = int(np.prod(shape, dtype=int))
     if ax is not None:
         given = np.array([ax] if not isinstance(ax, list | tuple | np.ndarray) else ax, object).ravel()
-        if len(given) != many:
+        if len(given) != n_panels:
             raise ParameterError(
-                f"{len(given)} axes were given for {many} models.", parameter="ax", hint="Give one for each."
+                f"{len(given)} axes were given for {n_panels} models.", parameter="ax", hint="Give one for each."
             )
         return np.array([axes_for(each) for each in given], object)
-    across = shape[1] if len(shape) == 2 else min(many, 4 if many > 6 or many == 4 else 3)
-    up = -(-many // across)
-    width, height = PANEL if many == 1 else (4.0, 3.9) if across <= 3 else (3.3, 3.3)
+    across = shape[1] if len(shape) == 2 else min(n_panels, 4 if n_panels > 6 or n_panels == 4 else 3)
+    up = -(-n_panels // across)
+    width, height = _PANEL_SIZE if n_panels == 1 else (4.0, 3.9) if across <= 3 else (3.3, 3.3)
     figure = new_figure(width * across + 0.6, height * up + 0.4)
     cells = figure.subplots(up, across, squeeze=False).ravel()
-    for empty in cells[many:]:
+    for empty in cells[n_panels:]:
         empty.remove()
-    return cells[:many]
+    return cells[:n_panels]
 
 
-def beside_its_tree(models: Sequence[RegionModel], ax: Any) -> Axes:
+def _axes_beside_tree(models: Sequence[RegionModel], ax: Any) -> Axes:
     """Draw a tree on the left half of a new figure, and return axes on the right half."""
     (model,) = models if len(models) == 1 else (None,)
     if not isinstance(model, TreeRegions) or ax is not None:
         raise ParameterError(
-            "is for one tree, on a figure of its own.",
+            "this is for one tree, on a figure of its own.",
             parameter="with_tree",
             hint="Leave it out, or ax and other models.",
         )
     from treewise.show.picture.render import PIXELS_PER_INCH, paint
 
-    scene = model.tree.draw(max_leaves=MOST_LEAVES).scene
+    scene = model.tree.draw(max_leaves=_MAX_TREE_LEAVES).scene
     width, height = scene.width / PIXELS_PER_INCH, scene.height / PIXELS_PER_INCH
-    own_width, own_height = PANEL
-    tall = max(height, own_height)
-    figure = new_figure(width + own_width, tall)
-    halves: Any = figure.subfigures(1, 2, width_ratios=[width, own_width])
+    panel_width, panel_height = _PANEL_SIZE
+    total_height = max(height, panel_height)
+    figure = new_figure(width + panel_width, total_height)
+    halves: Any = figure.subfigures(1, 2, width_ratios=[width, panel_width])
     left, right = halves
-    paint(scene, left.add_axes((0, (tall - height) / 2 / tall, 1, height / tall)))
-    made: Axes = right.add_subplot()
-    return made
+    paint(scene, left.add_axes((0, (total_height - height) / 2 / total_height, 1, height / total_height)))
+    axes: Axes = right.add_subplot()
+    return axes
 
 
-def explain(axes: npt.NDArray[Any], scene: RegionScene, alone: bool) -> None:
-    """Say what colours and marks mean: once for all panels."""
-    last = axes.flat[-1] if len(axes) <= 3 or not alone else axes.flat[0]
+def _add_key(axes: npt.NDArray[Any], scene: RegionScene, is_own_figure: bool) -> None:
+    """Add a legend or a colour scale, once for all panels."""
+    last = axes.flat[-1] if len(axes) <= 3 or not is_own_figure else axes.flat[0]
     if not scene.classes:
-        draw_scale(axes, scene)
+        _draw_colour_scale(axes, scene)
         return
-    entries = legend_entries(scene)
-    if len(axes.flat) == 1 or not alone:
+    entries = _legend_entries(scene)
+    if len(axes.flat) == 1 or not is_own_figure:
         add_legend(last, entries, beside=True)
         return
     figure = last.get_figure(root=True)
     handles = [artist for artist, _ in entries]
     numbers = [str(i) for i in range(len(entries))]
-    made = figure.legend(
+    added = figure.legend(
         handles, numbers, loc="outside lower center", ncols=min(6, len(entries)), frameon=False, fontsize=8.5
     )
-    for place, (_, text) in zip(made.get_texts(), entries, strict=True):
-        place.set_text(text)
+    for entry, (_, text) in zip(added.get_texts(), entries, strict=True):
+        entry.set_text(text)
 
 
-def legend_entries(scene: RegionScene) -> list[tuple[Artist, str]]:
-    """Return a mark for each class, and what shades and rims mean."""
+def _legend_entries(scene: RegionScene) -> list[tuple[Artist, str]]:
+    """Return a marker per class, and the meaning of shades and rims."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     target = f"{label_text(scene.target, 24)} = " if scene.target else ""
     entries: list[tuple[Artist, str]] = []
-    for place, label in enumerate(scene.classes[:MOST_IN_LEGEND]):
+    for place, label in enumerate(scene.classes[:_MAX_LEGEND_CLASSES]):
         mark = Line2D(
             [], [], linestyle="", marker=palette.class_marker(place), color=palette.class_colour(place), markersize=6
         )
         entries.append((mark, f"{target}{label_text(label, 24)}"))
-    if len(scene.classes) > MOST_IN_LEGEND:
-        entries.append((Line2D([], [], linestyle=""), f"… {len(scene.classes) - MOST_IN_LEGEND} more"))
+    if len(scene.classes) > _MAX_LEGEND_CLASSES:
+        entries.append((Line2D([], [], linestyle=""), f"… {len(scene.classes) - _MAX_LEGEND_CLASSES} more"))
     entries.append(
         (
             Patch(facecolor=palette.confidence_tint(palette.class_colour(0), 1.0, 2)),
-            "area: predicted, pale where unsure",
+            "area: predicted, paler where less probable",
         )
     )
     if scene.truth is not None:
         rim = Line2D([], [], linestyle="", marker="o", mfc="none", mec=palette.INK, markersize=6)
-        entries.append((rim, "dark rim: predicted wrongly"))
+        entries.append((rim, "dark rim: error"))
     return entries
 
 
-def draw_scale(axes: npt.NDArray[Any], scene: RegionScene) -> None:
-    """Draw the scale of numbers beside the panels."""
+def _draw_colour_scale(axes: npt.NDArray[Any], scene: RegionScene) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
-    shades = LinearSegmentedColormap.from_list("treewise", list(palette.SCALE_COLOURS))
+    colours = LinearSegmentedColormap.from_list("treewise", list(palette.SCALE_COLOURS))
     figure = axes.flat[0].get_figure(root=True)
-    bar = figure.colorbar(ScalarMappable(Normalize(*scene.ends), shades), ax=list(axes.flat), shrink=0.9, aspect=30)
+    bar = figure.colorbar(
+        ScalarMappable(Normalize(*scene.value_range), colours), ax=list(axes.flat), shrink=0.9, aspect=30
+    )
     bar.set_label(label_text(scene.target))
     bar.outline.set_visible(False)

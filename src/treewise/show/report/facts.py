@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.text import format_exact, format_rounded, plural, safe
 from treewise.data.encoding import UNSEEN, Encoding, is_missing
 from treewise.data.table import Table
-from treewise.explain.rules.terminal_nodes import conditions, gaps_of
+from treewise.explain.rules import columns_with_missing, describe_conditions
 from treewise.explain.trace import ColumnTrace, Trace
 from treewise.predict.leaf_probabilities import nodes_with_counts
 from treewise.predict.predict import encode_columns, find_leaves
@@ -154,9 +154,9 @@ def merged_words(tree: Tree) -> dict[int, list[str]]:
 
     Long sets are cut, and of a very large tree only the first nodes' are in the file.
     """
-    found, room, gaps = {}, MOST_WORDS, gaps_of(tree)
+    found, room, gaps = {}, MOST_WORDS, columns_with_missing(tree)
     for node, region in regions(tree):
-        found[node] = [shortened(words) for words in conditions(region, gaps, unseen=False)]
+        found[node] = [shortened(words) for words in describe_conditions(region, gaps, or_unseen=False)]
         room -= sum(map(len, found[node]))
         if room < 0:
             break

@@ -98,7 +98,7 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Tab
     ]
     for area in areas:
         colour, said = colour_of(tree, area.node), f"node {area.node}: {answer_of(tree, area.node)}"
-        for (x0, x1), (y0, y1) in product(plane.x.stretches(area.x), plane.y.stretches(area.y)):
+        for (x0, x1), (y0, y1) in product(plane.x.intervals(area.x), plane.y.intervals(area.y)):
             left, top = at(plane.x, x0), at(plane.y, y1)
             size = f'width="{at(plane.x, x1) - left:.1f}" height="{at(plane.y, y0) - top:.1f}"'
             box = f'x="{left:.1f}" y="{top:.1f}" {size}'
@@ -116,7 +116,7 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Tab
 
 def scattered(axis: PlaneAxis, which: int, table: Table) -> npt.NDArray[np.float64]:
     """Return where rows lie on an axis; on one of levels beside each other, for they would cover each other."""
-    places = axis.places(table)
+    places = axis.positions(table)
     if axis.encoding.is_categorical:
         places = places + 0.6 * (np.arange(len(places)) * STEPS[which] % 1 - 0.5)
     return places
@@ -127,7 +127,7 @@ def axis_parts(tree: Tree, axis: PlaneAxis, across: bool, at: Callable[[float], 
     if axis.encoding.is_categorical:
         marks = [(float(i), clip(level, LONGEST, "…")) for i, level in enumerate(axis.encoding.levels)]
     else:
-        first = [*thresholds(tree, axis), *axis.reach]
+        first = [*thresholds(tree, axis), *axis.data_range]
         marks = [
             (value, axis_number(axis.encoding, int(value) + axis.origin if axis.origin else value)) for value in first
         ]

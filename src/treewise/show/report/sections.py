@@ -21,7 +21,7 @@ from treewise.evaluate.results import ClassificationEvaluation, Evaluation, Regr
 from treewise.prune.cp_table import CpTable
 from treewise.show.node_stats import describe_training_error, training_error
 from treewise.show.palette import CLASS_COLOURS, class_colour
-from treewise.show.regions.plane import plane_for
+from treewise.show.regions.plane import make_plane
 from treewise.show.report.facts import FEWEST
 from treewise.show.report.plots import axis_number, curve_svg, regions_svg
 from treewise.tree.arrays import LEAF
@@ -294,11 +294,11 @@ def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> Rep
     if len(matter) < 2 or tree.n_leaves > MOST_AREAS:
         return None
     try:
-        plane = plane_for([tree], table, matter[0].column, matter[1].column, None)
+        plane = make_plane([tree], table, matter[0].column, matter[1].column, None)
     except DataError:
         return None  # more levels than an axis shows, or nothing to show
     areas, met = plane.areas(tree)
-    held = [f"{safe(name)} = {held_in_words(plane.held[name])}" for name in met]
+    held = [f"{safe(name)} = {held_in_words(plane.fixed[name])}" for name in met]
     where = f" where {', '.join(held)} (the most frequent or middle value)" if held else ""
     said = f"What is predicted over {safe(plane.x.name)} and {safe(plane.y.name)}{where}. Click an area for its leaf."
     return ReportSection(

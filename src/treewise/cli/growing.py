@@ -1,0 +1,258 @@
+"""Grow trees with a report on standard error: what was inferred about the input, progress, and the outcome.
+
+Between the verbs and the functions that grow (``treewise.grow``, ``treewise.forest`` and its sisters): they call back
+between preparing and growing, so that a wrong guess about the input is seen before a long run. Only rendering happens
+here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from treewise._lib.text import format_count, plural, safe
+from treewise.cli.inputs import LoadedModel, read_data
+from treewise.cli.messages import in_options
+from treewise.cli.output import remark
+from treewise.cli.shared_options import TextOptions
+from treewise.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from treewise.data.table import Table
+    from treewise.ensemble import Ensemble
+    from treewise.train.training_set import TrainingSet
+    from treewise.tree.tree import Tree
+
+_KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
+_MOST_LISTED = 6  # columns with missing values, classes with their counts
+
+
+class GrowthReport:
+    """Prints remarks while a model is grown: its methods are the callbacks of the functions that grow."""
+
+    def __init__(self, table: Table, quiet: bool) -> None:
+        self.table, self.quiet = table, quiet
+        self.training_set: TrainingSet | None = None
+        self.full_tree: Tree | None = None
+        self.prepared_at = self.grown_at = time.monotonic()
+
+    def on_prepared(self, training_set: TrainingSet) -> None:
+        """Print what was inferred about the table."""
+        self.training_set = training_set
+        if not self.quiet:
+            remark("", table_line(self.table, training_set))
+            for note in training_set.notes:  # before a long run, for a user who wants to stop it
+                remark("note", in_options(note))
+            remark("task", task_line(training_set))
+        self.prepared_at = time.monotonic()
+
+    def on_grown(self, tree: Tree) -> None:
+        """Keep the tree as it is before pruning."""
+        self.full_tree, self.grown_at = tree, time.monotonic()
+
+    @contextmanager
+    def notes_on_error(self) -> Iterator[None]:
+        """Print the notes on reading the file where it cannot be used: they may say why."""
+        try:
+            yield
+        except DataError:
+            for note in self.table.notes if self.training_set is None and not self.quiet else ():
+                remark("note", in_options(note))
+            raise
+
+    def finish_tree(self, tree: Tree) -> None:
+        """Print how large the tree is, and what pruning did."""
+        if self.quiet:
+            return
+        seconds = self.grown_at - self.prepared_at
+        if self.full_tree is tree:
+            from treewise.show.text_tree.text_tree import remarks
+
+            remark("grow", f"{seconds:.1f} s   {_size(tree)}")
+            for line in remarks(tree):
+                remark("note", in_options(line))
+        else:
+            assert self.full_tree is not None
+            remark("grow", f"{seconds:.1f} s   full tree: {_size(self.full_tree)}")
+            remark("prune", f"{time.monotonic() - self.grown_at:.1f} s   {pruning_summary(tree)}")
+            for note in pruning_notes(tree):
+                remark("note", note)
+        self._print_new_notes(tree.notes)
+        remark("", "")
+
+    def finish_ensemble(self, ensemble: Ensemble, known_notes: Sequence[str] = (), advise: bool = True) -> None:
+        """Print how many trees were grown; ``advise`` names an option that would have told more."""
+        from treewise.ensemble.model import ENDED
+
+        if self.quiet:
+            return
+        leaves = plural(int(ensemble.members.leaf_start[-1]), "leaf", "leaves")
+        remark("grow", f"{time.monotonic() - self.prepared_at:.1f} s   {plural(len(ensemble), 'tree')} · {leaves}")
+        notes = (
+            f"{note.partition(':')[0]}; the line below its rounds says why" if note.startswith(ENDED) else note
+            for note in ensemble.notes
+            if note not in known_notes
+        )
+        self._print_new_notes(notes)
+        bootstrap = ensemble.history[0]["ensemble"].get("bootstrap", ensemble.method != "adaboost")
+        if advise and ensemble.oob is None and bootstrap:
+            remark("note", "--oob-score estimates the error on rows that a tree has not seen")
+        remark("", "")
+
+    def _print_new_notes(self, notes: Iterable[str]) -> None:
+        known = self.training_set.notes if self.training_set is not None else ()
+        for note in notes:
+            if note not in known:
+                remark("note", in_options(note))
+
+
+# -- growing --------------------------------------------------------------------------------------------
+
+
+def grow_tree(
+    data: str | Table, options: dict[str, Any], form: TextOptions, quiet: bool = False
+) -> tuple[TrainingSet, Tree]:
+    """Grow a tree by the options of ``treewise.grow``, with a report on standard error."""
+    from treewise.cli.progress import bar
+    from treewise.train.grow import fit
+
+    options = read_validation(options, form)
+    table = _read(data, options, form)
+    report = GrowthReport(table, quiet)
+    with report.notes_on_error():
+        tree = fit(
+            table,
+            options.pop("target", None),
+            options,
+            on_prepared=report.on_prepared,
+            on_grown=report.on_grown,
+            progress=bar,
+        )
+    report.finish_tree(tree)
+    assert report.training_set is not None
+    return report.training_set, tree
+
+
+def grow_ensemble(data: str, method: str, options: dict[str, Any], form: TextOptions, quiet: bool) -> Ensemble:
+    """Grow an ensemble by the options of ``treewise.forest`` or a sister of it, with a report on standard error."""
+    import treewise
+    from treewise.cli.progress import bar
+
+    options = dict(options)
+    table = _read(data, options, form)
+    report = GrowthReport(table, quiet)
+    with report.notes_on_error(), bar("grow") as progress:
+        grow = getattr(treewise, method)
+        ensemble: Ensemble = grow(
+            table, options.pop("target", None), **options, progress=progress, on_prepared=report.on_prepared
+        )
+    report.finish_ensemble(ensemble)
+    return ensemble
+
+
+def prepare_and_report(
+    data: str | Table, options: dict[str, Any], form: TextOptions, quiet: bool = False
+) -> TrainingSet:
+    """Prepare a table by the options of ``treewise.grow``, for verbs that grow many trees on it."""
+    from treewise.train.grow import prepare
+
+    options = {name: value for name, value in options.items() if name != "n_jobs"}
+    table = _read(data, options, form)
+    report = GrowthReport(table, quiet)
+    with report.notes_on_error():
+        report.on_prepared(prepare(table, options.pop("target", None), **options))
+    assert report.training_set is not None
+    return report.training_set
+
+
+def grow_source(
+    data: str | Table, options: dict[str, Any], form: TextOptions, member: int | None, quiet: bool = False
+) -> tuple[TrainingSet, LoadedModel]:
+    """Grow a tree on DATA, for a verb that takes a MODEL or DATA."""
+    if member is not None:
+        raise ParameterError("--tree picks a tree of an ensemble; on a table a single tree is grown. Leave it out.")
+    training_set, tree = grow_tree(data, options, form, quiet)
+    return training_set, LoadedModel(data if isinstance(data, str) else data.name, tree, b"")
+
+
+def read_validation(options: dict[str, Any], form: TextOptions) -> dict[str, Any]:
+    """Return the options with the validation table read, where it is named."""
+    if not isinstance(options.get("validation"), str):
+        return dict(options)
+    return {**options, "validation": read_data(options["validation"], options.get("na_values", ()), form)}
+
+
+def _read(data: str | Table, options: dict[str, Any], form: TextOptions) -> Table:
+    return read_data(data, options.get("na_values", ()), form) if isinstance(data, str) else data
+
+
+# -- lines of the report --------------------------------------------------------------------------------
+
+
+def table_line(table: Table, training_set: TrainingSet) -> str:
+    """Describe the table: rows, columns by kind, and which have missing values."""
+    from treewise.data import encoding as encode
+
+    kinds = {"number": 0, "category": 0, "boolean": 0, "date": 0}
+    missing = []
+    for encoding, values in zip(training_set.encodings, training_set.columns, strict=True):
+        kinds[_KINDS.get(encoding.kind, "category")] += 1
+        n_missing = int(encode.is_missing(encoding, values).sum())
+        if n_missing:
+            missing.append((n_missing, encoding.name))
+    plurals = {"category": "categories"}
+    by_kind = ", ".join(plural(n, kind, plurals.get(kind)) for kind, n in kinds.items() if n)
+    columns = plural(len(training_set.encodings), "column")
+    line = f"{safe(table.name)}   {plural(len(table), 'row')} · {columns}: {by_kind}"
+    if missing:
+        missing.sort(key=lambda pair: -pair[0])
+        listed = [f"{safe(name)} {n_missing:,}" for n_missing, name in missing[:_MOST_LISTED]]
+        more = f", … {len(missing) - _MOST_LISTED} more columns" if len(missing) > _MOST_LISTED else ""
+        line += f" · missing: {', '.join(listed)}{more}"
+    dropped = len(table) - len(training_set)
+    if not dropped:
+        return line
+    without = int(table[training_set.target.name].is_missing().sum())
+    why = " or ".join(["no target"] * (without > 0) + ["no weight"] * (without < dropped))
+    return f"{line} · {plural(dropped, 'row')} left out ({why})"
+
+
+def task_line(training_set: TrainingSet) -> str:
+    """Describe what is predicted: the range of a number, or the classes with their counts."""
+    import numpy as np
+
+    from treewise._lib.text import format_rounded
+
+    target = training_set.target
+    name = safe(target.name)
+    if target.task == "regression":
+        raw = training_set.raw
+        low, mean, high = (format_rounded(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
+        return f"regression of {name}: {low} to {high}, mean {mean}"
+    counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
+    form = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
+    listed = [form.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
+    more = f", … {len(listed)} classes" if len(listed) > _MOST_LISTED else ""
+    positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
+    return f"classification of {name}: {', '.join(listed[:_MOST_LISTED])}{more}{positive}"
+
+
+def pruning_summary(tree: Tree) -> str:
+    """Describe the last pruning: its method, the leaves, and the last fact it found out."""
+    step = tree.history[-1]
+    method = step["method"].replace("_", " ") if "method" in step else "to a size"
+    before, after = step["leaves"]
+    return " · ".join([f"{method}: {before:,} → {plural(after, 'leaf', 'leaves')}", *step["facts"][-1:]])
+
+
+def pruning_notes(tree: Tree) -> list[str]:
+    """Return the notes of the last pruning on its table, such as labels the tree does not know."""
+    return [fact.removeprefix("note: ") for fact in tree.history[-1]["facts"] if fact.startswith("note: ")]
+
+
+def _size(tree: Tree) -> str:
+    from treewise.show.node_stats import describe_training_error
+
+    return " · ".join([plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)])

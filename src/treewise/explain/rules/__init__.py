@@ -1,1 +1,0 @@
-"""A tree as rules, one per leaf (`tree.rules`)."""
