@@ -33,12 +33,11 @@ LAYERS = [
 LATE_IMPORTS = {
     "_lib/result_table.py",
     "tree/tree.py",
-    "tree/explaining.py",
+    "tree/model.py",
     "train/grow.py",
     "train/edit.py",
     "formats/text_format/parse.py",
     "ensemble/model.py",
-    "ensemble/explaining.py",
     "evaluate/importances.py",
     "evaluate/results.py",
     "evaluate/validation_curve/result.py",

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import treewise as tw
-from treewise.formats.model_file.ensemble_file import dumps as dumps_many
 from treewise.formats.model_file.layout import FORMAT, format_of
 from treewise.formats.model_file.model_file import dumps
+from treewise.formats.model_file.model_file import dumps as dumps_many
 
 HERE = Path(__file__).parent
 NAN, INF = float("nan"), float("inf")

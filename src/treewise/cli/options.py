@@ -7,7 +7,7 @@ its sisters, so that they cannot drift apart. Ranges and spellings are checked w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,19 @@ from treewise.cli.param_types import (
 )
 from treewise.cli.verb import CUT, LEARNING, LIMITS, MANY, TABLE, WEIGHTS, Function, option
 from treewise.errors import ParameterError
-from treewise.train.criteria import names_for
+from treewise.train.settings import (
+    DEFAULTS,
+    SETTINGS,
+    Choice,
+    CriterionName,
+    FeatureCount,
+    Integer,
+    Number,
+    RowCount,
+    Settings,
+    SettingType,
+    WeightFraction,
+)
 
 METHODS = ("forest", "extra_trees", "bagging", "adaboost")
 DRAWING = METHODS[:3]  # each tree sees rows and columns that are drawn for it
@@ -73,6 +85,27 @@ class GrowOption:
         return list(found) if self.many else found
 
 
+_TYPES: dict[type[SettingType], Any] = {
+    Integer: int,
+    Number: float,
+    WeightFraction: float,
+    RowCount: read_count_or_share,
+    FeatureCount: read_columns_wanted,
+    Choice: str,
+    CriterionName: str,
+}
+
+
+def _settings_options(group: str, section: str) -> Iterator[GrowOption]:
+    """Yield the options of one group of settings, as declared in ``train/settings.py``."""
+    for name, setting in SETTINGS.items():
+        if setting.group == group:
+            default, help = getattr(Settings, name), setting.help
+            if DEFAULTS[name] is None and default is not None:  # a preset may change it
+                default, help = None, f"{help} (default {default})"
+            yield GrowOption(name, section, help, setting.metavar, _TYPES[type(setting.type)], default)
+
+
 GROW_OPTIONS = (
     GrowOption("target", TABLE, "Column to predict; a built-in table knows its own", "COLUMN"),
     GrowOption("task", TABLE, "What the target is, when its values leave it open", "classification|regression"),
@@ -104,58 +137,9 @@ GROW_OPTIONS = (
     ),
     GrowOption("drop_missing_target", TABLE, "Leave out rows whose target is missing", type=bool),
     GrowOption("preset", LEARNING, "A book's settings; other options win over them", "id3|cart|c45"),
-    GrowOption(
-        "criterion",
-        LEARNING,
-        f"{names_for('classification')}; {names_for('regression')} for numbers (default entropy or squared_error)",
-        "NAME",
-    ),
-    GrowOption(
-        "categorical",
-        LEARNING,
-        "How categories are tested: subset, multiway, one_value, ordinal or any (default subset)",
-        "NAME",
-    ),
-    GrowOption("missing", LEARNING, "Missing values: learn, branch (of their own) or error", "NAME", default="learn"),
-    GrowOption(
-        "empty_branch",
-        LEARNING,
-        "What a branch without rows answers with: parent or root",
-        "NAME",
-        default="parent",
-    ),
-    GrowOption(
-        "max_features",
-        LEARNING,
-        "Columns a node may choose among, drawn anew at each: a number or share of them, sqrt or log2 (default all; of"
-        " forests for classes sqrt). Of bagging they are drawn once a tree",
-        "N",
-        read_columns_wanted,
-    ),
-    GrowOption(
-        "splitter", LEARNING, "Of each column take the best test, or one drawn at random", "best|random", default="best"
-    ),
+    *_settings_options("learning", LEARNING),
     GrowOption("positive", LEARNING, "The class that percentages speak of (default: the last)", "CLASS"),
-    GrowOption("max_depth", LIMITS, "Most tests on a path", "N", int),
-    GrowOption("max_leaf_nodes", LIMITS, "Most leaves; the best splits first", "N", int),
-    GrowOption(
-        "min_samples_leaf",
-        LIMITS,
-        "Fewest rows in a leaf, or their share (default 1)",
-        "N",
-        read_count_or_share,
-    ),
-    GrowOption(
-        "min_samples_split",
-        LIMITS,
-        "Fewest rows in a node to be split, or their share",
-        "N",
-        read_count_or_share,
-        2,
-    ),
-    GrowOption("min_impurity_decrease", LIMITS, "Least gain of a split, per row of the table", "X", float, 0.0),
-    GrowOption("min_weight_fraction_leaf", LIMITS, "Least share of all weight in a leaf", "X", float, 0.0),
-    GrowOption("sufficient_accuracy", LIMITS, "Share of one class at which a node is left alone", "X", float, 1.0),
+    *_settings_options("limits", LIMITS),
     GrowOption(
         "pruning",
         CUT,
@@ -194,16 +178,7 @@ GROW_OPTIONS = (
         "COSTS",
         read_costs,
     ),
-    GrowOption(
-        "ties",
-        WEIGHTS,
-        "Of equally good splits take the first, or one at random",
-        "first|random",
-        default="first",
-    ),
-    GrowOption(
-        "random_state", WEIGHTS, "Seed for what is drawn: columns, tests, ties, folds, rows held back", "N", int, 0
-    ),
+    *_settings_options("randomness", WEIGHTS),
     GrowOption("n_jobs", WEIGHTS, "Threads that work on it (default: one a processor)", "N", int),
 )
 

@@ -270,7 +270,7 @@ def dump_tree(tree: Tree, output: str) -> str:
 
 def save_ensemble(ensemble: Ensemble, output: str) -> None:
     """Save an ensemble as one file; a large one is packed."""
-    from treewise.formats.model_file.ensemble_file import dumps
+    from treewise.formats.model_file.model_file import dumps
 
     deliver(dumps(ensemble), output)
 

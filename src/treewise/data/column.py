@@ -30,9 +30,9 @@ Form = Literal["float", "int", "bool", "text", "category", "datetime"]
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
-HEAD, MANY = 100, 10_000  # cells that mostly tell
+_HEAD, _MANY_CELLS = 100, 10_000  # cells that mostly tell
 NAT = -(2**63)  # how NumPy writes a missing datetime
-FINER = (("ns", 1000), ("us", 1000), ("ms", 1000), ("s", 86400))  # each unit, and how many make up the next
+_FINER_UNITS = (("ns", 1000), ("us", 1000), ("ms", 1000), ("s", 86400))  # each unit, and how many make up the next
 UNITS = ("D", "s", "ms", "us", "ns")
 
 FORM_NAMES = {
@@ -80,7 +80,7 @@ class Column:
 
     def is_all_missing(self) -> bool:
         """Tell whether every cell is missing; mostly the first few already say no."""
-        head = replace(self, values=self.values[:HEAD], missing=None if self.missing is None else self.missing[:HEAD])
+        head = replace(self, values=self.values[:_HEAD], missing=None if self.missing is None else self.missing[:_HEAD])
         return bool(head.is_missing().all() and self.is_missing().all())
 
     def equals(self, other: Column) -> bool:
@@ -102,7 +102,10 @@ class Column:
     def drop_unused_labels(self) -> Column:
         """Return the column with only those labels that occur."""
         used = np.zeros(len(self.labels) + 1, np.bool_)  # the last place takes the -1 of missing cells
-        for cells in (self.values[:MANY], self.values[MANY:]):  # few labels mostly occur among the first cells
+        for cells in (
+            self.values[:_MANY_CELLS],
+            self.values[_MANY_CELLS:],
+        ):  # few labels mostly occur among the first cells
             used[cells] = True
             if used[:-1].all():
                 return self
@@ -245,7 +248,7 @@ def datetime_column(name: str, values: Array, missing: Mask | None = None) -> Co
     gone = ticks == NAT if missing is None else (ticks == NAT) | missing
     there = ticks[~gone]
     factor = 1
-    for finer, many in FINER:
+    for finer, many in _FINER_UNITS:
         if finer == unit and not np.any(there % (factor * many)):
             factor *= many
             unit = UNITS[UNITS.index(finer) - 1]

@@ -50,7 +50,7 @@ class MisfitError(Exception):
         self.cell, self.row = column.format_cell(row), row
 
 
-def refuse_all(column: Column) -> MisfitError:
+def _first_cell_error(column: Column) -> MisfitError:
     """Say that nothing of this form fits, and show the first cell."""
     return MisfitError(column, int(np.argmin(column.is_missing())))
 
@@ -67,7 +67,7 @@ def to_numeric(column: Column) -> Column:
             readings = replace(readings, numbers=[None if v is None else to_double(v) for v in readings.numbers])
         return to_number_column(column, readings)
     if column.form == "datetime":
-        raise refuse_all(column)
+        raise _first_cell_error(column)
     return column
 
 
@@ -109,10 +109,10 @@ def to_datetimes(column: Column, unit: str) -> Ints:
         column = column.drop_unused_labels()
         dates = to_datetime_column(column)
         if dates is None:
-            raise MisfitError(column, first_no_date(column))
+            raise MisfitError(column, _first_non_date(column))
         column = dates
     if column.form != "datetime":
-        raise refuse_all(column)
+        raise _first_cell_error(column)
     values = column.values
     if UNITS.index(column.unit) > UNITS.index(unit):
         values = values // (TICKS_PER_DAY[column.unit] // TICKS_PER_DAY[unit])
@@ -122,7 +122,7 @@ def to_datetimes(column: Column, unit: str) -> Ints:
     return values if column.missing is None else np.where(column.missing, np.int64(INT64_MIN), values)
 
 
-def first_no_date(column: Column) -> int:
+def _first_non_date(column: Column) -> int:
     """Return the first row of a text column that is no date."""
     words = [not is_marker(label) and parse_datetimes([label]) is None for label in column.labels]
     return column.first_row_with(np.array(words, np.bool_))
@@ -144,7 +144,7 @@ def to_booleans(column: Column) -> Codes:
         return column.values.astype(np.int32)
     missing = column.is_missing()
     if column.form == "datetime":
-        raise refuse_all(column)
+        raise _first_cell_error(column)
     strange = ~missing & (column.values != 0) & (column.values != 1)
     if strange.any():
         raise MisfitError(column, int(np.argmax(strange)))
@@ -163,8 +163,8 @@ def to_levels(column: Column, levels: tuple[str, ...]) -> Codes:
         if (value := parse_value(level)) is not None:
             by_value.setdefault(value, code)
     if column.form in ("int", "float"):
-        return numbers_to_levels(column, by_value)
-    column = in_words(column, by_value)
+        return _numbers_to_levels(column, by_value)
+    column = _to_text_labels(column, by_value)
     marked = -1 if len(by_value) == len(levels) else UNSEEN  # among numbers, "NA" means missing
     per_label = []
     for label in column.labels:
@@ -177,10 +177,10 @@ def to_levels(column: Column, levels: tuple[str, ...]) -> Codes:
     return column.expand(np.array(per_label, np.int32), -1)
 
 
-def numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
+def _numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
     """Encode numbers as the levels that have their values."""
     if not by_value:
-        raise refuse_all(column)
+        raise _first_cell_error(column)
     there = ~column.is_missing()
     present, place = run_interruptible(lambda: np.unique(column.values[there], return_inverse=True), rows=len(column))
     codes = np.full(len(column), -1, np.int32)
@@ -188,7 +188,7 @@ def numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
     return codes
 
 
-def in_words(column: Column, by_value: Mapping[object, int]) -> Column:
+def _to_text_labels(column: Column, by_value: Mapping[object, int]) -> Column:
     """Return booleans and datetimes as text; booleans as 0 and 1 where the levels know no true and false."""
     if column.is_coded:
         return column

@@ -20,7 +20,7 @@ import numpy as np
 from treewise._lib.interruptible import polars_is_safe, run_interruptible
 from treewise._lib.text import plural, safe
 from treewise.data.column import Column, LazyColumns, float_column, int_column, missing_column, text_column
-from treewise.data.objects import check_names, polars_text
+from treewise.data.objects import check_names, text_from_polars
 from treewise.data.parse_cells import (
     INTEGER,
     PADDED,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 # 3,7 or 1.234,5 or 1.234.567, but not 1234.5: that one is written with a point.
-COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?|[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?")
-BLANK_LINES = re.compile(rb"\n(?: *\r?\n)+")
-CHUNK = 1 << 24  # bytes looked at together
+_COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?|[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?")
+_BLANK_LINES = re.compile(rb"\n(?: *\r?\n)+")
+_CHUNK = 1 << 24  # bytes looked at together
 
 
 @dataclass(frozen=True)
@@ -72,44 +72,44 @@ def read_csv(
     data = data.removeprefix(b"\xef\xbb\xbf")
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
-    check_text(data, name)
-    first = first_line(data)
-    separator = form.separator or guess_separator(first, form.decimal)
+    _check_text(data, name)
+    first = _first_line(data)
+    separator = form.separator or _guess_separator(first, form.decimal)
     cells = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator))
-    names = column_names(cells, name) if form.header else [f"x{i}" for i in range(1, len(cells) + 1)]
-    bare = without_blank_lines(data, one_column=len(names) == 1)
+    names = _column_names(cells, name) if form.header else [f"x{i}" for i in range(1, len(cells) + 1)]
+    bare = drop_blank_lines(data, one_column=len(names) == 1)
     if len(names) == 1:
         data = bare
-    cut = cut_fast(bare, separator, len(names), form.header) if polars_is_safe(len(data)) else None
-    columns: list[Any] = list(cut) if cut is not None else cut_slowly(data, separator, names, name, form.header)
+    cut = split_with_polars(bare, separator, len(names), form.header) if polars_is_safe(len(data)) else None
+    columns: list[Any] = list(cut) if cut is not None else split_with_python(data, separator, names, name, form.header)
     if not len(columns[0]):
         raise DataError(
             f"{name} has a header ({listing([safe(n) for n in names])}) but no rows. Give at least one row."
         )
-    read = plain_cells if isinstance(columns[0], list) else text_cells
+    read = _column_from_list if isinstance(columns[0], list) else _column_from_series
     if form.decimal == ",":
-        columns = [with_points(cells) for cells in columns]
+        columns = [_replace_decimal_commas(cells) for cells in columns]
     makers = {n: partial(read, n, cells, tuple(markers)) for n, cells in zip(names, columns, strict=True)}
-    notes = (*guesses(name, form, separator, names), *left_out(data, bare, name))
+    notes = (*_note_guesses(name, form, separator, names), *_note_blank_lines(data, bare, name))
     return LazyColumns(makers, len(columns[0])), notes
 
 
 # -- the first line ------------------------------------------------------------------------------------------
 
 
-def guesses(name: str, form: CsvFormat, separator: str, names: Sequence[str]) -> Iterator[str]:
+def _note_guesses(name: str, form: CsvFormat, separator: str, names: Sequence[str]) -> Iterator[str]:
     """Say what was guessed, and what was perhaps meant, so that a wrong guess is seen."""
     if form.separator is None and separator != ",":
         said = "tabs" if separator == "\t" else f'"{separator}"'
         why = "has no comma" if form.decimal == "." else f"has {said}"
         yield f"{name}: cells are taken to be separated by {said}, since the first line {why}"
-    if form.header and looks_like_data(names):
+    if form.header and _looks_like_data(names):
         some = ", ".join(f'"{safe(n)}"' for n in names[:3])
         taken = f"the first line is taken as column names ({some}, …)"
         yield f"{name}: {taken}; if it is data: " + Param("header", False)
 
 
-def left_out(data: bytes, bare: bytes, name: str) -> Iterator[str]:
+def _note_blank_lines(data: bytes, bare: bytes, name: str) -> Iterator[str]:
     """Say how many blank lines between rows were taken out: what is predicted has no line for them."""
     if len(data) == len(bare):
         return
@@ -118,7 +118,7 @@ def left_out(data: bytes, bare: bytes, name: str) -> Iterator[str]:
         yield f"{name}: {plural(blank, 'blank line')} between rows left out"
 
 
-def check_text(data: bytes, name: str) -> None:
+def _check_text(data: bytes, name: str) -> None:
     """Refuse what is no text: nothing at all, binary files, other encodings than UTF-8."""
     if not data.strip():
         raise DataError(f"{name} is empty. A table needs a line of column names and at least one row.")
@@ -136,7 +136,7 @@ def check_text(data: bytes, name: str) -> None:
         ) from None
 
 
-def first_line(data: bytes) -> str:
+def _first_line(data: bytes) -> str:
     """Return the first line that is not blank; a quoted name may itself run over several lines."""
     start = len(data) - len(data.lstrip(b"\r\n"))
     end = data.find(b"\n", start)
@@ -145,21 +145,21 @@ def first_line(data: bytes) -> str:
     return data[start : end if end >= 0 else len(data)].decode().rstrip("\r")
 
 
-def guess_separator(first: str, decimal: str = ".") -> str:
+def _guess_separator(first: str, decimal: str = ".") -> str:
     """Take the comma unless the first line has none, or commas are in numbers: then a semicolon or a tab."""
     bare = re.sub(r'"[^"]*"', "", first)
     marks = ",;\t" if decimal == "." else ";\t,"
     return next((mark for mark in marks if mark in bare), ",")
 
 
-def column_names(header: Sequence[str], name: str) -> list[str]:
+def _column_names(header: Sequence[str], name: str) -> list[str]:
     """Return the names; a column without one is called by its place."""
     names = [cell if cell.strip() else f"column_{i}" for i, cell in enumerate(header, start=1)]
     check_names(names, name, " If the first line is already data: " + Param("header", False) + ".")
     return names
 
 
-def looks_like_data(names: Sequence[str]) -> bool:
+def _looks_like_data(names: Sequence[str]) -> bool:
     """Tell whether most names are numbers, not all of them whole: then the file probably has no header."""
     numbers = [n for n in names if parse_number(n) is not None]
     return 2 * len(numbers) > len(names) and not all(INTEGER.fullmatch(n.strip()) for n in numbers)
@@ -168,7 +168,7 @@ def looks_like_data(names: Sequence[str]) -> bool:
 # -- cutting lines into cells --------------------------------------------------------------------------------
 
 
-def cut_fast(data: bytes, separator: str, width: int, header: bool = True) -> pl.DataFrame | None:
+def split_with_polars(data: bytes, separator: str, width: int, header: bool = True) -> pl.DataFrame | None:
     """Cut text without blank lines; None when polars stumbles or may have covered up a line with too few cells.
 
     Columns go by their place: polars takes some names for patterns, such as "*" and "^x.*$".
@@ -182,20 +182,20 @@ def cut_fast(data: bytes, separator: str, width: int, header: bool = True) -> pl
         )
     except pl.exceptions.PolarsError:
         return None
-    if frame.width != width or (frame.height and not regular(data, separator, frame)):
+    if frame.width != width or (frame.height and not _all_lines_complete(data, separator, frame)):
         return None
     frame.columns = [str(place) for place in range(width)]
     return frame
 
 
-def without_blank_lines(data: bytes, one_column: bool = False) -> bytes:
+def drop_blank_lines(data: bytes, one_column: bool = False) -> bytes:
     """Take out blank lines, except inside quotes (after an odd number of them).
 
     Of one column, a blank line before others is an empty cell, and is written as one.
     """
     data = data.lstrip(b"\r\n")
     pieces, start, quotes, counted = [], 0, 0, 0
-    for match in BLANK_LINES.finditer(data):
+    for match in _BLANK_LINES.finditer(data):
         quotes += data.count(b'"', counted, match.start())
         counted = match.start()
         if quotes % 2 == 0:
@@ -206,13 +206,13 @@ def without_blank_lines(data: bytes, one_column: bool = False) -> bytes:
     return b"".join([*pieces, data[start:]]) if pieces else data
 
 
-def regular(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
+def _all_lines_complete(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
     """Tell whether every line has all its cells: polars refuses longer lines, but fills up shorter ones."""
     if frame.width == 1 or not frame[:, -1].null_count():
         return True
     lines = separators = quotes = 0
-    for start in range(0, len(data), CHUNK):
-        chunk = np.frombuffer(data[start : start + CHUNK], np.uint8)
+    for start in range(0, len(data), _CHUNK):
+        chunk = np.frombuffer(data[start : start + _CHUNK], np.uint8)
         inside = (np.cumsum(chunk == ord('"'), dtype=np.uint8) + np.uint8(quotes)) % 2 == 1
         lines += int(np.count_nonzero((chunk == ord("\n")) & ~inside))
         separators += int(np.count_nonzero((chunk == ord(separator)) & ~inside))
@@ -221,7 +221,9 @@ def regular(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
     return separators == lines * (frame.width - 1)
 
 
-def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str, header: bool = True) -> list[list[str]]:
+def split_with_python(
+    data: bytes, separator: str, names: Sequence[str], name: str, header: bool = True
+) -> list[list[str]]:
     """Cut with Python's reader, which bears stray quotes and knows its line; refuse a line of other width."""
     reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
@@ -252,19 +254,19 @@ def cut_slowly(data: bytes, separator: str, names: Sequence[str], name: str, hea
 # -- cells into columns --------------------------------------------------------------------------------------
 
 
-def with_points(cells: Any) -> Any:
+def _replace_decimal_commas(cells: Any) -> Any:
     """Write decimal commas as points, in numbers alone: 3,7 is 3.7 and 1.234,5 is 1234.5, but "a, b" stays."""
     if isinstance(cells, list):
-        return [c.replace(".", "").replace(",", ".") if COMMA_NUMBER.fullmatch(c.strip()) else c for c in cells]
+        return [c.replace(".", "").replace(",", ".") if _COMMA_NUMBER.fullmatch(c.strip()) else c for c in cells]
     import polars as pl
 
     cell = pl.col(cells.name)
-    number = cell.str.strip_chars().str.contains(f"^(?:{COMMA_NUMBER.pattern})$")
+    number = cell.str.strip_chars().str.contains(f"^(?:{_COMMA_NUMBER.pattern})$")
     pointed = cell.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
     return cells.to_frame().select(pl.when(number).then(pointed).otherwise(cell)).to_series()
 
 
-def text_cells(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
+def _column_from_series(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
     """Judge a column of cells as a whole: whole numbers, numbers, true/false, dates, or text as it is."""
     import polars as pl
 
@@ -275,20 +277,20 @@ def text_cells(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
     n_missing = bare.null_count()
     if n_missing == len(bare):
         return missing_column(name, len(bare))
-    numbers = cast_numbers(bare, n_missing)
+    numbers = _cast_numbers(bare, n_missing)
     if numbers is not None and numbers.dtype == pl.Int64:
         missing = numbers.is_null().to_numpy() if n_missing else None
         return int_column(name, numbers.fill_null(0).to_numpy(), missing)
     if numbers is not None:
         return float_column(name, numbers.to_numpy())
-    text = polars_text(name, series)
+    text = text_from_polars(name, series)
     meant = to_bool_column(text) or to_datetime_column(text)
     if meant is None or np.count_nonzero(meant.is_missing()) > n_missing:
         return text  # with a marker such as "NA" it stays text: encode.py reads it, and says so in a note
     return meant
 
 
-def plain_cells(name: str, cells: list[str], markers: Sequence[str]) -> Column:
+def _column_from_list(name: str, cells: list[str], markers: Sequence[str]) -> Column:
     """Do the same in plain Python, where polars cannot be used or gave up."""
     nothing = {"", *markers}
     text = text_column(name, [None if cell.strip() in nothing else cell for cell in cells])
@@ -303,7 +305,7 @@ def plain_cells(name: str, cells: list[str], markers: Sequence[str]) -> Column:
     return meant
 
 
-def cast_numbers(bare: pl.Series, n_missing: int) -> pl.Series | None:
+def _cast_numbers(bare: pl.Series, n_missing: int) -> pl.Series | None:
     """Read all cells as numbers; return None if some are not, or look like codes, or are beyond 64 bits."""
     import polars as pl
 

@@ -19,22 +19,22 @@ from treewise.data.column import Array, Column, Mask
 from treewise.data.parse_cells import ParsedCells
 from treewise.errors import DataError, Message, Param
 
-MOSTLY = 0.9  # so large a share of numbers makes other text look like a mistake
-SUSPICIOUS = 0.9  # so large a share of different whole numbers invites memorising …
-SUSPICIOUS_TEXT = 0.5  # … and of different texts
-DECIMAL_COMMA = "numbers with a decimal comma"
-NEARLY = (  # texts that look like numbers or dates to a person, but are not read as such
-    (DECIMAL_COMMA, re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")),
+_MOSTLY_NUMBERS = 0.9  # so large a share of numbers makes other text look like a mistake
+_KEY_SHARE = 0.9  # so large a share of different whole numbers invites memorising …
+_KEY_SHARE_TEXT = 0.5  # … and of different texts
+_DECIMAL_COMMA = "numbers with a decimal comma"
+_LOOKALIKES = (  # texts that look like numbers or dates to a person, but are not read as such
+    (_DECIMAL_COMMA, re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")),
     ("numbers with thousands commas", re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")),
     ("amounts of money", re.compile(r"[$€£¥] ?[\d.,]+|[\d.,]+ ?[$€£¥]")),
     ("percentages", re.compile(r"[+-]?[\d.,]+ ?%")),
     ("dates, but not as 2024-01-31", re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}")),
 )
-SAMPLE = 1000  # cells that are looked at before all are
-FEWEST_ROWS = 20  # in smaller tables many values say little
+_SAMPLE = 1000  # cells that are looked at before all are
+_MIN_ROWS = 20  # in smaller tables many values say little
 
 
-def marker_notes(column: Column, marks: Mask, others: str) -> list[str]:
+def note_markers(column: Column, marks: Mask, others: str) -> list[str]:
     """Say which markers were read as missing, and how often."""
     if not marks.any():
         return []
@@ -43,7 +43,7 @@ def marker_notes(column: Column, marks: Mask, others: str) -> list[str]:
     return [f"{safe(column.name)}: {which} read as missing in {cells} (all other cells are {others})"]
 
 
-def alphabet_note(name: str, levels: Sequence[str]) -> Message:
+def note_alphabetical_order(name: str, levels: Sequence[str]) -> Message:
     """Say in which order words were put when the user asked for an order and gave none."""
     said = " < ".join(safe(level) for level in levels[:5]) + (" < …" if len(levels) > 5 else "")
     return f"{safe(name)}: ordered alphabetically, {said}. Another order: " + Param(
@@ -51,29 +51,29 @@ def alphabet_note(name: str, levels: Sequence[str]) -> Message:
     )
 
 
-def if_code(name: str) -> Message:
+def _hint_code(name: str) -> Message:
     """Say how to declare that numbers are only names."""
     return f"If {safe(name)} is a code: " + Param("kinds", {safe(name): "nominal"})
 
 
-def if_missing(cell: str) -> Message:
+def hint_missing(cell: str) -> Message:
     """Say how to declare that a text, given as it is quoted in messages, means missing."""
     return "If that means missing: " + Param("na_values", [cell.removeprefix('"').removesuffix('"')]) + "."
 
 
-def left_out(name: str) -> Param:
+def _hint_ignore(name: str) -> Param:
     """Say how to leave a column out."""
     return Param("ignore", [safe(name)])
 
 
-def refuse_stray_text(column: Column, readings: ParsedCells) -> None:
+def check_stray_text(column: Column, readings: ParsedCells) -> None:
     """Refuse a column of numbers with a little other text: a mistake, a marker, a code? We cannot know."""
     strays = ~(readings.is_number | readings.is_marker)
     if not strays.any() or not readings.is_number.any():
         return
     n_strays = int(np.count_nonzero(column.expand(strays, False)))
     n_numbers = int(np.count_nonzero(column.expand(readings.is_number, False)))
-    if readings.padded or n_numbers < MOSTLY * (n_numbers + n_strays):
+    if readings.padded or n_numbers < _MOSTLY_NUMBERS * (n_numbers + n_strays):
         return
     row = column.first_row_with(strays)
     name, stray = safe(column.name), column.format_cell(row)
@@ -81,48 +81,48 @@ def refuse_stray_text(column: Column, readings: ParsedCells) -> None:
     raise DataError(
         f'column "{name}": {plural(n_numbers, "number")} and {format_count(n_strays)} {cells} {stray} in'
         f" row {row + 1:,}.",
-        hint=if_missing(stray) + " " + if_code(column.name) + ".",
+        hint=hint_missing(stray) + " " + _hint_code(column.name) + ".",
         column=column.name,
         row=row,
     )
 
 
-def refuse_size(column: Column, readings: ParsedCells) -> NoReturn:
+def raise_too_large(column: Column, readings: ParsedCells) -> NoReturn:
     """Refuse whole numbers past 64 bits."""
     row = column.first_row_with(readings.too_large)
     name = safe(column.name)
     raise DataError(
         f'column "{name}": {column.labels[column.values[row]]} in row {row + 1:,} is past 2^63 - 1, the'
         " largest whole number that is compared exactly.",
-        hint=if_code(column.name) + ". Else leave it out: " + left_out(column.name) + ".",
+        hint=_hint_code(column.name) + ". Else leave it out: " + _hint_ignore(column.name) + ".",
         column=column.name,
         row=row,
     )
 
 
-def looks_like(column: Column) -> str:
+def _looks_like(column: Column) -> str:
     """Say what all texts of a column look like to a person, though they are read as categories; "" for words.
 
     >>> from treewise.data.table import read
-    >>> looks_like(read({"Preis": ["1.693,66", "12,50"]})["Preis"])
+    >>> _looks_like(read({"Preis": ["1.693,66", "12,50"]})["Preis"])
     'numbers with a decimal comma'
     """
-    labels = labels_used(column)
-    return next((what for what, form in NEARLY if labels and all(map(form.fullmatch, map(str.strip, labels)))), "")
+    labels = _used_labels(column)
+    return next((what for what, form in _LOOKALIKES if labels and all(map(form.fullmatch, map(str.strip, labels)))), "")
 
 
-def suspicions(column: Column) -> list[str]:
+def note_suspicious(column: Column) -> list[str]:
     """Note a column that looks like something else, or has so many different values that a tree can memorise it."""
-    n, least = len(column), (SUSPICIOUS_TEXT if column.is_coded else SUSPICIOUS) * len(column)
-    if what := looks_like(column):
-        advice = "Read the file with " + Param("decimal", ",") if what == DECIMAL_COMMA else "Rewrite them first"
+    n, least = len(column), (_KEY_SHARE_TEXT if column.is_coded else _KEY_SHARE) * len(column)
+    if what := _looks_like(column):
+        advice = "Read the file with " + Param("decimal", ",") if what == _DECIMAL_COMMA else "Rewrite them first"
         return [f"{safe(column.name)}: read as categories, but its cells look like {what}. " + advice + "."]
-    if n < FEWEST_ROWS:
+    if n < _MIN_ROWS:
         return []
     if column.is_coded:
-        different = len(labels_used(column))
-    elif column.form in ("int", "float") and may_be_key(column):
-        different = different_integers(column.values[~column.is_missing()], least)
+        different = len(_used_labels(column))
+    elif column.form in ("int", "float") and _may_be_key(column):
+        different = _count_distinct_integers(column.values[~column.is_missing()], least)
     else:
         return []
     if different <= least:
@@ -130,41 +130,41 @@ def suspicions(column: Column) -> list[str]:
     name = safe(column.name)
     return [
         f"{name}: {different:,} different values in {n:,} rows; a tree can memorise it. Leave it out: "
-        + left_out(column.name)
+        + _hint_ignore(column.name)
     ]
 
 
-def labels_used(column: Column) -> tuple[str, ...]:
+def _used_labels(column: Column) -> tuple[str, ...]:
     """Return the labels that occur: of text all, of categories perhaps some."""
     return column.drop_unused_labels().labels if column.form == "category" else column.labels
 
 
-def may_be_key(column: Column) -> bool:
+def _may_be_key(column: Column) -> bool:
     """Tell by some cells whether a column may be whole numbers that are nearly all different.
 
     Fractions settle it. Were nine of ten values different in all rows, half of these would be for certain, or
     as good as: rows at random places, the same in every run, cannot be met by a pattern in the table.
     """
-    if len(column) <= 4 * SAMPLE:
+    if len(column) <= 4 * _SAMPLE:
         return True
-    some = column.take(places(len(column)))
+    some = column.take(_sample_rows(len(column)))
     there = some.values[~some.is_missing()]
     return (column.form == "int" or is_whole(there)) and 2 * len(np.unique(there)) >= len(there)
 
 
 @lru_cache(maxsize=4)
-def places(n_rows: int) -> Array:
+def _sample_rows(n_rows: int) -> Array:
     """Return the numbers of some rows, anywhere in the table.
 
     1, 2, … stirred until no pattern is left (splitmix64); NumPy's generators would take longer to import.
     """
-    z = np.arange(1, SAMPLE + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = np.arange(1, _SAMPLE + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
     return (z % np.uint64(n_rows)).astype(np.int64)
 
 
-def different_integers(values: Array, least: float) -> int:
+def _count_distinct_integers(values: Array, least: float) -> int:
     """Count different values if all are whole and there can be more than ``least`` of them; else return 0."""
     if len(values) <= least:
         return 0

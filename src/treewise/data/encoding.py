@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from treewise._lib.interruptible import run_interruptible
 from treewise._lib.text import format_exact, plural, safe
+from treewise._lib.types import SPLIT_KINDS
 from treewise.data.column import FORM_NAMES, Column, format_datetime, truncate
 from treewise.data.convert import (
     BOOLEANS,
@@ -40,13 +41,13 @@ from treewise.data.convert import (
     to_numbers,
 )
 from treewise.data.diagnostics import (
-    alphabet_note,
-    if_missing,
+    check_stray_text,
+    hint_missing,
     is_whole,
-    marker_notes,
-    refuse_size,
-    refuse_stray_text,
-    suspicions,
+    note_alphabetical_order,
+    note_markers,
+    note_suspicious,
+    raise_too_large,
 )
 from treewise.data.parse_cells import (
     format_numbers,
@@ -83,10 +84,9 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-NEVER_SEEN = "(never seen)"  # what decode says for UNSEEN
+_NEVER_SEEN = "(never seen)"  # what decode says for UNSEEN
 
-SPLIT_KINDS = ("subset", "multiway", "one_value", "ordinal", "any")
-KIND_NAMES = ("number", "nominal", "ordered", "boolean", "datetime", *SPLIT_KINDS)
+_KIND_NAMES = ("number", "nominal", "ordered", "boolean", "datetime", *SPLIT_KINDS)
 
 MAX_INTEGER_CLASSES = 20  # a target with more different numbers than this is a quantity
 
@@ -145,49 +145,49 @@ def fit_encoding(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
     >>> fit_encoding(table["weight"]).values.tolist(), fit_encoding(table["weight"]).notes
     ([1.5, nan, 2.0], ('weight: "NA" read as missing in 1 cell (all other cells are numbers)',))
     """
-    wanted, levels, splits = read_spec(column.name, kind)
+    wanted, levels, splits = _parse_kind(column.name, kind)
     notes: list[str] = []
     if column.form == "int":  # one column of a matrix is slow to walk, and is walked several times
         column = replace(column, values=np.ascontiguousarray(column.values))
     if column.form == "text" or (column.is_coded and wanted in ("number", "boolean", "datetime")):
-        column = read_text(column.drop_unused_labels(), wanted, notes)
+        column = _parse_text_column(column.drop_unused_labels(), wanted, notes)
     if wanted in (None, "category"):
-        own = natural_kind(column)
+        own = _natural_kind(column)
         wanted = own if wanted is None or own in ("boolean", "ordered") else "nominal"
     encoding = Encoding(column.name, cast(Kind, wanted))
-    if wanted == "number" and needs_integers(column):
+    if wanted == "number" and _needs_integers(column):
         encoding = replace(encoding, kind="integer")
     elif wanted == "datetime":
         encoding = replace(encoding, unit=column.unit or "D")
     elif wanted == "boolean":
         encoding = replace(encoding, levels=BOOLEANS)
     elif encoding.is_categorical:
-        found = levels or levels_of(column)
+        found = levels or _levels_of(column)
         encoding = replace(encoding, levels=found)
         if isinstance(kind, str) and kind in ("ordered", "ordinal") and column.form == "text" and len(found) > 2:
-            notes.append(alphabet_note(column.name, found))
-    values = encoded(encoding, column, declared=levels is not None)
-    notes += suspicions(column)
+            notes.append(note_alphabetical_order(column.name, found))
+    values = _encode_training_column(encoding, column, declared=levels is not None)
+    notes += note_suspicious(column)
     return EncodedColumn(encoding, values, tuple(notes), splits)
 
 
-def read_spec(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, ...] | None, str | None]:
+def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, ...] | None, str | None]:
     """Understand what the user says a column is: the kind, the declared levels, the split kind."""
     if kind is None:
         return None, None, None
     if isinstance(kind, str) and kind in SPLIT_KINDS:
         return "ordered" if kind == "ordinal" else "category", None, kind
-    if isinstance(kind, str) and kind in KIND_NAMES:
+    if isinstance(kind, str) and kind in _KIND_NAMES:
         return kind, None, None
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
         said = f'"{truncate(kind)}"' if isinstance(kind, str) else shown(kind)
         raise ParameterError(
             f'unknown kind {said} for column "{safe(name)}".',
-            hint=f"{did_you_mean(kind, KIND_NAMES)} Expected one of {', '.join(KIND_NAMES)}; or the levels, as a list"
+            hint=f"{did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}; or the levels, as a list"
             " (in their order) or a set.",
             column=name,
         )
-    levels = [level_text(level, name) for level in kind]
+    levels = [_level_text(level, name) for level in kind]
     if not levels:
         raise ParameterError(f'kind of "{safe(name)}": no levels are given.', hint="List those that may occur.")
     if len(set(levels)) < len(levels):
@@ -198,7 +198,7 @@ def read_spec(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, 
     return "ordered", tuple(levels), None
 
 
-def level_text(level: object, name: str) -> str:
+def _level_text(level: object, name: str) -> str:
     """Write a declared level as text; 4.0 stays 4.0."""
     if isinstance(level, bool | np.bool_):
         return BOOLEANS[int(level)]
@@ -210,7 +210,7 @@ def level_text(level: object, name: str) -> str:
     return str(level)
 
 
-def read_text(column: Column, wanted: str | None, notes: list[str]) -> Column:
+def _parse_text_column(column: Column, wanted: str | None, notes: list[str]) -> Column:
     """Read a text column as what its cells say, unless they are just words.
 
     Numbers (with the usual markers for missing), true/false and dates are recognised; a leading zero makes a
@@ -223,18 +223,18 @@ def read_text(column: Column, wanted: str | None, notes: list[str]) -> Column:
     if readings.all_numbers and (wanted == "number" or (free and not readings.padded)):
         if readings.too_large.any():
             if wanted in (None, "number"):
-                refuse_size(column, readings)
+                raise_too_large(column, readings)
             return column
-        notes += marker_notes(column, readings.is_marker, "numbers")
+        notes += note_markers(column, readings.is_marker, "numbers")
         return to_number_column(column, readings)
     meant = to_bool_column(column) if free or wanted == "boolean" else None
     if meant is None and (free or wanted == "datetime"):
         meant = to_datetime_column(column)
     if meant is not None:
-        notes += marker_notes(column, np.array([is_marker(x) for x in column.labels]), FORM_NAMES[meant.form])
+        notes += note_markers(column, np.array([is_marker(x) for x in column.labels]), FORM_NAMES[meant.form])
         return meant
     if wanted is None:
-        refuse_stray_text(column, readings)
+        check_stray_text(column, readings)
         if "?" in (marks := [label.strip() for label in column.labels]):
             cells = int(np.count_nonzero(column.values == marks.index("?")))
             notes.append(
@@ -244,7 +244,7 @@ def read_text(column: Column, wanted: str | None, notes: list[str]) -> Column:
     return column
 
 
-def natural_kind(column: Column) -> str:
+def _natural_kind(column: Column) -> str:
     """Return the kind a column has by itself."""
     if column.form in ("float", "int"):
         return "number"
@@ -259,14 +259,14 @@ def natural_kind(column: Column) -> str:
     return "ordered" if column.ordered else "nominal"
 
 
-def needs_integers(column: Column) -> bool:
+def _needs_integers(column: Column) -> bool:
     """Tell whether whole numbers are too large to be doubles."""
     if column.form != "int" or not len(column) or column.values.itemsize < 8:
         return False
     return int(column.values.max()) > MAX_EXACT_INT or int(column.values.min()) < -MAX_EXACT_INT
 
 
-def levels_of(column: Column) -> tuple[str, ...]:
+def _levels_of(column: Column) -> tuple[str, ...]:
     """Return the levels of a column: those declared by its dtype, else those that occur, by value."""
     if column.form == "category":
         return column.labels
@@ -295,14 +295,14 @@ def sort_levels(labels: Sequence[str]) -> tuple[str, ...]:
 # -- encoding ------------------------------------------------------------------------------------------------
 
 
-def encoded(encoding: Encoding, column: Column, declared: bool) -> Array:
+def _encode_training_column(encoding: Encoding, column: Column, declared: bool) -> Array:
     """Encode a training column by what the user or the column itself says it is."""
     try:
-        values = convert(encoding, column)
+        values = _to_encoded(encoding, column)
         if declared and (values == UNSEEN).any():
             raise MisfitError(column, int(np.argmax(values == UNSEEN)))
     except MisfitError as misfit:
-        raise refusal(encoding, misfit) from None
+        raise _misfit_error(encoding, misfit) from None
     if encoding.kind == "integer" and column.form == "int":
         lowest = (column.values == INT64_MIN) & ~column.is_missing()
         if lowest.any():
@@ -313,7 +313,7 @@ def encoded(encoding: Encoding, column: Column, declared: bool) -> Array:
     return values
 
 
-def refusal(encoding: Encoding, misfit: MisfitError) -> DataError:
+def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
     """Say which cell is not what the user, or the column's use, says the column is."""
     name, where = safe(encoding.name), f"row {misfit.row + 1:,}"
     if encoding.is_categorical and encoding.kind != "boolean":
@@ -330,7 +330,7 @@ def refusal(encoding: Encoding, misfit: MisfitError) -> DataError:
     }.get(encoding.kind, "numbers")
     return DataError(
         f'column "{name}" cannot be read as {needs}: {where} holds {misfit.cell}.',
-        hint=if_missing(misfit.cell) if misfit.holds == "text" else "",
+        hint=hint_missing(misfit.cell) if misfit.holds == "text" else "",
         column=encoding.name,
         row=misfit.row,
     )
@@ -351,7 +351,7 @@ def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
     treewise.errors.DataError: column "age": the model was grown on numbers, new.csv holds text ("54y" ...
     """
     try:
-        return convert(encoding, column)
+        return _to_encoded(encoding, column)
     except MisfitError as misfit:
         grown = {"number": "numbers", "integer": "numbers", "datetime": "dates", "boolean": "true/false"}.get(
             encoding.kind, f"categories ({listing([safe(x) for x in encoding.levels], most=4)})"
@@ -362,7 +362,7 @@ def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
         ) from None
 
 
-def convert(encoding: Encoding, column: Column) -> Array:
+def _to_encoded(encoding: Encoding, column: Column) -> Array:
     """Turn a column into the array its encoding asks for, or raise MisfitError."""
     if column.is_all_missing():
         if encoding.kind == "number":
@@ -398,7 +398,7 @@ def decode(encoding: Encoding, values: Array) -> list[float | int | str | None]:
     ['Rome', None, 'Bari', '(never seen)']
     """
     if encoding.is_categorical:
-        names = [*encoding.levels, NEVER_SEEN, None]  # counted from the end, -2 is never seen and -1 missing
+        names = [*encoding.levels, _NEVER_SEEN, None]  # counted from the end, -2 is never seen and -1 missing
         return [names[code] for code in values.tolist()]
     gone = is_missing(encoding, values).tolist()
     return [None if out else value for value, out in zip(values.tolist(), gone, strict=True)]
@@ -414,7 +414,9 @@ def encode_numbers(column: Column) -> Floats:
     >>> encode_numbers(read({"w": [1, None, 2]})["w"]).tolist()
     [1.0, nan, 2.0]
     """
-    return np.ascontiguousarray(encoded(Encoding(column.name, "number"), column, declared=False), np.float64)
+    return np.ascontiguousarray(
+        _encode_training_column(Encoding(column.name, "number"), column, declared=False), np.float64
+    )
 
 
 def encode_classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | int | float | bool, ...]]:
@@ -427,7 +429,7 @@ def encode_classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[s
     (True, array([1, 0, 1]), (0, 1))
     """
     if column.form == "text":
-        column = read_target_text(column)
+        column = _parse_target_text(column)
     if column.is_coded:
         column = column.drop_unused_labels()
         labels = column.labels if column.form == "category" else sort_levels(column.labels)
@@ -476,11 +478,11 @@ def is_continuous(column: Column) -> bool:
     return not is_whole(some) or len(np.unique(some)) > MAX_INTEGER_CLASSES
 
 
-def read_target_text(column: Column) -> Column:
+def _parse_target_text(column: Column) -> Column:
     """Read a target of text as numbers if it is nothing else; a marker among them must be declared."""
     readings = parse_numbers(column.labels)
     if np.count_nonzero(readings.is_number) > MAX_INTEGER_CLASSES:
-        refuse_stray_text(column, readings)
+        check_stray_text(column, readings)
     numbers_only = readings.all_numbers and readings.is_number.any()
     if not numbers_only or readings.padded or readings.too_large.any():
         return column
@@ -489,7 +491,7 @@ def read_target_text(column: Column) -> Column:
         stray = column.format_cell(row)
         raise DataError(
             f'target "{safe(column.name)}" is {stray} in row {row + 1:,}, where other rows have numbers.',
-            hint=if_missing(stray),
+            hint=hint_missing(stray),
             column=column.name,
             row=row,
         )

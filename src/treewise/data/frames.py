@@ -33,7 +33,14 @@ from treewise.data.column import (
     read_only,
     truncate,
 )
-from treewise.data.objects import A_CELL, check_names, polars_text, read_object_array, read_objects, unreadable
+from treewise.data.objects import (
+    BYTES_PER_CELL,
+    check_names,
+    read_object_array,
+    read_objects,
+    text_from_polars,
+    unsupported_type_error,
+)
 from treewise.data.parse_cells import format_numbers
 from treewise.errors import DataError, TreewiseError, listing, shown
 
@@ -58,25 +65,27 @@ def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> LazyColu
     ('a', 'b')
     """
     if isinstance(data, np.ndarray):
-        return read_array(data, name, columns)
+        return _read_array(data, name, columns)
     if isinstance(data, Mapping):
-        if data and all(is_scalar(v) for v in data.values()):
+        if data and all(_is_scalar(v) for v in data.values()):
             return read_dicts([data], name)
-        return gather(data.keys(), [partial(read_values, v) for v in data.values()], name, lengths=data.values())
+        return _build_columns(
+            data.keys(), [partial(_read_values, v) for v in data.values()], name, lengths=data.values()
+        )
     if isinstance(data, (list, tuple)):
         if not data:
             raise DataError(f"{name} is an empty list. Give at least one row.")
         if all(isinstance(row, Mapping) for row in data):
             return read_dicts(data, name)
         if all(isinstance(row, (list, tuple, np.ndarray)) for row in data):
-            return read_lists(data, name, columns)
+            return _read_lists(data, name, columns)
     return read_frame(data, name)
 
 
 # -- names ---------------------------------------------------------------------------------------------------
 
 
-def gather(
+def _build_columns(
     names: Iterable[object],
     makers: Sequence[Callable[[str], Column]],
     table: str,
@@ -87,7 +96,7 @@ def gather(
     texts = [str(n) for n in names]
     check_names(texts, table)
     for text, values in zip(texts, lengths, strict=False):
-        long = length(values)
+        long = _length(values)
         if long is None:
             raise DataError(
                 f'column "{safe(text)}" of {table} is a single value ({shown(values)}), not a column of values.'
@@ -105,18 +114,18 @@ def gather(
             f"{table} has columns ({listing([safe(t) for t in texts])}) but no rows. Give at least one row."
         )
     return LazyColumns(
-        {text: partial(make_column, make, text) for text, make in zip(texts, makers, strict=True)}, n_rows
+        {text: partial(_make_column, make, text) for text, make in zip(texts, makers, strict=True)}, n_rows
     )
 
 
-def make_column(make: Callable[[str], Column], name: str) -> Column:
+def _make_column(make: Callable[[str], Column], name: str) -> Column:
     """Convert one column; what a library cannot convert is said in our words, with the column's name."""
-    with our_words(f'column "{safe(name)}"', f'Convert it first, or leave it out: ignore=["{safe(name)}"].'):
+    with _wrap_library_errors(f'column "{safe(name)}"', f'Convert it first, or leave it out: ignore=["{safe(name)}"].'):
         return make(name)
 
 
 @contextmanager
-def our_words(what: str, way_out: str) -> Iterator[None]:
+def _wrap_library_errors(what: str, way_out: str) -> Iterator[None]:
     """Turn an error of NumPy, pandas, polars, Arrow or DuckDB into one that names the column."""
     try:
         yield
@@ -130,15 +139,15 @@ def our_words(what: str, way_out: str) -> Iterator[None]:
         raise DataError(f"{what} cannot be read: {truncate(reason)}. {way_out}") from None
 
 
-def length(values: Any) -> int | None:
+def _length(values: Any) -> int | None:
     """Return how many cells a column has; None if it is no column."""
     try:
-        return None if is_scalar(values) or isinstance(values, (Set, Mapping)) else len(values)
+        return None if _is_scalar(values) or isinstance(values, (Set, Mapping)) else len(values)
     except Exception:  # what has no length, has many, or is a type
         return None
 
 
-def is_scalar(value: object) -> bool:
+def _is_scalar(value: object) -> bool:
     """Tell whether this is one cell rather than a column of them."""
     return isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0
 
@@ -150,14 +159,14 @@ def read_dicts(rows: Sequence[Mapping[Any, Any]], table: str) -> LazyColumns:
     """Read rows given as dicts; a key that a row lacks is missing there."""
     names = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[row.get(key) for row in rows] for key in names]
-    return gather(names, [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
+    return _build_columns(names, [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
 
 
-def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str] | None) -> LazyColumns:
+def _read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str] | None) -> LazyColumns:
     """Read rows given as lists; all must be of one length."""
-    width = length(rows[0])
+    width = _length(rows[0])
     for i, row in enumerate(rows, start=1):
-        long = length(row)
+        long = _length(row)
         if long is None or width is None:
             raise DataError(f"row {i:,} of {table} is no list of cells. Give each row as a list or a dict.")
         if long != width:
@@ -166,24 +175,28 @@ def read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str]
             )
     assert width is not None
     cells = [list(c) for c in zip(*rows, strict=True)]
-    return gather(numbered(width, columns, table), [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
+    return _build_columns(
+        _default_names(width, columns, table), [partial(read_objects, c) for c in cells], table, n_rows=len(rows)
+    )
 
 
-def read_array(data: Array, table: str, columns: Sequence[str] | None) -> LazyColumns:
+def _read_array(data: Array, table: str, columns: Sequence[str] | None) -> LazyColumns:
     """Read a two-dimensional or a structured array."""
     if data.dtype.names is not None and data.ndim == 1:
         fields = [data[field] for field in data.dtype.names]
-        return gather(data.dtype.names, [partial(read_values, f) for f in fields], table, n_rows=len(data))
+        return _build_columns(data.dtype.names, [partial(_read_values, f) for f in fields], table, n_rows=len(data))
     if data.ndim != 2:
         raise DataError(
             f"{table} is an array with {plural(data.ndim, 'dimension')}; a table has two, rows and columns."
             " (One column: array.reshape(-1, 1). One row: array.reshape(1, -1).)"
         )
-    names = numbered(data.shape[1], columns, table)
-    return gather(names, [partial(read_values, data[:, j]) for j in range(data.shape[1])], table, n_rows=len(data))
+    names = _default_names(data.shape[1], columns, table)
+    return _build_columns(
+        names, [partial(_read_values, data[:, j]) for j in range(data.shape[1])], table, n_rows=len(data)
+    )
 
 
-def numbered(width: int, columns: Sequence[str] | None, table: str) -> list[str]:
+def _default_names(width: int, columns: Sequence[str] | None, table: str) -> list[str]:
     """Name columns that have no names: as the user says, else x1, x2, …"""
     if columns is None:
         return [f"x{j}" for j in range(1, width + 1)]
@@ -192,10 +205,10 @@ def numbered(width: int, columns: Sequence[str] | None, table: str) -> list[str]
     return [str(c) for c in columns]
 
 
-def read_values(values: Any, name: str) -> Column:
+def _read_values(values: Any, name: str) -> Column:
     """Read one column from whatever holds a list of values."""
     if isinstance(values, np.ndarray):
-        return read_numpy(values, name)
+        return _read_numpy(values, name)
     if isinstance(values, (list, tuple, range)):
         return read_objects(list(values), name)
     import narwhals.stable.v2 as nw
@@ -205,15 +218,15 @@ def read_values(values: Any, name: str) -> Column:
         values = pd.Series(values)
     series = nw.from_native(values, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
-        return read_series(series, name)
+        return _read_series(series, name)
     if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
         import polars as pl
 
-        return read_series(nw.from_native(pl.Series(values), series_only=True), name)
-    return read_numpy(np.asarray(values), name)
+        return _read_series(nw.from_native(pl.Series(values), series_only=True), name)
+    return _read_numpy(np.asarray(values), name)
 
 
-def read_numpy(values: Array, name: str) -> Column:
+def _read_numpy(values: Array, name: str) -> Column:
     """Read one column from an array, masked or not."""
     if values.ndim != 1:
         raise DataError(
@@ -239,7 +252,7 @@ def read_numpy(values: Array, name: str) -> Column:
         if missing is not None:
             cells = [None if gone else cell for cell, gone in zip(cells, missing.tolist(), strict=True)]
         return read_objects(cells, name)
-    raise unreadable(name, str(values.dtype))
+    raise unsupported_type_error(name, str(values.dtype))
 
 
 # -- dataframes ----------------------------------------------------------------------------------------------
@@ -251,7 +264,7 @@ def read_frame(data: Any, table: str) -> LazyColumns:
     from narwhals.exceptions import DuplicateError
 
     frame: Any = None
-    with our_words(table, "Give a dataframe of plain columns."), suppress(DuplicateError):
+    with _wrap_library_errors(table, "Give a dataframe of plain columns."), suppress(DuplicateError):
         frame = nw.from_native(data, pass_through=True, allow_series=True)
     if frame is None and data is not None:
         check_names([str(n) for n in getattr(data, "column_names", data.columns)], table)
@@ -266,18 +279,18 @@ def read_frame(data: Any, table: str) -> LazyColumns:
             )
         import polars as pl
 
-        with our_words(table, "Give a dataframe of plain columns."):
+        with _wrap_library_errors(table, "Give a dataframe of plain columns."):
             frame = nw.from_native(pl.DataFrame(data))
-    with our_words(table, "Collect it first, and see what is wrong."):
+    with _wrap_library_errors(table, "Collect it first, and see what is wrong."):
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
         # Without their names, for polars takes some for patterns, such as "*" and "^x.*$".
-        makers = [partial(read_series, series.alias("cells")) for series in frame.iter_columns()]
+        makers = [partial(_read_series, series.alias("cells")) for series in frame.iter_columns()]
         names, n_rows = frame.columns, len(frame)
-    return gather(names, makers, table, n_rows=n_rows)
+    return _build_columns(names, makers, table, n_rows=n_rows)
 
 
-def read_series(series: nw.Series[Any], name: str) -> Column:
+def _read_series(series: nw.Series[Any], name: str) -> Column:
     """Read one column of a dataframe by what narwhals calls its type."""
     import narwhals.stable.v2 as nw
 
@@ -287,9 +300,9 @@ def read_series(series: nw.Series[Any], name: str) -> Column:
     if dtype == nw.Object:
         return read_objects(series.to_list(), name)
     if dtype in (nw.Categorical, nw.Enum):
-        return read_categories(native, name)
+        return _read_categories(native, name)
     if dtype == nw.String:
-        return read_strings(series, name)
+        return _read_strings(series, name)
     if dtype.is_float():
         return float_column(name, series.to_numpy())
     if dtype == nw.Decimal:
@@ -310,23 +323,23 @@ def read_series(series: nw.Series[Any], name: str) -> Column:
             return datetime_column(name, values)
         return read_objects(series.to_list(), name)
     if dtype == nw.Unknown:
-        return read_numpy(np.asarray(native), name)
-    raise unreadable(name, str(dtype))
+        return _read_numpy(np.asarray(native), name)
+    raise unsupported_type_error(name, str(dtype))
 
 
-def read_strings(series: nw.Series[Any], name: str) -> Column:
+def _read_strings(series: nw.Series[Any], name: str) -> Column:
     """Read text; pandas may be there without pyarrow, which polars would need."""
     import polars as pl
 
     native = series.to_native()
     if isinstance(native, pl.Series):
-        return polars_text(name, native)
-    if sys.modules.get("pyarrow") is not None and polars_is_safe(A_CELL * len(series)):
-        return polars_text(name, pl.Series(native))
+        return text_from_polars(name, native)
+    if sys.modules.get("pyarrow") is not None and polars_is_safe(BYTES_PER_CELL * len(series)):
+        return text_from_polars(name, pl.Series(native))
     return read_objects(series.to_list(), name)
 
 
-def read_categories(native: Any, name: str) -> Column:
+def _read_categories(native: Any, name: str) -> Column:
     """Read a categorical column: the declared labels in their declared order, unused ones included.
 
     Where a library declares no order (polars' Categorical, Arrow's unordered dictionaries: both go by first
@@ -336,13 +349,13 @@ def read_categories(native: Any, name: str) -> Column:
 
     if isinstance(native, pl.Series):
         if not isinstance(native.dtype, pl.Enum):
-            text = polars_text(name, native)
+            text = text_from_polars(name, native)
             return Column(name, "category", text.values, labels=text.labels)
         labels = tuple(native.dtype.categories.to_list())
         codes = native.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
         return Column(name, "category", read_only(codes), labels=labels)
     if hasattr(native, "cat"):
-        labels = category_labels(native.cat.categories.to_numpy(), name)
+        labels = _category_labels(native.cat.categories.to_numpy(), name)
         codes = np.asarray(native.cat.codes.to_numpy(), np.int32)
         return Column(name, "category", read_only(codes), labels=labels, ordered=bool(native.cat.ordered))
     if hasattr(native, "array"):  # pandas around an Arrow array
@@ -351,7 +364,7 @@ def read_categories(native: Any, name: str) -> Column:
     ordered = bool(array.type.ordered)
     cells = np.array([*array.dictionary.to_pylist(), None], dtype=object)
     known = np.array([cell is not None for cell in cells])
-    labels = category_labels(cells[known], name)
+    labels = _category_labels(cells[known], name)
     codes = array.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
     codes = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)[codes]  # a dictionary may list null itself
     if not ordered:
@@ -361,10 +374,10 @@ def read_categories(native: Any, name: str) -> Column:
     return Column(name, "category", read_only(codes), labels=labels, ordered=ordered)
 
 
-def category_labels(values: Array, name: str) -> tuple[str, ...]:
+def _category_labels(values: Array, name: str) -> tuple[str, ...]:
     """Write the categories of a dtype, which may be numbers, booleans or dates, as labels."""
     try:
-        labels = cell_labels(read_numpy(values, name))
+        labels = _cell_labels(_read_numpy(values, name))
     except DataError:  # intervals, tuples, mixtures: in their own words
         labels = [str(v) for v in values]
     if len(set(labels)) < len(labels):
@@ -375,7 +388,7 @@ def category_labels(values: Array, name: str) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def cell_labels(column: Column) -> list[str]:
+def _cell_labels(column: Column) -> list[str]:
     """Write every cell as a label."""
     if column.is_coded:
         return [column.labels[code] for code in column.values.tolist()]
@@ -393,10 +406,10 @@ def to_polars(columns: Mapping[str, Column]) -> pl.DataFrame:
     """Return columns as a polars dataframe."""
     import polars as pl
 
-    return pl.DataFrame([polars_series(column).alias(name) for name, column in columns.items()])
+    return pl.DataFrame([_to_polars_series(column).alias(name) for name, column in columns.items()])
 
 
-def polars_series(column: Column) -> pl.Series:
+def _to_polars_series(column: Column) -> pl.Series:
     """Return a column as a polars series without its name, which may be a pattern to polars; categories as Enums."""
     import polars as pl
 
@@ -419,10 +432,10 @@ def polars_series(column: Column) -> pl.Series:
 def to_pandas(columns: Mapping[str, Column]) -> Any:
     """Return columns as a pandas dataframe; whole numbers and booleans with gaps become nullable ones."""
     pd: Any = import_module("pandas")  # has no types of its own
-    return pd.DataFrame({name: pandas_values(column) for name, column in columns.items()})
+    return pd.DataFrame({name: _to_pandas_values(column) for name, column in columns.items()})
 
 
-def pandas_values(column: Column) -> Any:
+def _to_pandas_values(column: Column) -> Any:
     """Return a column as something pandas makes a series of."""
     pd: Any = import_module("pandas")
     if column.form == "category":
@@ -452,16 +465,40 @@ def to_frame(columns: Mapping[str, tuple[str, list[Any]]]) -> pl.DataFrame:
     for name, (kind, values) in columns.items():
         dtype: Any = types.get(kind)
         if kind == "label":
-            dtype = label_type([v for v in values if v is not None])
+            dtype = _label_dtype([v for v in values if v is not None])
         elif kind == "count" and any(isinstance(v, float) and v != int(v) for v in values):  # rows with weights
             dtype = pl.Float64
         if dtype == pl.String:
-            values = [in_text(v) for v in values]
+            values = [_cell_text(v) for v in values]
         series.append(pl.Series(values, dtype=dtype, strict=False).alias(name))
     return pl.DataFrame(series)
 
 
-def label_type(labels: list[Any]) -> Any:
+def arrays_to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Make a polars dataframe of arrays; a column of labels is a pair: the labels, and the number of one for each row.
+
+    Missing numbers (NaN) become null.
+
+    >>> import numpy as np
+    >>> arrays_to_frame({"class": (("a", "b"), np.array([1, 0])), "p": np.array([0.5, np.nan])}).rows()
+    [('b', 0.5), ('a', None)]
+    """
+    import polars as pl
+
+    series = []
+    for name, values in columns.items():
+        if isinstance(values, tuple):
+            labels, numbers = values
+            dtype = _label_dtype(list(labels))
+            cells = [_cell_text(label) for label in labels] if dtype == pl.String else list(labels)
+            column = pl.Series(cells, dtype=dtype).gather(numbers)
+        else:
+            column = pl.Series(values, nan_to_null=True)
+        series.append(column.alias(name))
+    return pl.DataFrame(series)
+
+
+def _label_dtype(labels: list[Any]) -> Any:
     """Return what a column of labels or predictions is: text, unless all are of one other kind."""
     import polars as pl
 
@@ -471,7 +508,7 @@ def label_type(labels: list[Any]) -> Any:
     return pl.Boolean if kinds == {bool} else pl.Int64 if kinds == {int} else pl.Float64
 
 
-def in_text(value: Any) -> str | None:
+def _cell_text(value: Any) -> str | None:
     """Return a value as the text of a cell; lists as JSON."""
     if value is None or isinstance(value, str):
         return value

@@ -27,19 +27,19 @@ from treewise.data.column import (
 )
 
 # What people write where nothing is known: Weka's ?, R's NA, SAS's dot, NumPy's nan, SQL's null.
-MARKERS = frozenset({"", "?", "na", "n/a", "nan", "null", ".", "-"})
-LONGEST_MARKER = max(map(len, MARKERS))
+_MARKERS = frozenset({"", "?", "na", "n/a", "nan", "null", ".", "-"})
+_LONGEST_MARKER = max(map(len, _MARKERS))
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf(?:inity)?", re.IGNORECASE)
 PADDED = re.compile(r"[+-]?0[0-9]")  # 02134 is a code, not two thousand
-MOMENT = re.compile(
+_DATETIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
     r" ?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
-MOST_SPELLINGS = 100  # of true, false and missing: a column with more labels is no boolean
-NS_YEARS = range(1678, 2262)  # what nanoseconds since 1970 can reach in 64 bits
+_MAX_BOOL_LABELS = 100  # of true, false and missing: a column with more labels is no boolean
+_NS_YEARS = range(1678, 2262)  # what nanoseconds since 1970 can reach in 64 bits
 
 
 def is_marker(text: str) -> bool:
@@ -49,7 +49,7 @@ def is_marker(text: str) -> bool:
     [True, True, True, False, False]
     """
     bare = text.strip()
-    return len(bare) <= LONGEST_MARKER and bare.lower() in MARKERS
+    return len(bare) <= _LONGEST_MARKER and bare.lower() in _MARKERS
 
 
 def parse_number(text: str) -> int | float | None:
@@ -77,7 +77,7 @@ def parse_value(text: str) -> object:
     bare = text.strip()
     if bare.lower() in ("true", "false"):
         return "boolean", bare.lower() == "true"
-    moments = parse_datetimes([bare]) if MOMENT.fullmatch(bare) else None
+    moments = parse_datetimes([bare]) if _DATETIME.fullmatch(bare) else None
     if moments is None:
         return None
     moment = datetime_column("", moments)
@@ -141,7 +141,7 @@ def to_double(value: Any) -> float:
 
 def to_bool_column(column: Column) -> Column | None:
     """Turn a column of true and false, in any case, into booleans, markers into missing; else return None."""
-    if len(column.labels) > MOST_SPELLINGS:
+    if len(column.labels) > _MAX_BOOL_LABELS:
         return None
     words = ["" if is_marker(label) else label.strip().lower() for label in column.labels]
     if not set(words) <= {"true", "false", ""} or not any(words):
@@ -158,7 +158,7 @@ def to_datetime_column(column: Column) -> Column | None:
     Times without an offset count as UTC.
     """
     first = next((label for label in column.labels if not is_marker(label)), "")
-    if MOMENT.fullmatch(first.strip()) is None:
+    if _DATETIME.fullmatch(first.strip()) is None:
         return None  # soon seen, mostly
     marks = [is_marker(label) for label in column.labels]
     moments = parse_datetimes([label for label, mark in zip(column.labels, marks, strict=True) if not mark])
@@ -177,13 +177,13 @@ def parse_datetimes(labels: Sequence[str]) -> Array | None:
     """
     parts = []
     for label in labels:
-        match = MOMENT.fullmatch(label.strip())
+        match = _DATETIME.fullmatch(label.strip())
         if match is None:
             return None
         parts.append(match.groups(""))
     digits = max((len(p[6]) for p in parts), default=0)
     unit = "s" if digits == 0 else "ms" if digits <= 3 else "us" if digits <= 6 else "ns"
-    if unit == "ns" and not all(int(p[0]) in NS_YEARS for p in parts):
+    if unit == "ns" and not all(int(p[0]) in _NS_YEARS for p in parts):
         return None
     texts = [
         f"{year}-{month}-{day}T{hour or '00'}:{minute or '00'}:{second or '00'}.{fraction or '0'}"
@@ -193,11 +193,11 @@ def parse_datetimes(labels: Sequence[str]) -> Array | None:
         moments = np.array(texts, f"datetime64[{unit}]")
     except ValueError:  # the 31st of February
         return None
-    moments -= np.array([offset_minutes(p[7]) for p in parts], "timedelta64[m]")
+    moments -= np.array([_offset_minutes(p[7]) for p in parts], "timedelta64[m]")
     return moments
 
 
-def offset_minutes(offset: str) -> int:
+def _offset_minutes(offset: str) -> int:
     """Read ``+02:00``, ``-0530`` or ``Z`` as minutes east of Greenwich."""
     if offset in ("", "Z"):
         return 0

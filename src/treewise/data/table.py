@@ -171,7 +171,7 @@ def read(
     markers = parse_na_values(na_values)
     form = CsvFormat(separator, decimal, header)
     if isinstance(data, (str, os.PathLike)):
-        table = read_path(data, markers, form)
+        table = _read_path(data, markers, form)
     elif isinstance(data, Table):
         table = data
     else:
@@ -227,7 +227,7 @@ def parse_na_values(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
 # -- files ---------------------------------------------------------------------------------------------------
 
 
-def read_path(path: str | os.PathLike[str], markers: Sequence[str], form: CsvFormat | None = None) -> Table:
+def _read_path(path: str | os.PathLike[str], markers: Sequence[str], form: CsvFormat | None = None) -> Table:
     """Read a file, standard input, or a built-in table."""
     if path == "-":
         return read_bytes(sys.stdin.buffer.read(), "standard input", markers, form)
@@ -239,7 +239,7 @@ def read_path(path: str | os.PathLike[str], markers: Sequence[str], form: CsvFor
             return NAMES[path]()
         data = file.read_bytes()
     except FileNotFoundError:
-        raise not_found(file, list(NAMES) if isinstance(path, str) else []) from None
+        raise _not_found_error(file, list(NAMES) if isinstance(path, str) else []) from None
     except IsADirectoryError:
         raise DataError(f"{truncate(file)} is a folder. Give one CSV or Parquet file.") from None
     except (OSError, ValueError, RuntimeError) as error:  # no permission; a NUL in the name; nobody's home
@@ -248,7 +248,7 @@ def read_path(path: str | os.PathLike[str], markers: Sequence[str], form: CsvFor
     return read_bytes(data, safe(file.name), markers, form)
 
 
-def not_found(file: Path, built_in: list[str]) -> DataError:
+def _not_found_error(file: Path, built_in: list[str]) -> DataError:
     """Say that there is no such file, and what was perhaps meant."""
     beside = sorted(p.name for p in file.parent.iterdir()) if file.parent.is_dir() else []
     near = [name for name in beside if did_you_mean(file.stem, [Path(name).stem])]  # endings are always alike
@@ -265,7 +265,7 @@ def read_bytes(data: bytes, name: str, markers: Sequence[str], form: CsvFormat |
         except (OSError, EOFError) as error:
             raise DataError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
     if data.startswith(b"PAR1"):
-        found = read_frame(read_parquet(data, name), name)
+        found = read_frame(_read_parquet(data, name), name)
         return Table(name, found, found.n_rows)
     form = form or CsvFormat()
     if form.separator is None and name.removesuffix(".gz").endswith((".tsv", ".tab")):
@@ -274,7 +274,7 @@ def read_bytes(data: bytes, name: str, markers: Sequence[str], form: CsvFormat |
     return Table(name, found, found.n_rows, notes=notes)
 
 
-def read_parquet(data: bytes, name: str) -> pl.DataFrame:
+def _read_parquet(data: bytes, name: str) -> pl.DataFrame:
     """Read a Parquet file."""
     import polars as pl
 

@@ -24,12 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
+from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.rng import mix64, uniform_below
 from treewise._lib.text import plural
 from treewise.ensemble.canonical_rows import CanonicalRows, units_of
 from treewise.errors import DataError, ParameterError, shown
 from treewise.train.resampling import part, within_bounds
-from treewise.train.settings import as_written, index
 from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
@@ -92,7 +92,7 @@ def over_under(limit: int | float) -> tuple[int, int]:
     >>> over_under(0.25), over_under(5)
     ((1, 4), (0, 1))
     """
-    share = as_written(limit) if isinstance(limit, float) else Fraction(0)
+    share = decimal_fraction(limit) if isinstance(limit, float) else Fraction(0)
     return share.numerator, share.denominator
 
 
@@ -108,7 +108,7 @@ def rows_to_draw(max_samples: Any, training_set: TrainingSet) -> int:
     >>> rows_to_draw(0.5, prepare("penguins")), rows_to_draw(100, prepare("penguins"))
     (172, 100)
     """
-    count = index(max_samples)
+    count = as_integer(max_samples)
     n = len(training_set) if training_set.repeats is None else int(training_set.repeats.times.sum())
     if max_samples is None:
         return n
@@ -120,7 +120,7 @@ def rows_to_draw(max_samples: Any, training_set: TrainingSet) -> int:
     if count is not None and count >= 1:
         return count
     if isinstance(max_samples, float) and 0.0 < max_samples <= 1.0:
-        return max(1, round(as_written(max_samples) * n))
+        return max(1, round(decimal_fraction(max_samples) * n))
     raise ParameterError(
         "must be a whole number of rows, 1 or more, or a share above 0 and up to 1.0.",
         parameter="max_samples",
@@ -130,7 +130,7 @@ def rows_to_draw(max_samples: Any, training_set: TrainingSet) -> int:
 
 def columns_to_draw(max_features: Any, training_set: TrainingSet) -> int:
     """Read ``max_features`` of a whole tree: a number of columns, or a share of them (1.0: all)."""
-    n, count = len(training_set.columns), index(max_features)
+    n, count = len(training_set.columns), as_integer(max_features)
     if count is not None and 1 <= count <= max(1, n):
         return count
     if count is not None and count > n:
@@ -139,7 +139,7 @@ def columns_to_draw(max_features: Any, training_set: TrainingSet) -> int:
             " Give at most so many, or a share."
         )
     if isinstance(max_features, float) and 0.0 < max_features <= 1.0:
-        return max(1, int(as_written(max_features) * n))
+        return max(1, int(decimal_fraction(max_features) * n))
     raise ParameterError(
         "must be a whole number of columns, 1 or more, or a share above 0 and up to 1.0.",
         parameter="max_features",

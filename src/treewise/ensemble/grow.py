@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
+from treewise._lib.checks import check_integer
 from treewise._lib.text import safe
 from treewise._version import __version__
 from treewise.data.table import read
@@ -42,7 +43,7 @@ from treewise.train.grow import (
     pruning_for,
     workers,
 )
-from treewise.train.settings import Settings, whole
+from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet, build_like
 from treewise.tree.history import Step
 
@@ -211,7 +212,7 @@ def extend(
     progress: Progress | None = None,
 ) -> Ensemble:
     """Return the ensemble with n further trees: what asking for all of them at once would have given."""
-    whole("n", n, least=1, most=MOST_TREES - len(ensemble))
+    check_integer("n", n, least=1, most=MOST_TREES - len(ensemble))
     training_set = same_problem(ensemble, data, sample_weight, target, call="extend")
     return more_of_problem(ensemble, training_set, int(n), n_jobs, progress)
 

@@ -1,49 +1,59 @@
-"""The ensemble: an immutable value of many trees, and what one can do with it.
+"""The ensemble: an immutable value of many trees that predict together.
 
-Stands where ``tree/tree.py`` stands for one tree: whatever learns many trees returns one, whatever predicts with, reads,
-prints or saves them reads one. The nodes are packed (``members.py``); a member that is asked for is an ordinary
-``Tree``. The methods at the end are doors: their code lives beside this file and downstream, and is imported when used.
+Stands where ``tree/tree.py`` stands for a single tree; what the two share is in ``tree/model.py``. The nodes of all trees
+are packed (``packed_trees.py``), and a member is unpacked into an ordinary ``Tree`` on access. The methods delegate to
+code beside this file and downstream, which is imported when used.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import plural, safe
+from treewise._lib.checks import as_integer
+from treewise._lib.text import plural
 from treewise.data.encoding import Encoding
-from treewise.ensemble.explaining import Reading
 from treewise.ensemble.packed_trees import PackedTrees
-from treewise.ensemble.predicting import Predicting
 from treewise.ensemble.results import OutOfBag
 from treewise.errors import ParameterError, shown
-from treewise.train.settings import index
-from treewise.tree.arrays import Target
+from treewise.tree.arrays import LEAF, Label, Target
 from treewise.tree.history import Step
-from treewise.tree.structure import Grown
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
+    from os import PathLike
+
+    from matplotlib.axes import Axes
+
+    from treewise.ensemble.predict import EnsembleAnswers, ForestPredictor
     from treewise.ensemble.rounds import Rounds
     from treewise.ensemble.worked_round import WorkedRound
-    from treewise.evaluate import Evaluation
+    from treewise.explain.ensemble.agreement import Agreement
+    from treewise.explain.ensemble.explanation import EnsembleExplanation
+    from treewise.explain.ensemble.stages import Stages
+    from treewise.predict.predict import EncodedRows
     from treewise.show.ensemble_summary import EnsembleSummary
 
 Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
+Progress = Callable[[float], None]
+
+METHOD_NAMES = {"forest": "forest", "extra_trees": "extra-trees", "bagging": "bagging", "adaboost": "AdaBoost"}
 ENDED = "boosting ended"  # how the note begins that says why there are fewer trees than were asked for
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ensemble(Predicting, Reading, Grown):
-    """Many trees that answer together.
+class Ensemble(Model):
+    """Many trees that predict together.
 
-    Forests, extra-trees and bagging answer with the mean of what their trees say; AdaBoost with the class that has the
-    most say, ``votes`` being the say of each tree.
+    Forests, extra-trees and bagging average the predictions of their trees; AdaBoost predicts the class with the largest
+    total vote weight (``votes``).
 
     >>> import treewise as tw
     >>> trees = tw.forest("penguins", n_estimators=5)
@@ -55,6 +65,15 @@ class Ensemble(Predicting, Reading, Grown):
     (5, <Tree species: Adelie, Chinstrap, Gentoo · 228 rows · 12 leaves · depth 7>, 4)
     >>> [tree.n_leaves for tree in trees.trees[:2]]
     [12, 12]
+    >>> row = {"flipper_length_mm": 190, "bill_length_mm": 50, "bill_depth_mm": 17, "body_mass_g": 4000, "sex": None,
+    ...        "island": "Dream"}
+    >>> trees.predict(row), trees.predict_proba(row).round(2).tolist(), trees.apply(row).shape, trees.predictor.width
+    ('Chinstrap', [0.0, 1.0, 0.0], (5,), 3)
+    >>> list(trees.staged_predict(row))[:2], [float(p[1]) for p in trees.staged_predict_proba(row)][:2]
+    (['Chinstrap', 'Chinstrap'], [1.0, 1.0])
+    >>> trees.decision_function(row)
+    Traceback (most recent call last):
+    treewise.errors.DataError: decision_function is for adaboost, whose trees have different vote weights; ...
     >>> trees.first(3) == tw.forest("penguins", n_estimators=3), trees.with_(notes=()).notes
     (True, ())
     """
@@ -63,13 +82,15 @@ class Ensemble(Predicting, Reading, Grown):
     encodings: tuple[Encoding, ...]
     target: Target
     members: PackedTrees
-    votes: npt.NDArray[np.float64]  # say of each member
-    decreases: npt.NDArray[np.float64]  # impurity that each column took away in each member: [trees, columns]
+    votes: npt.NDArray[np.float64]  # vote weight of each member
+    decreases: npt.NDArray[np.float64]  # impurity decrease of each column in each member: [trees, columns]
     criterion: str = "entropy"
     empty_branch: Literal["parent", "root"] = "parent"
     history: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     oob: OutOfBag | None = None  # what was estimated on rows that each tree has not seen
+
+    _pickle_compact: ClassVar[bool | None] = True
 
     def __post_init__(self) -> None:
         for array in (self.votes, self.decreases):
@@ -112,7 +133,7 @@ class Ensemble(Predicting, Reading, Grown):
 
         What was estimated with all trees (``oob``) is not known of fewer, nor did boosting end with them.
         """
-        many = index(k)
+        many = as_integer(k)
         if many is None or not 1 <= many <= len(self):
             raise ParameterError(f"first({shown(k)}): must be a whole number of trees, 1 to {len(self)}.")
         if many == len(self):
@@ -141,19 +162,82 @@ class Ensemble(Predicting, Reading, Grown):
         return hash((self.method, self.encodings, self.target, self.members.start.tobytes()))
 
     def __repr__(self) -> str:
-        what = f"{safe(self.target.name)}: {', '.join(safe(c) for c in self.classes[:4])}"
-        if len(self.classes) > 4:
-            what += f", … {len(self.classes)} classes"
-        if self.task == "regression":
-            what = f"{safe(self.target.name)}: a number"
         leaves = plural(int(self.members.leaf_start[-1]), "leaf", "leaves")
-        return f"<Ensemble {self.method} of {plural(len(self), 'tree')} · {what} · {leaves}>"
+        return f"<Ensemble {self.method} of {plural(len(self), 'tree')} · {self._target_text()} · {leaves}>"
 
-    def with_(self, **changes: Any) -> Self:
-        """Return the same ensemble with some fields replaced."""
-        return replace(self, **changes)
+    # -- the protocol of a model ----------------------------------------------------------------------------------
 
-    # -- doors ----------------------------------------------------------------------------------------------------
+    @cached_property
+    def predictor(self) -> ForestPredictor:
+        """The trees compiled for prediction, on first use.
+
+        Takes eight bytes per node beside the packed members, and the answers of the leaves: little where they are pure,
+        eight bytes each for regression.
+        """
+        from treewise.ensemble.predict import ForestPredictor
+
+        return ForestPredictor(self)
+
+    @property
+    def used_columns(self) -> list[int]:
+        """Positions of the columns that some split tests, in order."""
+        return np.flatnonzero(self.split_counts).tolist()
+
+    def where_used(self, column: int) -> str:
+        """Return the first node that tests a column, for messages."""
+        members = self.members
+        node = np.flatnonzero(members.kind != LEAF)[np.flatnonzero(members.column == column)[0]]
+        tree = int(np.searchsorted(members.start, node, side="right")) - 1
+        return f"node {node - members.start[tree]} of tree {tree}"
+
+    @property
+    def split_counts(self) -> npt.NDArray[np.int64]:
+        """The number of splits on each column, in all trees."""
+        return np.bincount(self.members.column, minlength=len(self.columns))
+
+    @property
+    def impurity_decreases(self) -> npt.NDArray[np.float64]:
+        """The impurity decrease of each column in each tree: trees × columns."""
+        return self.decreases
+
+    @property
+    def baseline(self) -> Label | None:
+        """The constant prediction without any split: the majority class of the training rows, or the mean value."""
+        from treewise.ensemble.predict import baseline_of
+
+        return baseline_of(self)
+
+    def leaves(self, rows: EncodedRows) -> npt.NDArray[np.int32]:
+        """Return the number of the node each row ends at in each tree: rows × trees."""
+        return self.predictor.leaves(rows)
+
+    def answers(self, rows: EncodedRows, estimate: Any = None, n_jobs: int = 0) -> EnsembleAnswers:
+        """Walk the rows once and return what is predicted for them."""
+        from treewise.ensemble.predict import EnsembleAnswers
+
+        return EnsembleAnswers(self, rows, estimate, n_jobs)
+
+    # -- prediction, tree by tree ---------------------------------------------------------------------------------
+
+    def decision_function(self, data: Any) -> Any:
+        """Return AdaBoost's total vote weight of each class; with two, that of the second minus that of the first."""
+        from treewise.ensemble.predict import decision_function
+
+        return decision_function(self, data)
+
+    def staged_predict(self, data: Any) -> Iterator[Any]:
+        """Go through what the first tree predicts, the first two together, and so on, in one pass over the trees."""
+        from treewise.ensemble.predict import staged_predict
+
+        return staged_predict(self, data)
+
+    def staged_predict_proba(self, data: Any) -> Iterator[npt.NDArray[np.float64]]:
+        """Go through the probabilities by the first tree, the first two together, and so on, in one pass."""
+        from treewise.ensemble.predict import staged_predict_proba
+
+        return staged_predict_proba(self, data)
+
+    # -- growing, inspecting, showing -----------------------------------------------------------------------------
 
     def extend(
         self,
@@ -177,30 +261,6 @@ class Ensemble(Predicting, Reading, Grown):
         from treewise.ensemble.grow import extend
 
         return extend(self, data, n, target, sample_weight, n_jobs, progress)
-
-    def evaluate(
-        self,
-        data: Any,
-        target: Any = None,
-        *,
-        drop_missing_target: bool = False,
-        sample_weight: Any = None,
-        cost: Any = None,
-    ) -> Evaluation:
-        """Compare predictions with a table that knows the answers: error with its interval, confusion, log loss.
-
-        ``cost`` is what mistakes cost (``treewise.grow``); ``sample_weight`` is a column or an array. On the rows it
-        was grown on a forest is nearly always right, which says little: ``oob_score=True`` judges it by the trees that
-        have not seen a row.
-
-        >>> import treewise as tw
-        >>> tw.forest("penguins", n_estimators=20).evaluate("penguins").errors
-        0
-        """
-        from treewise.evaluate.evaluate_ensemble import evaluate
-
-        options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "cost": cost}
-        return evaluate(self, data, target, sample_weight=sample_weight, **options)
 
     def oob_predict(self, data: Any, *, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
         """Return for each row of the table it was grown on what the trees say that have not seen it.
@@ -277,29 +337,84 @@ class Ensemble(Predicting, Reading, Grown):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {**self.summary()._repr_mimebundle_(include, exclude), "text/plain": repr(self)}
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """Pickle and copy as the text of a model file, which is checked when it comes back."""
-        from treewise.formats.model_file.ensemble_file import dumps
-        from treewise.formats.model_file.model_file import loads
+    def agreement(self, data: Any, *, progress: Progress | None = None) -> Agreement:
+        """Say how far the trees agree on each row: the say for each class, or how far values spread.
 
-        return loads, (dumps(self, compact=True),)
+        The rows they quarrel about most come first.
 
-    def save(self, path: Any, compact: bool | None = None) -> None:
-        """Save the ensemble as one JSON file, whole or not at all; ``treewise.load`` reads it back, to the last bit.
-
-        ``compact`` packs the numbers of the nodes; by default ensembles of more than 10,000 nodes are packed.
-        ``docs/format.md`` describes the file.
-
-        >>> import treewise as tw, tempfile, pathlib
-        >>> trees = tw.forest("penguins", n_estimators=5)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     trees.save(pathlib.Path(folder) / "forest.json")
-        ...     tw.load(pathlib.Path(folder) / "forest.json") == trees
-        True
+        >>> import treewise as tw
+        >>> found = tw.forest("penguins", n_estimators=20).agreement("penguins")
+        >>> found.unanimous, len(found), found[0].row, round(found[0].share, 2)
+        (289, 344, 340, 0.65)
         """
-        from treewise.formats.model_file.ensemble_file import save
+        from treewise.explain.ensemble.agreement import agreement
 
-        save(self, path, compact)
+        return agreement(self, data, progress)
+
+    def explain(self, row: Any) -> EnsembleExplanation:
+        """Say why one row gets its answer: how far the trees agree, and which columns speak for and against it.
+
+        >>> import treewise as tw
+        >>> row = {"GPA": "3.7", "Recommendation": "good", "University": "top10", "Published": "no"}
+        >>> print(tw.forest("admissions", n_estimators=20).explain(row).sentences[0])
+        Class = N: 13 of 20 trees say so, the mean of their probabilities is 65.0 %.
+        """
+        from treewise.explain.ensemble.explanation import explain
+
+        return explain(self, row)
+
+    def stages(
+        self,
+        data: Any,
+        target: Any = None,
+        *,
+        test: Any = None,
+        sample_weight: Any = None,
+        progress: Progress | None = None,
+    ) -> Stages:
+        """Return the error after one tree, two trees, … on a table whose answers are known, and on another, ``test``.
+
+        Of boosting the bound on the training error stands beside it where ``data`` is the table the trees were grown
+        on and all rows weigh the same: it bounds no other error.
+
+        >>> import treewise as tw
+        >>> found = tw.forest("penguins", n_estimators=20).stages("penguins")
+        >>> found.best.trees, [round(stage.training, 3) for stage in found[:3]]
+        (5, [0.015, 0.012, 0.006])
+        """
+        from treewise.explain.ensemble.stages import stages
+
+        return stages(self, data, target, test, sample_weight, progress)
+
+    def draw_stages(
+        self,
+        data: Any,
+        target: Any = None,
+        *,
+        test: Any = None,
+        ax: Axes | None = None,
+        path: str | PathLike[str] | None = None,
+    ) -> Axes:
+        """Draw the error after each tree, on ``ax`` or a figure of its own; with a ``path`` save it too.
+
+        Needs matplotlib (``pip install "treewise[plot]"``).
+
+        >>> import treewise as tw
+        >>> tw.forest("penguins", n_estimators=9).draw_stages("penguins").get_xlabel()
+        'trees'
+        """
+        return self.stages(data, target, test=test).draw(ax, path)
+
+    if not TYPE_CHECKING:  # type checkers know that there is nothing else
+
+        def __getattr__(self, name: str) -> Any:
+            """Say how to come by what only a single tree can do."""
+            if name.startswith("_") or not hasattr(Tree, name):
+                raise AttributeError(f"'Ensemble' object has no attribute '{name}'")
+            raise AttributeError(
+                f"an ensemble has no {name}, which a single tree has. Open one of its trees, ensemble[0].{name}, or"
+                " grow one that imitates all of them, treewise.distill(ensemble, data)."
+            )
 
 
 class Trees(Sequence[Tree]):

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 import numpy as np
 
+from treewise._lib.checks import check_integer, to_python_number
 from treewise.ensemble.bootstrap import BootstrapSamples, columns_to_draw, rows_to_draw
 from treewise.ensemble.model import Ensemble
 from treewise.errors import Param, ParameterError
-from treewise.train.settings import plain, whole
 from treewise.train.training_set import TrainingSet
 
 BagMethod = Literal["forest", "extra_trees", "bagging"]
@@ -40,8 +40,10 @@ class EnsembleParams:
             flag = isinstance(value, bool | np.bool_)
             if each.type == "bool" and not flag:
                 raise ParameterError("must be True or False.", parameter=each.name, value=value)
-            object.__setattr__(self, each.name, bool(value) if flag else plain(value))  # Python's instead of NumPy's
-        whole("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
+            object.__setattr__(
+                self, each.name, bool(value) if flag else to_python_number(value)
+            )  # Python's instead of NumPy's
+        check_integer("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
 
     def given(self) -> dict[str, Any]:
         """Return what the history keeps: method, number of trees, and what differs from the defaults."""

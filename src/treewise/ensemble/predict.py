@@ -1,15 +1,16 @@
-"""Rows → what every tree says → one answer: prediction with many trees.
+"""Prediction with an ensemble: walk rows down all trees at once and add up what they predict.
 
-Stands on ``members.py`` and the core's ``Voter``, which walks a compact program made of all members once (eight bytes a
-node and the answers, beside the members themselves) and adds up what they say, in the order of the trees:
+Stands on ``packed_trees.py`` and the core's ``Voter``, which walks one compact program compiled from all members (eight
+bytes per node and the answers, beside the members themselves) and adds up their predictions in the order of the trees:
 
-    forest, extra_trees, bagging    the mean of the trees' class shares, or of their values; the class of the largest
-                                    share, the first of equals
-    adaboost                        the class with the most say: Σ votes·[the tree says it], the first of equals
+    forest, extra_trees, bagging    the mean of the trees' class probabilities, or of their values; the class of the
+                                    largest probability, the first of equals
+    adaboost                        the class with the largest vote weight: Σ votes·[the tree predicts it], the first of
+                                    equals
 
-What a tree says of a row is what it says alone, to the last bit, and sums are taken row by row: so an answer depends
-neither on the other rows nor on the number of threads. A table is read as for a single tree (``predict/predict.py``); a single
-row has a shorter way, which leaves to the table's way whatever is unusual (``predict/single_row.py``).
+Each tree contributes exactly what it predicts alone, and sums are taken row by row: so a prediction depends neither on
+the other rows nor on the number of threads. Tables are read and encoded by ``predict/predict.py``; a single row of plain
+cells takes a shortcut (``predict/single_row.py``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,28 +27,28 @@ import numpy.typing as npt
 from treewise import _core
 from treewise._lib.text import safe
 from treewise.data.encoding import INT64_MIN
-from treewise.errors import ColumnError, DataError, did_you_mean
+from treewise.ensemble.packed_trees import PackedTrees
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities
 from treewise.predict.predict import (
+    Answers,
+    Columns,
+    EncodedRows,
     also_missing,
     answering_nodes,
-    encode_used_columns,
+    check_classification,
     label_array,
-    read_rows,
-    series_as_dict,
     to_core_columns,
 )
 from treewise.predict.single_row import NOT_GIVEN, RowReader
-from treewise.tree.arrays import LEAF, MULTIWAY
+from treewise.tree.arrays import LEAF, MULTIWAY, Label
 
 if TYPE_CHECKING:
-    from treewise.data.table import Table
     from treewise.ensemble.model import Ensemble
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Columns = list[Array | None]
 
 BLOCK = 1 << 22  # sums that are held at once where only the best class is asked for
 
@@ -69,10 +71,32 @@ class ForestPredictor:
             for i in self.reader.used
         ]
 
-    # -- a single row, the short way ------------------------------------------------------------------------------
+    # -- a single row of plain cells ------------------------------------------------------------------------------
+
+    def leaf(self, row: Any) -> None:
+        """Leave it to the table's way to find the leaves."""
+
+    def answer(self, row: Any) -> Any:
+        """Return the class or value of one row; None if the table's way must read it."""
+        cells = self.row_of_array(row)
+        sums = self.row_sums(row if cells is None else cells)
+        if sums is None:
+            return None
+        if cells is not None:
+            return self.answers(np.array([sums]), len(self.ensemble))
+        return self.single_answer(np.array([sums]), len(self.ensemble))
+
+    def probabilities(self, row: Any) -> Floats | None:
+        """Return the class probabilities of one row; None if the table's way must read it."""
+        cells = self.row_of_array(row)
+        sums = self.row_sums(row if cells is None else cells)
+        if sums is None:
+            return None
+        found = self.probabilities_of(np.array([sums]), len(self.ensemble))
+        return found[0] if cells is None else found
 
     def row_sums(self, data: Any) -> list[float] | None:
-        """Return the sums for one row of plain cells; None if the table's way must say."""
+        """Return the sums for one row of plain cells; None if the table's way must read it."""
         reader = self.reader
         values = reader.read(data) if reader.able else None
         if values is None:
@@ -91,47 +115,39 @@ class ForestPredictor:
                 integers.append(codes[value])
         return self.voter.predict_row(numbers, integers, self.said)
 
-    def short_row(self, data: Any) -> Any:
+    def row_of_array(self, data: Any) -> Any:
         """Take an array of one row of floats for the list that it is; None for everything else."""
         one = type(data) is np.ndarray and data.shape == (1, self.reader.width) and data.dtype.kind == "f"
         return data[0].tolist() if one and data.dtype.itemsize in (4, 8) and self.reader.only_numbers else None
 
     # -- tables ---------------------------------------------------------------------------------------------------
 
-    def read(self, data: Any) -> tuple[Columns, int, bool]:
-        """Read what is to be predicted; return its encoded columns, the number of rows, and whether it is a row."""
-        data = series_as_dict(self.ensemble, data)
-        table, single = read_rows(self.ensemble, data)
-        columns = self.encoded(table)
-        self.refuse_unsaid(data, columns, len(table))
-        return columns, len(table), single
+    def leaves(self, rows: EncodedRows) -> npt.NDArray[np.int32]:
+        """Return the number of the node each row ends at in each tree: rows × trees."""
+        self.check_mentioned(rows)
+        leaves: npt.NDArray[np.int32] = self.voter.leaves(
+            to_core_columns(self.ensemble.encodings, rows.columns), len(rows)
+        )
+        return leaves
 
-    def encoded(self, table: Table) -> Columns:
-        """Encode the columns that some tree asks about; the others stay None."""
-        return encode_used_columns(self.ensemble, table, set(self.reader.used), self.who_asks)
-
-    def who_asks(self, column: int) -> str:
-        """Say which node first asks for a column."""
-        members = self.ensemble.members
-        node = np.flatnonzero(members.kind != LEAF)[np.flatnonzero(members.column == column)[0]]
-        tree = int(np.searchsorted(members.start, node, side="right")) - 1
-        return f"node {node - members.start[tree]} of tree {tree}"
-
-    def refuse_unsaid(self, data: Any, columns: Columns, n_rows: int) -> None:
-        """Raise when some tree's path asks a single row for a column that it does not mention."""
-        if not isinstance(data, Mapping) or n_rows != 1:
-            return
+    def check_mentioned(self, rows: EncodedRows) -> None:
+        """Raise when some tree's path tests a column that a row given by name does not mention."""
         ensemble = self.ensemble
-        unsaid = [i for i in self.reader.used if ensemble.columns[i] not in data]
-        place = self.voter.first_test_on(to_core_columns(ensemble.encodings, columns), unsaid) if unsaid else None
-        if place is not None:
-            tree, node = place
-            asked = int(ensemble[tree].arrays.column[node])
-            name, others = ensemble.columns[asked], [ensemble.columns[i] for i in unsaid if i != asked]
-            raise ColumnError(
-                f'the row has no column "{safe(name)}", which node {node} of tree {tree} asks for.'
-                f"{did_you_mean(name, map(str, data))}{also_missing(others)} (None says that it is missing.)"
-            )
+        for i, row in enumerate(rows.given):
+            absent = [c for c in self.reader.used if ensemble.columns[c] not in row]
+            if not absent:
+                continue
+            cells = [None if values is None else values[i : i + 1] for values in rows.columns]
+            place = self.voter.first_test_on(to_core_columns(ensemble.encodings, cells), absent)
+            if place is not None:
+                tree, node = place
+                tested = int(ensemble[tree].arrays.column[node])
+                name, others = ensemble.columns[tested], [ensemble.columns[c] for c in absent if c != tested]
+                raise ColumnError(
+                    f'the row has no column "{safe(name)}", which node {node} of tree {tree} asks for.'
+                    f"{did_you_mean(name, map(str, row))}{also_missing(others)}",
+                    hint="(None says that it is missing.)",
+                )
 
     def sums(
         self, columns: Columns, n_rows: int, said: _core.Output | None = None, n_jobs: int = 0, **more: Any
@@ -161,7 +177,7 @@ class ForestPredictor:
 
     # -- from sums to answers -------------------------------------------------------------------------------------
 
-    def probabilities(self, sums: Floats, trees: int) -> Floats:
+    def probabilities_of(self, sums: Floats, trees: int) -> Floats:
         """Return class shares, or values: the mean over so many trees; of AdaBoost the share of the say."""
         if self.ensemble.method != "adaboost":
             return sums / trees * self.unit
@@ -170,17 +186,17 @@ class ForestPredictor:
 
     def best(self, sums: Floats, trees: int) -> Ints:
         """Return the class number that the trees agree on for each row."""
-        chances = sums if self.ensemble.method == "adaboost" else self.probabilities(sums, trees)
+        chances = sums if self.ensemble.method == "adaboost" else self.probabilities_of(sums, trees)
         return np.asarray(np.argmax(chances, axis=1), np.int64)
 
     def answers(self, sums: Floats, trees: int) -> Array:
         """Return the predicted class or value of each row."""
         if self.ensemble.task == "regression":
-            return self.probabilities(sums, trees)[:, 0]
+            return self.probabilities_of(sums, trees)[:, 0]
         found: Array = self.classes[self.best(sums, trees)]
         return found
 
-    def answer(self, sums: Floats, trees: int) -> Any:
+    def single_answer(self, sums: Floats, trees: int) -> Any:
         """Return the predicted class or value of a single row."""
         if self.ensemble.task == "regression":
             return float(sums[0, 0]) / trees * self.unit
@@ -252,95 +268,144 @@ def derived_answers(ensemble: Ensemble) -> tuple[Ints, npt.NDArray[np.int32], Fl
     return nodes, labels, said
 
 
-# -- what the doors of an ensemble open ---------------------------------------------------------------------------
+class EnsembleAnswers(Answers):
+    """Answers of an ensemble: sums over its trees, taken once.
+
+    The predicted classes of a large table are found block by block, without keeping the sums of all rows × classes,
+    unless the probabilities have been asked for before.
+    """
+
+    def __init__(self, ensemble: Ensemble, rows: EncodedRows, estimate: Any = None, n_jobs: int = 0) -> None:
+        if estimate is not None:
+            raise ParameterError(
+                "is for a single tree; an ensemble averages its trees.", parameter="estimate", hint="Leave it out."
+            )
+        self.model = self.ensemble = ensemble
+        self.rows, self.n_jobs = rows, n_jobs
+        self.predictor = ensemble.predictor
+        self.predictor.check_mentioned(rows)
+
+    @cached_property
+    def sums(self) -> Floats:
+        """The sums over all trees: rows × classes, or × 1 for values."""
+        return self.predictor.sums(self.rows.columns, len(self.rows), n_jobs=self.n_jobs)
+
+    def class_numbers(self) -> Ints:
+        """Return the position of the predicted class of each row."""
+        if "sums" in vars(self) or len(self.rows) * self.predictor.width <= BLOCK:
+            return self.predictor.best(self.sums, len(self.ensemble))
+        return self.predictor.places(self.rows.columns, len(self.rows), self.n_jobs)
+
+    def values(self) -> Floats:
+        """Return the predicted value of each row."""
+        return self.predictor.probabilities_of(self.sums, len(self.ensemble))[:, 0]
+
+    def probabilities(self) -> Floats:
+        """Return the class probabilities: rows × classes."""
+        return self.predictor.probabilities_of(self.sums, len(self.ensemble))
+
+    def likelihoods(self, truth: Ints) -> tuple[Ints, Floats, Floats | None]:
+        """Return predicted classes, the probability of each row's true class, and with two classes of the second.
+
+        Block by block; a class that the ensemble does not know has probability 0.
+        """
+        n, k, trees = len(self.rows), len(self.ensemble.classes), len(self.ensemble)
+        predicted, of_truth, second = np.empty(n, np.int64), np.zeros(n), np.empty(n) if k == 2 else None
+        for rows, sums in self.predictor.blocks(self.rows.columns, n, self.n_jobs):
+            probabilities = self.predictor.probabilities_of(sums, trees)
+            predicted[rows] = self.predictor.best(sums, trees)
+            known = np.flatnonzero(truth[rows] < k)
+            of_truth[rows][known] = probabilities[known, truth[rows][known]]
+            if second is not None:
+                second[rows] = probabilities[:, 1]
+        return predicted, of_truth, second
+
+    def intervals(self, confidence: float) -> Floats:
+        """Raise: only a single leaf has an interval."""
+        raise ParameterError("intervals are for a single tree, whose leaf has rows of its own.")
 
 
-def predict(ensemble: Ensemble, data: Any) -> Any:
-    """Return the class or value the trees agree on for each row; for a single row, that class or value."""
-    voting, trees = ensemble.voting, len(ensemble)
-    row = voting.short_row(data)
-    if (short := voting.row_sums(data if row is None else row)) is not None:
-        sums = np.array([short])
-        return voting.answer(sums, trees) if row is None else voting.answers(sums, trees)
-    columns, n_rows, single = voting.read(data)
-    if single:
-        return voting.answer(voting.sums(columns, 1), trees)
-    if ensemble.task == "regression":
-        return voting.answers(voting.sums(columns, n_rows), trees)
-    return voting.classes[voting.places(columns, n_rows)]
-
-
-def predict_proba(ensemble: Ensemble, data: Any) -> Floats:
-    """Return the probability of each class, one row a row of the table; a single row gives one."""
-    refuse_numbers(ensemble, "predict_proba")
-    voting, trees = ensemble.voting, len(ensemble)
-    row = voting.short_row(data)
-    if (short := voting.row_sums(data if row is None else row)) is not None:
-        found = voting.probabilities(np.array([short]), trees)
-        return found[0] if row is None else found
-    columns, n_rows, single = voting.read(data)
-    found = voting.probabilities(voting.sums(columns, n_rows), trees)
-    return found[0] if single else found
+# -- called by the methods of an ensemble -----------------------------------------------------------------------------
 
 
 def decision_function(ensemble: Ensemble, data: Any) -> Any:
     """Return the say for each class; with two classes, that for the second less that for the first."""
-    refuse_numbers(ensemble, "decision_function")
+    check_classification(ensemble, "decision_function")
     if ensemble.method != "adaboost":
         raise DataError(
-            f"decision_function is for adaboost, whose trees have more or less say; in {ensemble.method} each has the"
-            " same. Use predict_proba."
+            f"decision_function is for adaboost, whose trees have different vote weights; in {ensemble.method} all"
+            " trees have the same. Use predict_proba."
         )
-    voting = ensemble.voting
-    columns, n_rows, single = voting.read(data)
-    found = voting.sums(columns, n_rows)
-    if voting.width == 2:
-        margin = found[:, 1] - found[:, 0]
-        return float(margin[0]) if single else margin
-    return found[0] if single else found
-
-
-def apply(ensemble: Ensemble, data: Any) -> Array:
-    """Return the number of the node each row ends at in each tree: rows × trees; of a single row one a tree."""
-    columns, n_rows, single = ensemble.voting.read(data)
-    ends: Array = ensemble.voting.voter.leaves(to_core_columns(ensemble.encodings, columns), n_rows)
-    return ends[0] if single else ends
+    rows = ensemble.encode(data)
+    sums = ensemble.answers(rows).sums
+    if ensemble.predictor.width == 2:
+        margin = sums[:, 1] - sums[:, 0]
+        return float(margin[0]) if rows.single else margin
+    return sums[0] if rows.single else sums
 
 
 def staged_predict(ensemble: Ensemble, data: Any) -> Iterator[Any]:
     """Yield what the first tree predicts, the first two, and so on: one pass over the trees."""
-    voting = ensemble.voting
-    columns, n_rows, single = voting.read(data)
-    for trees, sums in staged_sums(ensemble, columns, n_rows):
-        yield voting.answer(sums, trees) if single else voting.answers(sums, trees)
+    predictor, rows = ensemble.predictor, ensemble.encode(data)
+    for trees, sums in staged_sums(ensemble, rows):
+        yield predictor.single_answer(sums, trees) if rows.single else predictor.answers(sums, trees)
 
 
 def staged_predict_proba(ensemble: Ensemble, data: Any) -> Iterator[Floats]:
     """Yield the probabilities by the first tree, the first two, and so on: one pass over the trees."""
-    refuse_numbers(ensemble, "staged_predict_proba")
-    voting = ensemble.voting
-    columns, n_rows, single = voting.read(data)
-    for trees, sums in staged_sums(ensemble, columns, n_rows):
-        found = voting.probabilities(sums, trees)
-        yield found[0] if single else found
+    check_classification(ensemble, "staged_predict_proba")
+    predictor, rows = ensemble.predictor, ensemble.encode(data)
+    for trees, sums in staged_sums(ensemble, rows):
+        found = predictor.probabilities_of(sums, trees)
+        yield found[0] if rows.single else found
 
 
-def staged_sums(ensemble: Ensemble, columns: Columns, n_rows: int) -> Iterator[tuple[int, Floats]]:
-    """Yield how many trees have spoken, and the sums of what they said: the same array, which goes on growing."""
-    voting, sums = ensemble.voting, np.zeros((n_rows, ensemble.voting.width))
-    wrapped = to_core_columns(ensemble.encodings, columns)
+def staged_sums(ensemble: Ensemble, rows: EncodedRows) -> Iterator[tuple[int, Floats]]:
+    """Yield the number of trees added so far, and their sums: always the same array, updated in place."""
+    predictor, sums = ensemble.predictor, np.zeros((len(rows), ensemble.predictor.width))
+    predictor.check_mentioned(rows)
+    columns = to_core_columns(ensemble.encodings, rows.columns)
     for t in range(len(ensemble)):
-        voting.voter.add(wrapped, n_rows, voting.said, t, t + 1, sums)
+        predictor.voter.add(columns, len(rows), predictor.said, t, t + 1, sums)
         yield t + 1, sums
 
 
-def refuse_numbers(ensemble: Ensemble, what: str) -> None:
-    """Raise for what only classes have."""
+def baseline_of(ensemble: Ensemble) -> Label | None:
+    """Return the constant prediction without any split: the majority class of the training rows, or the mean value.
+
+    Where the training did not record the majority, it is taken from the class shares at the roots, whose rows are all
+    there or drawn evenly. AdaBoost that resamples by weight tells nothing: None.
+    """
     if ensemble.task == "regression":
-        raise DataError(f"{what} is for classification; these trees predict numbers. Use predict.")
+        unit = ensemble.predictor.unit
+        return float((root_values(ensemble.members) / unit).mean()) * unit
+    recorded: Mapping[str, Any] = next((step["ensemble"] for step in ensemble.history if "ensemble" in step), {})
+    majority = recorded.get("majority")
+    if type(majority) is int and 0 <= majority < len(ensemble.classes):
+        return ensemble.classes[majority]
+    return None if recorded.get("resample") else ensemble.classes[int(np.argmax(root_shares(ensemble)))]
 
 
-# -- what they say of rows they have not seen --------------------------------------------------------------------------
+def root_shares(ensemble: Ensemble) -> Floats:
+    """Return the class shares at the roots; for AdaBoost at the first, which has the rows' own weights."""
+    m = ensemble.members.first(1) if ensemble.method == "adaboost" else ensemble.members
+    tree = np.repeat(np.arange(len(m)), np.diff(m.count_start))
+    table = np.zeros((len(m), len(ensemble.classes)))
+    np.add.at(table, (tree, m.count_class), m.count_weight)
+    shares: Floats = (table / table.sum(axis=1, keepdims=True)).mean(axis=0)
+    return shares
+
+
+def root_values(m: PackedTrees) -> Floats:
+    """Return the value of each root."""
+    if m.by_node:
+        return m.value[m.start[:-1]].astype(np.float64)
+    weight, value = m.weight.astype(np.float64), m.value.astype(np.float64)
+    total = np.repeat(np.add.reduceat(weight, m.leaf_start[:-1]), np.diff(m.leaf_start))
+    return np.add.reduceat(weight / total * value, m.leaf_start[:-1])
+
+
+# -- rows that trees have not seen --------------------------------------------------------------------------
 
 
 def out_of_bag(
@@ -351,11 +416,11 @@ def out_of_bag(
     ``counted`` has a bit a row for each tree, trees × ⌈rows/8⌉ bytes, the lowest bit first
     (``np.packbits(unseen, axis=1, bitorder="little")``): whether the tree counts for the row. Where none does, NaN.
     """
-    voting = ensemble.voting
+    predictor = ensemble.predictor
     many = np.zeros(n_rows, np.int64)
     for bits in counted:
         many += np.unpackbits(bits, count=n_rows, bitorder="little")
     said = _core.Output.values if ensemble.task == "regression" else _core.Output.probabilities
-    sums = voting.sums(columns, n_rows, said, mask=np.ascontiguousarray(counted))
+    sums = predictor.sums(columns, n_rows, said, mask=np.ascontiguousarray(counted))
     with np.errstate(invalid="ignore"):
-        return sums / np.where(many > 0, many, np.nan)[:, None] * voting.unit, many
+        return sums / np.where(many > 0, many, np.nan)[:, None] * predictor.unit, many

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
+from treewise._lib.checks import decimal_fraction
 from treewise._lib.rng import mix64
 from treewise.ensemble.adaboost_update import BITS, Classes, Distribution
 from treewise.ensemble.canonical_rows import ODD, stirred, units_of
 from treewise.ensemble.model import Ensemble
 from treewise.train.grow import core_columns, core_settings, core_target, grow_training_set, out_of_memory
 from treewise.train.resampling import part
-from treewise.train.settings import as_written
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, Arrays
 
@@ -44,7 +44,7 @@ def learner(training_set: TrainingSet, resample: bool, n_jobs: int) -> Learner:
         stumps = _core.StumpGrower(columns, target, settings)
     except MemoryError:
         raise out_of_memory(training_set) from None
-    share = as_written(training_set.settings.min_weight_fraction_leaf)
+    share = decimal_fraction(training_set.settings.min_weight_fraction_leaf)
 
     def grow(weights: Distribution, number: int, _: int) -> tuple[Arrays, Classes]:
         least = math.ceil(share * weights.total)

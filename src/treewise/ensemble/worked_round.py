@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import as_integer
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.ensemble.adaboost import BoostingRun
@@ -23,7 +24,6 @@ from treewise.ensemble.params import AdaBoostParams, recipe_of
 from treewise.ensemble.rounds import in_words, z_of
 from treewise.ensemble.weak_learners import said_by
 from treewise.errors import ParameterError
-from treewise.train.settings import index
 from treewise.tree.arrays import Label
 
 Floats = npt.NDArray[np.float64]
@@ -236,7 +236,7 @@ def worked_round(
     """Go through the rounds again up to this one, and write it out (``Ensemble.worked_round``)."""
     if ensemble.method != "adaboost":
         raise ParameterError(f"this ensemble ({ensemble.method}) was not boosted, so it has no rounds.")
-    b = index(number)
+    b = as_integer(number)
     if b is None or not 1 <= b <= len(ensemble):
         raise ParameterError(f"must be the number of a round, 1 to {len(ensemble)}.", parameter="number", value=number)
     training_set = same_problem(ensemble, data, sample_weight, target, call="worked_round")

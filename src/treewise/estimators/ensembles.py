@@ -19,6 +19,7 @@ from scipy.sparse import hstack  # type: ignore[import-untyped]
 from sklearn.metrics import accuracy_score, r2_score  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
+from treewise._lib.checks import check_integer
 from treewise._lib.text import plural
 from treewise.data.table import Table
 from treewise.ensemble import Ensemble
@@ -43,9 +44,9 @@ from treewise.estimators.options import (
     parameters,
 )
 from treewise.estimators.trees import BaseTree, TreeClassifier, TreeRegressor, paths_to
-from treewise.explain.ensemble.importances import shares_of_columns
+from treewise.evaluate.importances import importance_shares
+from treewise.predict.predict import encode_table
 from treewise.train.grow import grow, workers
-from treewise.train.settings import whole
 from treewise.train.training_set import TrainingSet
 
 _WARM_PARAMETERS = ("n_estimators", "warm_start", "n_jobs")  # may change between warm fits
@@ -94,7 +95,7 @@ class BaseEnsemble(Estimator):
         self._check_same_parameters()
         before = self.ensemble_.with_(target=given.training_set.target)
         check_same_table(before, given.training_set, "warm_start")
-        whole("n_estimators", self.n_estimators, least=1)
+        check_integer("n_estimators", self.n_estimators, least=1)
         if self.n_estimators < len(before):
             raise ParameterError(
                 "with " + Param("warm_start") + f" trees are only added, and there are already {len(before)}.",
@@ -157,8 +158,8 @@ class BaseEnsemble(Estimator):
         return self._leaf_nodes(table)
 
     def _leaf_nodes(self, table: Table) -> Ints:
-        ends: Ints = voting.apply(self.ensemble_, table).astype(np.int64)
-        return ends
+        leaves: Ints = self.ensemble_.leaves(encode_table(self.ensemble_, table)).astype(np.int64)
+        return leaves
 
     def decision_path(self, X: Any) -> tuple[Any, Ints]:
         """Return a sparse indicator matrix of the nodes each row passes, and the first column of each tree.
@@ -172,21 +173,21 @@ class BaseEnsemble(Estimator):
 
     @property
     def _voting(self) -> voting.ForestPredictor:
-        return self.ensemble_.voting
+        return self.ensemble_.predictor
 
     def _sums(self, table: Table) -> Floats:
         """Return the sum of the trees' predictions for each row."""
-        return self._voting.sums(self._voting.encoded(table), len(table), n_jobs=workers(self.n_jobs))
+        return self._voting.sums(encode_table(self.ensemble_, table).columns, len(table), n_jobs=workers(self.n_jobs))
 
     def _stages(self, table: Table) -> Iterator[tuple[int, Floats]]:
         """Yield the number of trees, from 1 to all, with the sum of their predictions."""
-        return voting.staged_sums(self.ensemble_, self._voting.encoded(table), len(table))
+        return voting.staged_sums(self.ensemble_, encode_table(self.ensemble_, table))
 
     @property
     def feature_importances_(self) -> Floats:
         """The share of each column of X in the total decrease of impurity: the mean over the trees, by vote weight."""
         check_is_fitted(self)
-        return self._shares_of(shares_of_columns(self.ensemble_)[1])
+        return self._shares_of(importance_shares(self.ensemble_)[1])
 
 
 class _FittedMembers(Sequence[BaseTree]):
@@ -243,7 +244,7 @@ class EnsembleClassifier(BaseClassifier, BaseEnsemble):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the class of each row: the most probable; the first of equals."""
         table = self._read(X)
-        columns = self._voting.encoded(table)
+        columns = encode_table(self.ensemble_, table).columns
         places = self._voting.places(columns, len(table), workers(self.n_jobs), self._best)
         classes: npt.NDArray[Any] = self.classes_[places]
         return classes
@@ -253,12 +254,12 @@ class EnsembleClassifier(BaseClassifier, BaseEnsemble):
 
         So ``predict`` is the argmax of ``predict_proba``, although the model has the positive class last.
         """
-        return np.asarray(np.argmax(self._in_order(self._voting.probabilities(sums, trees)), axis=1), np.int64)
+        return np.asarray(np.argmax(self._in_order(self._voting.probabilities_of(sums, trees)), axis=1), np.int64)
 
     def predict_proba(self, X: Any) -> Floats:
         """Return the probability of each class for each row: the mean over the trees."""
         table = self._read(X)
-        return self._in_order(self._voting.probabilities(self._sums(table), len(self.ensemble_)))
+        return self._in_order(self._voting.probabilities_of(self._sums(table), len(self.ensemble_)))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield the predictions of the first tree, the first two, the first three, …"""
@@ -268,7 +269,7 @@ class EnsembleClassifier(BaseClassifier, BaseEnsemble):
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Yield the probabilities by the first tree, the first two, the first three, …"""
         table = self._read(X)
-        return (self._in_order(self._voting.probabilities(sums, trees)) for trees, sums in self._stages(table))
+        return (self._in_order(self._voting.probabilities_of(sums, trees)) for trees, sums in self._stages(table))
 
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Yield the accuracy of the first tree, the first two, the first three, …"""

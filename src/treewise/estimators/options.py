@@ -15,31 +15,21 @@ import numpy as np
 
 from treewise.data.table import KindSpec
 from treewise.errors import did_you_mean
+from treewise.train.settings import SettingOptions
 from treewise.tree.arrays import Label
 
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
-class Growing(TypedDict, total=False):
-    """What every estimator takes: what columns are, limits, chance."""
+class Growing(SettingOptions, total=False):
+    """What every estimator takes: the settings of the learner, what columns are, randomness."""
 
     preset: str | None
-    criterion: str | None
-    categorical: str | None
     kinds: Mapping[str, KindSpec] | None
     ignore: Sequence[str]
     columns: Sequence[str] | None
     na_values: Sequence[str]
-    missing: str
-    empty_branch: str
-    max_depth: int | None
-    min_samples_split: int | float
-    min_samples_leaf: int | float | None
-    max_leaf_nodes: int | None
-    min_weight_fraction_leaf: float
-    min_impurity_decrease: float
     drop_missing_target: bool
-    ties: str
     random_state: int | np.random.RandomState | None
     n_jobs: int | None
 

@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints, by_name
 from treewise.estimators.inputs import TargetClasses, validation_table
 from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
-from treewise.evaluate.importances import impurity_decrease
 from treewise.predict import predict
 from treewise.prune.nested_trees import find_nested_trees
 from treewise.train.grow import PRUNING, grow, grow_prepared, pruning_for
@@ -86,7 +85,7 @@ class BaseTree(Estimator):
     def feature_importances_(self) -> Floats:
         """The impurity each column of X takes away, as a share of all that is taken away; zeros when nothing is."""
         check_is_fitted(self)
-        return self._shares_of(impurity_decrease(self.tree_))
+        return self._shares_of(self.tree_.impurity_decreases[0])
 
 
 def paths_to(tree: Tree, nodes: Ints) -> csr_matrix:

@@ -24,13 +24,13 @@ from treewise.evaluate import evaluate as measure
 from treewise.evaluate.paths import NodePaths
 from treewise.predict.confidence_intervals import student_half_width
 from treewise.predict.costs import EQUAL, CostMatrix, cost_matrix_of
-from treewise.predict.predict import answering_nodes, apply, na_values
+from treewise.predict.predict import answering_nodes, apply
 from treewise.train.true_labels import (
     Ints,
-    answers,
     as_compared,
     class_places,
     rows_with_answers,
+    target_column,
     with_classes_of,
     with_levels_of,
 )
@@ -260,8 +260,8 @@ def check(
     >>> found.least_errors, [each.rows for each in found.contradictions]
     (2.0, [(4, 5, 6, 7, 8)])
     """
-    table = read(data, na_values=na_values(tree))
-    column = answers(tree, table, target)
+    table = read(data, na_values=tree.na_values)
+    column = target_column(tree, table, target)
     weight = np.ones(len(table)) if sample_weight is None else sample_weights(table, sample_weight)
     rows = rows_with_answers(table, column, drop_missing_target, weight)
     table, column = table.take(rows), column.take(rows)

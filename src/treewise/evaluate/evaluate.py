@@ -1,14 +1,15 @@
-"""Compare what a tree predicts with what a table says.
+"""Evaluation: compare a model's predictions with a table whose answers are known.
 
-Stands above ``predict/predict.py``: rows are walked to their nodes once, the rest is counting. The figures
-themselves, and how they are printed, are in ``figures.py``.
+Stands above ``predict/predict.py``: rows are encoded and walked once, the rest is counting. Written against ``Model``, so
+trees and ensembles are evaluated by the same code. The results and how they are printed are in ``results.py``.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,25 +17,21 @@ import numpy.typing as npt
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
-from treewise.errors import DataError, ParameterError, listing
+from treewise.ensemble.grow import same_problem
+from treewise.ensemble.model import Ensemble
+from treewise.errors import DataError, ParameterError, TreewiseError, listing
 from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
 from treewise.predict.costs import CostMatrix, cost_matrix_of
-from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
-from treewise.predict.predict import (
-    answering_nodes,
-    apply,
-    check_answered,
-    encode_columns,
-    na_values,
-    predict_at_nodes,
-    subtree_sizes,
-)
-from treewise.train.true_labels import Ints, answers, as_compared, class_places, rows_with_answers
+from treewise.predict.leaf_probabilities import LeafProbabilities
+from treewise.predict.predict import Answers, EncodedRows, TreeAnswers, encode_table, subtree_sizes
+from treewise.train.true_labels import Ints, as_compared, class_places, rows_with_answers, target_column
 from treewise.train.weights import sample_weights
 from treewise.tree.arrays import LEAF, Label
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
+SomeModel = TypeVar("SomeModel", bound=Model)
 Floats = npt.NDArray[np.float64]
 
 
@@ -49,11 +46,16 @@ class ComparedRows:
 
 
 @dataclass(frozen=True, eq=False)
-class PredictionComparison(ComparedRows):
-    """A tree, the rows it is compared on, and where they end."""
+class PredictionComparison(ComparedRows, Generic[SomeModel]):
+    """A model and the rows it is compared on, encoded for it."""
 
-    tree: Tree
-    nodes: Ints  # the node each ends at
+    model: SomeModel
+    encoded: EncodedRows
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """The number of the node each row ends at; for an ensemble rows × trees."""
+        return self.model.leaves(self.encoded)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class PredictedAnswers:
 
 
 def evaluate(
-    tree: Tree,
+    model: Model,
     data: Any,
     target: Any = None,
     *,
@@ -88,9 +90,9 @@ def evaluate(
     estimate: Any = None,
     cost: Any = None,
 ) -> Evaluation:
-    """Compare what a tree predicts with what a table says.
+    """Compare what a model predicts with what a table says.
 
-    ``target`` is the column with the true answers, by default the one the tree was grown for, or an array of them. Rows
+    ``target`` is the column with the true answers, by default the one the model was grown for, or an array of them. Rows
     without one are refused, or left out with ``drop_missing_target``. A tree written by hand
     that predicts numbers is compared as classes or as values, as the column asks for. ``estimate`` is how probabilities
     are made of counts (``predict_proba``). ``cost`` says what mistakes cost (``grow``), by default what the tree
@@ -114,25 +116,36 @@ def evaluate(
     Gentoo                 0          1     123     99.2
     right %             96.7       88.7   100.0     96.2
     """
-    here = compared(tree, data, target, drop_missing_target, sample_weight)
-    tree = here.tree
-    way = LeafProbabilities.of(estimate)
-    if tree.task == "regression":
-        if cost is not None:
-            raise ParameterError("a tree that predicts numbers has no classes.", parameter="cost", hint="Leave it out.")
-        return evaluate_numbers(here, way)
-    matrix = cost_matrix_of(tree) if cost is None else CostMatrix.of(cost, tree.classes)
-    return evaluate_classes(here, way, matrix)
+    compared = compare_rows(model, data, target, drop_missing_target, sample_weight)
+    model = compared.model
+    if model.task == "regression" and cost is not None:
+        who = "a tree that predicts" if isinstance(model, Tree) else "trees that predict"
+        has = "has" if isinstance(model, Tree) else "have"
+        raise ParameterError(f"{who} numbers {has} no classes.", parameter="cost", hint="Leave it out.")
+    answers = model.answers(compared.encoded, estimate)
+    context = EvaluationContext(
+        model.baseline,
+        seen_before(compared, answers.leaves),
+        where_missing_went(answers),
+        str(LeafProbabilities.of(estimate)),
+        many=not isinstance(model, Tree),
+    )
+    if model.task == "regression":
+        return number_figures(compared, answers.values(), context)
+    matrix = CostMatrix.of(cost, model.classes) if cost is not None else cost_matrix_of(model)
+    truth, labels = class_places(model, compared.column)
+    predicted = PredictedAnswers(labels, truth, *answers.likelihoods(truth))
+    return class_figures(compared, model.classes, predicted, context, matrix)
 
 
-def compared(
-    tree: Tree, data: Any, target: Any = None, drop_missing_target: bool = False, sample_weight: Any = None
-) -> PredictionComparison:
-    """Read a table with known answers, and let the tree say where its rows end."""
-    table = read(data, na_values=na_values(tree))
-    here = with_answers(table, answers(tree, table, target), drop_missing_target, sample_weight)
-    tree = as_compared(tree, here.column)
-    return PredictionComparison(**vars(here), tree=tree, nodes=np.atleast_1d(apply(tree, here.table)))
+def compare_rows(
+    model: SomeModel, data: Any, target: Any = None, drop_missing_target: bool = False, sample_weight: Any = None
+) -> PredictionComparison[SomeModel]:
+    """Read a table with known answers and encode it for the model."""
+    table = read(data, na_values=model.na_values)
+    rows = with_answers(table, target_column(model, table, target), drop_missing_target, sample_weight)
+    model = as_compared(model, rows.column)
+    return PredictionComparison(**vars(rows), model=model, encoded=encode_table(model, rows.table))
 
 
 def with_answers(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> ComparedRows:
@@ -144,23 +157,39 @@ def with_answers(table: Table, column: Column, drop_missing_target: bool, sample
     return ComparedRows(table, column, rows, weight)
 
 
-def seen_before(tree: Tree, nodes: Ints) -> bool:
-    """Tell whether every node gets as many rows as it kept when the tree was grown.
+def seen_before(compared: PredictionComparison[Any], leaves: Ints | None = None) -> bool:
+    """Tell whether these look like the rows the model was trained on.
 
-    One of many trees kept the rows of its bag: of the whole table a leaf gets these, and perhaps others.
+    For a tree: every leaf gets as many rows as in training. A member of an ensemble was trained on a sample, so of the
+    whole table its leaves get at least these. For an ensemble: the rows and answers have the recorded fingerprint.
+    Weights that were an array in training must be given again; others given here do not matter.
     """
-    found, kept = np.bincount(nodes, minlength=len(tree)), np.where(tree.arrays.kind == LEAF, tree.arrays.rows, 0)
-    if tree.history and tree.history[-1].get("did") == "member":
-        whole = any(step.get("rows") == len(nodes) for step in tree.history)
-        return whole and bool(np.all(found >= kept))
-    return bool(np.array_equal(found, kept))
+    if isinstance(tree := compared.model, Tree):
+        leaves = compared.leaves if leaves is None else leaves
+        found, kept = np.bincount(leaves, minlength=len(tree)), np.where(tree.arrays.kind == LEAF, tree.arrays.rows, 0)
+        if tree.history and tree.history[-1].get("did") == "member":
+            whole = any(step.get("rows") == len(leaves) for step in tree.history)
+            return whole and bool(np.all(found >= kept))
+        return bool(np.array_equal(found, kept))
+    ensemble: Ensemble = compared.model
+    made = next((step for step in ensemble.history if "ensemble" in step), {})
+    if made.get("rows") != len(compared.table):
+        return False
+    weight = compared.weight if made.get("sample_weight_array") else None
+    try:
+        same_problem(ensemble, compared.table, weight, compared.column, call="evaluate")
+    except TreewiseError:
+        return False
+    return True
 
 
-def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
-    """Say which branches took rows with a missing value, of a tree that was written: its text may not say it."""
-    if tree.arrays.rows[0] > 0:
+def where_missing_went(answers: Answers) -> str:
+    """Say which branches took rows with a missing value, for a hand-written tree, whose text may not say it."""
+    if not isinstance(answers, TreeAnswers) or answers.tree.arrays.rows[0] > 0:
         return ""
-    columns, sizes, order = encode_columns(tree, table), subtree_sizes(tree), np.argsort(nodes, kind="stable")
+    tree, nodes, columns = answers.tree, answers.leaves, answers.rows.columns
+    assert nodes is not None
+    sizes, order = subtree_sizes(tree), np.argsort(nodes, kind="stable")
     sorted_nodes, any_gone, told = nodes[order], np.zeros(len(nodes), bool), []
     for node in np.flatnonzero(tree.arrays.kind != LEAF).tolist():
         first, last = np.searchsorted(sorted_nodes, [node, node + sizes[node]])
@@ -178,22 +207,6 @@ def where_missing_went(tree: Tree, table: Table, nodes: Ints) -> str:
         return ""
     rule = 'the branch that says "or missing", else the first'
     return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {listing(told, most=3)}: {rule}"
-
-
-def evaluate_classes(
-    here: PredictionComparison, way: LeafProbabilities, cost: CostMatrix | None
-) -> ClassificationEvaluation:
-    """Count what a tree predicted for which class, and how likely each row's class was held."""
-    tree, nodes = here.tree, here.nodes
-    speakers = answering_nodes(tree, nodes)
-    check_answered(tree, nodes, here.table)
-    truth, labels = class_places(tree, here.column)
-    second = label_probabilities(tree, speakers, np.ones(len(nodes), np.int64), way) if len(tree.classes) == 2 else None
-    said = predict_at_nodes(tree, speakers, way).astype(np.int64)
-    majority = tree.prediction(0) if tree.arrays.rows[0] > 0 else None
-    facts = EvaluationContext(majority, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
-    answers = PredictedAnswers(labels, truth, said, label_probabilities(tree, speakers, truth, way), second)
-    return class_figures(here, tree.classes, answers, facts, cost)
 
 
 def class_figures(
@@ -230,16 +243,6 @@ def class_figures(
         cost_matrix=cost,
         ranking=ranking,
     )
-
-
-def evaluate_numbers(here: PredictionComparison, way: LeafProbabilities) -> RegressionEvaluation:
-    """Measure how far the values that a tree predicts are from the true ones."""
-    tree, nodes = here.tree, here.nodes
-    speakers = answering_nodes(tree, nodes)
-    check_answered(tree, nodes, here.table)
-    root = float(tree.arrays.value[0]) if tree.arrays.rows[0] > 0 else None
-    facts = EvaluationContext(root, seen_before(tree, nodes), where_missing_went(tree, here.table, nodes), str(way))
-    return number_figures(here, predict_at_nodes(tree, speakers, way), facts)
 
 
 def number_figures(here: ComparedRows, said: Floats, facts: EvaluationContext) -> RegressionEvaluation:

@@ -27,13 +27,12 @@ from treewise._lib.text import format_exact, format_percent, format_rounded, plu
 from treewise.errors import Call, DataError, ParameterError, listing
 from treewise.train.criteria import criterion_named
 from treewise.train.loss_stats import size_of_numbers
-from treewise.tree.arrays import LEAF
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 SAID = {"error": "error", "cost": "cost a row", "log_loss": "log loss (nats)", "rmse": "RMSE", "mae": "MAE"}
@@ -127,54 +126,55 @@ class Importances(Displayable):
         return {**about, "columns": self.result_table().records()}
 
 
-def importances(tree: Tree, data: Any = None, **options: Any) -> Importances:
-    """Return how much each column matters; without data from the tree alone (``Tree.importances``)."""
+def importances(model: Model, data: Any = None, **options: Any) -> Importances:
+    """Return how much each column matters; without data from the model alone (``Model.importances``)."""
     given = {name: value for name, value in options.items() if value is not None}
     if data is not None:
         from treewise.evaluate.permutation import on_data
 
-        return on_data(tree, data, **given)
+        return on_data(model, data, **given)
     for name in given:
         raise ParameterError(f"{name} is for importances on data: give a table too, or leave it out.")
-    return of_tree(tree)
+    return impurity_importances(model)
 
 
 # -- impurity decrease ------------------------------------------------------------------------------------------------
 
 
-def impurity_decrease(tree: Tree) -> Floats:
-    """Return how much impurity the splits on each column take away, per unit of the root's weight.
+def impurity_importances(model: Model) -> Importances:
+    """Return the impurity decrease of every column: its share in each tree, averaged by vote weight.
 
-    >>> import treewise as tw
-    >>> impurity_decrease(tw.grow("four_points", "y")).round(3).tolist()
-    [0.311, 0.5]
+    A tree without splits has no shares and does not count.
     """
-    a = tree.arrays
-    inner = np.flatnonzero(a.kind != LEAF)
-    gone = np.zeros(len(tree.encodings))
-    np.add.at(gone, a.column[inner], a.gain[inner] * (a.weight[inner] / a.weight[0]))
-    return gone
-
-
-def of_tree(tree: Tree) -> Importances:
-    """Return the impurity decrease of every column, from the tree alone."""
-    if not tree.arrays.rows[0] > 0:
+    single = isinstance(model, Tree)
+    if isinstance(model, Tree) and not model.arrays.rows[0] > 0:
         raise DataError(
             "the tree was written by hand and knows no rows: " + Call("tree.refit(data)") + " first, or give data."
         )
-    decrease = impurity_decrease(tree)
-    total, splits = float(decrease.sum()), split_counts(tree)
+    shares, mean = importance_shares(model)
+    splits, decreases = model.split_counts.tolist(), model.impurity_decreases
     found = [
-        ColumnImportance(name, int(splits[i]), float(decrease[i] / total) if total > 0 else 0.0, float(decrease[i]))
-        for i, name in enumerate(tree.columns)
+        ColumnImportance(name, splits[i], float(mean[i]), float(decreases[0, i]))
+        if single
+        else ColumnImportance(name, splits[i], float(mean[i]), repeats=tuple(shares[:, i].tolist()))
+        for i, name in enumerate(model.columns)
     ]
-    return Importances("impurity decrease", tree.target.name, ranked(found), unit=criterion_named(tree.criterion).unit)
+    unit, trees = criterion_named(model.criterion).unit, 0 if single else len(decreases)
+    return Importances("impurity decrease", model.target.name, ranked(found), unit=unit, trees=trees)
 
 
-def split_counts(tree: Tree) -> Ints:
-    """Return how many nodes ask about each column."""
-    a = tree.arrays
-    return np.bincount(a.column[a.kind != LEAF], minlength=len(tree.encodings))
+def importance_shares(model: Model) -> tuple[Floats, Floats]:
+    """Return the share of each column in the impurity decrease of each tree, and the mean by vote weight.
+
+    >>> import treewise as tw
+    >>> importance_shares(tw.grow("four_points", "y"))[1].round(3).tolist()
+    [0.383, 0.617]
+    """
+    total = model.impurity_decreases.sum(axis=1)
+    has_splits = total > 0
+    shares = model.impurity_decreases[has_splits] / total[has_splits, None]
+    weight = model.votes[has_splits]
+    return shares, (weight[:, None] * shares).sum(axis=0) / (weight.sum() or 1.0)
 
 
 def ranked(found: Sequence[ColumnImportance]) -> tuple[ColumnImportance, ...]:

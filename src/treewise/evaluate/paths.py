@@ -21,7 +21,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, ParameterError
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, read_rows
-from treewise.train.true_labels import Ints, answers, as_compared, class_places, with_levels_of
+from treewise.train.true_labels import Ints, as_compared, class_places, target_column, with_levels_of
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -192,7 +192,7 @@ def odd_cells(tree: Tree, columns: Sequence[npt.NDArray[Any] | None]) -> tuple[d
 def true_answers(tree: Tree, table: Table, target: str | None) -> Column | None:
     """Return the column with the true answers, if there is one."""
     try:
-        column = answers(tree, table, target)
+        column = target_column(tree, table, target)
     except (ParameterError, DataError):
         if target is not None:
             raise

@@ -1,16 +1,15 @@
-"""What shuffling a column costs: the permutation importance of whatever answers for rows (Breiman 2001).
+"""Permutation importance: how much worse a model predicts when the values of a column are shuffled (Breiman 2001).
 
-Beside ``importances.py``, which says what it means and holds what is found. A ``Trial`` is a model on rows with known
-answers, a tree here and an ensemble in ``many/importances.py``; ``Shuffles`` tries it again with each column dealt out
-at random.
+Beside ``importances.py``, which explains what it means and holds the results. Written against ``Model``, for trees and
+ensembles alike: a ``PermutationTrial`` is a model on rows with known answers, ``Shuffles`` repeats its prediction with
+each column shuffled.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from statistics import NormalDist
 from typing import Any, Self
@@ -18,42 +17,52 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import check_choice, check_integer
 from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data import encoding as encode
 from treewise.errors import DataError, Param, ParameterError
-from treewise.evaluate.evaluate import ComparedRows, PredictionComparison, compared, refuse_infinite, seen_before
-from treewise.evaluate.importances import ColumnImportance, Importances, ranked, split_counts
+from treewise.evaluate.evaluate import PredictionComparison, compare_rows, refuse_infinite, seen_before
+from treewise.evaluate.importances import ColumnImportance, Importances, ranked
 from treewise.predict.confidence_intervals import check_confidence
-from treewise.predict.costs import cost_matrix_of, losses
-from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
-from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
+from treewise.predict.costs import CostMatrix, cost_matrix_of, losses
+from treewise.predict.predict import EncodedRows
 from treewise.train.grow import workers
 from treewise.train.loss_stats import size_of_numbers
-from treewise.train.settings import one_of, whole
 from treewise.train.true_labels import class_places
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
-Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Cells = Sequence[npt.NDArray[Any] | None]
 
 MEASURES = {"classification": ("error", "cost", "log_loss"), "regression": ("rmse", "mae")}
 MOST_REPEATS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationTrial(ABC):
+class PermutationTrial:
     """A model on rows with known answers, to be tried again with one column shuffled."""
 
-    columns: Cells  # encoded; None for those that are never asked about
+    model: Model
+    rows: EncodedRows
+    estimate: Any
     truth: npt.NDArray[Any]
     weight: Floats  # in shares of all
     measure: str
     unit: float  # of numbers: a power of two of their size, so that squares neither overflow nor vanish
+    cost: CostMatrix | None
 
-    @abstractmethod
-    def losses_on(self, columns: Cells) -> Floats:
-        """Return what each row loses when columns hold this: its error, its cost, its squared error, …"""
+    def losses_on(self, rows: EncodedRows) -> Floats:
+        """Return the loss of each row: its error, its cost, its squared error, …"""
+        model, measure = self.model, self.measure
+        answers = model.answers(rows, self.estimate, n_jobs=1)  # each shuffle has a thread of its own
+        if model.task == "regression":
+            return self.off_by(answers.values())
+        if measure == "log_loss":
+            _, likelihoods, _ = answers.likelihoods(self.truth)
+            if not likelihoods.all():
+                raise _infinite_loss(model)
+            return np.asarray(-np.log(likelihoods), np.float64)
+        return losses(self.truth, answers.class_numbers(), model.task, self.cost if measure == "cost" else None)
 
     def off_by(self, said: Floats) -> Floats:
         """Return what numbers lose that are answered so."""
@@ -61,11 +70,12 @@ class PermutationTrial(ABC):
         return np.abs(off) if self.measure == "mae" else off**2
 
     def shuffled(self, column: int, seed: Sequence[int]) -> Floats:
-        """Return what each row loses when the values of one column are dealt out anew."""
-        values = self.columns[column]
+        """Return the loss of each row when the values of one column are shuffled."""
+        values = self.rows.columns[column]
         assert values is not None
-        dealt = values[np.random.default_rng(seed).permutation(len(values))]
-        return self.losses_on([dealt if i == column else other for i, other in enumerate(self.columns)])
+        columns = list(self.rows.columns)
+        columns[column] = values[np.random.default_rng(seed).permutation(len(values))]
+        return self.losses_on(replace(self.rows, columns=columns, is_permuted=True))
 
     def total(self, values: Floats) -> float:
         """Return the weighted mean; without the threads of a matrix product, so the same everywhere."""
@@ -77,30 +87,17 @@ class PermutationTrial(ABC):
         return math.sqrt(mean) if self.measure == "rmse" else mean
 
 
-@dataclass(frozen=True, eq=False)
-class TreePermutation(PermutationTrial):
-    """That of a tree."""
-
-    tree: Tree
-    way: LeafProbabilities
-
-    def losses_on(self, columns: Cells) -> Floats:
-        """Walk the rows down the tree."""
-        tree = self.tree
-        speakers = answering_nodes(tree, find_leaves(tree, columns, len(self.truth)))
-        if self.measure == "log_loss":
-            chance = label_probabilities(tree, speakers, self.truth, self.way)
-            if not chance.all():
-                raise DataError(
-                    "log_loss is infinite: a leaf gives no chance to a class that came up. "
-                    + Param("estimate", "laplace")
-                    + " leaves every class one."
-                )
-            return np.asarray(-np.log(chance), np.float64)
-        said = predict_at_nodes(tree, speakers, self.way)
-        if tree.task == "regression":
-            return self.off_by(said)
-        return losses(self.truth, said, tree.task, cost_matrix_of(tree) if self.measure == "cost" else None)
+def _infinite_loss(model: Model) -> DataError:
+    if isinstance(model, Tree):
+        return DataError(
+            "log_loss is infinite: a leaf gives no chance to a class that came up. "
+            + Param("estimate", "laplace")
+            + " leaves every class one."
+        )
+    return DataError(
+        "log_loss is infinite: no tree gives a chance to a class that came up.",
+        hint="Give trees with larger leaves (" + Param("min_samples_leaf") + "), or " + Param("measure", "error") + ".",
+    )
 
 
 @dataclass(frozen=True)
@@ -124,41 +121,32 @@ class Shuffles:
         progress: Progress | None = None,
     ) -> Self:
         """Check what was asked for."""
-        whole("repeats", repeats, least=1, most=MOST_REPEATS)
-        whole("random_state", random_state, least=0, most=2**64 - 1)
+        check_integer("repeats", repeats, least=1, most=MOST_REPEATS)
+        check_integer("random_state", random_state, least=0, most=2**64 - 1)
         return cls(repeats, random_state, check_confidence(confidence), workers(n_jobs), progress)
 
-    def importances(
-        self,
-        trial: PermutationTrial,
-        here: ComparedRows,
-        names: Sequence[str],
-        splits: Ints,
-        seen: bool,
-        trees: int = 0,
-    ) -> Importances:
-        """Say what each column is worth to a model on the rows it is compared on."""
-        before, found = self.found(trial, names, splits)
+    def importances(self, trial: PermutationTrial, compared: PredictionComparison[Any]) -> Importances:
+        """Return the importance of each column on the rows that the model is compared on."""
+        model = compared.model
+        before, found = self.found(trial)
         return Importances(
             "permutation",
-            here.column.name,
+            compared.column.name,
             found,
-            table=here.table.name,
-            n=len(here.table),
+            table=compared.table.name,
+            n=len(compared.table),
             measure=trial.measure,
             baseline=trial.mean(before) * trial.unit,
             repeats=self.repeats,
             confidence=self.confidence,
-            seen=seen,
-            trees=trees,
+            seen=seen_before(compared),
+            trees=0 if isinstance(model, Tree) else len(model.impurity_decreases),
         )
 
-    def found(
-        self, trial: PermutationTrial, names: Sequence[str], splits: Ints
-    ) -> tuple[Floats, tuple[ColumnImportance, ...]]:
-        """Shuffle every column that is asked about; return what rows lose before, and what each column is worth."""
-        before = trial.losses_on(trial.columns)
-        used = np.flatnonzero(splits).tolist()
+    def found(self, trial: PermutationTrial) -> tuple[Floats, tuple[ColumnImportance, ...]]:
+        """Shuffle every column that the model tests; return the losses before, and the importance of each column."""
+        before = trial.losses_on(trial.rows)
+        used, splits = trial.model.used_columns, trial.model.split_counts
 
         def work(piece: int, _: Progress) -> Floats:
             column, repeat = used[piece // self.repeats], piece % self.repeats
@@ -166,19 +154,19 @@ class Shuffles:
 
         done = map_in_threads(work, len(used) * self.repeats, self.threads, self.progress)
         rises = {column: rise(trial, before, islice(done, self.repeats), self.confidence) for column in used}
-        none = (0.0,) * self.repeats  # never asked about: nothing can change
+        none = (0.0,) * self.repeats  # never tested: nothing can change
         return before, ranked(
             [
                 ColumnImportance(name, int(splits[i]), **rises[i])
                 if i in rises
                 else ColumnImportance(name, 0, 0.0, None, 0.0, 0.0, none)
-                for i, name in enumerate(names)
+                for i, name in enumerate(trial.model.columns)
             ]
         )
 
 
 def on_data(
-    tree: Tree,
+    model: Model,
     data: Any,
     target: Any = None,
     *,
@@ -188,36 +176,33 @@ def on_data(
     estimate: Any = None,
     **shuffling: Any,
 ) -> Importances:
-    """Return how much worse a tree does on a table when a column is shuffled, for each (``Tree.importances``)."""
+    """Return how much worse a model predicts on a table when a column is shuffled (``Model.importances``)."""
     shuffles = Shuffles.of(**shuffling)
-    here = compared(tree, data, target, drop_missing_target, sample_weight)
-    trial = trial_of(here, measure, LeafProbabilities.of(estimate))
-    return shuffles.importances(trial, here, tree.columns, split_counts(tree), seen_before(trial.tree, here.nodes))
+    compared = compare_rows(model, data, target, drop_missing_target, sample_weight)
+    return shuffles.importances(prepare_trial(compared, measure, estimate), compared)
 
 
-def trial_of(here: PredictionComparison, measure: str | None, way: LeafProbabilities) -> TreePermutation:
-    """Make ready what is tried: the columns encoded once, the true answers, the weights."""
-    tree, table = here.tree, here.table
-    known = MEASURES[tree.task]
-    usual = "cost" if tree.task == "classification" and cost_matrix_of(tree) is not None else known[0]
+def prepare_trial(compared: PredictionComparison[Any], measure: str | None, estimate: Any = None) -> PermutationTrial:
+    """Collect what each shuffle needs: true answers, weights, the measure and its unit."""
+    model, cost = compared.model, cost_matrix_of(compared.model)
+    known = MEASURES[model.task] if isinstance(model, Tree) else tuple(m for m in MEASURES[model.task] if m != "cost")
+    usual = "cost" if model.task == "classification" and cost is not None else known[0]
     name = usual if measure is None else measure
-    one_of("measure", name, known)
-    if name == "cost" and cost_matrix_of(tree) is None:
+    check_choice("measure", name, known)
+    if name == "cost" and cost is None:
         raise ParameterError(
             "the tree has no costs; tree.with_cost(…) gives it some.", parameter="measure", value="cost"
         )
-    check_answered(tree, here.nodes, table)
     truth: npt.NDArray[Any]
     unit = 1.0
-    if tree.task == "regression":
-        truth = encode.encode_numbers(here.column)
-        refuse_infinite(truth, here)
+    if model.task == "regression":
+        truth = encode.encode_numbers(compared.column)
+        refuse_infinite(truth, compared)
         unit = size_of_numbers(truth)
     else:
-        truth = class_places(tree, here.column)[0]
-    return TreePermutation(
-        encode_columns(tree, table), truth, in_shares(here.weight, len(table)), name, unit, tree, way
-    )
+        truth = class_places(model, compared.column)[0]
+    weight = in_shares(compared.weight, len(compared.table))
+    return PermutationTrial(model, compared.encoded, estimate, truth, weight, name, unit, cost)
 
 
 def in_shares(weight: Floats | None, rows: int) -> Floats:

@@ -15,6 +15,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import ParameterError, did_you_mean, listing
@@ -23,7 +24,6 @@ from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabi
 from treewise.predict.predict import answering_nodes, node_intervals, refuses_missing
 from treewise.show.node_stats import has_training_rows
 from treewise.show.text_tree.text_tree import missing_value_notes
-from treewise.train.settings import count_or_share
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.condition import is_free
 from treewise.tree.regions.region import Interval, Region, RegionTraversal, say
@@ -53,7 +53,7 @@ def rules(
     """Return the rules of a tree (``Tree.rules``)."""
     check_confidence(confidence)
     if min_support != 0 or isinstance(min_support, bool):
-        count_or_share("min_support", min_support, least=0)
+        check_count_or_share("min_support", min_support, least=0)
     if sort not in _SORTS[tree.task]:
         known = ", ".join(f'"{name}"' for name in _SORTS[tree.task])
         near = did_you_mean(sort, _SORTS[tree.task])

@@ -13,7 +13,7 @@ node that no training row came to count alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,14 +23,18 @@ import numpy.typing as npt
 from treewise import _core
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import plural, safe
-from treewise.errors import Call, ColumnError, DataError, did_you_mean
+from treewise.ensemble.model import Ensemble
+from treewise.errors import Call, ColumnError, DataError, ParameterError, did_you_mean
 from treewise.explain.row_explanation.row_explanation import join_or_count
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
-from treewise.predict.predict import answering_nodes, encode_columns, read_rows, series_as_dict
+from treewise.predict.predict import also_missing, answering_nodes, series_as_dict, to_core_columns
 from treewise.tree.arrays import LEAF, MULTIWAY, Label, Target
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
+
+Progress = Callable[[float], None]
 
 DEEPEST = 1000  # tests
 ROUNDING = 1e-12
@@ -125,22 +129,35 @@ class ShapValues(Displayable):
         }
 
 
-def shap(tree: Tree, data: Any, estimate: Any = None) -> ShapValues:
-    """Return the Shapley values of the columns for each row of a table, or for a single row."""
+def shap(model: Model, data: Any, estimate: Any = None, progress: Progress | None = None) -> ShapValues:
+    """Return the Shapley values of the columns for each row of a table, or for a single row (``Model.shap``).
+
+    The Shapley values of a mean are the mean of Shapley values, and AdaBoost's vote share is the mean of its trees'
+    decisions by vote weight; so the values of an ensemble are exact too.
+    """
+    if estimate is not None and not isinstance(model, Tree):
+        raise ParameterError("is for a single tree.", parameter="estimate", hint="Leave it out.")
     way = LeafProbabilities.of(estimate)
-    way.check(tree)
-    refuse_unfit(tree)
-    data = series_as_dict(tree, data)
-    table, single = read_rows(tree, data)
-    if single and isinstance(data, Mapping):
-        refuse_gaps(tree, data)
-    spread = ShapTable.of(tree, way)
-    wrapped = [
-        _core.Column(np.empty(0) if cells is None else cells, len(encoding.levels))
-        for encoding, cells in zip(tree.encodings, encode_columns(tree, table), strict=True)
-    ]
-    found = spread.shapley(tree, wrapped, len(table))
-    return ShapValues.of(found, spread.base(tree), single, tree.columns, tree.target)
+    data = series_as_dict(model, data)
+    rows = model.encode(data)
+    if rows.single and isinstance(data, Mapping):
+        check_all_mentioned(model, data)
+    columns = to_core_columns(model.encodings, rows.columns)
+    outputs, trees = len(model.classes) or 1, len(model.trees)
+    values, base = np.zeros((len(rows), len(model.columns), outputs)), np.zeros(outputs)
+    unit = model.predictor.unit if isinstance(model, Ensemble) else 1.0
+    decisions_only = isinstance(model, Ensemble) and model.method == "adaboost"
+    for t, weight in enumerate(model.votes.tolist()):
+        tree = model.trees[t]
+        way.check(tree)
+        refuse_unfit(tree)
+        table = ShapTable.of(tree, way, decisions_only)
+        values += weight / unit * table.shapley(tree, columns, len(rows))
+        base += weight / unit * table.base(tree)
+        if progress is not None:
+            progress((t + 1) / trees)
+    total = float(model.votes.sum())
+    return ShapValues.of(values / total * unit, base / total * unit, rows.single, model.columns, model.target)
 
 
 def refuse_unfit(tree: Tree) -> None:
@@ -158,15 +175,17 @@ def refuse_unfit(tree: Tree) -> None:
         )
 
 
-def refuse_gaps(tree: Tree, row: Mapping[str, Any]) -> None:
-    """Refuse a single row that does not mention a column the tree asks about, on whatever path."""
-    for node in np.flatnonzero(tree.arrays.kind != LEAF).tolist():
-        name = tree.columns[tree.arrays.column[node]]
-        if name not in row:
-            raise ColumnError(
-                f'the row has no column "{safe(name)}", which node {node} asks for.{did_you_mean(name, map(str, row))}'
-                " (None says that it is missing. Shapley values take all paths into account, not only the row's own.)"
-            )
+def check_all_mentioned(model: Model, row: Mapping[str, Any]) -> None:
+    """Raise for a single row that omits a column that the model tests, on whatever path."""
+    absent = [i for i in model.used_columns if model.columns[i] not in row]
+    if absent:
+        name = model.columns[absent[0]]
+        where = model.where_used(absent[0]) if isinstance(model, Tree) else "a tree"
+        raise ColumnError(
+            f'the row has no column "{safe(name)}", which {where} asks for.{did_you_mean(name, map(str, row))}'
+            f"{also_missing([model.columns[i] for i in absent[1:]])} (None says that it is missing. Shapley values take"
+            " all paths into account, not only the row's own.)"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,8 +198,12 @@ class ShapTable:
     said: Floats  # what each node answers: a column for each class, or one for the value
 
     @classmethod
-    def of(cls, tree: Tree, way: LeafProbabilities) -> ShapTable:
-        """Take the shares from the training weights."""
+    def of(cls, tree: Tree, way: LeafProbabilities, decisions_only: bool = False) -> ShapTable:
+        """Take the shares from the training weights.
+
+        With ``decisions_only`` a node answers with the class it predicts, as AdaBoost's votes do, not with its
+        probabilities.
+        """
         a, n = tree.arrays, len(tree)
         below = np.bincount(a.parent[1:], weights=a.weight[1:], minlength=n)
         can_stay = (a.kind == MULTIWAY) & (a.other < 0)
@@ -203,6 +226,10 @@ class ShapTable:
                     "a node of the tree predicts nothing. " + Call("tree.refit(data)") + " finds what it should."
                 )
             said = np.where(np.isnan(said), 0.0, said)  # of nodes at which no row ends
+        elif decisions_only:
+            said = np.zeros((n, len(tree.classes)))
+            known = a.label >= 0
+            said[known, a.label[known]] = 1.0
         else:
             said = class_probabilities(tree, everyone, way)
         return cls(share, stay, answering_nodes(tree, everyone), np.ascontiguousarray(said))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
+from treewise._lib.checks import as_integer
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import plural, safe
 from treewise.errors import ParameterError
@@ -32,7 +33,6 @@ from treewise.explain.trace.words import (
 )
 from treewise.train.grow import PRUNING, grow_training_set, notes_on, prepare
 from treewise.train.reference import Candidate
-from treewise.train.settings import index
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import STOPS
 from treewise.tree.splits import in_a_cell
@@ -257,7 +257,7 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
                 "a stump is the best of all tests, and none is drawn.", parameter=name, hint="Leave it out."
             )
     depth, n_jobs = options.pop("max_depth", None), options.pop("n_jobs", None)
-    if depth is not None and index(depth) != 1:
+    if depth is not None and as_integer(depth) != 1:
         raise ParameterError(
             "a stump has one test.", parameter="max_depth", value=depth, hint="Leave it out, or grow a tree."
         )

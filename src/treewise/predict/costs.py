@@ -21,6 +21,7 @@ from treewise.errors import Param, ParameterError, did_you_mean, listing, shown
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_counts, class_probabilities, nodes_with_counts
 from treewise.tree.arrays import Label
 from treewise.tree.history import Step
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -179,11 +180,11 @@ def losses(truth: npt.NDArray[Any], said: npt.NDArray[Any], task: str, cost: Cos
 # -- trees with costs -------------------------------------------------------------------------------------------------
 
 
-def cost_matrix_of(tree: Tree) -> CostMatrix | None:
-    """Return the costs a tree predicts by; None where every mistake counts 1."""
-    for step in reversed(tree.history):
+def cost_matrix_of(model: Model) -> CostMatrix | None:
+    """Return the costs a model predicts by; None where every mistake counts 1, as in every ensemble."""
+    for step in reversed(model.history):
         if "cost" in step:
-            return None if step["cost"] is None else CostMatrix.of(step["cost"], tree.classes)
+            return None if step["cost"] is None else CostMatrix.of(step["cost"], model.classes)
     return None
 
 

@@ -1,14 +1,17 @@
-"""Rows → nodes → values: prediction with a finished tree.
+"""Prediction: encode rows, walk them down the trees, look up what the leaves answer.
 
-Stands above the tree and beside the search. A table is read as it comes, columns are found by name in any order, the
-core walks each row down the tree, and the node it ends at answers: its class, its probabilities, its value. Only the
-columns the tree asks about are needed.
+Written against ``Model`` (``tree/model.py``), so it serves a tree and an ensemble alike. A table is read as it comes and
+columns are found by name in any order; only those that some split tests are needed and encoded. The core walks each row
+to a node, and that node answers: its class, its probabilities, its value. ``TreeAnswers`` is the answer of a single tree,
+``ensemble/predict.py`` has that of an ensemble; single rows of plain cells take a shortcut (``predict/single_row.py``).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,67 +34,194 @@ from treewise.predict.leaf_probabilities import (
 from treewise.train.criteria import logarithm
 from treewise.train.target import class_numbers
 from treewise.tree.arrays import LEAF, Label
-from treewise.tree.structure import Grown
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
+Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Columns = Sequence[Array | None]
 
-MOST_NAMED = 20  # columns that are not there, in a message
-
-
-def apply(tree: Tree, data: Any) -> Any:
-    """Return the number of the node each row ends at; for a single row, that number."""
-    data = series_as_dict(tree, data)
-    if (node := tree.walk.node(data)) is not None:
-        return node
-    table, single = read_rows(tree, data)
-    nodes = find_leaves(tree, encode_columns(tree, table), len(table))
-    check_mentioned(tree, data, nodes)
-    return int(nodes[0]) if single else nodes
+MOST_NAMED = 20  # missing columns named in a message
+DIRECT = LeafProbabilities()  # probabilities as counted
 
 
-def predict(tree: Tree, data: Any, estimate: Any = None) -> Any:
+@dataclass(frozen=True, eq=False)
+class EncodedRows:
+    """Rows to predict, encoded: a table, or a single row."""
+
+    table: Table
+    columns: Columns  # one per column of the model; None where no split tests it
+    single: bool = False  # one row that was not in a table
+    given: tuple[Mapping[Any, Any], ...] = ()  # rows that may omit columns: the cells as given, by name
+    is_permuted: bool = False  # cells were shuffled: a row may end where a hand-written tree predicts nothing
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+class Answers(ABC):
+    """What a model predicts for encoded rows, from a single walk."""
+
+    model: Model
+    rows: EncodedRows
+    leaves: Ints | None = None  # the node each row ends at; an ensemble does not keep them
+
+    @abstractmethod
+    def class_numbers(self) -> Ints:
+        """Return the position of the predicted class of each row."""
+
+    @abstractmethod
+    def values(self) -> Floats:
+        """Return the predicted value of each row (regression)."""
+
+    @abstractmethod
+    def probabilities(self) -> Floats:
+        """Return the class probabilities: rows × classes."""
+
+    @abstractmethod
+    def likelihoods(self, truth: Ints) -> tuple[Ints, Floats, Floats | None]:
+        """Return predicted classes, the probability of each row's true class, and with two classes of the second."""
+
+    @abstractmethod
+    def intervals(self, confidence: float) -> Floats:
+        """Return low and high ends: rows × classes × 2, or rows × 2 for regression."""
+
+    def predictions(self) -> Array:
+        """Return the predicted labels or values."""
+        if self.model.task == "regression":
+            return self.values()
+        labels: Array = label_array(self.model.classes)[self.class_numbers()]
+        return labels
+
+
+class TreeAnswers(Answers):
+    """Answers of a single tree: each row is answered by the node it ends at."""
+
+    def __init__(self, tree: Tree, rows: EncodedRows, estimate: Any = None) -> None:
+        self.model = self.tree = tree
+        self.rows, self.estimate = rows, LeafProbabilities.of(estimate)
+        self.estimate.check(tree)
+        self.leaves = leaves = tree.leaves(rows)
+        self.nodes = answering_nodes(tree, leaves)  # the node that answers for each row
+        if not rows.is_permuted:
+            check_answered(tree, leaves, rows.table)
+
+    def class_numbers(self) -> Ints:
+        """Return the position of the predicted class of each row."""
+        return predict_at_nodes(self.tree, self.nodes, self.estimate)
+
+    def values(self) -> Floats:
+        """Return the predicted value of each row."""
+        return predict_at_nodes(self.tree, self.nodes, self.estimate)
+
+    def probabilities(self) -> Floats:
+        """Return the class probabilities: rows × classes."""
+        reached, place = np.unique(self.nodes, return_inverse=True)
+        return class_probabilities(self.tree, reached, self.estimate)[place]
+
+    def likelihoods(self, truth: Ints) -> tuple[Ints, Floats, Floats | None]:
+        """Return predicted classes, the probability of each row's true class, and with two classes of the second."""
+        tree, nodes = self.tree, self.nodes
+        second = None
+        if len(tree.classes) == 2:
+            second = label_probabilities(tree, nodes, np.ones(len(nodes), np.int64), self.estimate)
+        predicted = self.class_numbers().astype(np.int64)
+        return predicted, label_probabilities(tree, nodes, truth, self.estimate), second
+
+    def intervals(self, confidence: float) -> Floats:
+        """Return low and high ends for each row's leaf."""
+        reached, place = np.unique(self.nodes, return_inverse=True)
+        return node_intervals(self.tree, reached, confidence)[place]
+
+
+# -- what the methods of a model call ---------------------------------------------------------------------------------
+
+
+def encode_rows(model: Model, data: Any) -> EncodedRows:
+    """Read what is to be predicted, and encode the columns that the model tests."""
+    data = series_as_dict(model, data)
+    table, single = read_rows(model, data)
+    given = (data,) if single and isinstance(data, Mapping) else ()
+    return EncodedRows(table, encode_columns(model, table), single, given)
+
+
+def encode_table(model: Model, table: Table) -> EncodedRows:
+    """Encode a table that has been read."""
+    return EncodedRows(table, encode_columns(model, table))
+
+
+def predict(model: Model, data: Any, estimate: Any = None) -> Any:
     """Return the predicted class or value of each row; for a single row, that class or value."""
-    if (row := series_as_dict(tree, data)) is not data:
-        return tree.predict(row, estimate=estimate)  # a dict now, which has a shorter way
-    speakers, single = speakers_for(tree, data)
-    if tree.task == "regression":
-        numbers = predict_at_nodes(tree, speakers, estimate)
-        return float(numbers[0]) if single else numbers
-    labels = predict_at_nodes(tree, speakers, estimate)
-    return tree.classes[labels[0]] if single else label_array(tree.classes)[labels]
+    if (row := series_as_dict(model, data)) is not data:
+        return model.predict(row, estimate=estimate)  # a dict now, which may take the shortcut
+    rows = model.encode(data)
+    answers = model.answers(rows, estimate)
+    if not rows.single:
+        return answers.predictions()
+    if model.task == "regression":
+        return float(answers.values()[0])
+    return model.classes[answers.class_numbers()[0]]
 
 
-def predict_proba(tree: Tree, data: Any, estimate: Any = None) -> Floats:
-    """Return the probability of each class, one row a row of the table, one column a class; a single row gives one."""
-    if tree.task == "regression":
-        raise DataError("predict_proba is for classification; this tree predicts numbers. Use predict.")
-    way = LeafProbabilities.of(estimate)
-    data = series_as_dict(tree, data)
-    if (
-        way == LeafProbabilities()
-        and (node := tree.walk.node(data)) is not None
-        and (said := tree.probabilities(node)).any()
-    ):
-        return said
-    speakers, single = speakers_for(tree, data)
-    reached, place = np.unique(speakers, return_inverse=True)
-    result: Floats = class_probabilities(tree, reached, way)[place]
-    return result[0] if single else result
+def predict_proba(model: Model, data: Any, estimate: Any = None) -> Floats:
+    """Return the probability of each class: rows × classes; for a single row, one per class."""
+    check_classification(model, "predict_proba")
+    data = series_as_dict(model, data)
+    if LeafProbabilities.of(estimate) == DIRECT:
+        estimate = None
+        if (probabilities := model.predictor.probabilities(data)) is not None:
+            return probabilities
+    rows = model.encode(data)
+    probabilities = model.answers(rows, estimate).probabilities()
+    return probabilities[0] if rows.single else probabilities
+
+
+def apply(model: Model, data: Any) -> Any:
+    """Return the number of the node each row ends at; for a single row, that number (for an ensemble, one per tree)."""
+    data = series_as_dict(model, data)
+    if (node := model.predictor.leaf(data)) is not None:
+        return node
+    rows = model.encode(data)
+    leaves = model.leaves(rows)
+    if not rows.single:
+        return leaves
+    return int(leaves[0]) if leaves.ndim == 1 else leaves[0]
+
+
+def log_likelihood(model: Model, data: Any, unit: str = "nats", estimate: Any = None) -> float:
+    """Return the log-likelihood of a table under the model (CS221 notes 6): Σ log P(class of the row | its leaf).
+
+    For the table a tree was grown on this is −Σ m·H(p) over the leaves; a class of probability 0 gives −inf.
+    """
+    check_classification(model, "log_likelihood", "evaluate")
+    table = read(data, na_values=model.na_values)
+    truth = class_numbers(table[model.target.name], model.target, table.name)
+    log = logarithm(unit)
+    _, likelihoods, _ = model.answers(encode_table(model, table), estimate).likelihoods(truth)
+    return math.fsum(log(p) if p > 0 else -math.inf for p in likelihoods.tolist())
 
 
 def predict_interval(tree: Tree, data: Any, confidence: float = 0.95) -> Floats:
-    """Return low and high ends of what each row's leaf says: (rows, classes, 2), or (rows, 2) for numbers."""
+    """Return low and high ends for each row's leaf: (rows, classes, 2), or (rows, 2) for regression."""
     check_confidence(confidence)
-    speakers, single = speakers_for(tree, series_as_dict(tree, data))
-    reached, place = np.unique(speakers, return_inverse=True)
-    result = node_intervals(tree, reached, confidence)[place]
-    return result[0] if single else result
+    rows = tree.encode(data)
+    ends = tree.answers(rows).intervals(confidence)
+    return ends[0] if rows.single else ends
+
+
+def check_classification(model: Model, method: str, instead: str = "predict") -> None:
+    """Raise for a method that only classification has."""
+    if model.task == "regression":
+        who = "this tree predicts" if isinstance(model, Tree) else "these trees predict"
+        raise DataError(f"{method} is for classification; {who} numbers. Use {instead}.")
+
+
+# -- nodes ------------------------------------------------------------------------------------------------------------
 
 
 def interval(tree: Tree, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
-    """Return the low and the high end of what one node says: by class, or of its mean."""
+    """Return the low and the high end for one node: by class, or of its mean."""
     ends = node_intervals(tree, np.array([tree.check_node(node)]), check_confidence(confidence))[0].tolist()
     if tree.task == "regression":
         return ends[0], ends[1]
@@ -99,17 +229,15 @@ def interval(tree: Tree, node: int, confidence: float = 0.95) -> dict[Label, tup
 
 
 def node_intervals(tree: Tree, nodes: Ints, confidence: float) -> Floats:
-    """Return low and high ends of what some nodes say, Wilson's for shares of classes and Student's for means.
+    """Return low and high ends for some nodes: Wilson's for class shares, Student's for means.
 
-    Where rows have weights, the share is that of the weights, and n still the number of rows: no more than was seen.
+    With weighted rows the share is that of the weights, and n still the number of rows: no more than was observed.
     """
     a, answering = tree.arrays, nodes_with_counts(tree)[nodes]
     n = a.rows[answering]
     if tree.task == "classification":
-        ends = wilson_intervals(
-            class_probabilities(tree, nodes, LeafProbabilities()), n[:, None].astype(np.float64), confidence
-        )
-        return np.stack(ends, axis=-1)
+        shares = class_probabilities(tree, nodes, DIRECT)
+        return np.stack(wilson_intervals(shares, n[:, None].astype(np.float64), confidence), axis=-1)
     if tree.criterion == "absolute_error":
         raise ParameterError(
             "the tree predicts medians (criterion absolute_error), and an interval of a median needs the"
@@ -122,53 +250,27 @@ def node_intervals(tree: Tree, nodes: Ints, confidence: float) -> Floats:
     return np.stack([a.value[answering] - half, a.value[answering] + half], axis=-1)
 
 
-def predict_at_nodes(tree: Tree, speakers: Ints, estimate: Any = None) -> npt.NDArray[Any]:
-    """Return what some nodes answer: class numbers, the least costly under the estimated probabilities; or values."""
+def predict_at_nodes(tree: Tree, nodes: Ints, estimate: Any = None) -> Array:
+    """Return what some nodes predict: class numbers, the least costly under the estimated probabilities; or values."""
     way = LeafProbabilities.of(estimate)
     way.check(tree)
     if tree.task == "regression":
-        return node_values(tree, speakers, way)
-    if way == LeafProbabilities():
-        return tree.arrays.label[speakers]
+        return node_values(tree, nodes, way)
+    if way == DIRECT:
+        return tree.arrays.label[nodes]
     from treewise.predict.costs import least_costly_classes
 
-    reached, place = np.unique(speakers, return_inverse=True)
+    reached, place = np.unique(nodes, return_inverse=True)
     return least_costly_classes(tree, reached, way)[place]
 
 
-def log_likelihood(tree: Tree, data: Any, unit: str = "nats", estimate: Any = None) -> float:
-    """Return the log-likelihood of a table under the tree (CS221 notes 6): Σ log P(class of the row | its leaf).
+def answering_nodes(tree: Tree, leaves: Ints) -> Ints:
+    """Return the node that answers for each row: the one it ends at.
 
-    For the table the tree was grown on this is −Σ m·H(p) over the leaves; a class a leaf gives no chance is −inf.
+    With ``empty_branch="root"`` it is the root for a row that stops at an inner node, which has no branch for its
+    never-seen level.
     """
-    way = LeafProbabilities.of(estimate)
-    if tree.task == "regression":
-        raise DataError("log_likelihood is for classification; this tree predicts numbers. Use evaluate.")
-    table = read(data, na_values=na_values(tree))
-    y = class_numbers(table[tree.target.name], tree.target, table.name)
-    log = logarithm(unit)
-    nodes = find_leaves(tree, encode_columns(tree, table), len(table))
-    speakers = answering_nodes(tree, nodes)
-    check_answered(tree, nodes, table)
-    chance = label_probabilities(tree, speakers, y, way)
-    return math.fsum(log(p) if p > 0 else -math.inf for p in chance.tolist())
-
-
-def speakers_for(tree: Tree, data: Any) -> tuple[Ints, bool]:
-    """Read what is to be predicted; return the node that answers for each row, and whether it is a single one."""
-    table, single = read_rows(tree, data)
-    nodes = find_leaves(tree, encode_columns(tree, table), len(table))
-    check_mentioned(tree, data, nodes)
-    speakers = answering_nodes(tree, nodes)
-    check_answered(tree, nodes, table)
-    return speakers, single
-
-
-def answering_nodes(tree: Tree, ends: Ints) -> Ints:
-    """Return the node each row is answered by: where it ends; or, with empty_branch="root", the root for a row that
-    stays at a node that has no branch for its never-seen level.
-    """
-    return np.where(tree.arrays.kind[ends] == LEAF, ends, 0) if tree.empty_branch == "root" else ends
+    return np.where(tree.arrays.kind[leaves] == LEAF, leaves, 0) if tree.empty_branch == "root" else leaves
 
 
 def subtree_sizes(tree: Tree) -> list[int]:
@@ -177,11 +279,30 @@ def subtree_sizes(tree: Tree) -> list[int]:
     return sizes
 
 
-# -- tables for trees -------------------------------------------------------------------------------------------------
+def find_leaves(tree: Tree, columns: Iterable[Array | None], n_rows: int) -> Ints:
+    """Walk every row down the tree, in the core."""
+    try:
+        return _core.find_leaves(tree.arrays.for_core, to_core_columns(tree.encodings, columns), n_rows)
+    except MemoryError:
+        raise MemoryError(
+            f"not enough memory: {n_rows:,} rows need {8 * n_rows / 2**20:,.0f} MB. Take fewer."
+        ) from None
 
 
-def series_as_dict(model: Grown, data: Any) -> Any:
-    """Take a row of a pandas dataframe, ``df.iloc[3]``, for the dict that it is; leave everything else alone."""
+def to_core_columns(encodings: Sequence[Encoding], columns: Iterable[Array | None]) -> list[_core.Column]:
+    """Wrap encoded columns for the core; unused ones are empty."""
+    empty = np.empty(0)
+    return [
+        _core.Column(empty if values is None else values, len(encoding.levels))
+        for encoding, values in zip(encodings, columns, strict=True)
+    ]
+
+
+# -- reading and encoding rows ----------------------------------------------------------------------------------------
+
+
+def series_as_dict(model: Model, data: Any) -> Any:
+    """Turn a row of a pandas dataframe, ``df.iloc[3]``, into a dict; leave everything else alone."""
     if type(data).__name__ != "Series":
         return data
     names = list(data.index) if hasattr(data, "index") and hasattr(data, "items") else []
@@ -193,142 +314,106 @@ def series_as_dict(model: Grown, data: Any) -> Any:
     )
 
 
-def read_rows(model: Grown, data: Any) -> tuple[Table, bool]:
+def read_rows(model: Model, data: Any) -> tuple[Table, bool]:
     """Read what is to be predicted; a dict of cells or a plain list of them is a single row."""
-    if isinstance(data, Mapping) and data and all(is_cell(v) for v in data.values()):
-        # What a row does not say is missing for now; `refuse_unsaid` complains if its path asks for it.
-        return read([{**dict.fromkeys(model.columns), **data}], name="the row", na_values=na_values(model)), True
-    if isinstance(data, list | tuple) and data and all(is_cell(v) for v in data):
+    markers = model.na_values
+    if isinstance(data, Mapping) and data and all(_is_cell(v) for v in data.values()):
+        # A column that the row omits counts as missing for now; `check_mentioned` complains if the path tests it.
+        return read([{**dict.fromkeys(model.columns), **data}], name="the row", na_values=markers), True
+    if isinstance(data, list | tuple) and data and all(_is_cell(v) for v in data):
         if len(data) != len(model.columns):
-            raise DataError(f"the row has {plural(len(data), 'value')}; {was_given(model)}.")
-        return read([dict(zip(model.columns, data, strict=True))], name="the row", na_values=na_values(model)), True
+            raise DataError(f"the row has {plural(len(data), 'value')}; {_columns_given(model)}.")
+        return read([dict(zip(model.columns, data, strict=True))], name="the row", na_values=markers), True
     if (
         isinstance(data, np.ndarray)
         and data.ndim == 2
         and data.shape[1] == len(model.columns)
         and data.dtype.names is None
     ):
-        return read(data, columns=model.columns, na_values=na_values(model)), False
-    table = read(data, na_values=na_values(model))
+        return read(data, columns=model.columns, na_values=markers), False
+    table = read(data, na_values=markers)
     if isinstance(data, np.ndarray) and model.columns and not {*model.columns} & {*table.columns}:
-        raise DataError(f"the array has {plural(len(table.columns), 'column')}; {was_given(model)}.")
+        raise DataError(f"the array has {plural(len(table.columns), 'column')}; {_columns_given(model)}.")
     return table, False
 
 
-def was_given(model: Grown) -> str:
-    """Say which columns a model knows."""
-    trees = "tree was" if isinstance(model, Tree) else "trees were"
-    return f"the {trees} given {plural(len(model.columns), 'column')}: {listing([safe(c) for c in model.columns])}"
-
-
-def check_mentioned(tree: Tree, data: Any, nodes: Ints) -> None:
-    """Raise when a single row's path asks for a column the row does not mention."""
-    if not isinstance(data, Mapping) or len(nodes) != 1:
-        return
-    for node in tree.path(int(nodes[0])):
-        split = tree.split_at(node)
-        if split and split.column not in data:
-            raise ColumnError(
-                f'the row has no column "{safe(split.column)}", which node {node} asks for.'
-                f"{did_you_mean(split.column, map(str, data))} (None says that it is missing.)"
-            )
-
-
-def is_cell(value: object) -> bool:
-    """Tell a single cell from a column or a row."""
+def _is_cell(value: object) -> bool:
     return value is None or isinstance(value, str | bytes) or not isinstance(value, Iterable | Mapping)
 
 
-def encode_columns(tree: Tree, table: Table) -> list[npt.NDArray[Any] | None]:
-    """Encode the columns the tree asks about; the others stay None."""
-    asked = tree.arrays.column
-    used = set(asked[tree.arrays.kind != LEAF].tolist())
-    return encode_used_columns(tree, table, used, lambda i: f"node {int(np.flatnonzero(asked == i)[0])}")
+def _columns_given(model: Model) -> str:
+    who = "tree was" if isinstance(model, Tree) else "trees were"
+    return f"the {who} given {plural(len(model.columns), 'column')}: {listing([safe(c) for c in model.columns])}"
 
 
-def also_missing(names: Sequence[str]) -> str:
-    """Name further columns that are asked for and are not there.
-
-    >>> nor_has_it(["age", "town"])
-    ' Nor has it "age", "town".'
-    """
-    quoted = [f'"{safe(name)}"' for name in names]
-    return f" Nor has it {listing(quoted, most=MOST_NAMED)}." if quoted else ""
-
-
-def encode_used_columns(
-    model: Grown, table: Table, used: set[int], who_asks: Callable[[int], str]
-) -> list[npt.NDArray[Any] | None]:
-    """Encode the columns that are used; the others stay None. ``who_asks`` says who wants one that is not there."""
+def encode_columns(model: Model, table: Table) -> list[Array | None]:
+    """Encode the columns that the model tests; the others stay None."""
+    used = model.used_columns
     table.convert(model.columns[i] for i in used)
-    refusing = refuses_missing(model)
-    arrays: list[npt.NDArray[Any] | None] = []
-    for i, encoding in enumerate(model.encodings):
-        if i not in used:
-            arrays.append(None)
-            continue
+    refuses = refuses_missing(model)
+    encoded: list[Array | None] = [None] * len(model.encodings)
+    for i in used:
+        encoding = model.encodings[i]
         if encoding.name not in table.columns:
-            others = [model.columns[j] for j in sorted(used) if j > i and model.columns[j] not in table.columns]
+            others = [model.columns[j] for j in used if j > i and model.columns[j] not in table.columns]
             raise ColumnError(
-                f'{table.name} has no column "{safe(encoding.name)}", which {who_asks(i)} asks for.'
+                f'{table.name} has no column "{safe(encoding.name)}", which {model.where_used(i)} asks for.'
                 f"{did_you_mean(encoding.name, table.columns)}{also_missing(others)}"
                 " (Extra columns are fine; order does not matter.)"
             )
-        values = encode.encode_column(encoding, table[encoding.name], table.name)
-        if refusing:
-            gone = np.flatnonzero(encode.is_missing(encoding, values))
-            if len(gone):
-                raise DataError(
-                    f'column "{safe(encoding.name)}" is missing in row {gone[0] + 1} of {table.name},'
-                    f" and the {'tree was' if isinstance(model, Tree) else 'trees were'} grown with"
-                    ' missing="error". Fill it, or leave that row out.'
-                )
-        arrays.append(values)
-    return arrays
+        values = encoded[i] = encode.encode_column(encoding, table[encoding.name], table.name)
+        if refuses and len(missing := np.flatnonzero(encode.is_missing(encoding, values))):
+            raise DataError(
+                f'column "{safe(encoding.name)}" is missing in row {missing[0] + 1} of {table.name},'
+                f" and the {'tree was' if isinstance(model, Tree) else 'trees were'} grown with"
+                ' missing="error". Fill it, or leave that row out.'
+            )
+    return encoded
 
 
-def na_values(model: Grown) -> tuple[str, ...]:
-    """Return the texts that meant "missing" when the model was grown: they still do."""
-    return model.na_values
-
-
-def refuses_missing(model: Grown) -> bool:
+def refuses_missing(model: Model) -> bool:
     """Tell whether the model was grown to refuse missing values."""
     return any(step.get("settings", {}).get("missing") == "error" for step in model.history)
 
 
-def find_leaves(tree: Tree, columns: Iterable[npt.NDArray[Any] | None], n_rows: int) -> Ints:
-    """Walk every row down the tree, in the core."""
-    try:
-        return _core.find_leaves(tree.arrays.for_core, to_core_columns(tree.encodings, columns), n_rows)
-    except MemoryError:
-        raise MemoryError(
-            f"not enough memory: {n_rows:,} rows need {8 * n_rows / 2**20:,.0f} MB. Take fewer."
-        ) from None
+# -- checks -----------------------------------------------------------------------------------------------------------
 
 
-def to_core_columns(encodings: Sequence[Encoding], columns: Iterable[npt.NDArray[Any] | None]) -> list[_core.Column]:
-    """Wrap encoded columns for the core; those that nobody asks for are empty."""
-    empty = np.empty(0)
-    return [
-        _core.Column(empty if values is None else values, len(encoding.levels))
-        for encoding, values in zip(encodings, columns, strict=True)
-    ]
-
-
-def check_answered(tree: Tree, nodes: Ints, table: Table) -> None:
-    """Raise for a row that stays at an inner node of a hand-written tree, which has nothing to say."""
-    knows = ~np.isnan(tree.arrays.value) if tree.task == "regression" else tree.arrays.label >= 0
-    silent = np.flatnonzero(~knows[answering_nodes(tree, nodes)])
-    if len(silent):
-        node = int(nodes[silent[0]])
+def check_mentioned(tree: Tree, row: Mapping[Any, Any], leaf: int) -> None:
+    """Raise when the path of a single row tests a column that the row does not mention."""
+    for node in tree.path(leaf):
         split = tree.split_at(node)
-        asks = f'has no branch for its "{safe(split.column)}"' if split else "predicts nothing"
-        row = table.name if table.name == "the row" else f"row {silent[0] + 1} of {table.name}"
-        raise DataError(f"{row} stops at node {node}, which {asks}. Add a branch: otherwise.")
+        if split and split.column not in row:
+            raise ColumnError(
+                f'the row has no column "{safe(split.column)}", which node {node} asks for.'
+                f"{did_you_mean(split.column, map(str, row))}",
+                hint="(None says that it is missing.)",
+            )
 
 
-def label_array(classes: tuple[Label, ...]) -> npt.NDArray[Any]:
+def check_answered(tree: Tree, leaves: Ints, table: Table) -> None:
+    """Raise for a row that stops at an inner node of a hand-written tree, which predicts nothing there."""
+    answered = ~np.isnan(tree.arrays.value) if tree.task == "regression" else tree.arrays.label >= 0
+    unanswered = np.flatnonzero(~answered[answering_nodes(tree, leaves)])
+    if len(unanswered):
+        node = int(leaves[unanswered[0]])
+        split = tree.split_at(node)
+        reason = f'has no branch for its "{safe(split.column)}"' if split else "predicts nothing"
+        row = table.name if table.name == "the row" else f"row {unanswered[0] + 1} of {table.name}"
+        raise DataError(f"{row} stops at node {node}, which {reason}. Add a branch: otherwise.")
+
+
+def also_missing(names: Sequence[str]) -> str:
+    """Name further columns that are needed and absent.
+
+    >>> also_missing(["age", "town"])
+    ' Also missing: "age", "town".'
+    """
+    quoted = [f'"{safe(name)}"' for name in names]
+    return f" Also missing: {listing(quoted, most=MOST_NAMED)}." if quoted else ""
+
+
+def label_array(classes: tuple[Label, ...]) -> Array:
     """Return the classes as an array of their natural type."""
     if len({type(c) for c in classes}) == 1:
         return np.array(classes)

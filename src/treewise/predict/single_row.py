@@ -1,12 +1,12 @@
-"""One row down the tree, in plain Python: microseconds where a table takes a hundred.
+"""Single rows in plain Python: microseconds where a table takes a hundred.
 
-Stands beside ``predict/predict.py``, which walks tables in the core and remains the judge of everything unusual: ``Walk``
-answers for a dict or list of plain cells and returns None for whatever it does not know, be it text where numbers
-were, a category never seen, or a key the path asks for and the row has not; the table's way then answers, or says what
-is wrong. So the two can differ in time only.
+Stands beside ``predict/predict.py``, which walks tables in the core and decides everything unusual: the predictors here
+answer for a dict or list of plain cells and return None for anything else, such as text in a numeric column, a
+never-seen category, or a key that the path tests and the row omits. The table's way then answers, or raises. So the two
+can differ in time only.
 
-The table's way checks every column the tree asks about, also those this row's path does not, and so does ``Walk``.
-Steps are made when a row first comes by; two threads that make the same one make it twice, alike.
+The table's way checks every column that the model tests, also those off this row's path, and so does ``RowReader``. The
+tests of a node are prepared when a row first comes by; two threads may prepare the same one twice, alike.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ import datetime as dt
 import math
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from treewise.data.convert import BOOLEANS, MAX_EXACT_INT
 from treewise.data.encoding import INT64_MIN
-from treewise.predict.predict import na_values, refuses_missing
+from treewise.predict.predict import refuses_missing
 from treewise.tree.arrays import LEAF, Label
-from treewise.tree.structure import Grown
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 NONE = type(None)
@@ -40,6 +41,19 @@ STAY = -1  # instead of a child: the row stays at the node
 # A test as (column's place in the row, cut, child below, child above, child for missing); for categories the cut is
 # None and "below" a dict from level to child, filled as levels come by. A leaf's place is HERE.
 Step = tuple[int, Any, Any, int, int]
+
+
+class SingleRowPredictor(Protocol):
+    """A model prepared for single rows; every method returns None for a row that the table's way must read."""
+
+    def leaf(self, row: Any) -> int | None:
+        """Return the number of the node a row ends at."""
+
+    def answer(self, row: Any) -> Any:
+        """Return the predicted class or value."""
+
+    def probabilities(self, row: Any) -> npt.NDArray[np.float64] | None:
+        """Return the class probabilities."""
 
 
 class NotGivenError(Exception):
@@ -59,7 +73,7 @@ NOT_GIVEN = NotGiven()
 class RowReader:
     """The cells of a single row that a tree, or many, ask about: read by hand, where they are plain."""
 
-    def __init__(self, model: Grown, used: list[int]) -> None:
+    def __init__(self, model: Model, used: list[int]) -> None:
         self.used = used
         self.asked = [(model.encodings[i].kind, frozenset(model.encodings[i].levels)) for i in used]
         self.numeric = [kind == "number" for kind, _ in self.asked]
@@ -68,7 +82,7 @@ class RowReader:
         self.from_dict, self.from_list = make_cell_getter(self.names), make_cell_getter(used)
         self.only_numbers = all(self.numeric)
         self.present = refuses_missing(model)  # whether every column must be there
-        self.able = bool(used) and not na_values(model)
+        self.able = bool(used) and not model.na_values
 
     def read(self, row: Any) -> Any:
         """Return the cells that are asked about: numbers, levels, NaN or None where missing; None for odd ones."""
@@ -109,21 +123,21 @@ class RowPredictor(RowReader):
     """A tree prepared for single rows.
 
     >>> import treewise as tw
-    >>> walk = RowPredictor(tw.grow("admissions", preset="id3"))
-    >>> walk.node({"GPA": "3.7", "Published": "no", "University": "top20"}), walk.node({"GPA": "3.2"})
+    >>> predictor = RowPredictor(tw.grow("admissions", preset="id3"))
+    >>> predictor.leaf({"GPA": "3.7", "Published": "no", "University": "top20"}), predictor.leaf({"GPA": "3.2"})
     (5, None)
     """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        super().__init__(tree, sorted(set(tree.arrays.column[tree.arrays.kind != LEAF].tolist())))
+        super().__init__(tree, tree.used_columns)
         self.place = {column: place for place, column in enumerate(self.used)}
         self.steps: list[Step | None] = [None] * len(tree)
         self.answers: list[Label | None] = [None] * len(tree)
 
     def answer(self, row: Any) -> Label | None:
-        """Return the class or value of a row, or None if the table's way must say."""
-        node = self.node(row)
+        """Return the class or value of a row, or None if the table's way must read it."""
+        node = self.leaf(row)
         if node is None:
             return None
         found = self.answers[node]
@@ -138,8 +152,15 @@ class RowPredictor(RowReader):
             self.answers[node] = tree.classes[label]
         return self.answers[node]
 
-    def node(self, row: Any) -> int | None:
-        """Return the node at which a row ends, or None if the table's way must say."""
+    def probabilities(self, row: Any) -> npt.NDArray[np.float64] | None:
+        """Return the class shares of a row's leaf, or None if the table's way must read it or nothing is known there."""
+        node = self.leaf(row)
+        if node is None or not (shares := self.tree.probabilities(node)).any():
+            return None
+        return shares
+
+    def leaf(self, row: Any) -> int | None:
+        """Return the node at which a row ends, or None if the table's way must read it."""
         values = self.read(row) if self.able else None
         if values is None:
             return None

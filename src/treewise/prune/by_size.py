@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.checks import as_integer, check_integer
 from treewise._lib.text import plural
 from treewise.errors import Call, ParameterError, listing
 from treewise.prune.decision import Bools, PruneDecision, is_internal
 from treewise.train.edit import best_first
-from treewise.train.settings import index, whole
 from treewise.tree.tree import Tree
 
 
@@ -49,7 +49,7 @@ def _decision(
 def at(tree: Tree, at: Any) -> PruneDecision:
     """Cut at the given node numbers; leaves among them are unchanged."""
     try:
-        nodes = list(at) if index(at) is None else [at]
+        nodes = list(at) if as_integer(at) is None else [at]
     except TypeError:
         raise ParameterError("must be a list of node numbers, [5, 9].", parameter="at", value=at) from None
     cut = np.zeros(len(tree), bool)
@@ -66,7 +66,7 @@ def at(tree: Tree, at: Any) -> PruneDecision:
 
 def max_depth(tree: Tree, max_depth: int) -> PruneDecision:
     """Cut all nodes at a depth."""
-    whole("max_depth", max_depth, least=0)
+    check_integer("max_depth", max_depth, least=0)
     cut = (tree.arrays.depths == max_depth) & is_internal(tree)
     facts = [] if cut.any() else [f"nothing is cut: the tree has depth {tree.depth}"]
     return _decision(tree, cut, {"max_depth": int(max_depth)}, lambda _: f"at depth {max_depth}", facts)
@@ -74,7 +74,7 @@ def max_depth(tree: Tree, max_depth: int) -> PruneDecision:
 
 def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> PruneDecision:
     """Keep the splits that best-first growth makes first, up to the number of leaves."""
-    whole("max_leaf_nodes", max_leaf_nodes, least=1)
+    check_integer("max_leaf_nodes", max_leaf_nodes, least=1)
     order = best_first(tree, most=int(max_leaf_nodes))  # each split adds at least one leaf
     start, _ = tree.arrays.child_lists
     leaves = 1 + np.cumsum(np.diff(start)[order] - 1)

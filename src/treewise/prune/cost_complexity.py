@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.checks import check_number
 from treewise._lib.text import format_rounded, plural
 from treewise.errors import Param, ParameterError, join_message
 from treewise.predict.costs import cost_matrix_of, with_cost
@@ -25,7 +26,6 @@ from treewise.prune.nested_trees import NestedTrees, find_nested_trees
 from treewise.train.grow import Progress, grow_training_set
 from treewise.train.loss_stats import LossStats
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers, part
-from treewise.train.settings import within
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -83,7 +83,7 @@ def decide(
 def check_alpha(ccp_alpha: Any) -> float:
     """Return ``ccp_alpha`` as a float; raise unless it is a number, 0 or more."""
     alpha = ccp_alpha.item() if isinstance(ccp_alpha, np.number) else ccp_alpha
-    within("ccp_alpha", alpha, 0.0, math.inf)
+    check_number("ccp_alpha", alpha, 0.0, math.inf)
     return float(alpha)
 
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
+from treewise._lib.checks import check_choice
 from treewise._lib.text import format_exact, plural, safe
 from treewise.errors import Call, DataError, Message, Param, ParameterError, Reference
 from treewise.predict.costs import cost_matrix_of
 from treewise.train.grow import prepare_like
-from treewise.train.settings import one_of
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -100,7 +100,7 @@ def node_risks(tree: Tree, risk: str) -> Floats:
     ``"impurity"`` is weight times impurity; ``"error"`` is the weight of the misclassified rows, or their cost in a
     tree with costs; for regression the sum of squared errors (absolute ones for criterion="absolute_error").
     """
-    one_of("risk", risk, RISKS)
+    check_choice("risk", risk, RISKS)
     require_rows(tree, f'risk="{risk}"')
     if risk == "impurity":
         total: Floats = tree.arrays.weight * tree.arrays.impurity

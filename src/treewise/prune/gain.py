@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from treewise._lib.checks import check_number
 from treewise._lib.text import format_rounded
 from treewise.errors import Param, ParameterError
 from treewise.prune.decision import (
@@ -22,7 +23,6 @@ from treewise.prune.decision import (
     require_classes,
     require_rows,
 )
-from treewise.train.settings import within
 from treewise.tree.tree import Tree
 
 MEASURES = ("accuracy", "criterion")
@@ -47,7 +47,7 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
                 f" the impurity of the root is {root}."
             )
         threshold = _DEFAULT_THRESHOLD
-    within("threshold", threshold, 0.0, math.inf)
+    check_number("threshold", threshold, 0.0, math.inf)
     gains = _accuracy_gains(tree) if measure == "accuracy" else np.maximum(tree.arrays.gain, 0.0)
     cut, ready = _cut_bottom_up(tree, gains, float(threshold))
     unit = "accuracy" if measure == "accuracy" else tree.criterion

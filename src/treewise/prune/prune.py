@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.checks import check_choice
 from treewise.errors import Given, Param, ParameterError, did_you_mean, join_message
 from treewise.prune import by_size, collapse, cost_complexity, gain, mdl, pessimistic, reduced_error
 from treewise.prune.decision import RISKS, Floats, Ints, PruneDecision
 from treewise.train.edit import cut
-from treewise.train.settings import one_of
 from treewise.tree.arrays import STOPS
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
@@ -113,7 +113,7 @@ def check_choices(options: dict[str, Any]) -> None:
     """Raise for a value that an option with fixed choices does not accept."""
     for name, choices in CHOICES.items():
         if options.get(name) is not None:
-            one_of(name, options[name], choices)
+            check_choice(name, options[name], choices)
 
 
 def apply_decision(tree: Tree, decision: PruneDecision, method: str | None, stop: str) -> Tree:

@@ -17,11 +17,11 @@ from treewise._lib.text import plural, safe
 from treewise.data.table import Table, read
 from treewise.errors import DataError, listing
 from treewise.predict.costs import cost_matrix_of
-from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, na_values
+from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves
 from treewise.prune.decision import Floats, Ints
 from treewise.train.fixed_point import scale_weights
 from treewise.train.target import finite_targets
-from treewise.train.true_labels import answers, class_places, rows_with_answers
+from treewise.train.true_labels import class_places, rows_with_answers, target_column
 from treewise.train.weights import WeightedRows, sample_weights, weigh
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -49,9 +49,9 @@ class ValidationCounts:
 def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
     """Count a table with true labels; rows are weighted as in training."""
     grown = next((step for step in tree.history if step.get("did") == "grow"), {})
-    table = read(data, na_values=na_values(tree))
+    table = read(data, na_values=tree.na_values)
     weights = _read_weights(table, grown.get("sample_weight"), sample_weight)
-    column = answers(tree, table, None)
+    column = target_column(tree, table, None)
     kept = rows_with_answers(table, column, bool(grown.get("drop_missing_target")), weights)
     if len(kept) < len(table):
         table, column, weights = table.take(kept), column.take(kept), weights[kept]

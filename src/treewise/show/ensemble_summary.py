@@ -14,7 +14,7 @@ import numpy.typing as npt
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.ensemble import Ensemble, OutOfBag
-from treewise.explain.ensemble.importances import importances
+from treewise.evaluate.importances import importances
 from treewise.show.summary import target_in_words
 from treewise.tree.history import in_words
 

@@ -19,7 +19,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.predict.predict import encode_columns, find_leaves
 from treewise.train.training_set import TrainingSet
-from treewise.train.true_labels import answers, class_places
+from treewise.train.true_labels import class_places, target_column
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -148,7 +148,7 @@ class NodeSamples:
     @classmethod
     def from_table(cls, tree: Tree, table: Table) -> NodeSamples:
         """Find the leaf of every row of a table; rows without a label are left out."""
-        column = answers(tree, table, None)
+        column = target_column(tree, table, None)
         rows = np.flatnonzero(~column.is_missing())
         table, column = table.take(rows), column.take(rows)
         truth = encode.encode_numbers(column) if tree.task == "regression" else class_places(tree, column)[0]

@@ -10,11 +10,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Never
+from inspect import signature
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from treewise import _core
+from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import truncate
@@ -23,7 +25,7 @@ from treewise.errors import Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import Roles
 from treewise.train.quartiles import by_name
-from treewise.train.settings import PRESET_PRUNING, Settings, as_written, index
+from treewise.train.settings import PRESET_PRUNING, SETTINGS, Settings, TreeSettingOptions, with_settings
 from treewise.train.training_set import TrainingSet, build_like, build_training_set
 from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
 from treewise.tree.history import Step
@@ -52,42 +54,28 @@ PRUNING = ("pruning", "validation", "ccp_alpha")
 MOST_WORKERS = 1024
 
 
+@with_settings
 def grow(
     data: Any,
     target: Any = None,
     *,
     task: Task | None = None,
     preset: str | None = None,
-    criterion: str | None = None,
-    categorical: str | None = None,
     kinds: Mapping[str, KindSpec] | None = None,
     ignore: Sequence[str] = (),
     columns: Sequence[str] | None = None,
     na_values: Sequence[str] = (),
-    missing: str = "learn",
-    empty_branch: str = "parent",
     positive: Label | None = None,
-    max_depth: int | None = None,
-    min_samples_split: int | float = 2,
-    min_samples_leaf: int | float | None = None,
-    max_leaf_nodes: int | None = None,
-    min_weight_fraction_leaf: float = 0.0,
-    min_impurity_decrease: float = 0.0,
-    sufficient_accuracy: float = 1.0,
-    max_features: int | float | str | None = None,
-    splitter: str = "best",
-    pruning: Any = None,
-    validation: Any = None,
-    ccp_alpha: float = 0.0,
     sample_weight: Any = None,
     class_weight: Mapping[Label, float] | str | None = None,
     priors: Any = None,
     cost: Any = None,
     drop_missing_target: bool = False,
-    ties: str = "first",
-    random_state: int = 0,
+    pruning: Any = None,
+    validation: Any = None,
+    ccp_alpha: float = 0.0,
     n_jobs: int | None = None,
-    **unknown: Never,
+    **settings: Unpack[TreeSettingOptions],
 ) -> Tree:
     """Grow a decision tree on a table.
 
@@ -138,10 +126,10 @@ def grow(
     ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
     random_state : the seed for columns and tests that are drawn, random ties, folds and rows that are held back.
     n_jobs : how many threads work on it: None or -1 for one a processor, -2 for one fewer. The tree is the same.
-    **unknown : there are no others; one that is misspelt is refused, with the one that was perhaps meant.
     """
     options = {**locals()}
-    refuse_unknown(options.pop("unknown"), options, "help(treewise.grow)")
+    options |= options.pop("settings")
+    refuse_unknown(options, signature(grow).parameters, "help(treewise.grow)")
     return fit(options.pop("data"), options.pop("target"), options)
 
 
@@ -284,7 +272,7 @@ def workers(n_jobs: int | None) -> int:
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return processors
-    count = index(n_jobs)
+    count = as_integer(n_jobs)
     if count is None or count == 0 or count > MOST_WORKERS:
         raise ParameterError(
             f"must be a whole number of threads, at most {MOST_WORKERS}, or -1 for one a processor, -2 for one fewer.",
@@ -346,12 +334,8 @@ def core_settings(training_set: TrainingSet) -> _core.Settings:
     core.random_cuts = asked.splitter == "random"
     core.max_features = asked.features_of(len(training_set.columns))
     core.seed = asked.random_state
-    core.max_depth = -1 if asked.max_depth is None else asked.max_depth
-    core.max_leaf_nodes = -1 if asked.max_leaf_nodes is None else asked.max_leaf_nodes
-    core.min_samples_split = asked.least_rows(asked.min_samples_split, len(training_set))
-    core.min_samples_leaf = training_set.least_leaf_rows
-    core.min_leaf_weight = training_set.least_leaf_weight
-    core.min_impurity_decrease = asked.min_impurity_decrease
-    enough = as_written(asked.sufficient_accuracy)
+    for name, limit in training_set.limits.items():
+        setattr(core, SETTINGS[name].core, limit)
+    enough = decimal_fraction(asked.sufficient_accuracy)
     core.accuracy_numerator, core.accuracy_denominator = enough.numerator, enough.denominator
     return core

@@ -29,9 +29,9 @@ from typing import NamedTuple
 import numpy as np
 
 from treewise._lib import rng
+from treewise._lib.checks import decimal_fraction
 from treewise.train.candidates import KIND_RANK, PARTITIONERS, Partition, Rows, bucketise, group_of, random_partition
 from treewise.train.criteria import Group, Measure, log2_fixed, medians, nlogn
-from treewise.train.settings import as_written
 from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
 
@@ -97,7 +97,8 @@ class NodeScorer:
 
     def meets_limits(self, group: Group) -> bool:
         """Tell whether a group is large enough to be a leaf."""
-        return group.rows >= self.training_set.least_leaf_rows and group.weight >= self.training_set.least_leaf_weight
+        limits = self.training_set.limits
+        return group.rows >= limits["min_samples_leaf"] and group.weight >= limits["min_weight_fraction_leaf"]
 
     def separates_missing(self, missing: Group) -> bool:
         """Tell whether missing rows get a branch of their own: with missing="branch", if they may be a leaf."""
@@ -205,20 +206,20 @@ class NodeSearch:
 
 def leaf_condition(training_set: TrainingSet, rows: Rows, node: Group, depth: int) -> str:
     """Return why a node is a leaf before any split is considered; "" if it is not (algorithm 8.1)."""
-    limits = training_set.settings
+    settings, limits = training_set.settings, training_set.limits
     if node.rows == 0:
         return "no_rows"
     if training_set.target.task == "classification":
         if max(node.counts) == node.weight:
             return "pure"
-        enough = as_written(limits.sufficient_accuracy) * node.weight
-        if limits.sufficient_accuracy < 1 and max(node.counts) >= enough:
+        enough = decimal_fraction(settings.sufficient_accuracy) * node.weight
+        if settings.sufficient_accuracy < 1 and max(node.counts) >= enough:
             return "sufficient_accuracy"
     elif np.all(training_set.raw[rows] == training_set.raw[rows[0]]):
         return "pure"
-    if limits.max_depth is not None and depth >= limits.max_depth:
+    if settings.max_depth is not None and depth >= settings.max_depth:
         return "max_depth"
-    if node.rows < limits.least_rows(limits.min_samples_split, len(training_set)):
+    if node.rows < limits["min_samples_split"]:
         return "min_samples_split"
     return ""
 
@@ -381,7 +382,7 @@ def _n_thresholds(candidates: Sequence[Candidate]) -> int:
 def _decreases_enough(scorer: NodeScorer, winner: Candidate) -> bool:
     """Check min_impurity_decrease; a decrease that meets it to twelve digits meets it."""
     training_set, measure = scorer.training_set, scorer.measure
-    least = training_set.settings.min_impurity_decrease * (1 - 2.0**-40)
+    least = training_set.limits["min_impurity_decrease"] * (1 - 2.0**-40)
     at_most = winner.gain + measure.tolerance(len(winner.filled)) if winner.gain else 0
     return decrease(training_set, measure, at_most, int(training_set.weight.sum())) >= least
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import as_integer, check_integer
 from treewise.errors import DataError, Param, ParameterError
-from treewise.train.settings import index, whole
 from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
@@ -60,10 +60,10 @@ def within_bounds(training_set: TrainingSet) -> TrainingSet:
 
 def fold_numbers(training_set: TrainingSet, folds: int = USUAL_FOLDS, random_state: int = 0) -> Ints:
     """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
-    count = index(folds)
+    count = as_integer(folds)
     if count is None or count < 2:
         raise ParameterError("must be a whole number, 2 or more.", parameter="folds", value=folds)
-    whole("random_state", random_state, least=0, most=2**64 - 1)
+    check_integer("random_state", random_state, least=0, most=2**64 - 1)
     n = len(training_set)
     if n < count:
         raise DataError(

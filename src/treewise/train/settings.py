@@ -1,105 +1,314 @@
-"""What the user asked of the learner, checked: criterion, split kinds, limits, ties, and the books' presets.
+"""The settings of the learner, each declared once: name, type, default, range, help.
 
-Stands beside ``train/criteria.py``, below everything that learns. ``Settings`` is the one place where a parameter has its
-default and its range; Python, estimators and the command line all fill the same fields.
+Used by everything that learns. A field of ``Settings`` is the whole declaration. From it follow the check of the value,
+the parameter of ``treewise.grow`` and of the estimators (``SettingOptions`` repeats the types for type checkers and
+editors; a test compares the two), the option of the command line, and for a limit the number that the specification
+(``TrainingSet.limits``) and the core compare with. What a limit *does* is written in ``train/reference.py`` and in the
+core.
 """
 
 from __future__ import annotations
 
 import math
-import operator
-import sys
-from collections.abc import Collection
-from dataclasses import asdict, dataclass, fields
-from fractions import Fraction
-from numbers import Real
-from typing import Any, Literal
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass, field, fields
+from inspect import Parameter, Signature, signature
+from typing import Any, Literal, Protocol, TypedDict, TypeVar
 
-from treewise.data.encoding import SPLIT_KINDS
-from treewise.errors import ParameterError, PythonOnly, did_you_mean
-from treewise.train.criteria import criterion_named
+from treewise._lib.checks import (
+    check_choice,
+    check_count_or_share,
+    check_integer,
+    check_max_features,
+    check_number,
+    decimal_fraction,
+    to_python_number,
+)
+from treewise._lib.types import SPLIT_KINDS
+from treewise.train.criteria import criterion_named, names_for
 
-MOST = 2**63 - 1  # rows, nodes and levels are counted in 64 bits
-LARGEST = sys.float_info.max
-
-# The books' settings by name; a parameter given by the user wins over them.
+# The settings of the books by name; a parameter given by the user takes precedence.
 PRESETS: dict[str, dict[str, Any]] = {
     "id3": {"criterion": "entropy", "categorical": "multiway"},  # Quinlan 1986; CS221 notes 6, ID3 notes
     "cart": {"criterion": "gini", "categorical": "subset"},  # Breiman, Friedman, Olshen, Stone 1984
     "c45": {"criterion": "c45", "categorical": "multiway", "min_samples_leaf": 2},  # Quinlan 1993
 }
-PRESET_PRUNING = {"c45": "pessimistic"}  # how a book prunes classes, unless the user says otherwise
+PRESET_PRUNING = {"c45": "pessimistic"}  # how a preset prunes a classification tree unless pruning is given
+
+
+# -- types of settings ------------------------------------------------------------------------------------------------
+
+
+class SettingType(Protocol):
+    """What values a setting takes, and for a limit, the number it amounts to in a table."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+
+    def resolve(self, value: Any, n_rows: int, total_weight: int) -> int | float:
+        """Return the number that the learner compares with."""
+
+
+class _NotALimit:
+    def resolve(self, value: Any, n_rows: int, total_weight: int) -> int | float:
+        raise TypeError("this setting is not a limit")
+
+
+@dataclass(frozen=True)
+class Choice(_NotALimit):
+    """One of some words."""
+
+    words: Collection[str]
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+        check_choice(name, value, self.words)
+
+
+class CriterionName(_NotALimit):
+    """The name of a criterion; None for the default of the task."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+        if value is not None:
+            criterion_named(value)
+
+
+class FeatureCount(_NotALimit):
+    """A number or a share of the columns, ``"sqrt"`` or ``"log2"``; None for all."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+        check_max_features(name, value)
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number; for an optional one, None means "no limit", which the core spells -1."""
+
+    least: int
+    most: int | None = None
+    optional: bool = False
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+        check_integer(name, value, self.least, "None for no limit" if self.optional else "", self.most)
+
+    def resolve(self, value: int | None, n_rows: int, total_weight: int) -> int:
+        """Return the number, or -1 for no limit."""
+        return -1 if value is None else value
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """A number of rows, or a share of all rows (scikit-learn's "int or float")."""
+
+    least: int
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+        check_count_or_share(name, value, self.least)
+
+    def resolve(self, value: int | float, n_rows: int, total_weight: int) -> int:
+        """Return a number of rows."""
+        return value if isinstance(value, int) else max(1, math.ceil(decimal_fraction(value) * n_rows))
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in a closed range."""
+
+    low: float
+    high: float = math.inf
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+        check_number(name, value, self.low, self.high)
+
+    def resolve(self, value: float, n_rows: int, total_weight: int) -> int | float:
+        """Return the number itself."""
+        return value
+
+
+class WeightFraction(Number):
+    """A share of the total weight."""
+
+    def resolve(self, value: float, n_rows: int, total_weight: int) -> int:
+        """Return a weight in the integer units of the training set."""
+        return math.ceil(decimal_fraction(value) * total_weight)
+
+
+Group = Literal["learning", "limits", "randomness"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The declaration of a setting, beside its name, type and default."""
+
+    type: SettingType
+    group: Group  # the section of the command line's help
+    metavar: str
+    help: str
+    core: str = ""  # a limit: the field of the core's settings that receives ``type.resolve``
+
+
+def _setting(default: Any, type: SettingType, group: Group, metavar: str, help: str, core: str = "") -> Any:
+    return field(default=default, metadata={"setting": Setting(type, group, metavar, help, core)})
+
+
+# -- the settings -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that steers growth. ``Settings.of(...)`` fills presets and checks each value.
+    """Everything that controls growth. ``Settings.of(...)`` applies a preset and checks each value.
 
     >>> Settings.of(preset="id3", max_depth=3).categorical
     'multiway'
     """
 
-    criterion: str | None = None  # None: entropy for classes, squared_error for numbers
-    categorical: str = "subset"
-    missing: str = "learn"
-    empty_branch: Literal["parent", "root"] = "parent"
-    max_depth: int | None = None
-    min_samples_split: int | float = 2
-    min_samples_leaf: int | float = 1
-    max_leaf_nodes: int | None = None
-    min_weight_fraction_leaf: float = 0.0
-    min_impurity_decrease: float = 0.0
-    sufficient_accuracy: float = 1.0
-    ties: str = "first"
-    random_state: int = 0
-    max_features: int | float | str | None = None  # columns a node looks at, drawn at random; None: all
-    splitter: str = "best"
+    criterion: str | None = _setting(
+        None,
+        CriterionName(),
+        "learning",
+        "NAME",
+        f"{names_for('classification')}; {names_for('regression')} for numbers (default entropy or squared_error)",
+    )
+    categorical: str = _setting(
+        "subset",
+        Choice(SPLIT_KINDS),
+        "learning",
+        "NAME",
+        "How categories are split: subset, multiway, one_value, ordinal or any",
+    )
+    missing: str = _setting(
+        "learn",
+        Choice(("learn", "branch", "error")),
+        "learning",
+        "NAME",
+        "Missing values: learn, branch (of their own) or error",
+    )
+    empty_branch: Literal["parent", "root"] = _setting(
+        "parent",
+        Choice(("parent", "root")),
+        "learning",
+        "NAME",
+        "The node whose prediction a branch without rows uses: parent or root",
+    )
+    max_depth: int | None = _setting(
+        None, Integer(0, optional=True), "limits", "N", "Maximum depth of the tree", core="max_depth"
+    )
+    min_samples_split: int | float = _setting(
+        2,
+        RowCount(2),
+        "limits",
+        "N",
+        "Minimum number of rows to split a node, or their share",
+        core="min_samples_split",
+    )
+    min_samples_leaf: int | float = _setting(
+        1, RowCount(1), "limits", "N", "Minimum number of rows in a leaf, or their share", core="min_samples_leaf"
+    )
+    max_leaf_nodes: int | None = _setting(
+        None,
+        Integer(1, optional=True),
+        "limits",
+        "N",
+        "Maximum number of leaves; the best splits come first",
+        core="max_leaf_nodes",
+    )
+    min_weight_fraction_leaf: float = _setting(
+        0.0,
+        WeightFraction(0.0, 0.5),
+        "limits",
+        "X",
+        "Minimum share of the total weight in a leaf",
+        core="min_leaf_weight",
+    )
+    min_impurity_decrease: float = _setting(
+        0.0,
+        Number(0.0),
+        "limits",
+        "X",
+        "Minimum gain of a split, per row of the table",
+        core="min_impurity_decrease",
+    )
+    sufficient_accuracy: float = _setting(
+        1.0, Number(0.0, 1.0), "limits", "X", "Do not split a node in which one class has this share of the rows"
+    )
+    ties: str = _setting(
+        "first",
+        Choice(("first", "random")),
+        "randomness",
+        "first|random",
+        "Among equally good splits, take the first or a random one",
+    )
+    random_state: int = _setting(
+        0,
+        Integer(0, most=2**64 - 1),
+        "randomness",
+        "N",
+        "Seed for sampled columns, random splits and ties, folds and held-out rows",
+    )
+    max_features: int | float | str | None = _setting(
+        None,
+        FeatureCount(),
+        "learning",
+        "N",
+        "Columns sampled at each node: a number or share of them, sqrt or log2 (default all; forests of"
+        " classification trees sqrt). For bagging, columns are sampled once per tree",
+    )
+    splitter: str = _setting(
+        "best",
+        Choice(("best", "random")),
+        "learning",
+        "best|random",
+        "Take the best split of each column, or draw one at random",
+    )
 
     @classmethod
     def of(cls, preset: str | None = None, **given: Any) -> Settings:
-        """Combine a preset with what the user gave (None means "not given"), and check it."""
-        chosen: dict[str, Any] = {}
+        """Combine a preset with the values given (None means "not given"), and check them."""
+        values: dict[str, Any] = {}
         if preset is not None:
-            one_of("preset", preset, PRESETS)
-            chosen |= PRESETS[preset]
-        chosen |= {name: plain(value) for name, value in given.items() if value is not None}
-        settings = cls(**chosen)
+            check_choice("preset", preset, PRESETS)
+            values |= PRESETS[preset]
+        values |= {name: to_python_number(value) for name, value in given.items() if value is not None}
+        settings = cls(**values)
         settings.check()
         return settings
 
     def check(self) -> None:
         """Raise ParameterError for the first value out of range."""
-        if self.criterion is not None:
-            criterion_named(self.criterion)
-        one_of("categorical", self.categorical, SPLIT_KINDS)
-        one_of("missing", self.missing, ("learn", "branch", "error"))
-        one_of("empty_branch", self.empty_branch, ("parent", "root"))
-        one_of("ties", self.ties, ("first", "random"))
-        one_of("splitter", self.splitter, ("best", "random"))
-        features("max_features", self.max_features)
-        whole("max_depth", self.max_depth, least=0, none="None for no limit")
-        whole("max_leaf_nodes", self.max_leaf_nodes, least=1, none="None for no limit")
-        whole("random_state", self.random_state, least=0, most=2**64 - 1)
-        count_or_share("min_samples_split", self.min_samples_split, least=2)
-        count_or_share("min_samples_leaf", self.min_samples_leaf, least=1)
-        within("min_weight_fraction_leaf", self.min_weight_fraction_leaf, 0.0, 0.5)
-        within("min_impurity_decrease", self.min_impurity_decrease, 0.0, math.inf)
-        within("sufficient_accuracy", self.sufficient_accuracy, 0.0, 1.0)
+        for name, setting in SETTINGS.items():
+            setting.type.check(name, getattr(self, name))
 
     def features_of(self, columns: int) -> int:
-        """Return how many of so many columns a node looks at.
+        """Return how many of so many columns are sampled at a node.
 
         >>> [Settings(max_features=m).features_of(20) for m in (None, 3, 0.5, "sqrt", "log2")]
         [20, 3, 10, 4, 4]
         """
-        wanted = self.max_features
-        if wanted is None:
+        number = self.max_features
+        if number is None:
             return columns
-        if isinstance(wanted, str):
-            wanted = math.isqrt(columns) if wanted == "sqrt" else columns.bit_length() - 1
-        elif isinstance(wanted, float):
-            wanted = math.floor(as_written(wanted) * columns)
-        return min(columns, max(1, wanted))
+        if isinstance(number, str):
+            number = math.isqrt(columns) if number == "sqrt" else columns.bit_length() - 1
+        elif isinstance(number, float):
+            number = math.floor(decimal_fraction(number) * columns)
+        return min(columns, max(1, number))
+
+    def limits(self, n_rows: int, total_weight: int) -> dict[str, int | float]:
+        """Return each limit as the number that the learner compares with: rows, integer weight, or -1 for none.
+
+        >>> Settings(min_samples_leaf=0.07).limits(n_rows=100, total_weight=100)["min_samples_leaf"]
+        7
+        """
+        return {
+            name: setting.type.resolve(getattr(self, name), n_rows, total_weight)
+            for name, setting in SETTINGS.items()
+            if setting.core
+        }
 
     def given(self) -> dict[str, Any]:
         """Return the values that differ from the defaults, for the history and for headers.
@@ -110,97 +319,52 @@ class Settings:
         defaults = {f.name: f.default for f in fields(self)}
         return {name: value for name, value in asdict(self).items() if value != defaults[name]}
 
-    def least_rows(self, share_or_count: int | float, rows: int) -> int:
-        """Turn scikit-learn's "count, or share of all rows" into a count."""
-        if isinstance(share_or_count, int):
-            return share_or_count
-        return max(1, math.ceil(as_written(share_or_count) * rows))
+
+SETTINGS: dict[str, Setting] = {f.name: f.metadata["setting"] for f in fields(Settings)}
+DEFAULTS: dict[str, Any] = {
+    # A setting that a preset may change is None until it is given.
+    f.name: None if any(f.name in preset for preset in PRESETS.values()) else f.default
+    for f in fields(Settings)
+}
 
 
-def plain(value: Any) -> Any:
-    """Turn NumPy's numbers into Python's, which a model file can hold; everything else stays as it is.
-
-    >>> import numpy as np
-    >>> plain(np.int64(3)), plain(np.float32(0.5)), plain("gini"), plain(True)
-    (3, 0.5, 'gini', True)
-    """
-    if isinstance(value, bool | int | float | str):
-        return value
-    count = index(value)
-    if count is not None:
-        return count
-    return float(value) if isinstance(value, Real) else value
+# -- for signatures ---------------------------------------------------------------------------------------------------
 
 
-def index(value: Any) -> int | None:
-    """Return a whole number of any type as Python's; None if it is no whole number."""
-    try:
-        return None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        return None
+class SettingOptions(TypedDict, total=False):
+    """The settings as keyword parameters, for type checkers and editors: those of every function and estimator."""
+
+    criterion: str | None
+    categorical: str | None
+    missing: str
+    empty_branch: str
+    max_depth: int | None
+    min_samples_split: int | float
+    min_samples_leaf: int | float | None
+    max_leaf_nodes: int | None
+    min_weight_fraction_leaf: float
+    min_impurity_decrease: float
+    ties: str
 
 
-def as_written(share: float) -> Fraction:
-    """Return a share as the decimal the user wrote: 0.07 of 100 is 7, not 7.000000000000001.
+class TreeSettingOptions(SettingOptions, total=False):
+    """All settings of a single tree."""
 
-    >>> as_written(0.07) * 100
-    Fraction(7, 1)
-    """
-    return Fraction(repr(float(share))).limit_denominator(10**17)
-
-
-def one_of(name: str, value: object, known: Collection[str]) -> None:
-    """Check a word against the known ones."""
-    if not isinstance(value, str) or value not in known:
-        raise ParameterError(
-            f"must be one of {', '.join(known)}.", parameter=name, value=value, hint=did_you_mean(value, known)
-        )
+    sufficient_accuracy: float
+    max_features: int | float | str | None
+    splitter: str
+    random_state: int
 
 
-def whole(name: str, value: object, least: int, none: str = "", most: int | None = None) -> None:
-    """Check a whole number (None allowed where ``none`` says what it means)."""
-    if value is None and none:
-        return
-    count = index(value)
-    if count is None or not least <= count <= (most or MOST):
-        upto = f"from {least} to {most or MOST}" if most or (count or 0) > MOST else f"{least} or more"
-        raise ParameterError(
-            f"must be a whole number, {upto}" + PythonOnly(f", or {none}" if none else "") + ".",
-            parameter=name,
-            value=value,
-        )
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def count_or_share(name: str, value: object, least: int) -> None:
-    """Check "at least so many rows, or this share of them"."""
-    if isinstance(value, float) and 0.0 < value < 1.0:
-        return
-    count = index(value)
-    if count is not None and least <= count <= MOST:
-        return
-    raise ParameterError(
-        f"must be a whole number, {least} or more, or a share between 0 and 1.", parameter=name, value=value
-    )
-
-
-def features(name: str, value: object) -> None:
-    """Check how many columns a node looks at: so many, this share of them, or scikit-learn's words."""
-    if value is None or (isinstance(value, str) and value in ("sqrt", "log2")):
-        return
-    count = index(value)
-    if (count is not None and 1 <= count <= MOST) or (isinstance(value, float) and 0.0 < value <= 1.0):
-        return
-    raise ParameterError(
-        'must be "sqrt" or "log2", or a whole number of columns, or a share of them above 0 and up to 1'
-        + PythonOnly(", or None for the usual number")
-        + ".",
-        parameter=name,
-        value=value,
-    )
-
-
-def within(name: str, value: object, low: float, high: float) -> None:
-    """Check a number against a closed range."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= min(high, LARGEST):
-        upto = f"between {low:g} and {high:g}" if high < math.inf else f"{low:g} or more"
-        raise ParameterError(f"must be a number {upto}.", parameter=name, value=value)
+def with_settings(function: Function) -> Function:
+    """Give a function that takes ``**settings`` a signature that lists them, with their defaults."""
+    own = [p for p in signature(function).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    listed = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=DEFAULTS[name], annotation=annotation.__forward_arg__)
+        for name, annotation in TreeSettingOptions.__annotations__.items()
+    ]
+    function.__signature__ = Signature([*own, *listed], return_annotation=signature(function).return_annotation)  # type: ignore[attr-defined]
+    return function

@@ -8,7 +8,6 @@ read one part each: ``roles.py`` the columns, ``target.py`` the target, ``weight
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,7 +24,7 @@ from treewise.errors import DataError, Param, listing
 from treewise.train.column_roles import Roles, check_roles, choose_columns, take_target
 from treewise.train.criteria import Criterion, criterion_named
 from treewise.train.fixed_point import in_units, scale_beside, scale_targets, scale_weights
-from treewise.train.settings import Settings, as_written
+from treewise.train.settings import Settings
 from treewise.train.target import (
     Rows,
     check_target,
@@ -94,14 +93,9 @@ class TrainingSet:
         return replace(self, y=y, target_scale=scale)
 
     @cached_property
-    def least_leaf_rows(self) -> int:
-        """The fewest rows of a leaf."""
-        return self.settings.least_rows(self.settings.min_samples_leaf, len(self))
-
-    @cached_property
-    def least_leaf_weight(self) -> int:
-        """The least weight of a leaf, in scaled units."""
-        return math.ceil(as_written(self.settings.min_weight_fraction_leaf) * int(self.weight.sum()))
+    def limits(self) -> dict[str, int | float]:
+        """Each limit by name, as the number of rows or the scaled weight it amounts to in this table."""
+        return self.settings.limits(len(self), int(self.weight.sum()))
 
 
 class Feature(NamedTuple):

@@ -6,7 +6,7 @@ Stands below ``measure.py`` and ``paths.py``, which compare them with what a tre
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,36 +18,30 @@ from treewise.errors import DataError, Param, ParameterError, listing
 from treewise.train.column_roles import take_target
 from treewise.train.target import few_whole_numbers
 from treewise.tree.arrays import UNNAMED, Label, Target
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
+SomeModel = TypeVar("SomeModel", bound=Model)
 
 
-class ClassLabels(Protocol):
-    """A tree, or many."""
+def target_column(model: Model, table: Table, target: Any) -> Column:
+    """Find the column with the true labels: by name, or given beside the table as an array.
 
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """The classes in order."""
-
-
-def answers(tree: Tree, table: Table, target: Any) -> Column:
-    """Find the column with the true answers: by name, or given beside the table as an array.
-
-    A tree written by hand does not know what its column is called: then it is the table's usual target, or
-    the only column it does not ask about whose values are the tree's classes.
+    A hand-written tree does not know the name of its target: then it is the table's usual target, or the only column it
+    does not test whose values are the tree's classes.
     """
     if target is not None and not isinstance(target, str):
         return take_target(table, target)
-    name = tree.target.name if target is None else target
-    known = {str(label) for label in tree.classes}
-    if target is not None or tree.history:
+    name = model.target.name if target is None else target
+    known = {str(label) for label in model.classes}
+    if target is not None or model.history or not isinstance(model, Tree):
         return table[name]
     if name in table.columns and (name != UNNAMED or known & labels_in(table[name])):
         return table[name]  # a column that is called "class" by chance, with other values, is not the one meant
     if table.target is not None:
         return table[table.target]
-    free = [column for column in table.columns.values() if column.name not in tree.columns]
+    free = [column for column in table.columns.values() if column.name not in model.columns]
     fitting = [column for column in free if known & (found := labels_in(column)) and found <= known]
     if len(fitting) == 1:
         return fitting[0]
@@ -58,21 +52,23 @@ def answers(tree: Tree, table: Table, target: Any) -> Column:
     )
 
 
-def as_compared(tree: Tree, column: Column) -> Tree:
+def as_compared(model: SomeModel, column: Column) -> SomeModel:
     """Let a tree written by hand whose classes are numbers predict numbers, where the true answers are numbers.
 
     Such a text does not say whether its numbers are classes or values; the column does, by the rule of ``grow``.
     """
-    said = [label for label in tree.classes if isinstance(label, int | float) and not isinstance(label, bool)]
-    if tree.history or not said or len(said) < len(tree.classes) or tree.arrays.rows[0] > 0:
-        return tree
+    numbers = [label for label in model.classes if isinstance(label, int | float) and not isinstance(label, bool)]
+    if not isinstance(model, Tree) or model.history or model.arrays.rows[0] > 0:
+        return model
+    if not numbers or len(numbers) < len(model.classes):
+        return model
     numeric, _, found = encode.encode_classes(column.take(~column.is_missing()))
-    if not numeric or (few_whole_numbers(found) and few_whole_numbers(said)):
-        return tree
-    a = tree.arrays
-    values = np.array([*said, np.nan], float)[a.label]  # a node that predicts nothing has label -1, the last
-    arrays = replace(a, label=a.label[:0], value=values, spread=np.full(len(tree), np.nan))
-    return tree.with_(target=Target(tree.target.name, "regression"), arrays=arrays, criterion="squared_error")
+    if not numeric or (few_whole_numbers(found) and few_whole_numbers(numbers)):
+        return model
+    a = model.arrays
+    values = np.array([*numbers, np.nan], float)[a.label]  # a node that predicts nothing has label -1, the last
+    arrays = replace(a, label=a.label[:0], value=values, spread=np.full(len(model), np.nan))
+    return model.with_(target=Target(model.target.name, "regression"), arrays=arrays, criterion="squared_error")
 
 
 def settled(tree: Tree, table: Table, target: Any = None) -> Tree:
@@ -80,7 +76,7 @@ def settled(tree: Tree, table: Table, target: Any = None) -> Tree:
 
     A grown tree knows its own; ``target`` may name another that has the same classes.
     """
-    column = answers(tree, table, target)
+    column = target_column(tree, table, target)
     tree = with_classes_of(as_compared(tree, column), column)
     return tree if column.name == tree.target.name else tree.with_(target=replace(tree.target, name=column.name))
 
@@ -141,7 +137,7 @@ def rows_with_answers(table: Table, column: Column, drop: bool, weight: npt.NDAr
     raise DataError(f"{what} Remove {they} first, or " + Param("drop_missing_target", True) + ".")
 
 
-def class_places(model: ClassLabels, column: Column) -> tuple[Ints, tuple[Label, ...]]:
+def class_places(model: Model, column: Column) -> tuple[Ints, tuple[Label, ...]]:
     """Return each row's place among a model's classes, then the labels it does not know; and all these."""
     _, codes, found = encode.encode_classes(column)
     known = {str(label): i for i, label in enumerate(model.classes)}

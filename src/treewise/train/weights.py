@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import MAX_FLOAT
 from treewise._lib.text import format_exact, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing, shown
 from treewise.train.column_roles import read_array
-from treewise.train.settings import LARGEST
 from treewise.train.target import Rows
 from treewise.tree.arrays import Label, Target
 
@@ -154,7 +154,7 @@ def class_factors(
                 Param("class_weight") + f" names {shown(label)}; the classes are {listing([safe(n) for n in names])}.",
                 hint=did_you_mean(label, names),
             )
-        if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 <= factor <= LARGEST:
+        if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 <= factor <= MAX_FLOAT:
             raise ParameterError(
                 Param("class_weight")
                 + f" of {shown(label)} is {shown(factor)}: must be a number, 0 or more and finite."

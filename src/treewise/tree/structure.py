@@ -1,58 +1,31 @@
-"""A tree's structure: its nodes as arrays, with the encodings and the target that say what the numbers mean.
+"""The structure of a tree: its node arrays, with the encodings and the target that give the numbers their meaning.
 
-Stands on ``tree/arrays.py`` and below ``tree/tree.py``, whose ``Tree`` is this with everything one can do with a tree. Nothing
-here needs more than the tree itself: no table, no core, no file.
+Stands on ``tree/arrays.py`` and below ``tree/tree.py``, whose ``Tree`` adds prediction, editing, explanation and display.
+Nothing here needs more than the tree itself: no table, no core, no file.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import plural, safe
+from treewise._lib.text import plural
 from treewise.data.encoding import Encoding
 from treewise.errors import shown
-from treewise.tree.arrays import LEAF, STOPS, Arrays, Label, Node, Target, Task
+from treewise.tree.arrays import LEAF, STOPS, Arrays, Label, Node, Target
+from treewise.tree.model import Model
 from treewise.tree.splits import Split
 
 
-class Grown:
-    """What a tree knows of the table it was grown on, and many trees as well."""
-
-    encodings: tuple[Encoding, ...]
-    target: Target
-    history: tuple[Mapping[str, Any], ...]
-
-    @property
-    def na_values(self) -> tuple[str, ...]:
-        """The texts that meant "missing" when it was grown: they still do."""
-        return tuple(text for step in self.history for text in step.get("na_values", ()))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns it was given, in order."""
-        return tuple(e.name for e in self.encodings)
-
-    @property
-    def classes(self) -> tuple[Label, ...]:
-        """The classes in order; with two, the second is the positive one. Empty for regression."""
-        return self.target.classes
-
-    @property
-    def task(self) -> Task:
-        """``classification`` or ``regression``."""
-        return self.target.task
-
-
 @dataclass(frozen=True, eq=False)
-class Structure(Grown):
-    """What a tree is: columns, target, nodes, and how they came to be.
+class TreeStructure(Model):
+    """Columns, target, nodes and history of a tree; only ``Tree`` is instantiated.
 
     >>> import treewise as tw
     >>> tree = tw.grow(tw.datasets.admissions(), target="Class", preset="id3")
@@ -61,7 +34,7 @@ class Structure(Grown):
     >>> tree.n_leaves, tree.depth, tree.depths.tolist(), len(tree.nodes)
     (6, 3, [0, 1, 1, 2, 3, 3, 3, 2, 1], 9)
 
-    What a node knows, by its number (``tree[2]`` has all of it):
+    The facts of a node, by its number (``tree[2]`` has all of them):
 
     >>> tree.condition(2), tree.children(2), tree.branch(2), tree.heavier(2), tree.check_node(2)
     ('GPA = 3.7', (3, 7), 1, 0, 2)
@@ -78,7 +51,9 @@ class Structure(Grown):
     empty_branch: Literal["parent", "root"] = "parent"
     history: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
-    quartiles: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # of numeric columns (quartiles.py)
+    quartiles: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # of numeric columns (train/quartiles.py)
 
     # -- the shape ------------------------------------------------------------------------------------------------
 
@@ -238,7 +213,7 @@ class Structure(Grown):
 
     def __eq__(self, other: object) -> bool:
         """Two trees are equal when columns, target, nodes and statistics are; history and notes do not count."""
-        if not isinstance(other, Structure):
+        if not isinstance(other, TreeStructure):
             return NotImplemented
         mine = (self.encodings, self.target, self.criterion, self.empty_branch, self.quartiles)
         theirs = (other.encodings, other.target, other.criterion, other.empty_branch, other.quartiles)
@@ -248,14 +223,5 @@ class Structure(Grown):
         return hash((self.encodings, self.target, self.arrays.parent.tobytes(), self.arrays.cut.tobytes()))
 
     def __repr__(self) -> str:
-        what = f"{safe(self.target.name)}: {', '.join(safe(c) for c in self.classes[:4])}"
-        if len(self.classes) > 4:
-            what += f", … {len(self.classes)} classes"
-        if self.task == "regression":
-            what = f"{safe(self.target.name)}: a number"
         rows = plural(int(self.arrays.rows[0]), "row")
-        return f"<Tree {what} · {rows} · {plural(self.n_leaves, 'leaf', 'leaves')} · depth {self.depth}>"
-
-    def with_(self, **changes: Any) -> Self:
-        """Return the same tree with some fields replaced."""
-        return replace(self, **changes)
+        return f"<Tree {self._target_text()} · {rows} · {plural(self.n_leaves, 'leaf', 'leaves')} · depth {self.depth}>"

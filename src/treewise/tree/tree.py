@@ -1,9 +1,9 @@
-"""The tree: an immutable value of nodes, splits and statistics, without any rows; and what one can do with it.
+"""The tree: an immutable value of nodes, splits and statistics, without any rows.
 
-Stands in the middle of the flow: everything that learns returns one (``train/grow.py``, ``train/edit.py``, ``written``),
-everything that predicts, explains, prints or saves reads one. What a tree *is* stands below, in ``tree/structure.py``, and
-what it can be asked in ``tree/explaining.py``; the methods here are doors too: their code lives downstream and is imported
-when used.
+Stands in the middle of the flow: everything that learns returns one (``train/grow.py``, ``train/edit.py``,
+``formats/text_format``), everything that predicts, explains, prints or saves reads one. Its nodes and their
+facts are in ``tree/structure.py``, what it shares with an ensemble in ``tree/model.py``; the methods here delegate to code
+downstream, which is imported when used.
 """
 
 from __future__ import annotations
@@ -16,24 +16,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.tree.explaining import Explaining
+from treewise.tree.arrays import LEAF, Label
+from treewise.tree.structure import TreeStructure
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from matplotlib.axes import Axes
 
-    from treewise.evaluate import Check, Evaluation
+    from treewise.evaluate import Check
+    from treewise.explain.rules import Rules
+    from treewise.explain.subgroups.subgroups import Subgroups
+    from treewise.explain.trace import Trace
     from treewise.predict.costs import CostMatrix
+    from treewise.predict.predict import EncodedRows, TreeAnswers
     from treewise.predict.single_row import RowPredictor
     from treewise.prune.cp_table import CpTable
     from treewise.show.picture.picture import Picture
     from treewise.show.summary import TreeSummary
-    from treewise.tree.arrays import Label
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tree(Explaining):
+class Tree(TreeStructure):
     """A decision tree. Grow one with ``treewise.grow``, read one with ``treewise.load`` or ``treewise.parse``.
 
     >>> import treewise as tw
@@ -44,50 +48,70 @@ class Tree(Explaining):
     Multiway(column='Published', missing=0, levels=('no', 'yes'), other=False)
     """
 
-    @cached_property
-    def walk(self) -> RowPredictor:
-        """The tree prepared for single rows.
+    # -- the protocol of a model ----------------------------------------------------------------------------------
 
-        >>> import treewise as tw
-        >>> tw.grow("admissions", preset="id3").walk.node({"GPA": "4.0", "University": "top10", "Published": "no"})
-        8
-        """
+    @cached_property
+    def predictor(self) -> RowPredictor:
+        """The tree prepared for single rows of plain cells; made on first use."""
         from treewise.predict.single_row import RowPredictor
 
         return RowPredictor(self)
 
-    def predict(self, data: Any, *, estimate: Any = None) -> Any:
-        """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.
+    @property
+    def used_columns(self) -> list[int]:
+        """Positions of the columns that some split tests, in order."""
+        return np.flatnonzero(self.split_counts).tolist()
 
-        ``estimate`` is how a leaf's counts are made into what it says (``predict_proba``): with ``"shrinkage"`` a
-        number is shrunk towards the means above it; a class is the one of least expected cost by those probabilities.
+    def where_used(self, column: int) -> str:
+        """Return the first node that tests a column, for messages."""
+        return f"node {int(np.flatnonzero(self.arrays.column == column)[0])}"
 
-        >>> import treewise as tw
-        >>> tree = tw.grow("admissions", preset="id3")
-        >>> tree.predict(tw.datasets.admissions())[:3]
-        array(['P', 'P', 'P'], dtype='<U1')
-        >>> tree.predict({"GPA": 3.7, "Published": "no", "University": "top20"})
-        'P'
-        """
-        if estimate is None and (answer := self.walk.answer(data)) is not None:
-            return answer
-        from treewise.predict.predict import predict
+    @property
+    def split_counts(self) -> npt.NDArray[np.int64]:
+        """The number of splits on each column."""
+        a = self.arrays
+        return np.bincount(a.column[a.kind != LEAF], minlength=len(self.encodings))
 
-        return predict(self, data, estimate)
+    @property
+    def impurity_decreases(self) -> npt.NDArray[np.float64]:
+        """The impurity decrease of each column, per unit of the root's weight: 1 × columns."""
+        a = self.arrays
+        inner = np.flatnonzero(a.kind != LEAF)
+        decrease = np.zeros(len(self.encodings))
+        np.add.at(decrease, a.column[inner], a.gain[inner] * (a.weight[inner] / a.weight[0]))
+        return decrease[None]
 
-    def predict_proba(self, data: Any, *, estimate: Any = None) -> npt.NDArray[np.float64]:
-        """Return the probability of each class for each row, from the counts of the leaf it ends at.
+    @property
+    def votes(self) -> npt.NDArray[np.float64]:
+        """The vote weight of each tree: 1 for a single one."""
+        return np.ones(1)
 
-        ``estimate`` says how: ``"maximum_likelihood"`` (the shares themselves, the default), ``"laplace"``,
-        ``"m_estimate"`` (or ``"m_estimate=5"``), ``"shrinkage"`` (or ``"shrinkage=25"``).
+    @property
+    def baseline(self) -> Label | None:
+        """The prediction of the root; None for a tree that has seen no rows."""
+        return self.prediction(0) if self.arrays.rows[0] > 0 else None
 
-        >>> import treewise as tw
-        >>> tw.grow("penguins", max_depth=1).predict_proba({"flipper_length_mm": 190}).round(3)
-        array([0.7  , 0.296, 0.005])
-        """
-        from treewise.predict.predict import predict_proba
+    @property
+    def trees(self) -> tuple[Tree]:
+        """The tree itself: the one member of this model."""
+        return (self,)
 
-        return predict_proba(self, data, estimate)
+    def leaves(self, rows: EncodedRows) -> npt.NDArray[np.int64]:
+        """Return the number of the node each row ends at."""
+        from treewise.predict.predict import check_mentioned, find_leaves
+
+        leaves = find_leaves(self, rows.columns, len(rows))
+        for i, row in enumerate(rows.given):
+            check_mentioned(self, row, int(leaves[i]))
+        return leaves
+
+    def answers(self, rows: EncodedRows, estimate: Any = None, n_jobs: int = 0) -> TreeAnswers:
+        """Walk the rows once and return what is predicted for them."""
+        from treewise.predict.predict import TreeAnswers
+
+        return TreeAnswers(self, rows, estimate)
+
+    # -- predicting, editing, pruning -----------------------------------------------------------------------------
 
     def predict_interval(self, data: Any, *, confidence: float = 0.95) -> npt.NDArray[np.float64]:
         """Return the low and the high end of what each row's leaf says: one pair a class, or one for a number.
@@ -138,54 +162,6 @@ class Tree(Explaining):
         from treewise.predict.costs import with_cost
 
         return with_cost(self, cost)
-
-    def apply(self, data: Any) -> Any:
-        """Return the number of the node each row ends at.
-
-        >>> import treewise as tw
-        >>> tw.grow("admissions", preset="id3").apply(tw.datasets.admissions()).tolist()
-        [8, 8, 8, 7, 5, 7, 6, 4, 1, 1, 1, 1]
-        """
-        from treewise.predict.predict import apply
-
-        return apply(self, data)
-
-    def log_likelihood(self, data: Any, unit: str = "nats", *, estimate: Any = None) -> float:
-        """Return the log-likelihood of a table under the tree (CS221 notes 6, section 1); ``predict_proba`` explains
-        ``estimate``.
-
-        >>> import treewise as tw
-        >>> tree = tw.grow("food", preset="id3", columns=["Hunger"])
-        >>> round(tree.log_likelihood("food"), 3)                       # −4·H(3/4), the one impure leaf
-        -2.249
-        """
-        from treewise.predict.predict import log_likelihood
-
-        return log_likelihood(self, data, unit, estimate)
-
-    def evaluate(
-        self,
-        data: Any,
-        target: Any = None,
-        *,
-        drop_missing_target: bool = False,
-        sample_weight: Any = None,
-        estimate: Any = None,
-        cost: Any = None,
-    ) -> Evaluation:
-        """Compare predictions with a table that knows the answers: error with its interval, confusion, log loss.
-
-        ``estimate`` is how probabilities are made of counts (``predict_proba``); ``cost`` is what mistakes cost
-        (``treewise.grow``), by default what the tree predicts by; ``sample_weight`` is a column or an array.
-
-        >>> import treewise as tw
-        >>> tw.grow("penguins", max_leaf_nodes=4).evaluate("penguins").errors
-        13
-        """
-        from treewise.evaluate import evaluate
-
-        options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
-        return evaluate(self, data, target, sample_weight=sample_weight, **options)
 
     def check(
         self, data: Any, target: Any = None, *, drop_missing_target: bool = False, sample_weight: Any = None
@@ -280,6 +256,129 @@ class Tree(Explaining):
         from treewise.train.edit import steps
 
         return steps(self)
+
+    # -- explaining -----------------------------------------------------------------------------------------------
+
+    def explain(self, row: Any, *, desired: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
+        """Explain the prediction for a row (for each row of a table): its path, contributions and a counterfactual.
+
+        ``desired`` is the prediction the counterfactual should reach: a class (default: any other), or for numbers a
+        bound such as ``"> 30"``; ``fixed`` are columns that cannot change.
+
+        >>> import treewise as tw
+        >>> row = {"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Dream"}
+        >>> print(tw.grow("penguins", max_leaf_nodes=4).explain(row).sentences[1])
+        It would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).
+        """
+        from treewise.explain.row_explanation.row_explanation import explain
+
+        return explain(self, row, desired, fixed, estimate)
+
+    def trace(
+        self,
+        data: Any,
+        *,
+        node: int | None = None,
+        unit: str = "bits",
+        per: str = "row",
+        column: str | None = None,
+        top: int | None = None,
+        sample_weight: Any = None,
+    ) -> Trace:
+        """Show all the computations: every candidate of every node, with its arithmetic (CS221 section 5).
+
+        ``print`` writes out all candidates where they are few, and each column's best test where they are many;
+        ``.render("csv")`` lists everything, ``.render("latex", blanks=True)`` is an exercise sheet.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> tree.trace("admissions", per="total")[0]["University"].formula
+        '12 − [5·H(3/5) + 3·H(2/3) + 4·H(1/4)]'
+
+        Parameters
+        ----------
+        data : a table with the tree's columns and its target; it need not be the one the tree was grown on.
+        node : this node only; by default all.
+        unit : of entropy, ``"bits"`` or ``"nats"``.
+        per : gains per ``"row"`` of the node, or in ``"total"`` (the notes' m·H).
+        column : write out this column alone, every test of it.
+        top : the best few columns of each node only.
+        sample_weight : a weight for each row: the name of a column, or an array.
+        """
+        from treewise.explain.trace import trace
+
+        return trace(self, data, node=node, unit=unit, per=per, column=column, top=top, sample_weight=sample_weight)
+
+    def rules(
+        self,
+        sort: str = "support",
+        *,
+        cls: Any = None,
+        min_support: float = 0,
+        confidence: float = 0.95,
+    ) -> Rules:
+        """Return the tree as rules, one a leaf: what is asked of each column, what is predicted, and how sure that is.
+
+        Every row satisfies exactly one of them. ``print`` the rules, take ``to_frame()``, ``to_csv()`` or
+        ``to_markdown()``; ``rules.covering(row)`` finds the one a row satisfies, ``rule.covers(row)`` asks one.
+
+        >>> import treewise as tw
+        >>> rules = tw.grow("penguins", max_leaf_nodes=3).rules(sort="probability")
+        >>> rules[0]
+        if flipper_length_mm <= 206.5 AND bill_length_mm <= 43.35 then species = Adelie (96.7 % of 150 rows)
+        >>> rules.to_frame().select("prediction", "rows").rows()
+        [('Adelie', 150), ('Gentoo', 131), ('Chinstrap', 63)]
+        >>> rules.covering({"flipper_length_mm": 181, "bill_length_mm": 39.1}).prediction
+        'Adelie'
+
+        Parameters
+        ----------
+        sort : by ``"support"`` (rows), ``"probability"``, ``"lift"``, or in the order of the ``"node"``; rules that
+            predict numbers by ``"support"``, ``"value"`` or ``"node"``.
+        cls : the class whose probability and lift are meant; by default the one each rule predicts.
+        min_support : leave out rules of fewer rows, or of a smaller share of them.
+        confidence : of the intervals (Wilson's, of means Student's).
+        """
+        from treewise.explain.rules import rules
+
+        return rules(self, sort, cls, min_support, confidence)
+
+    def subgroups(
+        self,
+        data: Any,
+        cls: Any = None,
+        *,
+        test: Any = None,
+        target: Any = None,
+        min_support: float = 0,
+        confidence: float = 0.95,
+        drop_missing_target: bool = False,
+    ) -> Subgroups:
+        """Find groups worth knowing: nodes, inner ones too, whose share of a class (or mean) departs from the rest.
+
+        Each group has exact counts, an interval, and a p-value corrected for how many were looked at; groups that
+        repeat another one are left out (``.all_groups`` has them). On the rows the tree was grown on they all look too good:
+        ``test``, a table it has not seen, tells which are found again.
+
+        >>> import treewise as tw
+        >>> found = tw.grow("outlier", max_leaf_nodes=3).subgroups("outlier", test="outlier_validation")
+        >>> found[0], found[0].test.confirmed
+        (x1 <= 4: star 0.0 % of 8 rows, against 91.7 % of 12 others, True)
+
+        Parameters
+        ----------
+        data, target, drop_missing_target : the rows and their answers, as for ``evaluate``.
+        cls : the class whose share is compared; by default the positive one of two, of more the one a node predicts.
+        test : other rows, on which the groups are tried again.
+        min_support : look at groups of so many rows, or such a share of them, only.
+        confidence : of the intervals; a group is listed if its corrected p-value is below the rest to 1.
+        """
+        from treewise.explain.subgroups.subgroups import subgroups
+
+        options: dict[str, Any] = {"min_support": min_support, "confidence": confidence}
+        return subgroups(self, data, cls, test=test, target=target, drop_missing_target=drop_missing_target, **options)
+
+    # -- showing --------------------------------------------------------------------------------------------------
 
     def summary(self) -> TreeSummary:
         """Say in a few lines how large the tree is, why its leaves stopped, what it needs and how it was made.
@@ -424,12 +523,6 @@ class Tree(Explaining):
 
         report(self, path, data, test, ReportOptions(rows, computations, title, target, test_target))
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """Pickle and copy as the text of a model file, which is checked when it comes back."""
-        from treewise.formats.model_file.model_file import dumps, loads
-
-        return loads, (dumps(self),)
-
     def __str__(self) -> str:
         from treewise.show.text_tree.text_tree import render
 
@@ -459,20 +552,3 @@ class Tree(Explaining):
         from treewise.formats.export.export import export
 
         return export(self, format, **options)
-
-    def save(self, path: Any, compact: bool | None = None) -> None:
-        """Save the tree as a JSON file, whole or not at all; ``treewise.load`` reads it back, to the last bit.
-
-        ``compact`` packs the numbers of the nodes, which saves and loads several times as fast but cannot be read by
-        eye; by default trees of more than 10,000 nodes are packed. ``docs/format.md`` describes the file.
-
-        >>> import treewise as tw, tempfile, pathlib
-        >>> tree = tw.grow("admissions", preset="id3")
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     tree.save(pathlib.Path(folder) / "m.json")
-        ...     tw.load(pathlib.Path(folder) / "m.json") == tree
-        True
-        """
-        from treewise.formats.model_file.model_file import save
-
-        save(self, path, compact)

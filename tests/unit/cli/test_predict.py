@@ -236,4 +236,4 @@ def test_all_columns_that_lack_are_named(run, tmp_path):
     answer = run("predict five.json new.csv")
     assert answer.code == 3
     assert 'no column "island", which node' in answer.err
-    assert 'Nor has it "flipper_length_mm". (Extra columns are fine' in answer.err
+    assert 'Also missing: "flipper_length_mm". (Extra columns are fine' in answer.err

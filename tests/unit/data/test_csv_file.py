@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.data.csv_file import CsvFormat, cut_fast, cut_slowly, read_csv, without_blank_lines
+from treewise.data.csv_file import CsvFormat, drop_blank_lines, read_csv, split_with_polars, split_with_python
 from treewise.errors import DataError, ParameterError
 
 
@@ -81,7 +81,7 @@ def test_line_ends_and_blank_lines(end):
 
 
 def test_blank_lines_inside_quotes_stay():
-    assert without_blank_lines(b'\n\na\n\n"x\n\ny"\n\nb\n') == b'a\n"x\n\ny"\nb\n'
+    assert drop_blank_lines(b'\n\na\n\n"x\n\ny"\n\nb\n') == b'a\n"x\n\ny"\nb\n'
 
 
 def test_blank_lines_left_out_are_counted():
@@ -199,8 +199,8 @@ def test_the_fast_way_and_the_slow_way_agree(rows):
     file = io.StringIO(newline="")
     csv.writer(file).writerows([names, *rows])
     data = file.getvalue().encode()
-    fast = cut_fast(data, ",", len(names))
-    slow = cut_slowly(data, ",", names, "t.csv")
+    fast = split_with_polars(data, ",", len(names))
+    slow = split_with_python(data, ",", names, "t.csv")
     assert [list(row) for row in zip(*slow, strict=True)] == rows
     if fast is not None:
         assert [["" if cell is None else cell for cell in row] for row in fast.rows()] == rows

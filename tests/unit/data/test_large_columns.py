@@ -137,13 +137,13 @@ def test_labels_that_do_not_occur_are_found_missing_behind_the_first_rows():
 
 def test_columns_are_converted_in_threads_and_say_what_is_wrong_in_order(monkeypatch):
     seen = set()
-    convert = objects.codes_by_sample
+    convert = objects._codes_from_sample
 
     def spy(series):
         seen.add(threading.current_thread().name)
         return convert(series)
 
-    monkeypatch.setattr(objects, "codes_by_sample", spy)
+    monkeypatch.setattr(objects, "_codes_from_sample", spy)
     frame = pl.DataFrame({f"c{j}": [f"v{(i + j) % 9}" for i in range(N)] for j in range(6)})
     y = np.arange(N) % 2
     tree = tw.grow(frame, y, max_depth=2)

@@ -10,11 +10,11 @@ from tests.support.displayables import renderings
 from tests.support.ensembles import ensemble_of
 from tests.support.output_checks import CHECKS
 from tests.support.shapley import decoded_rows, mixed_table, shapley_by_enumeration, unusual_rows
-from treewise.cli.ensemble_predictor import EnsemblePredictor
+from treewise.cli.predictor import Predictor
 from treewise.data.table import read
 from treewise.ensemble import Ensemble
-from treewise.evaluate.importances import impurity_decrease
-from treewise.explain.ensemble.shap import spread_of
+from treewise.explain.shap import ShapTable
+from treewise.predict.leaf_probabilities import LeafProbabilities
 
 OPTIONS = [
     {"categorical": "multiway", "missing": "branch", "max_depth": 3},
@@ -75,7 +75,12 @@ def test_shapley_values_are_those_of_the_definition(ensemble, table):
     say = ensemble.votes / ensemble.votes.sum()
     for r in range(4):
         expected = sum(
-            share * shapley_by_enumeration(tree, spread_of(ensemble, tree), decoded_rows(tree, rows)[r])
+            share
+            * shapley_by_enumeration(
+                tree,
+                ShapTable.of(tree, LeafProbabilities(), ensemble.method == "adaboost"),
+                decoded_rows(tree, rows)[r],
+            )
             for share, tree in zip(say, ensemble, strict=True)
         )
         np.testing.assert_allclose(values[r], expected, atol=1e-12)
@@ -155,7 +160,7 @@ def test_trees_that_are_all_the_same_are_of_one_mind():
 
 @each_ensemble
 def test_importances_are_the_mean_of_the_trees(ensemble, table):
-    shares = np.array([d / d.sum() for d in (impurity_decrease(tree) for tree in ensemble)])
+    shares = np.array([d / d.sum() for d in (tree.impurity_decreases[0] for tree in ensemble)])
     mean = np.average(shares, axis=0, weights=ensemble.votes)
     found = ensemble.importances()
     for i, name in enumerate(ensemble.columns):
@@ -228,7 +233,7 @@ def test_importances_refuse_what_does_not_fit():
         tw.ParameterError, match="repeats is for importances on data: give a table too, or leave it out"
     ):
         forest.importances(repeats=3)
-    with pytest.raises(tw.ParameterError, match="measure='rmse': must be one of error, log_loss"):
+    with pytest.raises(tw.ParameterError, match='measure="rmse": must be one of error, log_loss'):
         forest.importances(mixed_table(3), measure="rmse")
     with pytest.raises(tw.ParameterError, match="repeats=0: must be a whole number"):
         forest.importances(mixed_table(3), repeats=0)
@@ -349,9 +354,9 @@ def test_stages_are_drawn(tmp_path):
 def test_answers_are_said_without_working_out_their_reasons(ensemble, table, monkeypatch):
     rows = read(unusual_rows(table, 5))
     explained = [ensemble.explain(rows.take(np.array([i]))).sentences[0] for i in range(len(rows))]
-    monkeypatch.setattr("treewise.explain.ensemble.explanation.shap", None)
+    monkeypatch.setattr(Ensemble, "shap", None)
     monkeypatch.setattr(Ensemble, "explain", None)
-    assert EnsemblePredictor(ensemble).sentences(rows) == explained
+    assert Predictor(ensemble, ensemble.encode(rows)).sentences() == explained
 
 
 def test_an_answer_in_words():

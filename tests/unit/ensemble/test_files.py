@@ -16,8 +16,7 @@ from tests.support.ensembles import ensemble_of
 from tests.support.random_tables import limit_examples, random_tables
 from treewise.ensemble import OutOfBag, PackedTrees
 from treewise.formats.model_file import model_file
-from treewise.formats.model_file.ensemble_file import dumps
-from treewise.formats.model_file.model_file import FORMAT, loads
+from treewise.formats.model_file.model_file import FORMAT, dumps, loads
 
 BEASTS = {
     "legs": [4, 4, 2, 2, 0, 0, 6, 8, None, 4, 2, 0],

@@ -22,8 +22,7 @@ from tests.support.hostile_files import (
 )
 from treewise.ensemble import Ensemble, OutOfBag
 from treewise.formats.model_file import model_file
-from treewise.formats.model_file.ensemble_file import dumps
-from treewise.formats.model_file.model_file import loads
+from treewise.formats.model_file.model_file import dumps, loads
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 SHARDS = 6

@@ -135,8 +135,9 @@ def test_a_table_of_all_kinds(name):
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_neither_threads_nor_parts_nor_order_matter(name):
     ensemble = ENSEMBLES[name]
-    ready = ensemble.voting
-    columns, n, _ = ready.read(TABLE)
+    ready = ensemble.predictor
+    rows = ensemble.encode(TABLE)
+    columns, n = rows.columns, len(rows)
     whole = ready.sums(columns, n, n_jobs=1)
     order = np.random.default_rng(0).permutation(n)
     for n_jobs in (1, 2, 5):
@@ -248,7 +249,8 @@ def test_numbers_that_a_test_has_no_room_for():
     """With room for three numbers of answers and questions the rest stand elsewhere; nothing else changes."""
     for name in ("any kind, missing in branches", "eight classes", "numbers"):
         ensemble = ENSEMBLES[name]
-        columns, n, _ = ensemble.voting.read(TABLE)
+        rows = ensemble.encode(TABLE)
+        columns, n = rows.columns, len(rows)
         members, encodings = ensemble.members, ensemble.encodings
         nodes, labels, said = derived_answers(ensemble)
         cramped = _core.CompiledForest(
@@ -256,10 +258,10 @@ def test_numbers_that_a_test_has_no_room_for():
             [e.kind in ("integer", "datetime") for e in encodings], np.ones(len(ensemble)), len(ensemble.classes),
             nodes, labels, said.ravel(), max_number=3,
         )  # fmt: skip
-        sums = np.zeros((n, ensemble.voting.width))
-        cramped.add(to_core_columns(encodings, columns), n, ensemble.voting.said, 0, len(ensemble), sums)
-        np.testing.assert_array_equal(sums, ensemble.voting.sums(columns, n))
-        assert cramped.nbytes <= ensemble.voting.voter.nbytes + 4 * len(members.kind) + 1000
+        sums = np.zeros((n, ensemble.predictor.width))
+        cramped.add(to_core_columns(encodings, columns), n, ensemble.predictor.said, 0, len(ensemble), sums)
+        np.testing.assert_array_equal(sums, ensemble.predictor.sums(columns, n))
+        assert cramped.nbytes <= ensemble.predictor.voter.nbytes + 4 * len(members.kind) + 1000
 
 
 def test_one_row_is_answered_as_the_table_is():
@@ -273,7 +275,7 @@ def test_one_row_is_answered_as_the_table_is():
             assert ensemble.predict(list(row.values())) == whole[i]
     plain = RNG.normal(size=(300, 4))
     ensemble = ensemble_of([tw.grow(plain, plain[:, 0] * plain[:, 1] > 0, max_depth=d) for d in (2, 4, None)])
-    short = ensemble.voting
+    short = ensemble.predictor
     for row in plain[:20]:
         assert short.row_sums(row.tolist()) is not None, "the short way must know plain numbers"
         assert ensemble.predict(row.tolist()) == ensemble.predict(row[None, :]).item()
@@ -309,12 +311,13 @@ def test_votes_and_margins():
 @pytest.mark.parametrize("name", ["subset", "eight classes", "numbers"])
 def test_only_the_trees_that_count_for_a_row_speak(name):
     ensemble = ENSEMBLES[name]
-    columns, n, _ = ensemble.voting.read(TABLE)
+    rows = ensemble.encode(TABLE)
+    columns, n = rows.columns, len(rows)
     counts = np.random.default_rng(2).random((len(ensemble), n)) < 0.4
     counts[1] = False
     found, many = voting.out_of_bag(ensemble, columns, n, np.packbits(counts, axis=1, bitorder="little"))
     np.testing.assert_array_equal(many, counts.sum(axis=0))
-    total = np.zeros((n, ensemble.voting.width))
+    total = np.zeros((n, ensemble.predictor.width))
     for tree, here in zip(ensemble, counts, strict=True):
         said = tree.predict(TABLE)[:, None] if name == "numbers" else tree.predict_proba(TABLE)
         total[here] += said[here]
@@ -328,7 +331,7 @@ def test_a_program_takes_eight_bytes_a_node_and_its_answers():
     x = RNG.normal(size=(4000, 6))
     for y, each in ((RNG.integers(0, 2, 4000), 8.5), (x[:, 0] + RNG.normal(size=4000), 12.5)):
         ensemble = ensemble_of([tw.grow(x, y) for _ in range(3)])
-        assert ensemble.voting.voter.nbytes <= each * int(ensemble.members.start[-1]) + 1000
+        assert ensemble.predictor.voter.nbytes <= each * int(ensemble.members.start[-1]) + 1000
 
 
 def test_what_cannot_be_predicted_is_said():
@@ -346,7 +349,7 @@ def test_what_cannot_be_predicted_is_said():
     with pytest.raises(tw.DataError, match=r"^predict_proba is for classification; these trees predict numbers"):
         ENSEMBLES["numbers"].predict_proba(TABLE)
     with pytest.raises(
-        tw.DataError, match=r"^decision_function is for adaboost, whose trees have more or less say; in forest"
+        tw.DataError, match=r"^decision_function is for adaboost, whose trees have different vote weights; in forest"
     ):
         ensemble.decision_function(TABLE)
     refusing = ensemble_of([tw.grow({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", missing="error")])
@@ -381,9 +384,10 @@ def test_arrays_that_are_no_trees_are_refused():
     }.items():
         with pytest.raises((ValueError, IndexError)):
             _core.CompiledForest({**good, name: np.ascontiguousarray(bad)}, *whole)
-    columns, n, _ = ensemble.voting.read(TABLE)
+    rows = ensemble.encode(TABLE)
+    columns, n = rows.columns, len(rows)
     wrapped, sums = to_core_columns(ensemble.encodings, columns), np.zeros((n, 1))
-    voter = ensemble.voting.voter
+    voter = ensemble.predictor.voter
     for call in (
         lambda: voter.add(wrapped[1:], n, _core.Output.values, 0, 1, sums),
         lambda: voter.add(wrapped, n, _core.Output.probabilities, 0, 1, sums),

@@ -15,10 +15,8 @@ import treewise as tw
 from tests.support.random_tables import limit_examples
 from tests.support.random_tables import random_tables as drawn_table
 from treewise.errors import DataError, ParameterError
-from treewise.evaluate.evaluate import compared
-from treewise.evaluate.importances import impurity_decrease
-from treewise.evaluate.permutation import rise, trial_of
-from treewise.predict.leaf_probabilities import LeafProbabilities
+from treewise.evaluate.evaluate import compare_rows
+from treewise.evaluate.permutation import prepare_trial, rise
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(300, 5))
@@ -67,8 +65,8 @@ def test_a_root_alone_and_a_tree_without_gain():
     tree = tw.grow("penguins", max_depth=0)
     assert all(c.importance == c.decrease == c.splits == 0 for c in tree.importances().columns)
     assert "Never asked about" in str(tree.importances())
-    assert impurity_decrease(tw.grow(XOR, "y", max_depth=1)).tolist() == [0.0, 0.0]
-    assert impurity_decrease(tw.grow(XOR, "y")).tolist() == [0.0, 1.0]  # the first question alone tells nothing
+    assert tw.grow(XOR, "y", max_depth=1).impurity_decreases[0].tolist() == [0.0, 0.0]
+    assert tw.grow(XOR, "y").impurity_decreases[0].tolist() == [0.0, 1.0]  # the first question alone tells nothing
 
 
 def test_a_tree_written_by_hand_needs_rows():
@@ -273,7 +271,7 @@ def test_the_interval_of_one_row_is_unknown(y):
 
 
 def test_shuffles_are_added_up_as_they_come():
-    trial = trial_of(compared(tw.grow("penguins"), "penguins"), None, LeafProbabilities.of(None))
+    trial = prepare_trial(compare_rows(tw.grow("penguins"), "penguins"), None)
     before, handed = np.zeros(344), []
 
     def after():

@@ -100,7 +100,7 @@ def test_numbers(penguins):
     assert found.training.student_error == pytest.approx(np.sqrt(np.mean((said - truth) ** 2)))
     assert found.training.teacher_error == pytest.approx(np.sqrt(np.mean((taught - truth) ** 2)))
     assert found.held_out.low < found.held_out.agreement < found.held_out.high
-    assert "R² of imitation" in str(found)
+    assert "RMSE to teacher" in str(found)
     assert "teacher's RMSE" in str(found)
 
 
@@ -323,31 +323,31 @@ ROWS = {"x": [1, 2, 3, 4], "y": ["a", "b", "a", "b"]}
 @pytest.mark.parametrize(
     ("teacher", "options", "message"),
     [
-        (3, {}, "teacher=3: must be a tree, an ensemble, a model with predict, a function from rows to answers"),
+        (3, {}, "teacher=3: must be a tree, an ensemble, a model with predict, a function from rows to predictions"),
         ({"x": 1}, {}, 'teacher={"x": 1}: must be a tree'),
         (tw.TreeClassifier, {}, "teacher=<class 'treewise.estimators."),
         ("z", {}, 'no column "z" in the table. Columns: x, y.'),
         ("y", {"target": "y"}, 'target and teacher are both the column "y". Leave the target out'),
-        (["a", "b"], {}, "teacher: 2 answers for 4 rows of the table. There must be one a row."),
+        (["a", "b"], {}, "teacher: 2 predictions for 4 rows of the table; expected one per row."),
         (
             lambda rows: "a",
             {},
-            'teacher: a function answers "a" for 4 rows of the table. It must be one class or number a row.',
+            'teacher: a function returned "a" for 4 rows of the table; expected one class or number per row.',
         ),
-        (lambda rows: np.zeros((4, 2)), {}, "teacher: a function answers an array of shape (4, 2) for 4 rows of the"),
-        (lambda rows: None, {}, "teacher: a function answers None for 4 rows of the table"),
+        (lambda rows: np.zeros((4, 2)), {}, "teacher: a function returned an array of shape (4, 2) for 4 rows of the"),
+        (lambda rows: None, {}, "teacher: a function returned None for 4 rows of the table"),
         (
             ["p", "q", "p", "q"],
             {"target": "y"},
-            'target "y" holds a, b, the teacher answers p, q: they cannot be compared.',
+            'target "y" contains a, b, but the teacher predicts p, q: they cannot be compared.',
         ),
         (["a", "b", "a", "b"], {"target": "yy"}, 'no column "yy" in the table.'),
-        (["a", "b", "a", "b"], {"test": ROWS}, "test: the answers given are of data's rows alone."),
+        (["a", "b", "a", "b"], {"test": ROWS}, "test: the given predictions cover the rows of data only."),
         ("y", {"test": ROWS, "folds": 2}, "test and folds both hold rows out. Give one of them."),
         ("y", {"folds": 1}, "folds=1: must be a whole number, 2 or more, or 0 for none."),
         ("y", {"folds": 5}, "the table has 4 rows that count: too few for 5 folds."),
         ("y", {"max_depht": 2}, 'no option max_depht. Did you mean "max_depth"?'),
-        ([1.5, 2.5, 3.5, 4.5], {"target": "y"}, 'target "y" is no column of numbers, and the teacher answers'),
+        ([1.5, 2.5, 3.5, 4.5], {"target": "y"}, 'target "y" is not numeric, but the teacher predicts numbers'),
     ],
 )
 def test_bad_input(teacher, options, message):
@@ -360,7 +360,7 @@ def test_a_model_without_names_and_with_other_columns():
     from sklearn.tree import DecisionTreeClassifier
 
     model = DecisionTreeClassifier().fit([[1, 2], [3, 4]], ["a", "b"])
-    with pytest.raises(tw.ParameterError, match="was fitted on 2 columns without names, and the table has 1 to ask"):
+    with pytest.raises(tw.ParameterError, match="was fitted on 2 unnamed columns, but the table has 1: x"):
         tw.distill(model, ROWS, target="y")
     named = DecisionTreeClassifier().fit(pl.DataFrame({"x": [1.0, 2.0], "w": [1, 2]}), ["a", "b"])
     with pytest.raises(tw.ColumnError, match='no column "w" in the table'):

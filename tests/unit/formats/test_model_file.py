@@ -19,9 +19,9 @@ import treewise as tw
 from tests.support import handmade_trees as handmade
 from tests.support.hostile_files import chain
 from treewise.formats.model_file import atomic_write as disk
-from treewise.formats.model_file.ensemble_file import dumps as dumps_many
 from treewise.formats.model_file.layout import checksum
 from treewise.formats.model_file.model_file import dumps, loads
+from treewise.formats.model_file.model_file import dumps as dumps_many
 from treewise.tree.arrays import STOPS, Target
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))

@@ -94,9 +94,9 @@ def outcome(call):
 
 
 def table_only(tree):
-    """The same tree, whose walk knows nothing."""
+    """The same tree, whose predictor for single rows knows nothing."""
     plain = copy.copy(tree)
-    plain.walk.able = False
+    plain.predictor.able = False
     return plain
 
 
@@ -135,7 +135,7 @@ def test_usual_rows_take_the_shorter_way_to_the_same_node(name):
         assert tree.apply(row) == node
         assert tree.apply(list(row.values())) == node
         row.pop("day", None)
-        short += RowPredictor(tree).node({**row, "day": None}) is not None
+        short += RowPredictor(tree).leaf({**row, "day": None}) is not None
     assert short > 0.9 * ROWS
 
 
@@ -149,7 +149,7 @@ def test_a_series_is_a_row():
     assert [tree.predict(frame.iloc[i]) for i in range(20)] == tree.predict(frame)[:20].tolist()
 
 
-def test_the_walk_is_made_once_shared_by_threads_and_never_pickled():
+def test_the_predictor_is_made_once_shared_by_threads_and_never_pickled():
     tree = tw.grow(NUMBERS, CLASSES)
     rows = pd.DataFrame(NUMBERS).to_dict("records")
     wanted = PLAIN["numbers"].predict(NUMBERS).tolist()
@@ -164,7 +164,7 @@ def test_the_walk_is_made_once_shared_by_threads_and_never_pickled():
     for thread in threads:
         thread.join()
     assert all(answers == wanted for answers in found.values())
-    assert tree.walk is tree.walk
+    assert tree.predictor is tree.predictor
     size = len(pickle.dumps(tw.grow(NUMBERS, CLASSES)))
     assert abs(len(pickle.dumps(tree)) - size) < 100
     assert pickle.loads(pickle.dumps(tree)).predict(rows[0]) == wanted[0]

@@ -1,4 +1,4 @@
-"""``treewise distill``: one tree that says what a teacher says, and how faithful it is."""
+"""``treewise distill``: grow one tree that imitates a teacher, and report its fidelity."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from treewise.cli.verb import (
         "treewise distill full.json yours.csv --test new.csv --max-depth 4 -o tree.json",
         "treewise distill island penguins --max-leaf-nodes 4",
     ),
-    about="TEACHER is a MODEL, of many trees or one, or a column of DATA with what somebody did. The tree is grown on"
-    " the teacher's answers, with the options of treewise grow; DATA needs no true ones. How often both say the same is"
-    " counted on rows the tree has not seen. A limit (--max-leaf-nodes, --max-depth) keeps it small enough to read.",
+    about="TEACHER is a MODEL, of many trees or one, or a column of DATA with recorded decisions. The tree is grown on"
+    " the teacher's predictions, with the options of treewise grow; DATA needs no true labels. Agreement is measured on"
+    " held-out rows. A limit (--max-leaf-nodes, --max-depth) keeps the tree small enough to read.",
 )
 @click.argument("teacher")
 @click.argument("data")
 @tree_option
-@option("--test", metavar="DATA", section=JUDGES, help="Rows the tree has not seen (default: folds of DATA).")
-@option("--folds", type=int, metavar="N", section=JUDGES, help="How many folds (default 10); 0 for none.")
+@option("--test", metavar="DATA", section=JUDGES, help="Held-out rows (default: cross-validation on DATA).")
+@option("--folds", type=int, metavar="N", section=JUDGES, help="Number of folds (default 10); 0 for none.")
 @grow_options
 @text_options
 @format_option("text", "json")

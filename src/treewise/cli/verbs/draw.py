@@ -12,7 +12,7 @@ from treewise.cli.inputs import is_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.param_types import read_row
-from treewise.cli.tree_predictor import never_seen, read_typed, remark_on_typed
+from treewise.cli.predictor import never_seen, read_typed, remark_on_typed
 from treewise.cli.verb import (
     SHOWN,
     choice_option,
@@ -83,7 +83,7 @@ def command(
         table = None if data is None else read_data(data, na_values, text_form)
     typed = [] if row is None else [row]
     lit = read_typed(tree, typed) if typed else None
-    picture = draw(tree, highlight=lit, data=table, **options)
+    picture = draw(tree, highlight=None if lit is None else lit.table, data=table, **options)
     deliver(picture.to_bytes(form), output)
     remark_on_typed(tree, typed, [] if lit is None else never_seen(tree, lit))
     if output not in (None, "-"):

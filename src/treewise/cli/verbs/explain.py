@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise._lib.text import plural
-from treewise.cli.ensemble_predictor import EnsemblePredictor
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import LoadedModel, looks_like_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, say
 from treewise.cli.param_types import read_names, read_row_numbers
+from treewise.cli.predictor import never_seen, read_typed, remark_on_typed
 from treewise.cli.render import present, showing_options
-from treewise.cli.tree_predictor import never_seen, read_typed, remark_on_typed
 from treewise.cli.verb import (
     SHOWN,
     TABLE,
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from treewise.ensemble import Ensemble
     from treewise.explain.row_explanation.row_explanation import Explanations
     from treewise.explain.shap import ShapValues
+    from treewise.tree.model import Model
     from treewise.tree.tree import Tree
 
 MOST_ROWS = 20  # of a table that are explained without being asked for
@@ -113,15 +113,18 @@ def command(
     if model.many is not None:
         model.only_of_one(desired=desired, fixed=fixed, estimate=estimate)
         explain_many(model.many, table, typed, rows, shap, form, output)
-        notes = EnsemblePredictor(model.many).notes(EnsemblePredictor(model.many).typed(typed)) if typed else []
-        return remark_on_typed(model.made, typed, notes)
+        return remark_on_typed(model.many, typed, _typed_notes(model.many, typed))
     tree = model.tree
     if shap:
         present(shapley(tree, table, typed, rows, estimate), form, output)
     else:
         found = explained(tree, table, typed, rows, (desired, [name for names in fixed for name in names], estimate))
         present(found[0] if len(found) == 1 else found, form, output)
-    return remark_on_typed(tree, typed, never_seen(tree, read_typed(tree, typed)) if typed else [])
+    return remark_on_typed(tree, typed, _typed_notes(tree, typed))
+
+
+def _typed_notes(model: Model, typed: Sequence[dict[str, Any]]) -> list[str]:
+    return never_seen(model, read_typed(model, typed)) if typed else []
 
 
 def model_and_table(
@@ -149,7 +152,7 @@ def explained(
     from treewise.explain.row_explanation.row_explanation import explain_rows, explain_typed
 
     if typed:
-        return explain_typed(tree, read_typed(tree, typed), [tuple(row) for row in typed], *request)
+        return explain_typed(tree, read_typed(tree, typed).table, [tuple(row) for row in typed], *request)
     assert table is not None
     return explain_rows(tree, table, chosen(table, rows), *request)
 
@@ -160,11 +163,11 @@ def shapley(
     """Return the Shapley values of the rows instead."""
     import numpy as np
 
-    from treewise.explain.shap import refuse_gaps
+    from treewise.explain.shap import check_all_mentioned
 
     if typed:
         for row in typed:
-            refuse_gaps(tree, row)
+            check_all_mentioned(tree, row)
         return tree.shap(typed[0] if len(typed) == 1 else list(typed), estimate=estimate)
     assert table is not None
     found = tree.shap(table.take(np.array(chosen(table, rows), np.int64)), estimate=estimate)
@@ -184,7 +187,7 @@ def explain_many(
     import numpy as np
 
     numbers = range(len(typed)) if table is None else chosen(table, rows)
-    some = EnsemblePredictor(trees).typed(typed) if table is None else table.take(np.array(numbers, np.int64))
+    some = read_typed(trees, typed).table if table is None else table.take(np.array(numbers, np.int64))
     if shap:
         found = trees.shap(some)
         return present(replace(found, values=found.values[0]) if len(some) == 1 else found, form, output)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise._lib.text import plural, safe
-from treewise.cli.ensemble_predictor import EnsemblePredictor
 from treewise.cli.inputs import read_model, read_model_and_data
 from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.param_types import read_names
+from treewise.cli.predictor import Predictor, encode_typed, remark_on_typed
 from treewise.cli.render import TABLE_ENDINGS, TABLE_FORMATS, choose_format, frame_content
-from treewise.cli.tree_predictor import TreePredictor, TypedRow, remark_on_typed
 from treewise.cli.verb import (
     cost_option,
     estimate_option,
@@ -30,6 +29,7 @@ from treewise.errors import ParameterError, listing
 
 if TYPE_CHECKING:
     from treewise.data.table import Table
+    from treewise.tree.model import Model
 
 
 @verb(
@@ -109,27 +109,25 @@ def command(
         found = read_model(model, member=member)
     else:
         found, table = read_model_and_data(model, data, na_values, form=take_text_options(text), member=member)
-    speaker: TreePredictor | EnsemblePredictor
+    loaded: Model = found.made
     if found.many is not None:
         found.only_of_one(estimate=estimate, interval=interval, cost=cost)
-        speaker = EnsemblePredictor(found.many, proba)
-    else:
+    elif data is not None or cost is not None:
         tree = found.tree if data is None else with_levels_of(found.tree, table)
-        speaker = TreePredictor(
-            tree if cost is None else tree.with_cost(cost), TypedRow(proba, interval, confidence, estimate)
-        )
-    table = speaker.typed(typed) if data is None else table
+        loaded = tree if cost is None else tree.with_cost(cost)
+    rows = encode_typed(loaded, typed) if data is None else loaded.encode(table)
+    predictor = Predictor(loaded, rows, proba, interval, confidence, estimate)
     if form == "text" and typed:
-        sentences = "\n".join(speaker.sentences(table))
+        sentences = "\n".join(predictor.sentences())
         if output in (None, "-"):
             say(sentences)
         else:
             deliver(sentences + "\n", output)
-        return remark_on_typed(found.made, typed, speaker.notes(table))
+        return remark_on_typed(loaded, typed, predictor.notes())
     kept = [name for names in keep for name in names]
-    frame = beside(kept, table, speaker.columns(table))
+    frame = beside(kept, rows.table if data is None else table, predictor.columns())
     deliver(frame_content(frame, form), output)
-    remark_on_typed(found.made, typed, (*table.notes, *speaker.notes(table)))
+    remark_on_typed(loaded, typed, (*rows.table.notes, *predictor.notes()))
     if output not in (None, "-"):
         columns = listing([safe(name) for name in frame.columns], most=12)
         remark("", f"{plural(len(frame), 'row')} → {safe(output)} ({columns})")
@@ -138,13 +136,14 @@ def command(
 
 def beside(kept: Sequence[str], table: Table, made: dict[str, Any]) -> Any:
     """Return a dataframe: columns of the table that are kept, then what was made."""
+    from treewise.data.frames import arrays_to_frame
     from treewise.data.table import read
 
     for name in kept:
         if name in made:
             what = "the predictions have a column of that name too. Rename it first."
             raise ParameterError(f"--keep {safe(name)}: {what}")
-    frame = read(made).to_polars()
+    frame = arrays_to_frame(made)
     if not kept:
         return frame
     return read(table, columns=list(dict.fromkeys(kept))).to_polars().hstack(frame.get_columns())

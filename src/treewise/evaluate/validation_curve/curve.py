@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import check_choice
 from treewise.datasets import TRUTHS
 from treewise.datasets.sampler import Sampler
 from treewise.errors import Param, ParameterError, PythonOnly
@@ -28,7 +29,6 @@ from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurv
 from treewise.train.grow import prepare
 from treewise.train.loss_stats import LossStats
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers, held_out, part
-from treewise.train.settings import one_of
 from treewise.train.training_set import TrainingSet, build_like
 
 __all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_from_training_set"]
@@ -102,7 +102,7 @@ def curve_from_training_set(
     progress: Progress | None = None,
 ) -> ValidationCurve:
     """Follow the errors on a prepared training set: its settings grow every tree."""
-    one_of("over", over, OVER)
+    check_choice("over", over, OVER)
     plan = CurvePlan(training_set, judging)
     grower = CurveGrower(over, plan.whole, plan.fewest, judging.seed, n_jobs)
     listed = grower.values(values)

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import as_integer
 from treewise.data import encoding as encode
 from treewise.datasets.sampler import Sampler
 from treewise.errors import Param, ParameterError, shown
@@ -26,7 +27,7 @@ from treewise.train.edit import best_first
 from treewise.train.grow import grow_training_set
 from treewise.train.loss_stats import LossStats
 from treewise.train.resampling import part
-from treewise.train.settings import Settings, index
+from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -314,7 +315,7 @@ class CurveGrower:
                     Param("values") + f" holds {shown(value)}: " + Param("ccp_alpha") + " is a number, 0 or more."
                 )
             return
-        if index(value) is None:
+        if as_integer(value) is None:
             raise ParameterError(Param("values") + f" holds {shown(value)}: {self.over} is looked at in whole numbers.")
         if self.over == "rows" and not 1 <= value <= self.fewest:
             raise ParameterError(Param("values") + f" holds {value}: there are 1 to {self.fewest:,} rows to grow on.")

@@ -31,7 +31,7 @@ from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
 from treewise.data.parse_cells import parse_datetimes, parse_number
 from treewise.data.table import read
 from treewise.errors import Param, ParameterError
-from treewise.predict.predict import na_values, refuses_missing
+from treewise.predict.predict import refuses_missing
 from treewise.tree.arrays import LEAF
 from treewise.tree.regions.region import Condition, Interval, Levels, interval
 from treewise.tree.tree import Tree
@@ -312,7 +312,7 @@ class _AxisMarkers:
     @classmethod
     def of(cls, users: Sequence[Tree], encoding: Encoding, names: tuple[str, str]) -> _AxisMarkers:
         """Collect the markers of the trees that use a column; refuse markers that cannot be kept apart."""
-        texts = [na_values(tree) for tree in users]
+        texts = [tree.na_values for tree in users]
         if len(users) == 1:
             return cls(shared=texts[0])
         keys = [set(map(_marker_key, some)) for some in texts]

@@ -22,7 +22,7 @@ from treewise.data.table import Table, read
 from treewise.errors import Param, ParameterError, listing
 from treewise.explain.compare.input_space import MISSING, UNSEEN, CellSet, InputSpace, SpaceAxis
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
-from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, na_values
+from treewise.predict.predict import answering_nodes, encode_columns, find_leaves
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -191,7 +191,7 @@ class ComparedTable:
 
 def compare_rows(data: Any, a: Tree, b: Tree, space: InputSpace, predictions: NodePredictions) -> ComparedTable:
     """Send the rows of a table through two trees."""
-    tables = [read(data, na_values=na_values(tree)) for tree in (a, b)]
+    tables = [read(data, na_values=tree.na_values) for tree in (a, b)]
     n = len(tables[0])
     nodes = [find_leaves(tree, encode_columns(tree, table), n) for tree, table in zip((a, b), tables, strict=True)]
     numbers = [np.array(predictions.by_node[i], np.int64)[nodes[i]] for i in (0, 1)]

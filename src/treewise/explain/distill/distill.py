@@ -1,108 +1,50 @@
-"""One tree that says what a teacher says: grown on the teacher's answers, with its fidelity stated.
+"""Distill a teacher into a single tree: grow it on the teacher's predictions, and report its fidelity.
 
-A front, beside the estimators. CS221 notes 6 ends with a tree that watched people fly a simulator and learned what they
-would do next; in the same way a tree can imitate a forest that is too large to read, or any model, rule or habit.
+CS221 notes 6 ends with a tree that watched people fly a simulator and learned what they would do next; in the same way
+a tree can imitate a forest that is too large to read, or any model or rule. ``teachers.py`` has what can be imitated.
 
-teachers.py   whoever can be imitated, each asked in the form it knows
-fidelity.py   how often both say the same, and what both are worth beside the truth
-lesson.py     a table with the teacher's answers in it
-
-Teachers that give probabilities are imitated in what they decide: a student of hard answers decides as they do, and its
-own leaves say how sure that is.
+Teachers that predict probabilities are imitated in their decisions: a student of hard labels decides as they do, and
+its own leaves provide probabilities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import as_integer
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural
-from treewise.data.table import Table, read
+from treewise.data.table import read
 from treewise.errors import Param, ParameterError
-from treewise.evaluate.baselines.compare_models import row_weights
-from treewise.explain.distill.fidelity import Fidelity, FidelityAnswers
-from treewise.explain.distill.teacher_dataset import TeacherDataset, student_options, teacher_dataset
-from treewise.explain.distill.teachers import AnswersTeacher, Teacher, teacher_of
+from treewise.evaluate.baselines.compare_models import Z95, effective_sample_size, mean_and_std, row_weights
+from treewise.explain.distill.teachers import (
+    ArrayTeacher,
+    Teacher,
+    TeacherDataset,
+    make_teacher,
+    make_teacher_dataset,
+    student_options,
+)
+from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
 from treewise.prune.grow_and_prune import is_share
 from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, pruning_for
+from treewise.train.loss_stats import size_of_numbers
 from treewise.train.resampling import USUAL_FOLDS, fold_numbers, part
-from treewise.train.settings import index
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
 __all__ = ["Distilled", "Fidelity", "distill"]
 
 Progress = Callable[[float], None]
-Said = npt.NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Distilled(Displayable):
-    """A tree that imitates a teacher, and how well. ``print`` it; ``tree`` is an ordinary tree.
-
-    >>> import treewise as tw
-    >>> found = tw.distill("island", tw.datasets.penguins(), max_leaf_nodes=5, folds=5)
-    >>> print(found)
-    A tree of 5 leaves imitates the column "island"
-    rows        n  agreement %  95 % interval
-    training  344         73.5
-    5 folds   344         72.1  67.1 to 76.6
-    """
-
-    tree: Tree
-    teacher: str  # who it imitates, in words
-    training: Fidelity
-    held_out: Fidelity | None  # on rows the tree that answered had not seen
-
-    @property
-    def fidelity(self) -> float | None:
-        """The share of answers that agree, of numbers R²: on held-out rows, or where there are none on all."""
-        return (self.held_out or self.training).agreement
-
-    def result_table(self) -> ResultTable:
-        """Return the figures, one line for each set of rows."""
-        numbers = self.tree.task == "regression"
-        figures = [each for each in (self.training, self.held_out) if each is not None]
-        known = any(each.teacher_error is not None for each in figures)
-        written: dict[str, Any] = {"kind": "number"} if numbers else {"kind": "share", "formatter": format_share}
-        unit = "RMSE" if numbers else "error %"
-        headings = (
-            ColumnSpec("rows"),
-            ColumnSpec("n", "count"),
-            ColumnSpec("agreement", title="R² of imitation" if numbers else "agreement %", **written),
-            ColumnSpec("low", "number", only="data"),
-            ColumnSpec("high", "number", only="data"),
-            ColumnSpec("interval", title="95 % interval", only="text"),
-            *([ColumnSpec("rmse", "number", "off the teacher")] if numbers else []),
-            ColumnSpec("teacher_error", title=f"teacher's {unit}", only=None if known else "data", **written),
-            ColumnSpec("student_error", title=f"student's {unit}", only=None if known else "data", **written),
-        )
-        leaves = plural(self.tree.n_leaves, "leaf", "leaves")
-        title = f"A tree of {leaves} imitates {self.teacher}"
-        rows = [self._line(each, numbers) for each in figures]
-        return ResultTable(title, headings, rows, below=tuple(self._notes(known)), row_name="line")
-
-    def _line(self, f: Fidelity, numbers: bool) -> list[Any]:
-        write = format_rounded if numbers else format_share
-        ends = None if f.low is None or f.high is None else f"{write(f.low)} to {write(f.high)}"
-        off = [f.rmse] if numbers else []
-        return [f.rows, f.n, f.agreement, f.low, f.high, ends, *off, f.teacher_error, f.student_error]
-
-    def _notes(self, known: bool) -> Iterator[str]:
-        """Say what the table does not."""
-        if known:
-            yield "Errors are beside the truth; the teacher may have learned from these rows."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
-        head = {"teacher": self.teacher, "target": self.tree.target.name, "task": self.tree.task}
-        return {**head, "leaves": self.tree.n_leaves, "fidelity": self.result_table().records()}
+Values = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
 
 
 def distill(
@@ -117,78 +59,73 @@ def distill(
     progress: Progress | None = None,
     **options: Any,
 ) -> Distilled:
-    """Grow the tree that best imitates a teacher, and say how faithful it is.
+    """Grow the tree that best imitates a teacher, and report how faithful it is.
 
-    The tree is grown on the teacher's answers. Its fidelity is the share of rows on which both answer alike (of
-    numbers, R²), on the training rows and on rows held out; where the truth is known, the errors of both stand beside
-    each other.
+    The tree is grown on the teacher's predictions. Its fidelity is the share of rows on which both predict the same
+    (R² for numbers), on the training rows and on held-out rows; where the true labels are known, the errors of both
+    are reported as well.
 
     >>> import treewise as tw
     >>> teacher = tw.grow("penguins")                                          # or a forest, a model, a function
-    >>> found = tw.distill(teacher, "penguins", max_leaf_nodes=4)
-    >>> found.training.agreement, found.tree.n_leaves
+    >>> distilled = tw.distill(teacher, "penguins", max_leaf_nodes=4)
+    >>> distilled.training.agreement, distilled.tree.n_leaves
     (0.9622093023255814, 4)
-    >>> print(found.tree.history[0])
+    >>> print(distilled.tree.history[0])
     grow(criterion="entropy", max_leaf_nodes=4) on 344 rows, imitating a tree of 13 leaves
 
     Parameters
     ----------
-    teacher : a tree or an ensemble; a fitted model with ``predict``, as scikit-learn's; a function, which is called
-        with the table as it was given (one read from a file is a polars dataframe); or a record of answers, the name of
-        a column or an array (CS221 notes 6: what a pilot did). Of probabilities only the decision is imitated.
-    data : the rows to ask it about, as for ``treewise.grow``. No true answers are needed.
-    target : the column with the true answers, by name or as an array, if there is one; the tree does not see it. By
-        default, of a tree or an ensemble, the one it was grown for.
-    test : a table the tree has not seen, to be faithful on. Without it, every row is held out once in one of ``folds``.
-    folds : 10 unless said, fewer on fewer rows; 0 for none.
+    teacher : a tree or an ensemble; a fitted model with ``predict``, such as one of scikit-learn; a function, which is
+        called with the table as given (a polars dataframe if it is read from a file); or recorded decisions, as a
+        column name or an array (CS221 notes 6: what a pilot did).
+    data : the rows to predict, as for ``treewise.grow``. No true labels are needed.
+    target : the column with the true labels, by name or as an array, if there is one; the tree does not see it. The
+        default for a tree or an ensemble is its target.
+    test : a held-out table. Without it, every row is held out once in one of ``folds``.
+    folds : the number of folds, by default 10 or one per row if there are fewer rows; 0 for none.
     random_state : the seed of folds and ties.
-    progress : is told the share that is done.
-    options : of ``treewise.grow``: limits, criterion, ``pruning="cv"``, … By default the tree may ask about the columns
-        that the teacher learned from, where it says which.
+    progress : a callback that receives the share done.
+    options : of ``treewise.grow``: limits, criterion, ``pruning="cv"``, … By default the tree uses the columns the
+        teacher was trained on, if it knows them.
     """
-    who = teacher_of(teacher)
-    if isinstance(who, AnswersTeacher) and test is not None:
+    source = make_teacher(teacher)
+    if isinstance(source, ArrayTeacher) and test is not None:
         raise ParameterError(
-            "the answers given are of data's rows alone.",
+            "the given predictions cover the rows of data only.",
             parameter="test",
             hint="Give them as a column of both tables.",
         )
-    markers = options.get("na_values", ())
-    given = teacher_dataset(who, data, read(data, na_values=markers), target)
-    options = student_options(who, given, options)
-    asked = {name: options.pop(name) for name in PRUNING if name in options}
-    if asked.get("validation") is not None and not is_share(asked["validation"]):
-        other = asked["validation"]
-        asked["validation"] = teacher_dataset(who, other, read(other, na_values=markers), target, given.name).table
-    wanted = pruning_for(options.get("preset"), **asked)
-    training_set = given.training_set(who, **options, random_state=random_state)
+    na_values = options.get("na_values", ())
+    dataset = make_teacher_dataset(source, data, read(data, na_values=na_values), target)
+    options = student_options(source, dataset, options)
+    pruning_options = {name: options.pop(name) for name in PRUNING if name in options}
+    if (validation := pruning_options.get("validation")) is not None and not is_share(validation):
+        table = read(validation, na_values=na_values)
+        pruning_options["validation"] = make_teacher_dataset(source, validation, table, target, dataset.name).table
+    pruning = pruning_for(options.get("preset"), **pruning_options)
+    training_set = dataset.training_set(source, **options, random_state=random_state)
 
     def grow(rows: TrainingSet, keep_quartiles: bool = True) -> Tree:
-        return (
-            grow_training_set(rows, None, n_jobs, keep_quartiles)
-            if wanted is None
-            else grow_prepared(rows, wanted, n_jobs)
-        )
+        if pruning is None:
+            return grow_training_set(rows, None, n_jobs, keep_quartiles)
+        return grow_prepared(rows, pruning, n_jobs)
 
-    steps = folds_for(folds, len(training_set), test)
-    fold_of = fold_numbers(training_set, steps, random_state) if steps else None  # also looks at what was asked for
+    n_folds = _count_folds(folds, len(training_set), test)
+    fold_of = fold_numbers(training_set, n_folds, random_state) if n_folds else None  # also checks the number
     tree = grow(training_set)
     if progress is not None:
-        progress(1 / (steps + 1))
-    training = answered(training_set, said_by(tree, training_set), given, tree).fidelity(
-        "training", tree.task == "regression", False
-    )
+        progress(1 / (n_folds + 1))
+    training = _training_fidelity("training", training_set, _predict(tree, training_set), dataset, tree)
     held_out = None
     if test is not None:
-        held_out = on_test(who, tree, test, target, given.name, markers)
+        held_out = _test_fidelity(source, tree, test, target, dataset.name, na_values)
     elif fold_of is not None:
-        said = by_folds(training_set, grow, fold_of, progress)
-        held_out = answered(training_set, said, given, tree).fidelity(f"{steps} folds", tree.task == "regression", True)
-    return Distilled(tree, who.about, training, held_out)
+        predictions = _predict_by_folds(training_set, grow, fold_of, progress)
+        held_out = _training_fidelity(f"{n_folds} folds", training_set, predictions, dataset, tree, is_held_out=True)
+    return Distilled(tree, source.description, training, held_out)
 
 
-def folds_for(folds: int | None, rows: int, test: Any) -> int:
-    """Return how many folds there are to be; 0 for none."""
+def _count_folds(folds: int | None, rows: int, test: Any) -> int:
     if test is not None:
         if folds is not None:
             raise ParameterError(
@@ -197,45 +134,181 @@ def folds_for(folds: int | None, rows: int, test: Any) -> int:
         return 0
     if folds is None:
         return min(USUAL_FOLDS, rows) if rows > 1 else 0
-    count = index(folds)
+    count = as_integer(folds)
     if count is None or count < 0 or count == 1:
         raise ParameterError("must be a whole number, 2 or more, or 0 for none.", parameter="folds", value=folds)
     return count
 
 
-def said_by(tree: Tree, training_set: TrainingSet) -> Said:
-    """Return what a tree answers for the rows of a training set: class numbers, or values."""
+def _predict(tree: Tree, training_set: TrainingSet) -> Values:
+    """Return a tree's predictions for the rows of a training set: class indices, or values."""
     return predict_at_nodes(tree, answering_nodes(tree, find_leaves(tree, training_set.columns, len(training_set))))
 
 
-def by_folds(training_set: TrainingSet, grow: Callable[..., Tree], number: Said, progress: Progress | None) -> Said:
-    """Return what trees answer that have not seen the row: each fold's by one grown on the others."""
-    numbers = training_set.target.task == "regression"
-    said = np.zeros(len(training_set), np.float64 if numbers else np.int64)
-    last = int(number.max())
+def _predict_by_folds(
+    training_set: TrainingSet, grow: Callable[..., Tree], fold_of: Values, progress: Progress | None
+) -> Values:
+    """Predict the rows of each fold by a tree grown on the others."""
+    is_regression = training_set.target.task == "regression"
+    predictions = np.zeros(len(training_set), np.float64 if is_regression else np.int64)
+    last = int(fold_of.max())
     for fold in range(last + 1):
-        held = np.flatnonzero(number == fold)
-        said[held] = said_by(grow(part(training_set, np.flatnonzero(number != fold)), False), part(training_set, held))
+        held_out = np.flatnonzero(fold_of == fold)
+        tree = grow(part(training_set, np.flatnonzero(fold_of != fold)), False)
+        predictions[held_out] = _predict(tree, part(training_set, held_out))
         if progress is not None:
             progress((fold + 2) / (last + 2))
-    return said
+    return predictions
 
 
-def answered(training_set: TrainingSet, said: Said, given: TeacherDataset, tree: Tree) -> FidelityAnswers:
-    """Put side by side what teacher and student say of the rows of a training set."""
-    teacher = training_set.raw if training_set.target.task == "regression" else training_set.y.astype(np.int64)
-    truth = given.true_answers(tree)
-    return FidelityAnswers(
-        teacher, said, None if truth is None else truth[training_set.rows], row_weights(training_set)
-    )
+def _training_fidelity(
+    name: str,
+    training_set: TrainingSet,
+    predictions: Values,
+    dataset: TeacherDataset,
+    tree: Tree,
+    is_held_out: bool = False,
+) -> Fidelity:
+    is_regression = tree.task == "regression"
+    teacher = training_set.raw if is_regression else training_set.y.astype(np.int64)
+    truth = dataset.true_labels(tree)
+    truth = None if truth is None else truth[training_set.rows]
+    comparison = _PredictionPairs(teacher, predictions, truth, row_weights(training_set), is_regression)
+    return comparison.fidelity(name, is_held_out)
 
 
-def on_test(who: Teacher, tree: Tree, test: Any, target: Any, name: str, markers: Any) -> Fidelity:
-    """Return how faithful a tree is on another table."""
-    table: Table = read(test, na_values=markers)
-    given = teacher_dataset(who, test, table, target, name).answered_rows()
-    nodes = find_leaves(tree, encode_columns(tree, given.table), len(given.table))
-    check_answered(tree, nodes, given.table)
-    said = predict_at_nodes(tree, answering_nodes(tree, nodes))
-    both = FidelityAnswers(given.teacher_answers(tree), said, given.true_answers(tree), None)
-    return both.fidelity(given.table.name, tree.task == "regression", True)
+def _test_fidelity(teacher: Teacher, tree: Tree, test: Any, target: Any, name: str, na_values: Any) -> Fidelity:
+    dataset = make_teacher_dataset(teacher, test, read(test, na_values=na_values), target, name).predicted_rows()
+    leaves = find_leaves(tree, encode_columns(tree, dataset.table), len(dataset.table))
+    check_answered(tree, leaves, dataset.table)
+    student = predict_at_nodes(tree, answering_nodes(tree, leaves))
+    taught, truth = dataset.teacher_predictions(tree), dataset.true_labels(tree)
+    comparison = _PredictionPairs(taught, student, truth, None, tree.task == "regression")
+    return comparison.fidelity(dataset.table.name, is_held_out=True)
+
+
+# -- fidelity -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How faithful a tree is on some rows. Errors are shares of wrong rows, or RMSE; None without true labels."""
+
+    rows: str  # which rows: "training", "10 folds", or the name of a table
+    n: int
+    agreement: float | None  # share of rows with the teacher's prediction; for numbers R², None if they do not vary
+    low: float | None  # the 95 % interval of the agreement; None on the training rows
+    high: float | None
+    rmse: float | None = None  # for numbers: the distance to the teacher
+    teacher_error: float | None = None
+    student_error: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _PredictionPairs:
+    """The predictions of teacher and student for some rows, and the true labels (-1, NaN: unknown)."""
+
+    teacher: Values
+    student: Values
+    truth: Values | None
+    weight: Floats | None  # if rows have different weights
+    is_regression: bool
+
+    def fidelity(self, rows: str, is_held_out: bool) -> Fidelity:
+        """Compare them; an interval is computed for held-out rows."""
+        agreement = self._compare_numbers(is_held_out) if self.is_regression else self._compare_classes(is_held_out)
+        errors = {"teacher_error": self._error(self.teacher), "student_error": self._error(self.student)}
+        return Fidelity(rows, len(self.teacher), **agreement, **errors)
+
+    def _compare_classes(self, with_interval: bool) -> dict[str, float | None]:
+        agreement = float(np.average(self.teacher == self.student, weights=self.weight))
+        n = effective_sample_size(len(self.teacher), self.weight)
+        low, high = wilson(agreement * n, n) if with_interval else (None, None)
+        return {"agreement": agreement, "low": low, "high": high}
+
+    def _compare_numbers(self, with_interval: bool) -> dict[str, float | None]:
+        """Return R²; its interval is that of the mean squared distance, given the variance of the teacher."""
+        unit = size_of_numbers(self.teacher)
+        distance, taught = (self.student - self.teacher) / unit, self.teacher / unit
+        squared, sd = mean_and_std(distance**2, self.weight)
+        variance = mean_and_std(taught, self.weight)[1] ** 2
+        rmse = math.sqrt(squared) * unit
+        if variance == 0:
+            return {"agreement": None, "low": None, "high": None, "rmse": rmse}
+        low = high = None
+        if with_interval:
+            half = Z95 * sd / math.sqrt(effective_sample_size(len(distance), self.weight))
+            low, high = 1 - (squared + half) / variance, 1 - max(0.0, squared - half) / variance
+        return {"agreement": 1 - squared / variance, "low": low, "high": high, "rmse": rmse}
+
+    def _error(self, predictions: Values) -> float | None:
+        """Return the error where the true labels are known."""
+        if self.truth is None:
+            return None
+        is_known = ~np.isnan(self.truth) if self.is_regression else self.truth >= 0
+        if not is_known.any():
+            return None
+        weight = None if self.weight is None else self.weight[is_known]
+        if not self.is_regression:
+            return float(np.average(predictions[is_known] != self.truth[is_known], weights=weight))
+        unit = size_of_numbers(self.truth[is_known])
+        squared = ((predictions - self.truth)[is_known] / unit) ** 2
+        return math.sqrt(float(np.average(squared, weights=weight))) * unit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Distilled(Displayable):
+    """A tree that imitates a teacher, and its fidelity. ``print`` it; ``tree`` is an ordinary tree.
+
+    >>> import treewise as tw
+    >>> distilled = tw.distill("island", tw.datasets.penguins(), max_leaf_nodes=5, folds=5)
+    >>> print(distilled)
+    A tree of 5 leaves imitates the column "island"
+    rows        n  agreement %  95 % interval
+    training  344         73.5
+    5 folds   344         72.1  67.1 to 76.6
+    """
+
+    tree: Tree
+    teacher: str  # a description
+    training: Fidelity
+    held_out: Fidelity | None
+
+    @property
+    def fidelity(self) -> float | None:
+        """The share of equal predictions, or R²: on held-out rows if there are any, else on all."""
+        return (self.held_out or self.training).agreement
+
+    def result_table(self) -> ResultTable:
+        """Return the statistics, one line per set of rows."""
+        is_regression = self.tree.task == "regression"
+        sets = [fidelity for fidelity in (self.training, self.held_out) if fidelity is not None]
+        has_errors = any(fidelity.teacher_error is not None for fidelity in sets)
+        kind: dict[str, Any] = {"kind": "number"} if is_regression else {"kind": "share", "formatter": format_share}
+        unit = "RMSE" if is_regression else "error %"
+        columns = (
+            ColumnSpec("rows"),
+            ColumnSpec("n", "count"),
+            ColumnSpec("agreement", title="R²" if is_regression else "agreement %", **kind),
+            ColumnSpec("low", "number", only="data"),
+            ColumnSpec("high", "number", only="data"),
+            ColumnSpec("interval", title="95 % interval", only="text"),
+            *([ColumnSpec("rmse", "number", "RMSE to teacher")] if is_regression else []),
+            ColumnSpec("teacher_error", title=f"teacher's {unit}", only=None if has_errors else "data", **kind),
+            ColumnSpec("student_error", title=f"student's {unit}", only=None if has_errors else "data", **kind),
+        )
+        title = f"A tree of {plural(self.tree.n_leaves, 'leaf', 'leaves')} imitates {self.teacher}"
+        note = "Errors are against the true labels; the teacher may have been trained on these rows."
+        lines = [self._line(fidelity, is_regression) for fidelity in sets]
+        return ResultTable(title, columns, lines, below=(note,) if has_errors else (), row_name="line")
+
+    def _line(self, f: Fidelity, is_regression: bool) -> list[Any]:
+        write = format_rounded if is_regression else format_share
+        interval = None if f.low is None or f.high is None else f"{write(f.low)} to {write(f.high)}"
+        rmse = [f.rmse] if is_regression else []
+        return [f.rows, f.n, f.agreement, f.low, f.high, interval, *rmse, f.teacher_error, f.student_error]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        head = {"teacher": self.teacher, "target": self.tree.target.name, "task": self.tree.task}
+        return {**head, "leaves": self.tree.n_leaves, "fidelity": self.result_table().records()}

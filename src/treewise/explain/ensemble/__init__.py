@@ -2,10 +2,8 @@
 
 Stands among the outlets, on ``ensemble``, whose methods are doors to here.
 
-    panel.py         the trees asked one after another about the rows of a table
+    member_predictions.py  the trees asked one after another about the rows of a table
     agreement.py     how far they agree, row by row              ``ensemble.agreement(data)``
-    shap.py          what each column adds to the answer         ``ensemble.shap(data)``
-    importances.py   which columns matter                        ``ensemble.importances()``
     stages.py        the error after 1, 2, … trees               ``ensemble.stages(data)``
     explanation.py   one answer in words                         ``ensemble.explain(row)``
 """

@@ -154,13 +154,13 @@ def line(row: RowAgreement) -> list[Any]:
 def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -> Agreement:
     """Return how far the trees agree on each row of a table, or on a single row (``Ensemble.agreement``)."""
     panel, classes = MemberPredictions.of(ensemble, data), ensemble.classes
-    about = (panel.table.name, ensemble.target.name, len(ensemble), classes)
+    about = (panel.rows.table.name, ensemble.target.name, len(ensemble), classes)
     if ensemble.task == "regression":
         values, spread, low, high = of_numbers(panel, progress)
         return Agreement(*about, values, np.empty(0), spread, low, high, np.empty(0, np.int64))
     tally = sum(panel.each(_core.Output.votes, progress), start=np.zeros((len(panel), len(classes))))
-    voting, none = ensemble.voting, np.empty(0)
-    places = voting.best(voting.sums(panel.columns, len(panel)), len(ensemble))
+    none = np.empty(0)
+    places = ensemble.answers(panel.rows).class_numbers()
     answers = [classes[place] for place in places.tolist()]
     by_mean = ensemble.method != "adaboost"
     return Agreement(*about, answers, tally / ensemble.votes.sum(), none, none, none, places, by_mean)
@@ -168,7 +168,7 @@ def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -
 
 def of_numbers(panel: MemberPredictions, progress: Progress | None) -> tuple[list[float], Floats, Floats, Floats]:
     """Return the answers, how far trees spread about them, and the least and the largest value of a tree."""
-    unit = panel.ensemble.voting.unit
+    unit = panel.ensemble.predictor.unit
     size = size_of_numbers(panel.ensemble.members.value) / unit  # squares of huge or tiny numbers have no value
     total, mean, squares = np.zeros((3, len(panel)))
     low, high = np.full(len(panel), np.inf), np.full(len(panel), -np.inf)

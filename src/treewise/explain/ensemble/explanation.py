@@ -19,7 +19,6 @@ from treewise.ensemble import Ensemble
 from treewise.errors import DataError
 from treewise.explain.ensemble.agreement import RowAgreement, agreement
 from treewise.explain.ensemble.member_predictions import MemberPredictions
-from treewise.explain.ensemble.shap import shap
 
 SAID = 3  # columns that a sentence names on either side
 NOTHING = 1e-12  # rounding
@@ -121,12 +120,12 @@ def explain(ensemble: Ensemble, row: Any) -> EnsembleExplanation:
     panel = MemberPredictions.of(ensemble, row)
     if len(panel) != 1:
         raise DataError(
-            f"explain is for one row, and {panel.table.name} has {len(panel):,}."
+            f"explain is for one row, and {panel.rows.table.name} has {len(panel):,}."
             " Take one of them; agreement(data) looks at many."
         )
-    answers = agreement(ensemble, panel.table)
+    answers = agreement(ensemble, panel.rows.table)
     says = answers[0]
-    found = shap(ensemble, row if panel.single else panel.table)
+    found = ensemble.shap(row if panel.rows.single else panel.rows.table)
     numbers = ensemble.task == "regression"
     values = (found.values if found.single else found.values[0])[..., None] if numbers else found.values
     values = values if found.single or numbers else values[0]
@@ -136,7 +135,7 @@ def explain(ensemble: Ensemble, row: Any) -> EnsembleExplanation:
     reasons = tuple(
         ColumnContribution(ensemble.columns[i], cell(panel, i), float(adds[i])) for i in order if abs(adds[i]) > NOTHING
     )
-    answer = float(says.answer) if numbers else float(ensemble.predict_proba(panel.table)[0, place])
+    answer = float(says.answer) if numbers else float(ensemble.predict_proba(panel.rows.table)[0, place])
     about = (ensemble.target.name, ensemble.method, len(ensemble), says, numbers)
     return EnsembleExplanation(*about, base, answer, reasons)
 
@@ -152,7 +151,7 @@ def in_points(share: float) -> str:
 
 def cell(panel: MemberPredictions, column: int) -> str | None:
     """Write what a row says of a column; None where it says nothing."""
-    values = panel.columns[column]
+    values = panel.rows.columns[column]
     encoding = panel.ensemble.encodings[column]
     said = None if values is None else encode.decode(encoding, values)[0]
     return None if said is None else encoding.format(said)

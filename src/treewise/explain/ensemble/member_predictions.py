@@ -15,10 +15,9 @@ import numpy.typing as npt
 
 from treewise import _core
 from treewise.data import encoding as encode
-from treewise.data.table import Table
 from treewise.ensemble import Ensemble
 from treewise.evaluate.evaluate import ComparedRows, refuse_infinite
-from treewise.predict.predict import read_rows, series_as_dict, to_core_columns
+from treewise.predict.predict import EncodedRows, to_core_columns
 from treewise.train.true_labels import class_places
 
 Ints = npt.NDArray[np.int64]
@@ -31,35 +30,27 @@ class MemberPredictions:
     """An ensemble and the rows it is asked about."""
 
     ensemble: Ensemble
-    table: Table
-    single: bool  # whether it is one row, which was not in a table
-    columns: list[npt.NDArray[Any] | None]  # encoded; None for those that no tree asks about
+    rows: EncodedRows
 
     @classmethod
     def of(cls, ensemble: Ensemble, data: Any) -> MemberPredictions:
-        """Read the rows."""
-        table, single = read_rows(ensemble, series_as_dict(ensemble, data))
-        return cls.on(ensemble, table, single)
-
-    @classmethod
-    def on(cls, ensemble: Ensemble, table: Table, single: bool = False) -> MemberPredictions:
-        """Take a table that was read already."""
-        return cls(ensemble, table, single, ensemble.voting.encoded(table))
+        """Read and encode the rows."""
+        return cls(ensemble, ensemble.encode(data))
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.rows)
 
     def each(self, said: _core.Output | None = None, progress: Progress | None = None) -> Iterator[Floats]:
         """Go through what each tree adds to the answers, rows × classes, or × 1 for numbers.
 
-        That is shares of classes, or its vote for a class, or a value in the unit of ``ensemble.voting``; ``said`` asks
+        That is shares of classes, or its vote for a class, or a value in the unit of ``ensemble.predictor``; ``said`` asks
         for another of these.
         """
-        voting, trees = self.ensemble.voting, len(self.ensemble)
-        columns = to_core_columns(self.ensemble.encodings, self.columns)
+        predictor, trees = self.ensemble.predictor, len(self.ensemble)
+        columns = to_core_columns(self.ensemble.encodings, self.rows.columns)
         for t in range(trees):
-            adds = np.zeros((len(self), voting.width))
-            voting.voter.add(columns, len(self), said or voting.said, t, t + 1, adds)
+            adds = np.zeros((len(self), predictor.width))
+            predictor.voter.add(columns, len(self), said or predictor.said, t, t + 1, adds)
             yield adds
             if progress is not None:
                 progress((t + 1) / trees)

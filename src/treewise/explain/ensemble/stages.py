@@ -19,8 +19,7 @@ from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.ensemble import Ensemble
 from treewise.ensemble.rounds import UNBOUNDED, at_most, has_weights
 from treewise.errors import ParameterError
-from treewise.evaluate.evaluate import ComparedRows, root_mean_square
-from treewise.evaluate.evaluate_ensemble import seen_before, with_known_answers
+from treewise.evaluate.evaluate import PredictionComparison, compare_rows, root_mean_square, seen_before
 from treewise.explain.ensemble.member_predictions import MemberPredictions, Progress, true_answers
 from treewise.train.loss_stats import size_of_numbers
 
@@ -153,11 +152,11 @@ def stages(
     """Return the error after each tree on a table whose answers are known, and on another (``Ensemble.stages``)."""
     parts = 1 if test is None else 2
     told = [None if progress is None else part_of(progress, i, parts) for i in range(parts)]
-    here = with_known_answers(ensemble, data, target, sample_weight)
+    here = compare_rows(ensemble, data, target, sample_weight=sample_weight)
     errors = errors_on(ensemble, here, told[0])
-    others = None if test is None else with_known_answers(ensemble, test, target)
+    others = None if test is None else compare_rows(ensemble, test, target)
     tested = None if others is None else errors_on(ensemble, others, told[-1])
-    seen, test_seen = (each is not None and seen_before(ensemble, each) for each in (here, others))
+    seen, test_seen = (each is not None and seen_before(each) for each in (here, others))
     own = seen and sample_weight is None and not has_weights(ensemble)
     bounds = bounds_of(ensemble) if own else [None] * len(ensemble)
     found = tuple(
@@ -189,7 +188,7 @@ def bounds_of(ensemble: Ensemble) -> list[float | None]:
         return none
 
 
-def oob_error(ensemble: Ensemble, own: ComparedRows | None) -> float | None:
+def oob_error(ensemble: Ensemble, own: PredictionComparison[Ensemble] | None) -> float | None:
     """Return the error estimated while growing; None where no row was judged.
 
     Of numbers only R² is kept. Where all rows of growth were judged, and these are they (``own``), each weighing the
@@ -213,16 +212,16 @@ def oob_r2(ensemble: Ensemble) -> float | None:
     return None if oob is None or ensemble.task != "regression" or math.isnan(oob.score) else oob.score
 
 
-def errors_on(ensemble: Ensemble, here: ComparedRows, progress: Progress | None) -> list[float]:
+def errors_on(ensemble: Ensemble, here: PredictionComparison[Ensemble], progress: Progress | None) -> list[float]:
     """Return the error on the rows of a table after each tree."""
-    truth, weight, panel = true_answers(ensemble, here), here.weight, MemberPredictions.on(ensemble, here.table)
-    numbers, voting = ensemble.task == "regression", ensemble.voting
+    truth, weight, panel = true_answers(ensemble, here), here.weight, MemberPredictions(ensemble, here.encoded)
+    numbers, predictor = ensemble.task == "regression", ensemble.predictor
     total = np.zeros((len(panel), len(ensemble.classes) or 1))
     errors = []
     for many, said in enumerate(panel.each(progress=progress), start=1):
         total += said
         if numbers:
-            errors.append(root_mean_square(total[:, 0] / many * voting.unit - truth, weight))
+            errors.append(root_mean_square(total[:, 0] / many * predictor.unit - truth, weight))
         else:
-            errors.append(float(np.average(voting.best(total, many) != truth, weights=weight)))
+            errors.append(float(np.average(predictor.best(total, many) != truth, weights=weight)))
     return errors

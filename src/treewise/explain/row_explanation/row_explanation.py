@@ -37,7 +37,7 @@ from treewise.explain.row_explanation.path import (
     shorten_levels,
 )
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, nodes_with_counts
-from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, read_rows, series_as_dict
+from treewise.predict.predict import read_rows, series_as_dict
 from treewise.show.node_stats import is_weighted
 from treewise.train.true_labels import with_levels_of
 from treewise.tree.arrays import Label
@@ -55,7 +55,7 @@ def explain(tree: Tree, data: Any, desired: Any = None, fixed: Any = (), estimat
     if not is_single:
         return explain_rows(tree, table, range(len(table)), desired, fixed, estimate)
     given = tuple(map(str, data)) if isinstance(data, Mapping) else tree.columns
-    check_mentioned(tree, data, find_leaves(tree, encode_columns(tree, table), len(table)))
+    tree.leaves(tree.encode(data))  # raises where the path tests a column that the row omits
     return explain_typed(tree, table, [given], desired, fixed, estimate)[0]
 
 

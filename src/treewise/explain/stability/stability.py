@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import check_integer
 from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data.table import read
 from treewise.explain.stability.margins import MarginFinder, SplitMargin
@@ -31,7 +32,6 @@ from treewise.prune.grow_and_prune import PruningPlan, grow_unpruned, is_share, 
 from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for, workers
 from treewise.train.loss_stats import size_of_numbers
 from treewise.train.resampling import part
-from treewise.train.settings import whole
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -112,7 +112,7 @@ def stability_of(
 
 def check_resamples(resamples: object) -> None:
     """Refuse an invalid number of resamples."""
-    whole("resamples", resamples, least=1, most=_MAX_RESAMPLES)
+    check_integer("resamples", resamples, least=1, most=_MAX_RESAMPLES)
 
 
 def _grow_reference(training_set: TrainingSet, pruning: PruningPlan | None, threads: int) -> tuple[Tree, TrainingSet]:

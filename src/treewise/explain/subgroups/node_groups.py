@@ -69,16 +69,16 @@ class NodeGroup:
 class GroupTally:
     """The sums over the rows of a table for every node of a tree."""
 
-    def __init__(self, comparison: PredictionComparison, class_index: int | None) -> None:
-        self.tree, self.class_index, self.n = comparison.tree, class_index, len(comparison.table)
-        self.is_training_data = seen_before(comparison.tree, comparison.nodes)
-        self.name, self._nodes = comparison.table.name, comparison.nodes
-        self._is_regression = comparison.tree.task == "regression"
+    def __init__(self, comparison: PredictionComparison[Tree], class_index: int | None) -> None:
+        self.tree, self.class_index, self.n = comparison.model, class_index, len(comparison.table)
+        self.is_training_data = seen_before(comparison)
+        self.name, self._nodes = comparison.table.name, comparison.leaves
+        self._is_regression = comparison.model.task == "regression"
         if self._is_regression:
             self._values = encode.encode_numbers(comparison.column)
             refuse_infinite(self._values, comparison)
         else:
-            self._labels = class_places(comparison.tree, comparison.column)[0]
+            self._labels = class_places(comparison.model, comparison.column)[0]
         self.rows = self._count(np.ones(self.n, np.bool_))
         self._hits: dict[int, Ints] = {}
 

@@ -13,10 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, overload
 
+from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import DataError, Param, ParameterError
-from treewise.evaluate.evaluate import compared
+from treewise.evaluate.evaluate import compare_rows
 from treewise.explain.rules import (
     AND,
     ConditionStatement,
@@ -37,7 +38,6 @@ from treewise.explain.subgroups.node_groups import (
 )
 from treewise.explain.subgroups.statistics import GroupDifference, GroupStatistics
 from treewise.predict.confidence_intervals import check_confidence
-from treewise.train.settings import count_or_share
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.region import Region, regions
 from treewise.tree.tree import Tree
@@ -61,7 +61,7 @@ def subgroups(
     """Find subgroups (``Tree.subgroups``)."""
     check_confidence(confidence)
     if min_support != 0 or isinstance(min_support, bool):
-        count_or_share("min_support", min_support, least=0)
+        check_count_or_share("min_support", min_support, least=0)
     if isinstance(test, (int, float)):
         raise ParameterError(
             "the tree has seen the rows it was grown on.",
@@ -69,8 +69,8 @@ def subgroups(
             value=test,
             hint="Hold some out before growing, and give that table: " + Param("test", ...) + ".",
         )
-    comparison = compared(tree, data, target, drop_missing_target)
-    tree = comparison.tree
+    comparison = compare_rows(tree, data, target, drop_missing_target)
+    tree = comparison.model
     index = None
     if cls is not None or len(tree.classes) == 2:
         index = class_index(tree, tree.classes[1] if cls is None else cls)
@@ -84,7 +84,7 @@ def subgroups(
     insignificant = [group for group in ranked if group.p_adjusted >= 1 - confidence]
     held_out = None
     if test is not None:
-        other = GroupTally(compared(tree, test, target, drop_missing_target), index)
+        other = GroupTally(compare_rows(tree, test, target, drop_missing_target), index)
         held_out = HeldOutTest(other.name, other.n, other.is_training_data, len(kept))
         retested = {group.node: group for group in retest([*kept, *redundant, *insignificant], other, confidence)}
         kept, redundant, insignificant = (
@@ -253,7 +253,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
             ColumnSpec("test_rest_rate", kind, rest),
             ColumnSpec("test_p", "number", only=data),
             ColumnSpec("test_p_adjusted", "number", "p", _format_p),
-            ColumnSpec("confirmed", "flag", "confirmed", lambda confirmed: "yes" if confirmed else "no"),
+            ColumnSpec("confirmed", "flag", "holds", lambda confirmed: "yes" if confirmed else "no"),
         )
         return (
             ColumnSpec("node", "count", formatter=str),

@@ -9,7 +9,6 @@ checksum, the disk. ``docs/format.md`` describes the file.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from typing import Any, get_args, get_type_hints
@@ -17,29 +16,23 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from treewise._version import __version__
 from treewise.data.encoding import Encoding
 from treewise.ensemble.model import Ensemble, Method
 from treewise.ensemble.packed_trees import FIGURES, INNER, LISTS, NAMES, NOT_BY_NODE, tidy
 from treewise.ensemble.results import OutOfBag
 from treewise.errors import ModelFormatError
-from treewise.formats.model_file.atomic_write import write_whole
 from treewise.formats.model_file.header import (
     check_criterion,
     check_fields,
     check_list,
-    column_to,
     columns_from,
     history_from,
     notes_from,
-    plain,
     shown,
     target_from,
-    target_to,
     text,
 )
-from treewise.formats.model_file.layout import FORMAT, block, line_of, sealed
-from treewise.formats.model_file.model_file import COMPACT_ABOVE
+from treewise.formats.model_file.layout import FORMAT, block, header_lines, line_of
 from treewise.formats.model_file.packing import read_array, write_list, write_packed
 from treewise.formats.model_file.read import JsonLines, check_ending, read_empty_branch
 from treewise.formats.model_file.validate import refuse
@@ -55,31 +48,6 @@ ONLY_OF_NUMBERS = ("weight", *FIGURES)
 DOUBLES = ("cut", "count_weight", *ONLY_OF_NUMBERS)
 MOST_SAY = 1e300  # of a tree: the votes of a million trees add up without overflow
 WIDE = ("cut_int", "rows", "missing_rows")  # 64 bits; other whole numbers have 32 at most
-
-
-def save(ensemble: Ensemble, path: str | os.PathLike[str], compact: bool | None = None) -> None:
-    """Write an ensemble to a file: whole or not at all."""
-    write_whole(path, dumps(ensemble, compact).encode())
-
-
-def dumps(ensemble: Ensemble, compact: bool | None = None) -> str:
-    """Return the text of a model file."""
-    check(ensemble)
-    packed = len(ensemble.members.kind) > COMPACT_ABOVE if compact is None else compact
-    return sealed(lines_of(ensemble, packed))
-
-
-def check(ensemble: Ensemble) -> None:
-    """Refuse to save what could not be loaded."""
-    try:
-        target_from(target_to(ensemble.target))
-        columns_from(map(column_to, ensemble.encodings))
-        check_criterion(ensemble.criterion, ensemble.task)
-        history_from([plain(step, f"history[{i}]") for i, step in enumerate(ensemble.history)], ensemble.target)
-        notes_from(list(ensemble.notes))
-        check_whole(ensemble)
-    except ModelFormatError as error:
-        raise ModelFormatError(f"the ensemble cannot be saved: {error}. Nothing was saved.") from None
 
 
 def check_whole(ensemble: Ensemble) -> None:
@@ -105,21 +73,7 @@ def check_whole(ensemble: Ensemble) -> None:
 
 def lines_of(ensemble: Ensemble, compact: bool) -> Iterator[str]:
     """Yield the lines before the checksum."""
-    steps = [plain(step, f"history[{i}]") for i, step in enumerate(ensemble.history)]
-    yield "{"
-    yield f'"format": {FORMAT},'
-    yield f'"treewise": {line_of(__version__, "the version")},'
-    yield f'"ensemble": {line_of(ensemble.method, "ensemble")},'
-    yield f'"target": {line_of(target_to(ensemble.target), "target")},'
-    yield f'"criterion": {line_of(ensemble.criterion, "criterion")},'
-    yield f'"empty_branch": {line_of(ensemble.empty_branch, "empty_branch")},'
-    yield '"columns": ['
-    yield from block([line_of(column_to(e), f"columns[{i}]") for i, e in enumerate(ensemble.encodings)])
-    yield "],"
-    yield '"history": ['
-    yield from block([line_of(step, f"history[{i}]") for i, step in enumerate(steps)])
-    yield "],"
-    yield f'"notes": {line_of(list(ensemble.notes), "notes")},'
+    yield from header_lines(ensemble, FORMAT, before_target={"ensemble": ensemble.method})
     yield f'"oob": {line_of(None if ensemble.oob is None else asdict(ensemble.oob), "oob")},'
     yield '"nodes": {'
     yield f'"trees": {len(ensemble)},'

@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from treewise._version import __version__
 from treewise.formats.model_file.header import check_writable, column_to, plain, target_to
 from treewise.formats.model_file.packing import write_list, write_packed
 from treewise.tree.arrays import Arrays, Task
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 FORMAT = 3  # the newest: many trees (``treewise.formats.model_file.ensemble_file``)
@@ -40,11 +42,6 @@ def may_fill(name: str) -> bool:
     return name != "parent" and name not in LISTS
 
 
-def text_of(tree: Tree, compact: bool) -> str:
-    """Return the text of a model file."""
-    return sealed(lines_of(tree, compact))
-
-
 def sealed(lines: Iterable[str]) -> str:
     """Put lines together, and the checksum below them."""
     body = "\n".join(lines) + "\n"
@@ -58,25 +55,38 @@ def checksum(content: bytes | memoryview) -> str:
 
 def lines_of(tree: Tree, compact: bool) -> Iterator[str]:
     """Yield the lines before the checksum."""
-    yield "{"
-    yield f'"format": {format_of(tree)},'
-    yield f'"treewise": {line_of(__version__, "the version")},'
-    yield f'"target": {line_of(target_to(tree.target), "target")},'
-    yield f'"criterion": {line_of(tree.criterion, "criterion")},'
-    yield f'"empty_branch": {line_of(tree.empty_branch, "empty_branch")},'
-    yield '"columns": ['
-    yield from block([line_of(column_to(e), f"columns[{i}]") for i, e in enumerate(tree.encodings)])
-    yield "],"
-    if tree.quartiles:
-        yield f'"quartiles": {line_of(plain_quartiles(tree), "quartiles")},'
-    yield '"history": ['
-    yield from block([line_of(plain(step, f"history[{i}]"), f"history[{i}]") for i, step in enumerate(tree.history)])
-    yield "],"
-    yield f'"notes": {line_of(list(tree.notes), "notes")},'
+    quartiles = {"quartiles": plain_quartiles(tree)} if tree.quartiles else {}
+    yield from header_lines(tree, format_of(tree), after_columns=quartiles)
     yield '"nodes": {'
     yield f'"count": {len(tree)},'
     yield from block([f'"{name}": {array_of(tree, name, compact)}' for name in stored_arrays(tree.task)])
     yield "},"
+
+
+def header_lines(
+    model: Model,
+    number: int,
+    before_target: Mapping[str, Any] = MappingProxyType({}),
+    after_columns: Mapping[str, Any] = MappingProxyType({}),
+) -> Iterator[str]:
+    """Yield the lines of a model's facts, from the format number to the notes, with the fields that only one kind has."""
+    yield "{"
+    yield f'"format": {number},'
+    yield f'"treewise": {line_of(__version__, "the version")},'
+    for name, value in before_target.items():
+        yield f'"{name}": {line_of(value, name)},'
+    yield f'"target": {line_of(target_to(model.target), "target")},'
+    yield f'"criterion": {line_of(model.criterion, "criterion")},'
+    yield f'"empty_branch": {line_of(model.empty_branch, "empty_branch")},'
+    yield '"columns": ['
+    yield from block([line_of(column_to(e), f"columns[{i}]") for i, e in enumerate(model.encodings)])
+    yield "],"
+    for name, value in after_columns.items():
+        yield f'"{name}": {line_of(value, name)},'
+    yield '"history": ['
+    yield from block([line_of(plain(step, f"history[{i}]"), f"history[{i}]") for i, step in enumerate(model.history)])
+    yield "],"
+    yield f'"notes": {line_of(list(model.notes), "notes")},'
 
 
 def format_of(tree: Tree) -> int:

@@ -31,9 +31,10 @@ from treewise.formats.model_file.header import (
     target_from,
     target_to,
 )
-from treewise.formats.model_file.layout import FORMAT, OF_A_TREE, plain_quartiles, text_of
+from treewise.formats.model_file.layout import FORMAT, OF_A_TREE, lines_of, plain_quartiles, sealed
 from treewise.formats.model_file.read import check_format, tree_of
 from treewise.formats.model_file.validate import check_nodes
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -44,13 +45,9 @@ __all__ = ["COMPACT_ABOVE", "FORMAT", "dumps", "load", "loads", "save"]
 COMPACT_ABOVE = 10_000  # trees of more nodes are packed, unless asked otherwise
 
 
-def save(tree: Tree, path: str | os.PathLike[str], compact: bool | None = None) -> None:
-    """Write a tree to a file: whole or not at all.
-
-    ``compact`` packs the nodes' arrays, which saves and loads several times as fast; by default trees of more than
-    10,000 nodes are packed.
-    """
-    write_whole(path, dumps(tree, compact).encode())
+def save(model: Model, path: str | os.PathLike[str], compact: bool | None = None) -> None:
+    """Write a model to a file, atomically (``Model.save``)."""
+    write_whole(path, dumps(model, compact).encode())
 
 
 def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
@@ -77,7 +74,7 @@ def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
     return loads(read_whole(path, b"{"), safe(Path(os.fsdecode(path)).name))
 
 
-def dumps(tree: Tree, compact: bool | None = None) -> str:
+def dumps(model: Model, compact: bool | None = None) -> str:
     """Return the text of a model file.
 
     >>> import treewise as tw
@@ -86,8 +83,15 @@ def dumps(tree: Tree, compact: bool | None = None) -> str:
     "format": 2,
     "treewise": "0...
     """
-    check(tree)
-    return text_of(tree, len(tree) > COMPACT_ABOVE if compact is None else compact)
+    check(model)
+    if isinstance(model, Tree):
+        return sealed(lines_of(model, len(model) > COMPACT_ABOVE if compact is None else compact))
+    from treewise.ensemble.model import Ensemble
+    from treewise.formats.model_file import ensemble_file
+
+    assert isinstance(model, Ensemble)
+    packed = len(model.members.kind) > COMPACT_ABOVE if compact is None else compact
+    return sealed(ensemble_file.lines_of(model, packed))
 
 
 def loads(text: str | bytes, name: str = "the model") -> Tree | Ensemble:
@@ -119,15 +123,24 @@ def check_quartiles(tree: Tree) -> None:
         quartiles_from(plain_quartiles(tree), tree.encodings)
 
 
-def check(tree: Tree) -> None:
+def check(model: Model) -> None:
     """Refuse to save what could not be loaded."""
     try:
-        target_from(target_to(tree.target))
-        columns_from(map(column_to, tree.encodings))
-        check_quartiles(tree)
-        check_criterion(tree.criterion, tree.task)
-        history_from([plain(step, f"history[{i}]") for i, step in enumerate(tree.history)], tree.target)
-        notes_from(list(tree.notes))
-        check_nodes(tree.arrays, tree.encodings, tree.target)
+        target_from(target_to(model.target))
+        columns_from(map(column_to, model.encodings))
+        check_criterion(model.criterion, model.task)
+        if isinstance(model, Tree):
+            check_quartiles(model)
+        history_from([plain(step, f"history[{i}]") for i, step in enumerate(model.history)], model.target)
+        notes_from(list(model.notes))
+        if isinstance(model, Tree):
+            check_nodes(model.arrays, model.encodings, model.target)
+        else:
+            from treewise.ensemble.model import Ensemble
+            from treewise.formats.model_file import ensemble_file
+
+            assert isinstance(model, Ensemble)
+            ensemble_file.check_whole(model)
     except ModelFormatError as error:
-        raise ModelFormatError(f"the tree cannot be saved: {error}. Nothing was saved.") from None
+        who = "tree" if isinstance(model, Tree) else "ensemble"
+        raise ModelFormatError(f"the {who} cannot be saved: {error}. Nothing was saved.") from None

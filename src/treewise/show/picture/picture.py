@@ -14,7 +14,7 @@ from treewise._lib.text import safe
 from treewise.data.table import Table, read
 from treewise.errors import Param, ParameterError
 from treewise.formats.model_file.atomic_write import write_whole
-from treewise.predict.predict import check_mentioned, encode_columns, find_leaves, na_values, read_rows, series_as_dict
+from treewise.predict.predict import series_as_dict
 from treewise.show.node_stats import NodeSamples
 from treewise.show.picture.build_scene import PictureStyle, build_scene
 from treewise.show.picture.node_selection import SelectionLimits
@@ -86,7 +86,7 @@ def draw(
     if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < len(tree):
         raise ParameterError(f"the tree has nodes 0 to {len(tree) - 1}.", parameter="node", value=node)
     if data is not None:
-        data = read(data, na_values=na_values(tree))
+        data = read(data, na_values=tree.na_values)
     highlighted = () if highlight is None else _row_path(tree, highlight, data)
     samples = None if data is None else NodeSamples.from_table(tree, data)
     limits, style = SelectionLimits(node, max_depth, max_leaves), PictureStyle(direction, highlighted, samples)
@@ -108,14 +108,12 @@ def picture_format(path: str | os.PathLike[str]) -> str:
 def _row_path(tree: Tree, row: Any, data: Table | None) -> tuple[int, ...]:
     """Return the nodes on the path of a row, given as cells or as the index of a row of the data."""
     row = _row_at(data, row) if isinstance(row, int | np.integer) else series_as_dict(tree, row)
-    table, single = read_rows(tree, row)
-    if not single and len(table) != 1:
+    rows = tree.encode(row)
+    if not rows.single and len(rows) != 1:
         raise ParameterError(
-            f"must be a single row, a dict or a list of cells, not {len(table):,} rows.", parameter="highlight"
+            f"must be a single row, a dict or a list of cells, not {len(rows):,} rows.", parameter="highlight"
         )
-    nodes = find_leaves(tree, encode_columns(tree, table), len(table))
-    check_mentioned(tree, row, nodes)
-    return tree.path(int(nodes[0]))
+    return tree.path(int(tree.leaves(rows)[0]))
 
 
 def _row_at(data: Table | None, number: int | np.integer[Any]) -> Table:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import plural
-from treewise.ensemble.explaining import METHODS
+from treewise.ensemble.model import METHOD_NAMES
 from treewise.show import palette
 from treewise.show.mpl_helpers import (
     SMALL,
@@ -144,7 +144,7 @@ def draw_stages(found: Stages, ax: Axes | None = None, path: str | PathLike[str]
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="trees", ylabel="error %" if found.measure == "error" else "RMSE")
     style_axes(ax)
-    method = METHODS[found.method]
+    method = METHOD_NAMES[found.method]
     subject = f"{method[:1].upper()}{method[1:]} for {label_text(found.target)}"
     set_title(ax, f"{subject}: error after each of {plural(len(found), 'tree')}")
     add_legend(ax, entries, below=True)

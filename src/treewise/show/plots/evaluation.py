@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewise._lib.checks import check_choice, check_integer
 from treewise._lib.text import format_count, format_share, plural
 from treewise.errors import DataError, ParameterError
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, add_legend, axes_for, label_text, set_title, style_axes
-from treewise.train.settings import one_of, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ _CURVE, _BASELINE, _MODEL = palette.class_colour(0), palette.MUTED, palette.clas
 
 def draw_evaluation(found: ClassificationEvaluation, what: str, ax: Axes | None) -> Axes:
     """Draw one of the charts of an evaluation."""
-    one_of("what", what, EVALUATIONS)
+    check_choice("what", what, EVALUATIONS)
     if what == "confusion":
         return _draw_confusion(found, ax)
     if found.ranking is None:
@@ -188,7 +188,7 @@ def _finish(ax: Axes, found: ClassificationEvaluation, score: str) -> None:
 
 def draw_importances(found: Importances, most: int = 20, ax: Axes | None = None) -> Axes:
     """Draw a bar for each column that is used in a split, the most important first."""
-    whole("most", most, 1)
+    check_integer("most", most, 1)
     used = [column for column in found.columns if column.splits]
     if not used:
         subject = "the trees use" if found.trees else "the tree uses"

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from treewise._lib.checks import check_choice
 from treewise._lib.text import plural, safe
 from treewise.errors import DataError
 from treewise.explain.trace.candidate import same_parts
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, add_legend, axes_for, label_text, set_title, style_axes
 from treewise.train.criteria import entropy, gini
-from treewise.train.settings import one_of
 from treewise.tree.splits import Threshold
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def draw_impurity(criteria: Sequence[str] = ("entropy", "gini"), ax: Axes | None
     [1.0, 1.0]
     """
     for name in criteria:
-        one_of("criteria", name, _IMPURITIES)
+        check_choice("criteria", name, _IMPURITIES)
     ax = axes_for(ax, 5.2, 3.8)
     shares = [i / _IMPURITY_STEPS for i in range(_IMPURITY_STEPS + 1)]
     entries: list[LegendEntry] = []

@@ -21,7 +21,6 @@ from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
 from treewise.errors import DataError, Param, ParameterError, did_you_mean
-from treewise.predict.predict import na_values
 from treewise.show import palette
 from treewise.show.mpl_helpers import add_legend, axes_for, image_format, label_text, new_figure, save_figure
 from treewise.show.regions.models import (
@@ -36,7 +35,7 @@ from treewise.show.regions.models import (
 from treewise.show.regions.panel import RegionScene, draw_panel
 from treewise.show.regions.plane import make_plane
 from treewise.train.target import few_whole_numbers
-from treewise.train.true_labels import answers
+from treewise.train.true_labels import target_column
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -226,7 +225,7 @@ def _make_scene(
 ) -> tuple[RegionScene, list[RegionModel]]:
     """Read the table, find its true labels, and make the plane for all models."""
     original_trees = [model.tree for model in models if isinstance(model, TreeRegions)]
-    table = read(data, na_values=na_values(original_trees[0]) if original_trees else ())
+    table = read(data, na_values=original_trees[0].na_values if original_trees else ())
     column = _find_target(original_trees, table, target)
     adapted = [model.adapt_to(table, column) if isinstance(model, TreeRegions) else model for model in models]
     trees = [model.tree for model in adapted if isinstance(model, TreeRegions)]
@@ -253,7 +252,7 @@ def _find_target(trees: Sequence[Tree], table: Table, target: str | None) -> Col
         return table[target]
     if trees:
         known = trees[0].target.name in table.columns or (not trees[0].history and table.target is not None)
-        return answers(trees[0], table, None) if known else None
+        return target_column(trees[0], table, None) if known else None
     return None if table.target is None else table[table.target]
 
 

@@ -28,14 +28,13 @@ from treewise.data.table import Table, read
 from treewise.errors import ParameterError, did_you_mean, listing
 from treewise.evaluate import Evaluation, evaluate
 from treewise.formats.model_file.atomic_write import write_whole
-from treewise.predict.predict import na_values
 from treewise.prune.cp_table import cp_table
 from treewise.show.node_stats import has_training_rows
 from treewise.show.report import facts as known
 from treewise.show.report import sections as made
 from treewise.show.report.page import PageHead, page_html
 from treewise.show.text_tree.text_tree import header, missing_value_notes
-from treewise.train.true_labels import answers
+from treewise.train.true_labels import target_column
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -110,10 +109,10 @@ def report_html(tree: Tree, data: Any, test: Any = None, wanted: ReportOptions |
 
 def read_for(tree: Tree, data: Any, target: Any) -> Table:
     """Read a table as the tree reads tables, with its answers under the name the tree knows."""
-    table = read(data, na_values=na_values(tree))
+    table = read(data, na_values=tree.na_values)
     if target is None:
         return table
-    answer = replace(answers(tree, table, target), name=tree.target.name)
+    answer = replace(target_column(tree, table, target), name=tree.target.name)
     columns = {name: partial(table.columns.__getitem__, name) for name in table.columns}
     return replace(table, columns=LazyColumns({**columns, tree.target.name: answer}, len(table)))
 

@@ -113,9 +113,8 @@ def view(tree: Tree, **bounds: Any) -> str:
 def read_samples(tree: Tree, data: Any) -> NodeSamples | None:
     """Read the table whose rows are shown beside a tree, if there is one."""
     from treewise.data.table import read
-    from treewise.predict.predict import na_values
 
-    return None if data is None else NodeSamples.from_table(tree, read(data, na_values=na_values(tree)))
+    return None if data is None else NodeSamples.from_table(tree, read(data, na_values=tree.na_values))
 
 
 def missing_value_notes(tree: Tree) -> list[str]:

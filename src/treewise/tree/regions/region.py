@@ -26,7 +26,7 @@ from treewise.tree.regions.condition import Condition, Interval, Levels, anythin
 from treewise.tree.regions.describe import say, say_limits
 from treewise.tree.regions.example_value import Cell, as_cell, some_cell, some_value, unknown_level
 from treewise.tree.regions.traverse import RegionTraversal
-from treewise.tree.structure import Structure
+from treewise.tree.structure import TreeStructure
 
 __all__ = [
     "Cell",
@@ -132,7 +132,7 @@ class Region:
         return " and ".join(a if a == b else f"({a})" for a, b in zip(said, bare, strict=True)) or "all rows"
 
 
-def regions(tree: Structure, nodes: Collection[int] | None = None) -> Iterator[tuple[int, Region]]:
+def regions(tree: TreeStructure, nodes: Collection[int] | None = None) -> Iterator[tuple[int, Region]]:
     """Go through the nodes of a tree, or some of them, with the region of each: of the rows that pass or stop there.
 
     >>> import treewise as tw
@@ -146,7 +146,7 @@ def regions(tree: Structure, nodes: Collection[int] | None = None) -> Iterator[t
             yield node, Region(tree.encodings, descent.conditions(), tree.na_values)
 
 
-def ends(tree: Structure) -> Iterator[tuple[int, Region]]:
+def ends(tree: TreeStructure) -> Iterator[tuple[int, Region]]:
     """Go through the ends of a tree, with the region of the rows that stop at each: exactly one holds any row.
 
     >>> import treewise as tw
@@ -162,7 +162,7 @@ def ends(tree: Structure) -> Iterator[tuple[int, Region]]:
         yield node, Region(tree.encodings, descent.conditions(), tree.na_values)
 
 
-def region_of(tree: Structure, node: int) -> Region:
+def region_of(tree: TreeStructure, node: int) -> Region:
     """Return the region of the rows that reach one node."""
     return Region(tree.encodings, RegionTraversal(tree).conditions_at(tree.path(node)), tree.na_values)
 

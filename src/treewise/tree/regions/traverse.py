@@ -13,7 +13,7 @@ from itertools import pairwise
 from treewise.data.encoding import Encoding
 from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
 from treewise.tree.regions.condition import Condition, Interval, Levels, interval
-from treewise.tree.structure import Structure
+from treewise.tree.structure import TreeStructure
 
 STAY = -1  # instead of a branch: the level has none, and the row stays at the node
 
@@ -74,7 +74,7 @@ class ReachableLevels:
 class RegionTraversal:
     """The state at one node: what is possible of each column tested above it, in the order of the first tests."""
 
-    def __init__(self, tree: Structure) -> None:
+    def __init__(self, tree: TreeStructure) -> None:
         a = tree.arrays
         self.encodings = tree.encodings
         self.now: dict[int, Interval | ReachableLevels] = {}

@@ -1,0 +1,227 @@
+"""Predictions for the command line: typed rows, answers as columns and as sentences, never-seen categories.
+
+Beneath the verbs predict, draw and explain; written against ``Model``, for trees and ensembles alike. Rows are encoded
+once and walked once, whatever is printed of the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from treewise._lib.text import format_percent, plural, safe
+from treewise.cli.output import remark
+from treewise.cli.param_types import in_options
+from treewise.errors import ColumnError, did_you_mean, listing
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from treewise.predict.predict import Answers, EncodedRows
+    from treewise.tree.model import Model
+    from treewise.tree.tree import Tree
+
+_LEAVE_OPEN = "A value that is not known can be left open: COLUMN="
+_MOST_LOOKED_AT = 1000  # rows whose never-seen categories are named
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A model, the rows it predicts, and what to report beside the prediction."""
+
+    model: Model
+    rows: EncodedRows
+    proba: bool = False
+    interval: bool = False
+    confidence: float = 0.95
+    estimate: str | None = None
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What the model answers: one walk for everything below."""
+        with _typed_hint():
+            return self.model.answers(self.rows, self.estimate)
+
+    @cached_property
+    def probabilities(self) -> npt.NDArray[Any] | None:
+        """The class probabilities, where they are reported."""
+        from treewise.predict.predict import check_classification
+        from treewise.tree.tree import Tree
+
+        if self.proba and isinstance(self.model, Tree):
+            check_classification(self.model, "predict_proba")
+        wanted = self.model.classes and (self.proba or self.interval)
+        return self.answers.probabilities() if wanted else None
+
+    @cached_property
+    def ends(self) -> npt.NDArray[Any] | None:
+        """The ends of the confidence intervals, where they are reported."""
+        return self.answers.intervals(self.confidence) if self.interval else None
+
+    def columns(self) -> dict[str, Any]:
+        """Return the predictions as columns: prediction, probabilities, intervals; labels as (classes, numbers)."""
+        model, probabilities, ends = self.model, self.probabilities, self.ends
+        if model.task == "regression":
+            columns: dict[str, Any] = {"prediction": self.answers.values()}
+            return columns if ends is None else {**columns, "low": ends[:, 0], "high": ends[:, 1]}
+        columns = {"prediction": (model.classes, self.answers.class_numbers())}
+        for i, label in enumerate(model.classes):
+            if probabilities is not None:
+                columns[f"p_{label}"] = probabilities[:, i]
+            if ends is not None:
+                columns |= {f"p_{label}_low": ends[:, i, 0], f"p_{label}_high": ends[:, i, 1]}
+        return columns
+
+    def sentences(self) -> list[str]:
+        """Say what is predicted for each row, and why: the tests on its path, or how far the trees agree."""
+        from treewise.ensemble import Ensemble
+        from treewise.explain.ensemble.explanation import answers_in_words
+        from treewise.tree.tree import Tree
+
+        if isinstance(self.model, Tree):
+            reasons = _tree_sentences(self.model, self.answers)
+        else:
+            assert isinstance(self.model, Ensemble)
+            reasons = [[sentence] for sentence in answers_in_words(self.model, self.rows.table)]
+        return [line for i, lines in enumerate(reasons) for line in [*lines, *self._certainty(i)]]
+
+    def _certainty(self, row: int) -> list[str]:
+        from treewise._lib.text import format_rounded
+
+        sure = f"{100 * self.confidence:g} % interval"
+        if self.model.task == "regression":
+            if self.ends is None:
+                return []
+            low, high = self.ends[row].tolist()
+            if not -float("inf") < low <= high < float("inf"):
+                return [f"{sure}: a single row has none"]
+            return [f"{sure} {format_rounded(low)} to {format_rounded(high)}"]
+        if self.probabilities is None:
+            return []
+        parts = []
+        for i, (label, share) in enumerate(zip(self.model.classes, self.probabilities[row].tolist(), strict=True)):
+            between = ""
+            if self.ends is not None:
+                low, high = self.ends[row, i].tolist()
+                between = f" ({sure} {format_percent(low)} to {format_percent(high)})"
+            parts.append(f"{safe(label)} {format_percent(share)} %{between}")
+        return ["  ".join(parts)]
+
+    def notes(self) -> list[str]:
+        """Note categories that the model has never seen; for a tree, on the path of their row, and where it ended."""
+        return never_seen(self.model, self.rows, self.answers.leaves)
+
+
+def encode_typed(model: Model, typed: Sequence[dict[str, Any]]) -> EncodedRows:
+    """Encode rows typed in.
+
+    For a tree, a column may be left out where the row's path does not test it, as in Python; an ensemble needs every
+    column that some tree tests.
+    """
+    from treewise.data.table import read
+    from treewise.predict.predict import EncodedRows, also_missing, encode_columns
+    from treewise.tree.tree import Tree
+
+    for row in () if isinstance(model, Tree) else typed:
+        absent = [name for i in model.used_columns if (name := model.columns[i]) not in row]
+        if absent:
+            raise ColumnError(
+                f'the row has no column "{safe(absent[0])}", which some of the trees ask for.'
+                f"{did_you_mean(absent[0], row)}{also_missing(absent[1:])}",
+                hint=_LEAVE_OPEN,
+            )
+    cells = [{**dict.fromkeys(model.columns), **row} for row in typed]
+    table = read(cells, name="the row" if len(typed) == 1 else "the rows", na_values=model.na_values)
+    return EncodedRows(table, encode_columns(model, table), given=tuple(typed))
+
+
+def read_typed(model: Model, typed: Sequence[dict[str, Any]]) -> EncodedRows:
+    """Encode rows typed in, and check that they mention every column that their paths test."""
+    rows = encode_typed(model, typed)
+    with _typed_hint():
+        model.leaves(rows)
+    return rows
+
+
+@contextmanager
+def _typed_hint() -> Iterator[None]:
+    """Say how to leave a cell open at the command line."""
+    try:
+        yield
+    except ColumnError as error:
+        raise ColumnError(error.rule, hint=_LEAVE_OPEN) from None
+
+
+def remark_on_typed(model: Model, typed: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:
+    """Remark on typed columns that the model does not know, after the result; then write the other notes."""
+    from treewise.tree.tree import Tree
+
+    known = [*model.columns, model.target.name]
+    who = "the tree knows" if isinstance(model, Tree) else "the trees know"
+    for name in dict.fromkeys(name for row in typed for name in row if name not in known):
+        hint = did_you_mean(name, [column for column in model.columns if not any(row.get(column) for row in typed)])
+        remark("note", f"{safe(name)}: {who} no such column, and it is not looked at.{hint}")
+    for note in notes:
+        remark("note", in_options(note))
+
+
+def never_seen(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] | None = None) -> list[str]:
+    """Note categories that the model has never seen, in columns that it tests.
+
+    With the leaves of a tree, only rows count whose path tests the column, and the note says where they ended.
+    """
+    import numpy as np
+
+    from treewise.data.encoding import UNSEEN
+    from treewise.tree.tree import Tree
+
+    notes = []
+    for i, (encoding, values) in enumerate(zip(model.encodings, rows.columns, strict=True)):
+        if not encoding.is_categorical or values is None or not (unseen := values == UNSEEN).any():
+            continue
+        where = ""
+        if isinstance(model, Tree):
+            leaves = model.leaves(rows) if leaves is None else leaves
+            unseen &= np.array(_tests_above(model, i))[leaves]
+            ends = [str(node) for node in np.unique(leaves[unseen]).tolist()]
+            where = f" → node{'s' if len(ends) > 1 else ''} {listing(ends, most=5)}"
+        at = np.flatnonzero(unseen)
+        if len(at):
+            column = rows.table[encoding.name]
+            labels = sorted({column.format_cell(row) for row in at[:_MOST_LOOKED_AT].tolist()})
+            unseen_labels = f"never-seen {listing(labels, most=3)} in {plural(len(at), 'row')}"
+            notes.append(f"{safe(encoding.name)}: {unseen_labels}{where}")
+    return notes
+
+
+def _tests_above(tree: Tree, column: int) -> list[bool]:
+    """Whether the path to each node tests a column."""
+    parent, tests = tree.arrays.parent.tolist(), (tree.arrays.column == column).tolist()
+    above = [bool(tests[0])]
+    for node in range(1, len(parent)):
+        above.append(tests[node] or above[parent[node]])
+    return above
+
+
+def _tree_sentences(tree: Tree, answers: Answers) -> list[list[str]]:
+    from treewise.evaluate import paths
+    from treewise.explain.row_explanation.row_explanation import describe_prediction
+    from treewise.predict.leaf_probabilities import LeafProbabilities
+    from treewise.predict.predict import TreeAnswers
+
+    assert isinstance(answers, TreeAnswers)
+    found = []
+    rows = zip(paths(tree, answers.rows.table), answers.predictions().tolist(), answers.nodes.tolist(), strict=True)
+    for path, prediction, node in rows:
+        *first, last = path.tests or ("all rows are the same to it",)
+        because = f"{', '.join(first)} and {last}" if first else last
+        way = LeafProbabilities.of(answers.estimate)
+        lines = [f"{safe(tree.target.name)} = {describe_prediction(tree, node, prediction, way)}, because {because}."]
+        if path.stays:
+            who = "the root" if tree.empty_branch == "root" else "the node that asks for it"
+            lines.append(f"(Its {safe(path.stays)} was never seen; {who} answers.)")
+        found.append(lines)
+    return found

@@ -1,0 +1,322 @@
+"""The model: what a tree and an ensemble have in common, and the methods that work on either.
+
+``Tree`` and ``Ensemble`` implement four steps, and everything else is written against them once:
+
+    data ──encode──▶ EncodedRows ──leaves──▶ node numbers          (``apply``)
+                                 └─answers─▶ Answers: classes or values, probabilities, intervals
+
+A table is encoded once and walked once, however many of the answers are used. The methods delegate to code downstream,
+which is imported when used.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise._lib.text import safe
+from treewise.data.encoding import Encoding
+from treewise.tree.arrays import Label, Target, Task
+
+if TYPE_CHECKING:
+    from treewise.evaluate import Evaluation
+    from treewise.evaluate.importances import Importances
+    from treewise.explain.shap import ShapValues
+    from treewise.predict.predict import Answers, EncodedRows
+    from treewise.predict.single_row import SingleRowPredictor
+    from treewise.tree.tree import Tree
+
+Floats = npt.NDArray[np.float64]
+
+
+class Model(ABC):
+    """A trained or hand-written model: a ``Tree`` or an ``Ensemble``.
+
+    >>> import treewise as tw
+    >>> model = tw.grow("admissions", preset="id3")
+    >>> model.task, model.classes, model.columns, model.na_values
+    ('classification', ('N', 'P'), ('GPA', 'University', 'Published', 'Recommendation'), ())
+    >>> rows = model.encode("admissions")                                       # read and encode the table once …
+    >>> model.leaves(rows)[:3].tolist(), model.answers(rows).predictions()[:3].tolist()      # … and walk it
+    ([8, 8, 8], ['P', 'P', 'P'])
+    >>> model.used_columns, model.split_counts.tolist(), model.impurity_decreases.round(2).tolist()
+    ([0, 1, 2], [1, 1, 1, 0], [[0.5, 0.25, 0.25, 0.0]])
+    >>> model.where_used(1), model.baseline, [tree.n_leaves for tree in model.trees], model.votes.tolist()
+    ('node 3', 'N', [6], [1.0])
+    >>> model.predictor.answer({"GPA": "4.0", "University": "top10", "Published": "no"})   # fast path for a single row
+    'P'
+    """
+
+    encodings: tuple[Encoding, ...]
+    target: Target
+    criterion: str
+    empty_branch: Literal["parent", "root"]
+    history: tuple[Mapping[str, Any], ...]
+    notes: tuple[str, ...]
+    if TYPE_CHECKING:  # a field of an ensemble, a property of a tree
+
+        @property
+        def votes(self) -> Floats:
+            """The vote weight of each tree."""
+
+    # -- facts ----------------------------------------------------------------------------------------------------
+
+    @property
+    def na_values(self) -> tuple[str, ...]:
+        """The texts that meant "missing" in the training table; they are read as missing in new tables too."""
+        return tuple(text for step in self.history for text in step.get("na_values", ()))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the input columns, in order."""
+        return tuple(e.name for e in self.encodings)
+
+    @property
+    def classes(self) -> tuple[Label, ...]:
+        """The classes in order; with two, the second is the positive one. Empty for regression."""
+        return self.target.classes
+
+    @property
+    def task(self) -> Task:
+        """``classification`` or ``regression``."""
+        return self.target.task
+
+    def with_(self, **changes: Any) -> Self:
+        """Return the same model with some fields replaced."""
+        return replace(self, **changes)  # type: ignore[type-var]  # both kinds of model are dataclasses
+
+    def _target_text(self) -> str:
+        """The target for ``repr``: its name and first classes."""
+        if self.task == "regression":
+            return f"{safe(self.target.name)}: a number"
+        more = f", … {len(self.classes)} classes" if len(self.classes) > 4 else ""
+        return f"{safe(self.target.name)}: {', '.join(safe(c) for c in self.classes[:4])}{more}"
+
+    # -- the protocol: what a tree and an ensemble each implement --------------------------------------------------
+
+    @property
+    @abstractmethod
+    def predictor(self) -> SingleRowPredictor:
+        """The model prepared for single rows of plain cells; made on first use."""
+
+    @property
+    @abstractmethod
+    def used_columns(self) -> list[int]:
+        """Positions of the columns that some split tests, in order."""
+
+    @abstractmethod
+    def where_used(self, column: int) -> str:
+        """Return the first node that tests a column, for messages: ``node 3`` or ``node 3 of tree 0``."""
+
+    @property
+    @abstractmethod
+    def split_counts(self) -> npt.NDArray[np.int64]:
+        """The number of splits on each column."""
+
+    @property
+    @abstractmethod
+    def impurity_decreases(self) -> Floats:
+        """The impurity decrease of each column in each tree, per row: trees × columns."""
+
+    @property
+    @abstractmethod
+    def baseline(self) -> Label | None:
+        """The constant prediction without any split; None where it is not known."""
+
+    @property
+    @abstractmethod
+    def trees(self) -> Sequence[Tree]:
+        """The trees of the model; a single tree is its own only member."""
+
+    @abstractmethod
+    def leaves(self, rows: EncodedRows) -> npt.NDArray[Any]:
+        """Return the number of the node each row ends at: one per row, or rows × trees."""
+
+    @abstractmethod
+    def answers(self, rows: EncodedRows, estimate: Any = None, n_jobs: int = 0) -> Answers:
+        """Walk the rows once and return what is predicted for them."""
+
+    def encode(self, data: Any) -> EncodedRows:
+        """Read a table, or a single row, and encode the columns that the model tests."""
+        from treewise.predict.predict import encode_rows
+
+        return encode_rows(self, data)
+
+    # -- prediction -----------------------------------------------------------------------------------------------
+
+    def predict(self, data: Any, *, estimate: Any = None) -> Any:
+        """Return the predicted class or value of each row of a table; for a single row (dict or list), that one.
+
+        An ensemble averages the class probabilities, or values, of its trees; AdaBoost takes the class with the largest
+        vote weight. Of equals the first class is taken. For a single tree, ``estimate`` is how the counts of a leaf
+        become probabilities (``predict_proba``): the class is the one of least expected cost under them, and with
+        ``"shrinkage"`` a value is shrunk towards the means above it.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> tree.predict(tw.datasets.admissions())[:3]
+        array(['P', 'P', 'P'], dtype='<U1')
+        >>> tree.predict({"GPA": 3.7, "Published": "no", "University": "top20"})
+        'P'
+        """
+        if estimate is None and (answer := self.predictor.answer(data)) is not None:
+            return answer
+        from treewise.predict.predict import predict
+
+        return predict(self, data, estimate)
+
+    def predict_proba(self, data: Any, *, estimate: Any = None) -> Floats:
+        """Return the probability of each class for each row, from the counts of the leaf it ends at.
+
+        For an ensemble: the mean over its trees; for AdaBoost the normalised vote weight of each class (not
+        calibrated). For a single tree, ``estimate`` is ``"maximum_likelihood"`` (the class shares, the default),
+        ``"laplace"``, ``"m_estimate"`` (or ``"m_estimate=5"``) or ``"shrinkage"`` (or ``"shrinkage=25"``).
+
+        >>> import treewise as tw
+        >>> tw.grow("penguins", max_depth=1).predict_proba({"flipper_length_mm": 190}).round(3)
+        array([0.7  , 0.296, 0.005])
+        """
+        from treewise.predict.predict import predict_proba
+
+        return predict_proba(self, data, estimate)
+
+    def apply(self, data: Any) -> Any:
+        """Return the number of the node each row ends at; for an ensemble one per tree: rows × trees.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3").apply(tw.datasets.admissions()).tolist()
+        [8, 8, 8, 7, 5, 7, 6, 4, 1, 1, 1, 1]
+        """
+        from treewise.predict.predict import apply
+
+        return apply(self, data)
+
+    def log_likelihood(self, data: Any, unit: str = "nats", *, estimate: Any = None) -> float:
+        """Return the log-likelihood of a table under the model (CS221 notes 6, section 1).
+
+        ``predict_proba`` explains ``estimate``; ``unit`` is ``"nats"`` or ``"bits"``.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("food", preset="id3", columns=["Hunger"])
+        >>> round(tree.log_likelihood("food"), 3)                       # −4·H(3/4), the one impure leaf
+        -2.249
+        """
+        from treewise.predict.predict import log_likelihood
+
+        return log_likelihood(self, data, unit, estimate)
+
+    # -- evaluation and explanation -------------------------------------------------------------------------------
+
+    def evaluate(
+        self,
+        data: Any,
+        target: Any = None,
+        *,
+        drop_missing_target: bool = False,
+        sample_weight: Any = None,
+        estimate: Any = None,
+        cost: Any = None,
+    ) -> Evaluation:
+        """Compare predictions with a table whose answers are known: error with its interval, confusion, log loss.
+
+        ``estimate`` is as in ``predict_proba``; ``cost`` is what mistakes cost (``treewise.grow``), by default what the
+        tree predicts by; ``sample_weight`` is a column or an array. On its training rows a forest is nearly always
+        right, which says little: grow it with ``oob_score=True`` for an estimate on rows its trees have not seen.
+
+        >>> import treewise as tw
+        >>> tw.grow("penguins", max_leaf_nodes=4).evaluate("penguins").errors
+        13
+        """
+        from treewise.evaluate import evaluate
+
+        options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
+        return evaluate(self, data, target, sample_weight=sample_weight, **options)
+
+    def importances(
+        self,
+        data: Any = None,
+        target: Any = None,
+        *,
+        measure: str | None = None,
+        repeats: int | None = None,
+        random_state: int | None = None,
+        sample_weight: Any = None,
+        drop_missing_target: bool | None = None,
+        estimate: Any = None,
+        confidence: float | None = None,
+        n_jobs: int | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Importances:
+        """Return how much each column matters: impurity decrease, or on a table permutation importance.
+
+        Without ``data``: the share of the training rows' impurity that each column's splits remove, for an ensemble
+        the mean over its trees; it favours columns with many different values. With ``data``, preferably rows not used
+        for training: how much worse the model gets when a column's values are shuffled.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("outlier")
+        >>> [(c.column, c.splits, round(c.importance, 2)) for c in tree.importances().columns]
+        [('x1', 2, 0.85), ('x2', 2, 0.15)]
+        >>> [(c.column, round(c.importance, 2)) for c in tree.importances("outlier_validation").columns]
+        [('x1', 0.34), ('x2', -0.03)]
+
+        Parameters
+        ----------
+        data, target, sample_weight, drop_missing_target : the rows and their answers, as for ``evaluate``.
+        measure : ``"error"``, ``"cost"`` (for a tree with costs, then the default) or ``"log_loss"`` (``estimate`` as
+            in ``predict_proba``); for regression ``"rmse"`` or ``"mae"``.
+        repeats : number of shuffles per column, 10 by default.
+        random_state : seed of the shuffles; results do not depend on ``n_jobs``.
+        confidence : of the interval for other rows like these, 0.95 by default.
+        n_jobs, progress : number of threads; a function that is called with the finished share.
+        """
+        from treewise.evaluate.importances import importances
+
+        given = {name: value for name, value in locals().items() if name not in ("self", "data", "importances")}
+        return importances(self, data, **given)
+
+    def shap(self, data: Any, *, estimate: Any = None, progress: Callable[[float], None] | None = None) -> ShapValues:
+        """Return exact Shapley values: what each column adds to each prediction. With ``base`` they sum to it.
+
+        The prediction is ``predict_proba``, or the value.
+
+        >>> import treewise as tw
+        >>> found = tw.grow("admissions", preset="id3").shap("admissions")
+        >>> (found.base + found.values.sum(axis=1)).round(6)[0, 1]
+        np.float64(1.0)
+        """
+        from treewise.explain.shap import shap
+
+        return shap(self, data, estimate, progress)
+
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    def save(self, path: Any, compact: bool | None = None) -> None:
+        """Save the model as a JSON file, atomically; ``treewise.load`` reads it back, to the last bit.
+
+        ``compact`` packs the node arrays: several times faster, but not readable by eye. By default models of more than
+        10,000 nodes are packed. ``docs/format.md`` describes the file.
+
+        >>> import treewise as tw, tempfile, pathlib
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tree.save(pathlib.Path(folder) / "m.json")
+        ...     tw.load(pathlib.Path(folder) / "m.json") == tree
+        True
+        """
+        from treewise.formats.model_file.model_file import save
+
+        save(self, path, compact)
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Pickle and copy as the text of a model file, which is validated when it is read back."""
+        from treewise.formats.model_file.model_file import dumps, loads
+
+        return loads, (dumps(self, compact=self._pickle_compact),)
+
+    _pickle_compact: ClassVar[bool | None] = None  # ensembles are always packed
