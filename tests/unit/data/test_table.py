@@ -1,4 +1,4 @@
-"""Whatever holds a table is read alike: same cells, same columns; and what cannot be read says so."""
+"""All input types give the same table, or a clear error."""
 
 import csv
 import datetime as dt
