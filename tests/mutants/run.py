@@ -1,4 +1,4 @@
-"""Can the suite fail? Put one fault after another into a copy of treewise and see whether a test notices.
+"""Mutation testing: insert one fault after another into a copy of treewise and run the tests against each.
 
     python -m tests.mutants.run                         all lists
     python -m tests.mutants.run core --sample 10        ten faults of the core

@@ -1,4 +1,4 @@
-"""Model files made to break the loader, and the slow twin of its checks.
+"""Model files built to break the loader, and an independent, slower version of its checks.
 
 ``mutants`` takes a sound file apart, changes something a program or an attacker might change (a number, an array, a
 field, a line, a byte), and seals it with a right checksum. ``check_slowly`` looks at a tree node by node, in plain

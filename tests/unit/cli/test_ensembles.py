@@ -1,4 +1,4 @@
-"""treewise grow --ensemble, and what is done with a model of many trees: grown, asked, read, and grown further."""
+"""``treewise grow --ensemble`` and the verbs that use ensembles."""
 
 import csv
 import inspect
@@ -170,8 +170,8 @@ def test_predict_a_row(run, forest):
     short = run("predict f.json --row 'island=Dream'")
     assert short.code == 3
     assert short.err == (
-        'treewise: the row has no column "bill_length_mm", which some of the trees ask for. Also missing: "bill_depth_mm",'
-        ' "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open: COLUMN=\n'
+        'treewise: the row has no column "bill_length_mm", which some of the trees ask for. Also missing:'
+        ' "bill_depth_mm", "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open: COLUMN=\n'
     )
     for verb in ("predict", "explain"):
         odd = run(f"{verb} f.json --row '{ROW.replace('Dream', 'Mars')}, colour=red'")

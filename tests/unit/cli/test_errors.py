@@ -1,4 +1,4 @@
-"""What goes wrong is one sentence and an exit code; files are whole; a real process stops when told."""
+"""Errors are one sentence and an exit code; files are written atomically; processes stop on signals."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""``treewise prune``, and pruning in ``treewise grow``: what is printed, what is saved, what is refused."""
+"""``treewise prune``, and pruning in ``treewise grow``: output, saved trees and errors."""
 
 import json
 

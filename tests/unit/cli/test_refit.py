@@ -1,4 +1,4 @@
-"""``treewise refit``: a tree written by hand gets its rows; and who asks for it says so in the shell's words."""
+"""``treewise refit``, and the messages that suggest it."""
 
 import treewise as tw
 from tests.support.handmade_trees import OFFICIALS

@@ -1,4 +1,4 @@
-"""How verbs show results: bold only on a terminal, and names that cannot steer it."""
+"""Rendering of results: bold only on a terminal, and names that contain control sequences."""
 
 import pytest
 

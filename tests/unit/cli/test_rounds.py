@@ -1,4 +1,4 @@
-"""The rounds of boosting at the command line: one worked out, in every form, and all of them as a table."""
+"""AdaBoost rounds on the command line: one worked out, in every format, and all as a table."""
 
 import json
 import re

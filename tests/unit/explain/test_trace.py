@@ -1,4 +1,4 @@
-"""The trace: every candidate with its arithmetic, against the notes and the search, in all its formats."""
+"""The trace: every candidate with its arithmetic, against the lecture notes and the reference search."""
 
 import math
 import re

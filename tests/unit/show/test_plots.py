@@ -1,4 +1,4 @@
-"""Curves and charts: the numbers they draw, the axes they return, and what they leave alone."""
+"""Curves and charts: the data drawn, the axes returned, and no side effects."""
 
 import subprocess
 import sys

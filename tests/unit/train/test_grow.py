@@ -1,4 +1,4 @@
-"""tw.grow: the promises of growth that hold for every table, and its refusals."""
+"""``tw.grow``: properties of every tree, limits and errors."""
 
 from itertools import pairwise
 
