@@ -208,7 +208,7 @@ def test_an_option_is_refused_in_whole_sentences(run):
     assert answer.err.endswith(
         'must be "sqrt" or "log2", or a whole number of columns, or a share of them above 0 and up to 1.\n'
     )
-    assert "adaboost 50, and it may end earlier" in " ".join(run("grow --help").out.split())
+    assert "adaboost 50 at most" in " ".join(run("grow --help").out.split())
 
 
 def test_the_weights_of_rows_are_part_of_how_it_was_made(run, tmp_path):
