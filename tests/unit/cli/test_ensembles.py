@@ -171,7 +171,8 @@ def test_predict_a_row(run, forest):
     assert short.code == 3
     assert short.err == (
         'treewise: the row has no column "bill_length_mm", which some of the trees ask for. Also missing:'
-        ' "bill_depth_mm", "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open: COLUMN=\n'
+        ' "bill_depth_mm", "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open:'
+        " COLUMN=\n"
     )
     for verb in ("predict", "explain"):
         odd = run(f"{verb} f.json --row '{ROW.replace('Dream', 'Mars')}, colour=red'")
