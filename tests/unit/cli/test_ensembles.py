@@ -164,7 +164,7 @@ ROW = "island=Dream, bill_length_mm=50, bill_depth_mm=18, flipper_length_mm=190,
 def test_predict_a_row(run, forest):
     answer = run(f"predict f.json --row '{ROW}' --proba")
     assert re.fullmatch(
-        r"species = Chinstrap: \d of 7 trees say so, the mean of their probabilities is \d+\.\d %\.", answer.lines[0]
+        r"species = Chinstrap: predicted by \d of 7 trees, mean probability \d+\.\d %\.", answer.lines[0]
     )
     assert re.fullmatch(r"Adelie \d+\.\d %  Chinstrap \d+\.\d %  Gentoo \d+\.\d %", answer.lines[1])
     short = run("predict f.json --row 'island=Dream'")
