@@ -132,10 +132,10 @@ class EnsembleExplanation(Displayable):
 
     def result_table(self) -> ResultTable:
         """Return the columns that contribute."""
-        title: dict[str, Any] = (
-            {} if self.is_regression else {"title": "contribution (points)", "formatter": _format_points}
-        )
-        columns = (ColumnSpec("column"), ColumnSpec("value"), ColumnSpec("contribution", "number", **title))
+        contribution = ColumnSpec("contribution", "number")
+        if not self.is_regression:
+            contribution = ColumnSpec("contribution", "number", "contribution (points)", _format_points)
+        columns = (ColumnSpec("column"), ColumnSpec("value"), contribution)
         lines = [(c.column, "missing" if c.value is None else c.value, c.contribution) for c in self.columns]
         return ResultTable("", columns, lines, above=self.sentences, row_name="column")
 
