@@ -164,14 +164,15 @@ ROW = "island=Dream, bill_length_mm=50, bill_depth_mm=18, flipper_length_mm=190,
 def test_predict_a_row(run, forest):
     answer = run(f"predict f.json --row '{ROW}' --proba")
     assert re.fullmatch(
-        r"species = Chinstrap: \d of 7 trees say so, the mean of their probabilities is \d+\.\d %\.", answer.lines[0]
+        r"species = Chinstrap: predicted by \d of 7 trees, mean probability \d+\.\d %\.", answer.lines[0]
     )
     assert re.fullmatch(r"Adelie \d+\.\d %  Chinstrap \d+\.\d %  Gentoo \d+\.\d %", answer.lines[1])
     short = run("predict f.json --row 'island=Dream'")
     assert short.code == 3
     assert short.err == (
         'treewise: the row has no column "bill_length_mm", which some of the trees ask for. Also missing:'
-        ' "bill_depth_mm", "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open: COLUMN=\n'
+        ' "bill_depth_mm", "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open:'
+        " COLUMN=\n"
     )
     for verb in ("predict", "explain"):
         odd = run(f"{verb} f.json --row '{ROW.replace('Dream', 'Mars')}, colour=red'")
