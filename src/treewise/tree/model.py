@@ -45,7 +45,7 @@ class Model(ABC):
     >>> model.leaves(rows)[:3].tolist(), model.answers(rows).predictions()[:3].tolist()      # … and walk it
     ([8, 8, 8], ['P', 'P', 'P'])
     >>> model.used_columns, model.split_counts.tolist(), model.impurity_decreases.round(2).tolist()
-    ([0, 1, 2], [1, 1, 1, 0], [[0.5, 0.25, 0.25, 0.0]])
+    ([0, 1, 2], [1, 1, 1, 0], [[0.6, 0.23, 0.17, 0.0]])
     >>> model.where_used(1), model.baseline, [tree.n_leaves for tree in model.trees], model.votes.tolist()
     ('node 3', 'N', [6], [1.0])
     >>> model.predictor.answer({"GPA": "4.0", "University": "top10", "Published": "no"})   # fast path for a single row
