@@ -56,6 +56,7 @@ class Table:
     target: str | None = None  # what a built-in table is usually asked to predict
     notes: tuple[str, ...] = ()
     title: str = ""  # one line on what a built-in table is
+    na_values: tuple[str, ...] = ()  # the texts that were read as missing; a model grown on the table remembers them
 
     def __len__(self) -> int:
         return self.n_rows
@@ -187,6 +188,7 @@ def read(
         table = table._with({wanted: partial(table.columns.__getitem__, wanted) for wanted in columns})
     if markers:
         table = table._with({n: partial(_blanked, table.columns, n, markers) for n in table.columns})
+        table = replace(table, na_values=tuple(dict.fromkeys((*table.na_values, *markers))))
     return table
 
 
@@ -271,7 +273,7 @@ def read_bytes(data: bytes, name: str, markers: Sequence[str], form: CsvFormat |
     if form.separator is None and name.removesuffix(".gz").endswith((".tsv", ".tab")):
         form = replace(form, separator="\t")
     found, notes = read_csv(data, name, markers, form)
-    return Table(name, found, found.n_rows, notes=notes)
+    return Table(name, found, found.n_rows, notes=notes, na_values=tuple(markers))
 
 
 def _read_parquet(data: bytes, name: str) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy.typing as npt
 from treewise._lib.text import safe
 from treewise.data.encoding import Encoding
 from treewise.tree.arrays import Label, Target, Task
+from treewise.tree.fit_info import FitInfo
 
 if TYPE_CHECKING:
     from treewise.evaluate import Evaluation
@@ -39,13 +41,13 @@ class Model(ABC):
 
     >>> import treewise as tw
     >>> model = tw.grow("admissions", preset="id3")
-    >>> model.task, model.classes, model.columns, model.na_values
-    ('classification', ('N', 'P'), ('GPA', 'University', 'Published', 'Recommendation'), ())
+    >>> model.task, model.classes, model.columns, model.na_values, model.fit_info.origin
+    ('classification', ('N', 'P'), ('GPA', 'University', 'Published', 'Recommendation'), (), 'grown')
     >>> rows = model.encode("admissions")                                       # read and encode the table once …
     >>> model.leaves(rows)[:3].tolist(), model.answers(rows).predictions()[:3].tolist()      # … and walk it
     ([8, 8, 8], ['P', 'P', 'P'])
     >>> model.used_columns, model.split_counts.tolist(), model.impurity_decreases.round(2).tolist()
-    ([0, 1, 2], [1, 1, 1, 0], [[0.5, 0.25, 0.25, 0.0]])
+    ([0, 1, 2], [1, 1, 1, 0], [[0.6, 0.23, 0.17, 0.0]])
     >>> model.where_used(1), model.baseline, [tree.n_leaves for tree in model.trees], model.votes.tolist()
     ('node 3', 'N', [6], [1.0])
     >>> model.predictor.answer({"GPA": "4.0", "University": "top10", "Published": "no"})   # fast path for a single row
@@ -66,10 +68,15 @@ class Model(ABC):
 
     # -- facts ----------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def fit_info(self) -> FitInfo:
+        """What the model was made with: origin, settings, missing markers, weights, costs, sampling."""
+        return FitInfo.from_history(self.history)
+
     @property
     def na_values(self) -> tuple[str, ...]:
         """The texts that meant "missing" in the training table; they are read as missing in new tables too."""
-        return tuple(text for step in self.history for text in step.get("na_values", ()))
+        return self.fit_info.na_values
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -235,7 +235,7 @@ class Tree(TreeStructure):
 
         >>> import treewise as tw
         >>> print(tw.grow("penguins", max_leaf_nodes=4).cp_table)
-        cp table of species: errors relative to the root's, 0.55814 per row
+        cp table of species: errors relative to those of the root, 0.55814 per row
               cp  nsplit  leaves  rel_error
            0.625       0       1     1.0000
          0.28125       1       2     0.3750

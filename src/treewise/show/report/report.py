@@ -72,7 +72,7 @@ def report_html(tree: Tree, data: Any, test: Any = None, wanted: ReportOptions |
     wanted = wanted or ReportOptions()
     table = read_for(tree, data, wanted.target)
     held = None if test is None else read_for(tree, test, wanted.test_target)
-    if not tree.history:
+    if tree.fit_info.is_handwritten:
         tree = tree.refit(table)  # written by hand: what it knows is what this table says
     whole, tree = tree, bounded(tree)
     warnings = warnings_for(whole, tree)
@@ -138,12 +138,11 @@ def on_test_rows(tree: Tree, held: Table, warnings: list[str]) -> Tree:
 
 def judge(tree: Tree, table: Table) -> Evaluation:
     """Compare the tree with a table as it was grown: rows without an answer left out or refused, its weights used."""
-    grown = next((step for step in tree.history if step.get("did") == "grow"), {})
-    weight = grown.get("sample_weight")
+    weight = tree.fit_info.sample_weight
     return evaluate(
         tree,
         table,
-        drop_missing_target=bool(grown.get("drop_missing_target")),
+        drop_missing_target=tree.fit_info.drop_missing_target,
         sample_weight=weight if weight in table.columns else None,
     )
 
