@@ -1,4 +1,4 @@
-"""A real browser for the pages: Chromium, driven by playwright; skipped with the reason where there is none.
+"""Chromium driven by playwright; tests are skipped with the reason if it is not available.
 
 pip install ".[test,browser]" and a Chromium (on Debian: apt-get install chromium)
 """

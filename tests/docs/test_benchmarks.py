@@ -1,4 +1,4 @@
-"""The benchmarks run, on a few rows: what they print and write comes from what was measured."""
+"""The benchmarks run on a few rows and report what was measured."""
 
 import re
 

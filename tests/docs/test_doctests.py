@@ -1,4 +1,4 @@
-"""Every example in a docstring, the README and the docs runs and prints what it says."""
+"""Run every example in docstrings, README and docs."""
 
 import doctest
 import importlib

@@ -1,4 +1,4 @@
-"""docs/format.md says what the code does: fields, arrays, kinds, units, number types and limits."""
+"""docs/format.md matches the code: fields, arrays, kinds, units, number types and limits."""
 
 import json
 import re

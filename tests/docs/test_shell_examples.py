@@ -1,4 +1,4 @@
-"""Every ``$ treewise …`` line in the README and the docs prints what stands below it.
+"""Run every ``$ treewise …`` command in README and docs and compare its output.
 
 A block of lines that starts with ``$`` is run in a fresh folder with a POSIX shell; the output may be cut with a line
 that is only ``…``.

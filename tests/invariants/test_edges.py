@@ -1,4 +1,4 @@
-"""Values at the edges: each is either right, or refused in one sentence that names the place and the way out.
+"""Extreme values are handled correctly or rejected with a message that names the place and a remedy.
 
 One test a row of an edge-value table on which the peers we measured are silently wrong 5 to 11 times
 (float32 inside, overflowing midpoints, clipped values, columns by position). "Right" means: training accuracy 1.0 where

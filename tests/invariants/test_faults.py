@@ -1,4 +1,4 @@
-"""What must not go wrong when something else does: Ctrl-C, fork, no memory and many threads.
+"""Ctrl-C, fork, memory exhaustion and concurrent threads.
 
 Most of this happens in processes of their own: this file is also the program they run (``python test_faults.py NAME``).
  ``TREEWISE_LONG=1`` runs many more interrupts and memory limits.

@@ -1,4 +1,4 @@
-"""What belongs to others and is left as it was: inputs, generators, locale, signals, settings, threads, open files.
+"""Global state is left unchanged: inputs, random generators, locale, signals, settings, threads, open files.
 
 ``TREEWISE_LONG=1`` tries every locale of the machine. This file is also the program that its child processes run.
 """

@@ -1,4 +1,4 @@
-"""A damaged or hostile model file gives ModelFormatError, and nothing else: no crash, no hang, no wrong tree."""
+"""Damaged or malicious model files raise ModelFormatError: no crash, no hang, no wrong tree."""
 
 import base64
 import contextlib

@@ -1,4 +1,4 @@
-"""Whatever columns, categories, classes and tables are called, nothing that is printed is steered by it."""
+"""Names of columns, categories, classes and tables are printed as plain text in every output."""
 
 import csv
 import importlib

@@ -1,4 +1,4 @@
-"""Odd things at every entrance, and what comes back: an answer or our own sentence.
+"""Unusual input to every public function gives a result or a treewise error.
 
 Nothing raw from C++, NumPy, pandas, polars, Arrow or DuckDB may reach the user.
 """
@@ -464,8 +464,8 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         (
             lambda: tw.grow(PEOPLE, "ill", kinds={"town": "nominl"}),
             'unknown kind "nominl" for column "town". Did you mean "nominal"? Expected one of number, nominal, ordered,'
-            " boolean, datetime, subset, multiway, one_value, ordinal, any; or the levels, as a list (in their order) or"
-            " a set.",
+            " boolean, datetime, subset, multiway, one_value, ordinal, any; or the levels, as a list (in their order)"
+            " or a set.",
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", kinds={"town": ["Rome"]}),

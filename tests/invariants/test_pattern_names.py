@@ -1,4 +1,4 @@
-"""Columns whose names polars takes for patterns: "*" is every column, "^x.*$" those that begin with x. Here: names."""
+"""Column names that polars interprets as patterns ("*", "^x.*$") are treated as names."""
 
 from datetime import datetime
 

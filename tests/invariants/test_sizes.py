@@ -1,4 +1,4 @@
-"""Deep and large: chains of 100,000 levels, a million categories, 10,000 classes, 100,000 columns.
+"""Deep and large trees: chains of 100,000 levels, a million categories, 10,000 classes, 100,000 columns.
 
 Each case runs in a process of its own, in a thread with a stack of 8 MB: fit, print, save, load, predict, and every row
 must be answered right. By default the sizes are a twentieth of these; ``TREEWISE_SIZES=1`` tries them in full

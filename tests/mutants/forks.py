@@ -1,4 +1,4 @@
-"""The other half of ``run.py``: a program that has the libraries loaded and forks itself for each run of the tests.
+"""Worker for ``run.py``: loads the libraries once and forks for each run of the tests.
 
 It is started in the copy that ``run.py`` made, reads one job a line (JSON) and answers each with one line. Only other
 people's libraries are loaded beforehand: treewise and the tests are imported by the child, from where the job says, so

@@ -1,4 +1,4 @@
-"""A mutant: one deliberate fault, read from a list, and how it is put into a copy of the sources.
+"""A mutant: one deliberate fault, read from a list and applied to a copy of the sources.
 
 The lists (``core.txt``, ``learner.txt``, ``loader.txt``) hold one paragraph a fault: what it breaks, a passage of the
 source with ⟦ ⟧ around what is replaced, and what stands there instead:

@@ -1,4 +1,4 @@
-"""A pytest plugin for the mutants' runs: a bound on memory, and a hypothesis that repeats itself and wastes no time."""
+"""pytest plugin for mutation runs: a memory limit, and deterministic hypothesis settings."""
 
 import resource
 

@@ -1,4 +1,4 @@
-"""Can the suite fail? Put one fault after another into a copy of treewise and see whether a test notices.
+"""Mutation testing: insert one fault after another into a copy of treewise and run the tests against each.
 
     python -m tests.mutants.run                         all lists
     python -m tests.mutants.run core --sample 10        ten faults of the core
@@ -38,9 +38,9 @@ GOAL = 0.9
 
 # The tests that may notice a fault of each list, in rounds, the quickest first: a run ends with the first that fails,
 # and most faults never see the second round.
-SEARCH = "tests/oracles/test_against_search.py"
+SEARCH = "tests/oracles/test_against_reference.py"
 SMALL = "tests/invariants/test_engines.py::test_every_engine_grows_the_plain_tree"
-QUICK = ["tests/invariants/test_killers.py", "tests/invariants/test_engines_wide.py", SMALL, SEARCH]
+QUICK = ["tests/invariants/test_mutant_killers.py", "tests/invariants/test_engines_wide.py", SMALL, SEARCH]
 MANY = [f"tests/ensemble/test_{what}.py" for what in ("bags", "growing", "stumps", "voting")]
 PREDICTION = [
     "tests/unit/train/test_core.py",
@@ -50,7 +50,7 @@ PREDICTION = [
 ]
 LONG = ["tests/oracles/test_against_exact.py", "tests/unit/train/test_grow.py", "tests/invariants/test_properties.py"]
 FILES = ["tests/invariants/test_hostile_files.py", "tests/unit/formats/test_model_file.py"]
-FILES += ["tests/unit/ensemble/test_hostile_files.py", "tests/unit/ensemble/test_files.py"]
+FILES += ["tests/invariants/test_hostile_ensemble_files.py", "tests/unit/formats/test_ensemble_file.py"]
 LENGTHY = ["test_mutants_are_refused_or_are_trees", "test_a_kill_at_any_moment_leaves_a_whole_file"]
 LISTS = {
     "core": [QUICK, MANY, PREDICTION, ["tests/invariants/test_engines.py"], LONG],
@@ -58,7 +58,7 @@ LISTS = {
         [
             "tests/unit/data/test_encoding.py",
             "tests/unit/predict/test_predict.py",
-            "tests/invariants/test_killers.py",
+            "tests/invariants/test_mutant_killers.py",
             SEARCH,
         ],
         [

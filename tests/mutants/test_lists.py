@@ -1,4 +1,4 @@
-"""The lists of mutants fit the sources: the passages are where they say, once, and there are enough of them.
+"""The lists of mutants match the sources: each quoted passage occurs exactly once.
 
 The mutants themselves run in ``.ci/nightly`` (``python -m tests.mutants.run``).
 """

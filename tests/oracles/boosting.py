@@ -1,4 +1,4 @@
-"""AdaBoost in exact arithmetic: slow, plain, and independent of everything in treewise.
+"""AdaBoost in exact rational arithmetic, independent of treewise.
 
 The learner is ``exact.py``'s. Weights are fractions that add up to 1; an error is a fraction, and so is every new
 weight: nothing is rounded. CS221 section 5 for two classes, SAMME for more (Zhu, Zou, Rosset and Hastie 2009).

@@ -1,4 +1,4 @@
-"""A textbook tree learner in exact arithmetic: slow, plain, and independent of everything in treewise.
+"""A textbook tree learner in exact rational arithmetic, independent of treewise.
 
 It is the oracle of ``test_against_exact.py``: given the same table, both must grow the same tree. So it
 shares no code with the package and takes no short cut: at each node it lists every candidate test in a fixed

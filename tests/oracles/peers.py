@@ -1,4 +1,4 @@
-"""What the optional oracles (rpart, Weka) share: tables in plain codes, a peer's tree as a value, and the walk.
+"""Shared by the optional oracles (rpart, Weka): tables, a peer's tree as a value, and the comparison of two trees.
 
 Peers are compared by what a split does to the rows of its node, not by how it is written: ``side_by_side`` walks a
 peer's tree and ours together and says at every node how each divides the rows. Where the two part ways (equal gains,

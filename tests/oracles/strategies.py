@@ -1,4 +1,4 @@
-"""Tables and settings for the oracles' tests, from a seed or from hypothesis.
+"""Tables and settings for the oracle tests, from a seed or from hypothesis.
 
 A ``Case`` is all that both learners are given: the oracle's ``Problem`` and ``Settings``, and what treewise
 is told beside them. ``any_case(choose)`` draws one by choosing from lists again and again; ``choose`` is a

@@ -1,4 +1,4 @@
-"""The core against the textbook learner in exact arithmetic (``exact.py``): the same tree, node by node.
+"""The core grows the same tree, node by node, as a learner in exact arithmetic (``exact.py``).
 
 Every table of up to four rows, two columns and three values; thousands of random ones with ties, weights,
 missing cells, absent levels, every split kind, criterion, limit and order; ``TREEWISE_ORACLE_TABLES=100000``

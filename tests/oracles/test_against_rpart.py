@@ -1,4 +1,4 @@
-"""rpart (Therneau and Atkinson's CART in R) as an oracle, where it is installed: the same splits, node by node.
+"""rpart (CART in R) as an oracle, if installed: the same splits, node by node.
 
 rpart is told to grow as we do: ``cp = -1`` (no cost-complexity stop), no surrogates, no cross-validation, our limits.
 What then still differs is one of five things, and each is checked where it occurs:

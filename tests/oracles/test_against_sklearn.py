@@ -1,4 +1,4 @@
-"""scikit-learn as a second oracle, where both mean the same: numbers, nothing missing, no equal gains.
+"""scikit-learn as an oracle where definitions agree: numbers, no missing values, no ties.
 
 Values are multiples of 1/64 below 2^12, so that scikit-learn's float32 holds them and every midpoint exactly.
 Gains are never equal (scikit-learn breaks ties at random): weights and targets are drawn from many, and nodes

@@ -1,4 +1,4 @@
-"""Weka's Id3 and J48 as oracles, where it is installed: preset ``id3`` against Id3, ``c45`` against J48.
+"""Weka's Id3 and J48 as oracles, if installed: preset ``id3`` against Id3, ``c45`` against J48.
 
 **Id3** divides as we do but for equal gains (it takes what its doubles happen to prefer) and for splits that gain
 nothing (it stops, we go on).

@@ -1,4 +1,4 @@
-"""AdaBoost against the same in exact arithmetic (``boosting.py``), and against scikit-learn's, round by round."""
+"""AdaBoost compared round by round with exact arithmetic (``boosting.py``) and with scikit-learn's."""
 
 from __future__ import annotations
 

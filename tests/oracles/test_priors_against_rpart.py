@@ -1,4 +1,4 @@
-"""rpart's priors and losses, where it is installed: the same splits, probabilities and answers on every row.
+"""rpart's priors and losses, if installed: the same splits, probabilities and predictions on every row.
 
 Columns are real numbers and nodes are large, so that no two splits are equally good and rows can be compared.
 """

@@ -1,11 +1,10 @@
-"""Trees made by hand: a nested description → a Tree, with its arrays filled in here and nowhere else.
+"""Trees built from nested descriptions, and random trees for property tests.
 
-    make(columns, target, (split, [child, child]))      an inner node: its split, and one child a branch
-    make(columns, target, leaf("P", {"N": 1, "P": 3}))  a leaf: its class (or value) and its counts
+    build_tree(columns, target, node(split, child, child))    an inner node with its split and one child per branch
+    build_tree(columns, target, leaf("P", {"N": 1, "P": 3}))  a leaf with its class (or value) and counts
 
-Statistics of inner nodes are the sums of their leaves'. ``trees()`` draws random ones for property tests:
-every kind of split and column, missing branches, odd names, weights, up to nine classes, regression, leaves
-without rows.
+Statistics of inner nodes are the sums of their leaves'. ``trees()`` is a hypothesis strategy: every kind of split and
+column, missing branches, unusual names, weights, up to nine classes, regression, leaves without rows.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ N_P = Target("Class", "classification", ("N", "P"))
 
 @dataclass
 class NodeSpec:
-    """One node while a tree is being made."""
+    """Description of one node."""
 
     split: Split | None = None
     children: list[NodeSpec] = field(default_factory=list)
@@ -63,7 +62,7 @@ def node(split: Split, *children: NodeSpec, missing_rows: int = 0) -> NodeSpec:
 
 
 def build_tree(columns: list[Encoding], target: Target, root: NodeSpec, **more: Any) -> Tree:
-    """Flatten a description; children after their parent, subtree by subtree."""
+    """Return the tree of a nested description."""
     nodes, parents, todo = [], [], [(root, -1)]
     while todo:
         made, parent = todo.pop()
@@ -139,12 +138,11 @@ def other_of(split: Split | None) -> int:
 
 
 def chain(depth: int) -> Tree:
-    """One column of alternating classes: each test takes off one row, so the tree is as deep as can be."""
+    """Return a tree of the greatest depth: each split separates one row of alternating classes."""
     below = leaf("P", {"P": 1})
     for i in range(depth):
         label = "NP"[i % 2]
         below = node(Threshold("x", depth - i - 0.5), leaf(label, {label: 1}), below)
-    # Made by hand without sums of dictionaries at every level: only the leaves know their rows.
     return build_tree([Encoding("x", "number")], N_P, below)
 
 
@@ -166,7 +164,7 @@ counts_of_rows = st.integers(0, 2000)
 
 @st.composite
 def encodings(draw: Any) -> list[Encoding]:
-    """A few columns of every kind, under odd names."""
+    """A few columns of every kind with unusual names."""
     names = draw(st.lists(texts, min_size=1, max_size=5, unique=True))
     found = []
     for name in names:
@@ -183,7 +181,7 @@ def encodings(draw: Any) -> list[Encoding]:
 
 @st.composite
 def splits(draw: Any, encoding: Encoding) -> Split:
-    """Any split of a column, missing values in any branch or one of their own; or a test on missingness."""
+    """Any split of a column, with missing values in any branch or in their own, or a presence test."""
     name, levels = encoding.name, encoding.levels
     if encoding.kind == "number":
         cut: Any = draw(st.one_of(st.floats(allow_nan=False), st.integers(-9, 9).map(float), st.just(math.inf))) + 0.0

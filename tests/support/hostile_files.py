@@ -1,4 +1,4 @@
-"""Model files made to break the loader, and the slow twin of its checks.
+"""Model files built to break the loader, and an independent, slower version of its checks.
 
 ``mutants`` takes a sound file apart, changes something a program or an attacker might change (a number, an array, a
 field, a line, a byte), and seals it with a right checksum. ``check_slowly`` looks at a tree node by node, in plain
@@ -271,7 +271,7 @@ def check_node(tree: Tree, i: int, children: list[int]) -> None:
     encoding = tree.encodings[a.column[i]]
     assert len(children) == split.n_branches
     assert 0 <= split.missing <= split.own_branches
-    assert encoding.is_categorical == (split.kind != "threshold")
+    assert split.kind == "presence" or encoding.is_categorical == (split.kind != "threshold")
     levels = getattr(split, "levels", ())
     assert len(set(levels)) == len(levels)
     if split.kind == "threshold":

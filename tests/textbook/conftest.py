@@ -1,4 +1,4 @@
-"""What every note's tests ask: the cells of a column, how often a tree errs, which rules it considers."""
+"""Helpers for the lecture-note tests: cells of a column, errors of a tree, its candidate rules."""
 
 import pytest
 

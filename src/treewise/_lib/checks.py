@@ -24,8 +24,8 @@ def to_python_number(value: Any) -> Any:
     """Turn NumPy's numbers into Python's, which a model file can hold; everything else stays as it is.
 
     >>> import numpy as np
-    >>> to_python_number(np.int64(3)), to_python_number(np.float32(0.5)), to_python_number("gini"), to_python_number(True)
-    (3, 0.5, 'gini', True)
+    >>> [to_python_number(value) for value in (np.int64(3), np.float32(0.5), "gini", True)]
+    [3, 0.5, 'gini', True]
     """
     if isinstance(value, bool | int | float | str):
         return value

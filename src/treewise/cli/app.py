@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 
 import click
 
-from treewise.cli.messages import in_options
 from treewise.cli.output import NO_ROOM, complain, discard_output, flush, out_of_reach, so_far
+from treewise.cli.param_types import in_options
 from treewise.errors import (
     DataError,
     ModelFormatError,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import format_count, plural, safe
 from treewise.cli.inputs import LoadedModel, read_data
-from treewise.cli.messages import in_options
 from treewise.cli.output import remark
-from treewise.cli.shared_options import TextOptions
+from treewise.cli.param_types import in_options
+from treewise.cli.verb import TextOptions
 from treewise.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def grow_tree(
     data: str | Table, options: dict[str, Any], form: TextOptions, quiet: bool = False
 ) -> tuple[TrainingSet, Tree]:
     """Grow a tree by the options of ``treewise.grow``, with a report on standard error."""
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
     from treewise.train.grow import fit
 
     options = read_validation(options, form)
@@ -139,7 +139,7 @@ def grow_tree(
 def grow_ensemble(data: str, method: str, options: dict[str, Any], form: TextOptions, quiet: bool) -> Ensemble:
     """Grow an ensemble by the options of ``treewise.forest`` or a sister of it, with a report on standard error."""
     import treewise
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
 
     options = dict(options)
     table = _read(data, options, form)

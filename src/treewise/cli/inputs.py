@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import plural, safe
-from treewise.cli.messages import in_options
 from treewise.cli.options import GROW_OPTIONS
 from treewise.cli.output import remark
-from treewise.cli.shared_options import TextOptions
+from treewise.cli.param_types import in_options
+from treewise.cli.verb import TextOptions
 from treewise.errors import ColumnError, DataError, ModelFormatError, ParameterError, ParseError, did_you_mean
 
 if TYPE_CHECKING:

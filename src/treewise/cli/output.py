@@ -1,9 +1,8 @@
-"""Where output goes: results to standard output, remarks to standard error, files at once or not at all.
+"""Write output: results to standard output, remarks and progress to standard error, files atomically.
 
-The last step of every verb. Text for people is written so that any terminal can show it: where the encoding
-has no ``├─`` or ``→`` the nearest ASCII stands in. Data (CSV, JSON) is UTF-8 wherever it goes and never
-altered: a cell that begins with ``=`` stays as it is, because a guard against spreadsheet formulas would
-change values silently.
+Text for people is adapted to the terminal: where its encoding lacks ``├─`` or ``→``, the nearest ASCII is written. Data
+(CSV, JSON) is always UTF-8 and never altered: a cell that begins with ``=`` stays as it is, because a guard against
+spreadsheet formulas would change values silently.
 """
 
 from __future__ import annotations
@@ -12,6 +11,9 @@ import errno
 import os
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -20,6 +22,8 @@ from treewise._lib.text import safe
 from treewise.errors import DataError, ParameterError, TreewiseError
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from treewise.ensemble import Ensemble
     from treewise.tree.tree import Tree
 
@@ -269,3 +273,54 @@ def save_ensemble(ensemble: Ensemble, output: str) -> None:
     from treewise.formats.model_file.model_file import dumps
 
     deliver(dumps(ensemble), output)
+
+
+PATIENCE = 0.5  # seconds before a bar is worth its flicker
+
+
+class ProgressBar:
+    """A bar that appears after a while; called with the share that is done."""
+
+    def __init__(self, title: str) -> None:
+        self.title, self.started = title, time.monotonic()
+        self.shown: tuple[Progress, TaskID] | None = None
+
+    def __call__(self, done: float) -> None:
+        """Show how far we are."""
+        if self.shown is None and time.monotonic() - self.started > PATIENCE:
+            self.shown = self._show()
+        if self.shown is not None:
+            progress, task = self.shown
+            progress.update(task, completed=done)
+
+    def _show(self) -> tuple[Progress, TaskID]:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+        )
+        progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        progress.start()
+        return progress, progress.add_task(self.title, total=1.0)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self.shown is not None:
+            self.shown[0].stop()
+
+
+@contextmanager
+def bar(title: str, wanted: bool = True) -> Iterator[Callable[[float], None] | None]:
+    """Show a bar while something long runs; nothing where standard error is not a terminal, or it is not wanted."""
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    shown = ProgressBar(title)
+    try:
+        yield shown
+    finally:
+        shown.close()

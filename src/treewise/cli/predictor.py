@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import format_percent, plural, safe
-from treewise.cli.messages import in_options
 from treewise.cli.output import remark
+from treewise.cli.param_types import in_options
 from treewise.errors import ColumnError, did_you_mean, listing
 
 if TYPE_CHECKING:

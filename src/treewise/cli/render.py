@@ -1,11 +1,14 @@
-"""How a verb shows a result: in the form asked for, on the screen or in a file.
+"""Show a result in the format asked for, on the terminal or in a file: text, tables, trees and pictures.
 
-The last step of every verb whose result is ``Shown`` (``sheet.py``). Colour only doubles what is written: headings are
-bold and bars coloured on a terminal that can do it, and everything is plain in a pipe, in a file and with NO_COLOR.
+The last step of every verb. Colour only repeats what is written: headings are bold and bars coloured on a terminal that
+supports it, and everything is plain in a pipe, in a file and with NO_COLOR. Matplotlib is imported only when there is a
+picture to draw, but checked for before any other work is done.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import re
 import sys
@@ -14,15 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click import BadParameter
 
-from treewise._lib.text import safe
-from treewise.cli.messages import in_options
+from treewise._lib.result_table import align_columns
+from treewise._lib.text import format_exact, safe
 from treewise.cli.output import deliver, fit, is_plain, put, remark, say
-from treewise.cli.tables import json_text
+from treewise.cli.param_types import in_options, split_at_equals
 from treewise.cli.verb import Function, option, output_option
-from treewise.errors import ParameterError
+from treewise.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from treewise._lib.result_table import Displayable
     from treewise.ensemble import Ensemble
     from treewise.train.training_set import TrainingSet
@@ -60,7 +66,7 @@ def present(
 
     ``drawn`` are the endings of pictures, where the verb draws too.
     """
-    form = form_for(form, output, drawn=drawn)
+    form = choose_format(form, output, other_endings=drawn)
     if form == "text" and output in (None, "-"):
         text = shown.to_text(terminal_width(), most, bold if has_style() else str)
         return say_styled(with_hint(text) if most is None else text)
@@ -94,23 +100,29 @@ def content(shown: Displayable, form: str, most: int | None) -> str:
     return shown.to_html(most) if form == "html" else shown.to_text(max_rows=most) + "\n"
 
 
-def form_for(
-    asked: str | None, output: str | None, endings: Mapping[str, str] = ENDINGS, drawn: Sequence[str] = ()
+def choose_format(
+    asked: str | None,
+    output: str | None,
+    endings: Mapping[str, str] = ENDINGS,
+    other_endings: Sequence[str] = (),
+    default: str = "text",
 ) -> str:
-    """Tell the form: the one asked for, else by the ending of the file; text where there is none.
+    """Return the format asked for, else the one that the ending of the file stands for; without an ending the default.
 
-    An ending that stands for no form is refused; ``drawn`` are those of pictures, which are known too.
+    An unknown ending is refused; ``other_endings`` are listed as known too, such as those of pictures.
 
-    >>> form_for(None, "rules.md"), form_for("csv", "rules.dat"), form_for(None, None)
+    >>> choose_format(None, "rules.md"), choose_format("csv", "rules.dat"), choose_format(None, None)
     ('markdown', 'csv', 'text')
+    >>> choose_format(None, "out.parquet", TABLE_ENDINGS, default="csv")
+    'parquet'
     """
     ending = "" if output in (None, "-") else Path(str(output)).suffix.lower()
     if asked is not None or not ending:
-        return asked or "text"
+        return asked or default
     if ending not in endings:
         raise ParameterError(
-            f"cannot write {safe(output)}: no form is known for {safe(ending)}. Known are"
-            f" {', '.join([*endings, *drawn])}; --format names the form for any other ending."
+            f"cannot write {safe(output)}: no format is known for {safe(ending)}.",
+            hint=f"Known endings are {', '.join([*endings, *other_endings])}; --format names the format for any other.",
         )
     return endings[ending]
 
@@ -210,3 +222,110 @@ def show_rounds(ensemble: Ensemble, whole: bool) -> None:
     if ensemble.method == "adaboost":
         say("")
         present(ensemble.rounds, most=most_rows(ensemble, whole))
+
+
+# -- tables of rows -------------------------------------------------------------------------------------
+
+TABLE_FORMATS = ("csv", "json", "jsonl", "parquet", "text")
+TABLE_ENDINGS = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".txt": "text",
+}
+
+
+def frame_content(frame: Any, form: str) -> str | bytes:
+    """Write a dataframe in one of the forms; missing cells are empty, or null."""
+    if form == "parquet":
+        content = io.BytesIO()
+        frame.write_parquet(content)
+        return content.getvalue()
+    if form == "csv":
+        return str(frame.write_csv())
+    if form == "text":
+        return align_columns([list(map(safe, frame.columns)), *(list(map(cell, row)) for row in frame.rows())]) + "\n"
+    lines = str(frame.write_ndjson())
+    if form == "jsonl":
+        return lines
+    return "[\n" + ",\n".join(lines.rstrip("\n").split("\n")) + "\n]\n"
+
+
+def cell(value: object) -> str:
+    """Write one cell for people."""
+    if value is None:
+        return ""
+    return format_exact(value) if isinstance(value, float) else safe(value)
+
+
+def json_text(value: dict[str, Any]) -> str:
+    """Write plain values as JSON, one key a line, and one item a line where a value is a list of objects.
+
+    >>> print(json_text({"n": 2, "rows": [{"a": 1}, {"a": 2}]}), end="")
+    {
+     "n": 2,
+     "rows": [
+      {"a": 1},
+      {"a": 2}
+     ]
+    }
+    """
+
+    def one_line(part: object) -> str:
+        return json.dumps(part, ensure_ascii=False, allow_nan=False)
+
+    lines = []
+    for key, part in value.items():
+        written = one_line(part)
+        if isinstance(part, list) and part and isinstance(part[0], dict):
+            written = "[\n  " + ",\n  ".join(map(one_line, part)) + "\n ]"
+        lines.append(f" {one_line(key)}: {written}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+# -- pictures -------------------------------------------------------------------------------------------
+
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
+EVALUATIONS = ("confusion", "roc", "precision_recall", "calibration")
+
+
+def is_picture(output: str | None) -> bool:
+    """Tell by its ending whether a file is to be drawn.
+
+    >>> is_picture("curve.PNG"), is_picture("curve.csv"), is_picture(None)
+    (True, False, False)
+    """
+    return Path(output or "").suffix.lower() in PICTURE_ENDINGS
+
+
+def check_picture(output: str | None) -> None:
+    """See to it that what is asked for can be drawn, before it is computed."""
+    if is_picture(output):
+        from treewise.show.mpl_helpers import require_matplotlib
+
+        require_matplotlib()
+
+
+def read_picture(text: str) -> tuple[str, str]:
+    """Read what to draw, and where to: ``roc=roc.png``.
+
+    >>> read_picture("roc=out/roc.png")
+    ('roc', 'out/roc.png')
+    """
+    what, file = split_at_equals(text)
+    if file is None or not is_picture(file):
+        raise BadParameter(f'"{text}" is not WHAT=FILE with a picture\'s ending, such as roc=roc.png (or .svg, .pdf).')
+    if what not in EVALUATIONS:
+        raise BadParameter(f'no picture "{what}".{did_you_mean(what, EVALUATIONS)} There are {", ".join(EVALUATIONS)}.')
+    return what, file
+
+
+def picture(ax: Axes, output: str) -> bytes:
+    """Return a picture as the content of its file."""
+    from treewise.show.mpl_helpers import figure_bytes, image_format
+
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure_bytes(figure, image_format(output))

@@ -1,18 +1,18 @@
-"""What a verb of the command line is: a purpose, examples that can be copied, and options in sections.
+"""The frame of a verb: purpose, examples, options in sections of ``--help``; and options that several verbs share.
 
-Stands between ``app.py``, which finds a verb, and the verbs' own files. ``--help`` is laid out for someone
-who has not read anything yet: one sentence, examples, then options with the ones a newcomer needs first.
+Between ``app.py``, which finds a verb, and the files of the verbs. The options of growing are in ``options.py``.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from treewise.cli.app import VERBS
+from treewise.cli.param_types import read_costs, read_count_or_share, read_row
 
 Function = Callable[..., Any]
 
@@ -109,3 +109,137 @@ def format_option(
 def output_option(what: str) -> Callable[[Function], Function]:
     """Add ``-o``."""
     return option("-o", "--output", metavar="FILE", help=f'{what} "-" is standard output.')
+
+
+class TextOptions(NamedTuple):
+    """How delimited text is written, under the names of ``treewise.read``."""
+
+    separator: str | None = None
+    decimal: str = "."
+    header: bool = True
+
+
+# -- of the table ---------------------------------------------------------------------------------------
+
+
+na_option = option(
+    "--na", "na_values", multiple=True, metavar="TEXT", section=TABLE, help='Text that means missing, such as "?".'
+)
+
+
+def text_options(function: Function) -> Function:
+    """Put the options for reading delimited text on a verb; all verbs that take DATA have them."""
+    separator = option(
+        "--separator",
+        metavar="CHAR",
+        section=TABLE,
+        help='What stands between the cells of a text file: ";", "tab" (default: by its first line).',
+    )
+    decimal = option(
+        "--decimal", metavar="CHAR", section=TABLE, help="Decimal mark of its numbers: . or , (default .)."
+    )
+    header = option(
+        "--no-header",
+        "header",
+        flag_value=False,
+        default=True,
+        section=TABLE,
+        help="Its first line is data already; the columns are x1, x2, …",
+    )
+    return separator(decimal(header(function)))
+
+
+def take_text_options(options: dict[str, Any]) -> TextOptions:
+    """Take the options for delimited text out of all options of a verb."""
+    separator, decimal = options.pop("separator"), options.pop("decimal")
+    named = {"tab": "\t", "\\t": "\t", "space": " "}.get(separator, separator)
+    return TextOptions(named, decimal or ".", options.pop("header"))
+
+
+row_option = option(
+    "--row",
+    "typed",
+    type=read_row,
+    multiple=True,
+    metavar="'A=1, B=x'",
+    section=TABLE,
+    help="A single row, by column name; repeat it for more.",
+)
+
+
+# -- of the answers in it -------------------------------------------------------------------------------
+
+
+def target_option(usual: str = "the one the tree was grown for") -> Callable[[Function], Function]:
+    """Put ``--target`` on a verb that takes a finished tree, and answers that are known."""
+    help = f"Column with the true answers (default: {usual})."
+    return option("--target", metavar="COLUMN", section=TABLE, help=help)
+
+
+weight_option = option("--sample-weight", metavar="COLUMN", section=TABLE, help="Column with the weight of each row.")
+
+drop_option = option(
+    "--drop-missing-target", is_flag=True, section=TABLE, help="Leave out rows whose target is missing."
+)
+
+
+# -- of a finished tree ---------------------------------------------------------------------------------
+
+
+def cost_option(help: str) -> Callable[[Function], Function]:
+    """Put ``--cost`` on a verb that takes a finished tree."""
+    return option("--cost", type=read_costs, metavar="TRUE:PREDICTED=X", help=help)
+
+
+tree_option = option(
+    "--tree", "member", type=int, metavar="N", section=SHOWN, help="Of a MODEL that holds many trees this one, from 0."
+)
+
+estimate_option = option(
+    "--estimate",
+    metavar="NAME",
+    help="How probabilities are made of counts: maximum_likelihood, laplace, m_estimate=M, shrinkage=L"
+    " (default maximum_likelihood).",
+)
+
+confidence_option = option(
+    "--confidence", type=float, default=0.95, metavar="X", section=SHOWN, help="Of the intervals (default 0.95)."
+)
+
+
+def support_option(help: str) -> Callable[[Function], Function]:
+    """Put ``--min-support`` on a verb that lists groups of rows."""
+    return option("--min-support", type=read_count_or_share, default=0, metavar="N", section=SHOWN, help=help)
+
+
+def top_option(of: str) -> Callable[[Function], Function]:
+    """Put ``--top`` on a verb that lists things in an order."""
+    return option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help=f"The first N {of} only.")
+
+
+jobs_option = option(
+    "--n-jobs", type=int, metavar="N", section=SHOWN, help="Threads that work on it (default: one a processor)."
+)
+
+
+def choice_option(flag: str, *choices: str, help: str) -> Callable[[Function], Function]:
+    """Put an option on a verb that is one of some words, the first unless said."""
+    said = f"{help} (default {choices[0]})."
+    kind = click.Choice(choices)
+    return option(flag, type=kind, metavar="|".join(choices), default=choices[0], section=SHOWN, help=said)
+
+
+unit_option = choice_option("--unit", "bits", "nats", help="Unit of entropy")
+
+per_option = choice_option("--per", "row", "total", help="Gains per row of the node, or in total")
+
+quiet_option = option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+
+
+def all_option(of: str) -> Callable[[Function], Function]:
+    """Put ``--all`` on a verb that lists things, of which a terminal is shown the first ones."""
+    help = f"Every {of}, however many, as into a file or a pipe."
+    return option("--all", "whole", is_flag=True, section=SHOWN, help=help)
+
+
+whole_option = option("--all", "whole", is_flag=True, help="Print every line of the tree, as into a file or a pipe.")

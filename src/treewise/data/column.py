@@ -1,11 +1,10 @@
-"""One column as it came in: its physical form, and no judgement yet about what it means.
+"""A column as read: its physical form, before ``encoding.py`` decides what it means to the learner.
 
-Stands at the bottom of the flow: ``reading.py`` and ``csvfile.py`` make columns from whatever the user gave,
-``table`` bundles them, ``encode`` decides what they are for the learner.
+``csv_file.py`` and ``frames.py`` build columns with the functions below; a ``Table`` holds them.
 
     form       values                                           missing
-    float      float64 or float32, with any stride              NaN
-    int        whole numbers of up to 64 bits, as they came     mask
+    float      float64 or float32, any stride                   NaN
+    int        integers of up to 64 bits                        mask
     bool       uint8                                            mask
     datetime   int64 in ``unit`` since 1970 UTC                 mask
     text       int32 codes into ``labels`` (distinct, sorted)   -1
@@ -30,9 +29,14 @@ Form = Literal["float", "int", "bool", "text", "category", "datetime"]
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
-_HEAD, _MANY_CELLS = 100, 10_000  # cells that mostly tell
-NAT = -(2**63)  # how NumPy writes a missing datetime
-_FINER_UNITS = (("ns", 1000), ("us", 1000), ("ms", 1000), ("s", 86400))  # each unit, and how many make up the next
+_HEAD, _MANY_CELLS = 100, 10_000  # cells checked before all others, for speed
+NAT = -(2**63)  # NumPy's missing datetime
+_FINER_UNITS = (
+    ("ns", 1000),
+    ("us", 1000),
+    ("ms", 1000),
+    ("s", 86400),
+)  # each unit, and how many make the next coarser one
 UNITS = ("D", "s", "ms", "us", "ns")
 
 FORM_NAMES = {
@@ -57,21 +61,21 @@ class Column:
     name: str
     form: Form
     values: Array
-    missing: Mask | None = None  # int, bool, datetime: where nothing stands; None when everything is there
+    missing: Mask | None = None  # int, bool, datetime: mask of missing cells; None if there are none
     labels: tuple[str, ...] = ()
-    ordered: bool = False  # the labels of a category have an order
-    unit: str = ""  # of a datetime: the coarsest of D, s, ms, us, ns that is exact
+    ordered: bool = False  # whether the labels of a category are ordered
+    unit: str = ""  # for datetimes: the coarsest of D, s, ms, us, ns that is exact
 
     def __len__(self) -> int:
         return len(self.values)
 
     @property
     def is_coded(self) -> bool:
-        """Whether values are codes into labels."""
+        """Whether the values are codes into ``labels``."""
         return self.form in ("text", "category")
 
     def is_missing(self) -> Mask:
-        """Return where nothing stands."""
+        """Return a mask of the missing cells."""
         if self.form == "float":
             return np.asarray(np.isnan(self.values))
         if self.is_coded:
@@ -79,12 +83,12 @@ class Column:
         return np.zeros(len(self), np.bool_) if self.missing is None else self.missing
 
     def is_all_missing(self) -> bool:
-        """Tell whether every cell is missing; mostly the first few already say no."""
+        """Return whether every cell is missing; the first few usually decide it."""
         head = replace(self, values=self.values[:_HEAD], missing=None if self.missing is None else self.missing[:_HEAD])
         return bool(head.is_missing().all() and self.is_missing().all())
 
     def equals(self, other: Column) -> bool:
-        """Tell whether two columns hold the same, whatever they are called."""
+        """Return whether two columns have equal cells, whatever their names."""
         return (
             (self.form, self.labels, self.unit) == (other.form, other.labels, other.unit)
             and np.array_equal(self.is_missing(), other.is_missing())
@@ -92,7 +96,7 @@ class Column:
         )
 
     def take(self, rows: Array) -> Column:
-        """Return these rows (numbers from 0, or a mask), in this order."""
+        """Return the given rows (indexes from 0, or a mask), in this order."""
         missing = None if self.missing is None else self.missing[rows]
         if missing is not None and not missing.any():
             missing = None
@@ -100,12 +104,12 @@ class Column:
         return taken.drop_unused_labels() if self.form == "text" else taken
 
     def drop_unused_labels(self) -> Column:
-        """Return the column with only those labels that occur."""
-        used = np.zeros(len(self.labels) + 1, np.bool_)  # the last place takes the -1 of missing cells
+        """Return the column with only the labels that occur."""
+        used = np.zeros(len(self.labels) + 1, np.bool_)  # the last entry is for the code -1 of missing cells
         for cells in (
             self.values[:_MANY_CELLS],
             self.values[_MANY_CELLS:],
-        ):  # few labels mostly occur among the first cells
+        ):  # with few labels, the first cells usually have them all
             used[cells] = True
             if used[:-1].all():
                 return self
@@ -115,15 +119,15 @@ class Column:
         return replace(self, values=new_code[self.values], labels=labels)
 
     def expand(self, per_label: Array, at_missing: Any) -> Array:
-        """Turn one value a label into one value a cell."""
+        """Map an array with one value per label to one value per cell."""
         return np.append(per_label, np.array([at_missing], per_label.dtype))[self.values]
 
     def first_row_with(self, per_label: Mask) -> int:
-        """Return the first row (from 0) whose label is marked."""
+        """Return the first row (from 0) whose label is set in the mask."""
         return int(np.argmax(self.expand(per_label, False)))
 
     def format_cell(self, row: int) -> str:
-        """Write one cell for a message."""
+        """Format one cell for a message."""
         if self.is_coded:
             return f'"{safe(self.labels[self.values[row]])}"'
         if self.form == "bool":
@@ -134,59 +138,49 @@ class Column:
 
 
 class LazyColumns(Mapping[str, Column]):
-    """Columns by name, in order, each converted when it is first asked for.
+    """Columns by name, in order, each converted on first access.
 
-    So an odd column that is ignored costs nothing and stops nobody; prediction converts only what it needs.
+    An unreadable column that is ignored raises no error, and prediction converts only the columns it needs.
     """
 
     def __init__(self, makers: Mapping[str, Column | Callable[[], Column]], n_rows: int) -> None:
-        self._made = dict(makers)
+        self._columns = dict(makers)
         self.n_rows = n_rows
 
     def __getitem__(self, name: str) -> Column:
-        made = self._made[name]
-        if not isinstance(made, Column):
-            made = self._made[name] = made()
-        return made
+        converted = self._columns[name]
+        if not isinstance(converted, Column):
+            converted = self._columns[name] = converted()
+        return converted
 
     def convert(self, names: Iterable[str]) -> None:
-        """Convert several columns at once, in threads; what goes wrong is said when the column is asked for."""
-        waiting = [name for name in names if name in self._made and not isinstance(self._made[name], Column)]
+        """Convert several columns in parallel; errors are raised when a column is accessed."""
+        waiting = [name for name in names if name in self._columns and not isinstance(self._columns[name], Column)]
         run_in_threads([partial(self.__getitem__, name) for name in waiting], rows=self.n_rows)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._made  # Mapping's own would convert the column
+        return isinstance(name, str) and name in self._columns  # Mapping's version would convert the column
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
+        return iter(self._columns)
 
     def __len__(self) -> int:
-        return len(self._made)
-
-
-def shell_word(text: str) -> str:
-    """Write a name as one types it on the command line: in quotes where the shell would cut it up.
-
-    >>> shell_word("visit_no"), shell_word("visit no")
-    ('visit_no', '"visit no"')
-    """
-    plain = text.isascii() and all(ch.isalnum() or ch in "_-.=" for ch in text)
-    return safe(text) if plain else f'"{safe(text)}"'
+        return len(self._columns)
 
 
 def truncate(text: object, most: int = 200) -> str:
-    """Write a path or a reason for a message; somebody may have given a whole file's text as its name."""
+    """Shorten a text for a message: a path may be the whole content of a file, given by mistake."""
     said = safe(text)
     return said if len(said) <= most else f"{said[:most]}…"
 
 
 def format_datetime(value: int, unit: str) -> str:
-    """Write a point in time: ``2024-03-31`` or ``2024-03-31 14:30:00``."""
+    """Format a datetime: ``2024-03-31`` or ``2024-03-31 14:30:00``."""
     return str(np.array(value, f"datetime64[{unit}]")).replace("T", " ")
 
 
 def float_column(name: str, values: Array) -> Column:
-    """Make a column of numbers; float64 and float32 are not copied, also where they are one column of a matrix."""
+    """Build a column of floats; float64 and float32 are not copied, even as one column of a matrix."""
     values = np.asarray(values)
     if values.dtype in (np.float64, np.float32) and values.strides[0] % values.itemsize == 0:
         return Column(name, "float", read_only(values))
@@ -196,29 +190,31 @@ def float_column(name: str, values: Array) -> Column:
 
 
 def int_column(name: str, values: Array, missing: Mask | None = None) -> Column:
-    """Make a column of whole numbers; those past 2^63-1 stay text, and ``encode`` asks what they are."""
+    """Build a column of integers; if some exceed 2^63 - 1 it becomes text, which ``encoding.py`` rejects or keeps."""
     if values.dtype.kind == "u" and values.dtype.itemsize == 8 and len(values) and int(values.max()) >= 2**63:
-        gone = np.zeros(len(values), np.bool_) if missing is None else missing
-        return text_column(name, [None if g else str(v) for v, g in zip(values.tolist(), gone.tolist(), strict=True)])
+        is_missing = np.zeros(len(values), np.bool_) if missing is None else missing
+        return text_column(
+            name, [None if g else str(v) for v, g in zip(values.tolist(), is_missing.tolist(), strict=True)]
+        )
     if values.dtype == np.uint64 or not values.dtype.isnative:
         values = values.astype(np.int64)
     return Column(name, "int", read_only(np.asarray(values)), any_or_none(missing))
 
 
 def bool_column(name: str, values: Array, missing: Mask | None = None) -> Column:
-    """Make a column of booleans."""
+    """Build a column of booleans."""
     return Column(name, "bool", read_only(values.astype(np.uint8)), any_or_none(missing))
 
 
 def text_column(name: str, cells: list[str | None]) -> Column:
-    """Make a column of text from Python strings.
+    """Build a column of text from Python strings.
 
     >>> text_column("town", ["Rome", None, "Bari"]).values.tolist()
     [1, -1, 0]
     """
-    different = set(cells)
-    different.discard(None)
-    labels = sort_interruptible([cell for cell in different if cell is not None])
+    distinct = set(cells)
+    distinct.discard(None)
+    labels = sort_interruptible([cell for cell in distinct if cell is not None])
     check_unicode(name, labels)
     code: dict[str | None, int] = {label: i for i, label in enumerate(labels)}
     code[None] = -1
@@ -227,7 +223,7 @@ def text_column(name: str, cells: list[str | None]) -> Column:
 
 
 def datetime_column(name: str, values: Array, missing: Mask | None = None) -> Column:
-    """Make a column of points in time from datetime64, in the coarsest unit that is exact.
+    """Build a column of datetimes from datetime64, in the coarsest exact unit.
 
     >>> c = datetime_column("d", np.array(["2024-03-31T00:00:00", "NaT"], "datetime64[us]"))
     >>> c.unit, c.format_cell(0), c.is_missing().tolist()
@@ -236,44 +232,46 @@ def datetime_column(name: str, values: Array, missing: Mask | None = None) -> Co
     unit, step = np.datetime_data(values.dtype)
     wanted = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}.get(unit, unit if unit in UNITS else "ns")
     if wanted != unit or step != 1:
-        same = values.astype(f"datetime64[{wanted}]")
-        back = same.astype(values.dtype)
+        converted = values.astype(f"datetime64[{wanted}]")
+        back = converted.astype(values.dtype)
         if not np.array_equal(back, values, equal_nan=True):
             raise DataError(
                 f'column "{safe(name)}": times finer than a nanosecond, or too far from 1970, cannot be kept.'
                 " Round them, or make them numbers."
             )
-        values, unit = same, wanted
+        values, unit = converted, wanted
     ticks = values.view(np.int64)
-    gone = ticks == NAT if missing is None else (ticks == NAT) | missing
-    there = ticks[~gone]
+    is_missing = ticks == NAT if missing is None else (ticks == NAT) | missing
+    present = ticks[~is_missing]
     factor = 1
-    for finer, many in _FINER_UNITS:
-        if finer == unit and not np.any(there % (factor * many)):
-            factor *= many
-            unit = UNITS[UNITS.index(finer) - 1]
-    return Column(name, "datetime", read_only(np.where(gone, 0, ticks // factor)), any_or_none(gone), unit=unit)
+    for unit_, per_coarser in _FINER_UNITS:
+        if unit_ == unit and not np.any(present % (factor * per_coarser)):
+            factor *= per_coarser
+            unit = UNITS[UNITS.index(unit_) - 1]
+    return Column(
+        name, "datetime", read_only(np.where(is_missing, 0, ticks // factor)), any_or_none(is_missing), unit=unit
+    )
 
 
 def missing_column(name: str, n_rows: int) -> Column:
-    """Make a column in which nothing stands."""
+    """Build a column of missing cells."""
     return Column(name, "float", read_only(np.full(n_rows, np.nan)))
 
 
 def any_or_none(missing: Mask | None) -> Mask | None:
-    """Return the mask if it marks anything."""
+    """Return the mask, or None if nothing is set."""
     return missing if missing is not None and missing.any() else None
 
 
 def read_only(values: Array) -> Array:
-    """Return a read-only view: a column may share memory with the user's table."""
+    """Return a read-only view: a column may share memory with the caller's data."""
     view = values.view()
     view.flags.writeable = False
     return view
 
 
 def check_unicode(name: str, labels: list[str], what: str = "text") -> None:
-    """Refuse half characters (lone surrogates), which no file could hold."""
+    """Raise for lone surrogates, which cannot be written as UTF-8."""
     try:
         "".join(labels).encode()
     except UnicodeEncodeError:

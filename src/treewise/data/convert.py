@@ -1,9 +1,8 @@
-"""Columns into the arrays of a kind, cell by cell, or a clear No.
+"""Convert columns to the encoded arrays of each kind, or raise ``MisfitError``.
 
-Stands below ``encode``, which knows what kind a column should be and puts a ``MisfitError`` into words.
-Training and prediction use the same functions, so the same cells always give the same numbers. Where a number
-must be rounded it is rounded up, which leaves every test ``x <= cut`` as it was; a moment belongs to the day,
-or second, in which it falls.
+``encoding.py`` chooses the kind and turns a ``MisfitError`` into a message. Training and prediction use the same
+functions, so equal cells always give equal values. Numbers that must be rounded are rounded up, which preserves every
+test ``x <= threshold``; a datetime is truncated to the unit in which it falls.
 """
 
 from __future__ import annotations
@@ -32,17 +31,17 @@ Floats = npt.NDArray[Any]  # float64 or float32
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 
-INT64_MIN = -(2**63)  # how whole numbers and datetimes write missing
+INT64_MIN = -(2**63)  # missing value of integers and datetimes
 INT64_MAX = 2**63 - 1
-MAX_EXACT_INT = 2**53  # up to here every whole number is a double …
-EXACT_FLOAT = 2**24  # … and up to here a float
+MAX_EXACT_INT = 2**53  # every integer up to here is a double …
+EXACT_FLOAT = 2**24  # … and up to here a float32
 UNSEEN = -2
 BOOLEANS = ("false", "true")
 TICKS_PER_DAY = {"D": 1, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
 
 
 class MisfitError(Exception):
-    """A cell that does not fit the kind."""
+    """A cell that does not fit the kind of its column."""
 
     def __init__(self, column: Column, row: int) -> None:
         super().__init__()
@@ -51,31 +50,28 @@ class MisfitError(Exception):
 
 
 def _first_cell_error(column: Column) -> MisfitError:
-    """Say that nothing of this form fits, and show the first cell."""
+    """Return the error for a column whose form does not fit, with its first cell."""
     return MisfitError(column, int(np.argmin(column.is_missing())))
 
 
 def to_numeric(column: Column) -> Column:
-    """Return the column as float or int, or raise MisfitError."""
+    """Return the column in form float or int, or raise MisfitError."""
     if column.is_coded:
         column = column.drop_unused_labels()
-        readings = parse_numbers(column.labels)
-        strays = ~(readings.is_number | readings.is_marker)
-        if strays.any():
-            raise MisfitError(column, column.first_row_with(strays))
-        if readings.too_large.any():
-            readings = replace(readings, numbers=[None if v is None else to_double(v) for v in readings.numbers])
-        return to_number_column(column, readings)
+        parsed = parse_numbers(column.labels)
+        is_stray = ~(parsed.is_number | parsed.is_marker)
+        if is_stray.any():
+            raise MisfitError(column, column.first_row_with(is_stray))
+        if parsed.too_large.any():
+            parsed = replace(parsed, numbers=[None if v is None else to_double(v) for v in parsed.numbers])
+        return to_number_column(column, parsed)
     if column.form == "datetime":
         raise _first_cell_error(column)
     return column
 
 
 def to_numbers(column: Column) -> Floats:
-    """Encode numbers as the floats they are, or as doubles.
-
-    A whole number between two doubles is rounded up, so ``x <= cut`` stays.
-    """
+    """Encode numbers as floats: float32 and float64 unchanged, integers rounded up to the next double."""
     column = to_numeric(column)
     if column.form == "float":
         return column.values
@@ -90,7 +86,7 @@ def to_numbers(column: Column) -> Floats:
 
 
 def to_integers(column: Column) -> Ints:
-    """Encode numbers as whole numbers; fractions are rounded up: for a whole cut, ``x <= cut`` stays."""
+    """Encode numbers as int64; fractions are rounded up, which preserves ``x <= threshold`` for integer thresholds."""
     column = to_numeric(column)
     missing = column.is_missing()
     if column.form == "float":
@@ -104,7 +100,7 @@ def to_integers(column: Column) -> Ints:
 
 
 def to_datetimes(column: Column, unit: str) -> Ints:
-    """Encode points in time in a unit: 10 o'clock falls in its day, and a day begins at midnight."""
+    """Encode datetimes in a unit: a time is truncated to its day, and a date is its midnight."""
     if column.is_coded:
         column = column.drop_unused_labels()
         dates = to_datetime_column(column)
@@ -123,13 +119,13 @@ def to_datetimes(column: Column, unit: str) -> Ints:
 
 
 def _first_non_date(column: Column) -> int:
-    """Return the first row of a text column that is no date."""
+    """Return the first row of a text column that is not a date."""
     words = [not is_marker(label) and parse_datetimes([label]) is None for label in column.labels]
     return column.first_row_with(np.array(words, np.bool_))
 
 
 def to_booleans(column: Column) -> Codes:
-    """Encode true and false, in any case, or 1 and 0."""
+    """Encode true and false (in any case) or 1 and 0."""
     if column.is_coded:
         column = column.drop_unused_labels()
         words = [label.strip().lower() for label in column.labels]
@@ -145,14 +141,14 @@ def to_booleans(column: Column) -> Codes:
     missing = column.is_missing()
     if column.form == "datetime":
         raise _first_cell_error(column)
-    strange = ~missing & (column.values != 0) & (column.values != 1)
-    if strange.any():
-        raise MisfitError(column, int(np.argmax(strange)))
+    invalid = ~missing & (column.values != 0) & (column.values != 1)
+    if invalid.any():
+        raise MisfitError(column, int(np.argmax(invalid)))
     return np.where(missing, -1, np.where(missing, 0, column.values).astype(np.int32)).astype(np.int32)
 
 
 def to_levels(column: Column, levels: tuple[str, ...]) -> Codes:
-    """Encode categories: by their text, else by their value (4 is "4.0"), else as never seen."""
+    """Encode categories by their text, else by their value (4 equals "4.0"), else as unseen."""
     if column.is_coded and column.labels == levels:
         return column.values
     exact = {level: code for code, level in enumerate(levels)}
@@ -165,31 +161,33 @@ def to_levels(column: Column, levels: tuple[str, ...]) -> Codes:
     if column.form in ("int", "float"):
         return _numbers_to_levels(column, by_value)
     column = _to_text_labels(column, by_value)
-    marked = -1 if len(by_value) == len(levels) else UNSEEN  # among numbers, "NA" means missing
+    marker_code = -1 if len(by_value) == len(levels) else UNSEEN  # among numbers, "NA" means missing
     per_label = []
     for label in column.labels:
         code = exact.get(label, UNSEEN)
         if code == UNSEEN and (value := parse_value(label)) is not None:
             code = by_value.get(value, UNSEEN)
         elif code == UNSEEN and is_marker(label):
-            code = marked
+            code = marker_code
         per_label.append(code)
     return column.expand(np.array(per_label, np.int32), -1)
 
 
 def _numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
-    """Encode numbers as the levels that have their values."""
+    """Encode numbers as the levels of equal value."""
     if not by_value:
         raise _first_cell_error(column)
-    there = ~column.is_missing()
-    present, place = run_interruptible(lambda: np.unique(column.values[there], return_inverse=True), rows=len(column))
+    is_present = ~column.is_missing()
+    present, place = run_interruptible(
+        lambda: np.unique(column.values[is_present], return_inverse=True), rows=len(column)
+    )
     codes = np.full(len(column), -1, np.int32)
-    codes[there] = np.array([by_value.get(v, UNSEEN) for v in present.tolist()], np.int32)[place]
+    codes[is_present] = np.array([by_value.get(v, UNSEEN) for v in present.tolist()], np.int32)[place]
     return codes
 
 
 def _to_text_labels(column: Column, by_value: Mapping[object, int]) -> Column:
-    """Return booleans and datetimes as text; booleans as 0 and 1 where the levels know no true and false."""
+    """Return booleans and datetimes as text; booleans as 0 and 1 unless the levels contain true or false."""
     if column.is_coded:
         return column
     present, place = np.unique(column.values, return_inverse=True)

@@ -1,8 +1,8 @@
-"""Delimited text, as bytes, into columns: CSV, TSV and their kin.
+"""Read delimited text (CSV, TSV) into columns.
 
-Stands below ``table``, beside ``reading.py``. Every cell is read as text first and each column is then
-judged as a whole, so a code such as 02134 keeps its zero and the form of a column never depends on its first
-rows. polars does the cutting; where it gives up, Python's own reader copes or names the line that is wrong.
+Every cell is first read as text, and the form of a column is then inferred from all its cells, so a code such as 02134
+keeps its zero and the result never depends on the first rows only. polars splits the lines; where it fails, Python's
+csv reader succeeds or names the faulty line.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from treewise.errors import DataError, Param, ParameterError, listing
 if TYPE_CHECKING:
     import polars as pl
 
-# 3,7 or 1.234,5 or 1.234.567, but not 1234.5: that one is written with a point.
+# 3,7 or 1.234,5 or 1.234.567, but not 1234.5, which has a decimal point.
 _COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?|[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?")
 _BLANK_LINES = re.compile(rb"\n(?: *\r?\n)+")
-_CHUNK = 1 << 24  # bytes looked at together
+_CHUNK = 1 << 24  # bytes per step
 
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """How the text is written, where it is not as usual."""
+    """The format of delimited text."""
 
-    separator: str | None = None  # between cells; None: guessed from the first line
-    decimal: str = "."  # or a comma; dots in a number then mark its thousands
-    header: bool = True  # whether the first line names the columns; else they are x1, x2, …
+    separator: str | None = None  # None: inferred from the first line
+    decimal: str = "."  # or a comma; points then separate thousands
+    header: bool = True  # whether the first line has the column names; else x1, x2, …
 
     def __post_init__(self) -> None:
         one = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator not in '"\r\n'
@@ -62,7 +62,7 @@ class CsvFormat:
 def read_csv(
     data: bytes, name: str, markers: Sequence[str], form: CsvFormat | None = None
 ) -> tuple[LazyColumns, tuple[str, ...]]:
-    r"""Read delimited text whose first line names the columns; return the columns, and notes on what was odd.
+    r"""Read delimited text; return the columns, and notes for the user.
 
     >>> columns, notes = read_csv(b"age,town\n31,Rome\n,Bari\n", "people.csv", markers=())
     >>> columns["age"].form, columns["age"].missing.tolist(), columns["town"].labels
@@ -98,28 +98,28 @@ def read_csv(
 
 
 def _note_guesses(name: str, form: CsvFormat, separator: str, names: Sequence[str]) -> Iterator[str]:
-    """Say what was guessed, and what was perhaps meant, so that a wrong guess is seen."""
+    """Yield notes on what was inferred, so that a wrong guess is noticed."""
     if form.separator is None and separator != ",":
         said = "tabs" if separator == "\t" else f'"{separator}"'
         why = "has no comma" if form.decimal == "." else f"has {said}"
         yield f"{name}: cells are taken to be separated by {said}, since the first line {why}"
     if form.header and _looks_like_data(names):
-        some = ", ".join(f'"{safe(n)}"' for n in names[:3])
-        taken = f"the first line is taken as column names ({some}, …)"
+        sample_names = ", ".join(f'"{safe(n)}"' for n in names[:3])
+        taken = f"the first line is taken as column names ({sample_names}, …)"
         yield f"{name}: {taken}; if it is data: " + Param("header", False)
 
 
 def _note_blank_lines(data: bytes, bare: bytes, name: str) -> Iterator[str]:
-    """Say how many blank lines between rows were taken out: what is predicted has no line for them."""
+    """Yield a note on skipped blank lines: predictions have no row for them."""
     if len(data) == len(bare):
         return
-    blank = data.strip().count(b"\n") - bare.strip().count(b"\n")
-    if blank:
-        yield f"{name}: {plural(blank, 'blank line')} between rows left out"
+    n_blank = data.strip().count(b"\n") - bare.strip().count(b"\n")
+    if n_blank:
+        yield f"{name}: {plural(n_blank, 'blank line')} between rows left out"
 
 
 def _check_text(data: bytes, name: str) -> None:
-    """Refuse what is no text: nothing at all, binary files, other encodings than UTF-8."""
+    """Raise for an empty or binary file, or one that is not UTF-8."""
     if not data.strip():
         raise DataError(f"{name} is empty. A table needs a line of column names and at least one row.")
     if b"\0" in data[:4096]:
@@ -137,7 +137,7 @@ def _check_text(data: bytes, name: str) -> None:
 
 
 def _first_line(data: bytes) -> str:
-    """Return the first line that is not blank; a quoted name may itself run over several lines."""
+    """Return the first non-blank line; a quoted name may span several lines."""
     start = len(data) - len(data.lstrip(b"\r\n"))
     end = data.find(b"\n", start)
     while end >= 0 and data.count(b'"', start, end) % 2:
@@ -146,21 +146,21 @@ def _first_line(data: bytes) -> str:
 
 
 def _guess_separator(first: str, decimal: str = ".") -> str:
-    """Take the comma unless the first line has none, or commas are in numbers: then a semicolon or a tab."""
+    """Return the comma, unless the first line has none or it is the decimal mark: then a semicolon or tab."""
     bare = re.sub(r'"[^"]*"', "", first)
     marks = ",;\t" if decimal == "." else ";\t,"
     return next((mark for mark in marks if mark in bare), ",")
 
 
 def _column_names(header: Sequence[str], name: str) -> list[str]:
-    """Return the names; a column without one is called by its place."""
+    """Return the column names; empty ones become column_1, column_2, …"""
     names = [cell if cell.strip() else f"column_{i}" for i, cell in enumerate(header, start=1)]
     check_names(names, name, " If the first line is already data: " + Param("header", False) + ".")
     return names
 
 
 def _looks_like_data(names: Sequence[str]) -> bool:
-    """Tell whether most names are numbers, not all of them whole: then the file probably has no header."""
+    """Return whether most names are numbers, and not all integers: then the file probably has no header."""
     numbers = [n for n in names if parse_number(n) is not None]
     return 2 * len(numbers) > len(names) and not all(INTEGER.fullmatch(n.strip()) for n in numbers)
 
@@ -169,9 +169,9 @@ def _looks_like_data(names: Sequence[str]) -> bool:
 
 
 def split_with_polars(data: bytes, separator: str, width: int, header: bool = True) -> pl.DataFrame | None:
-    """Cut text without blank lines; None when polars stumbles or may have covered up a line with too few cells.
+    """Split text without blank lines; None if polars fails or may have filled up a line with too few cells.
 
-    Columns go by their place: polars takes some names for patterns, such as "*" and "^x.*$".
+    Columns are named by position, because polars treats names such as "*" and "^x.*$" as patterns.
     """
     import polars as pl
 
@@ -189,9 +189,9 @@ def split_with_polars(data: bytes, separator: str, width: int, header: bool = Tr
 
 
 def drop_blank_lines(data: bytes, one_column: bool = False) -> bytes:
-    """Take out blank lines, except inside quotes (after an odd number of them).
+    """Remove blank lines outside quotes.
 
-    Of one column, a blank line before others is an empty cell, and is written as one.
+    With a single column, a blank line between others is an empty cell and becomes ``""``.
     """
     data = data.lstrip(b"\r\n")
     pieces, start, quotes, counted = [], 0, 0, 0
@@ -207,7 +207,7 @@ def drop_blank_lines(data: bytes, one_column: bool = False) -> bytes:
 
 
 def _all_lines_complete(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
-    """Tell whether every line has all its cells: polars refuses longer lines, but fills up shorter ones."""
+    """Return whether every line has all its cells: polars rejects longer lines but fills up shorter ones."""
     if frame.width == 1 or not frame[:, -1].null_count():
         return True
     lines = separators = quotes = 0
@@ -224,7 +224,7 @@ def _all_lines_complete(data: bytes, separator: str, frame: pl.DataFrame) -> boo
 def split_with_python(
     data: bytes, separator: str, names: Sequence[str], name: str, header: bool = True
 ) -> list[list[str]]:
-    """Cut with Python's reader, which bears stray quotes and knows its line; refuse a line of other width."""
+    """Split with Python's csv reader, which accepts stray quotes; raise, with its number, for a line of other width."""
     reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     started = 0
@@ -242,7 +242,7 @@ def split_with_python(
                 rows.append(cells)
             started = reader.line_num
     except MemoryError:
-        rows.clear()  # Python needs a little memory to leave this block, and without any would try for ever
+        rows.clear()  # frees memory, which Python needs to leave this block
         raise
     except csv.Error as error:
         raise DataError(
@@ -255,7 +255,7 @@ def split_with_python(
 
 
 def _replace_decimal_commas(cells: Any) -> Any:
-    """Write decimal commas as points, in numbers alone: 3,7 is 3.7 and 1.234,5 is 1234.5, but "a, b" stays."""
+    """Replace decimal commas in numbers: 3,7 → 3.7 and 1.234,5 → 1234.5, but "a, b" is unchanged."""
     if isinstance(cells, list):
         return [c.replace(".", "").replace(",", ".") if _COMMA_NUMBER.fullmatch(c.strip()) else c for c in cells]
     import polars as pl
@@ -267,13 +267,15 @@ def _replace_decimal_commas(cells: Any) -> Any:
 
 
 def _column_from_series(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
-    """Judge a column of cells as a whole: whole numbers, numbers, true/false, dates, or text as it is."""
+    """Infer the form of a column from all its cells: integers, floats, booleans, datetimes, or text."""
     import polars as pl
 
     bare = series.str.strip_chars()
-    gone = bare.is_in(["", *markers])
-    if gone.any():
-        bare, series = (s.to_frame("s").select(pl.when(~gone).then(pl.col("s"))).to_series() for s in (bare, series))
+    is_marker = bare.is_in(["", *markers])
+    if is_marker.any():
+        bare, series = (
+            s.to_frame("s").select(pl.when(~is_marker).then(pl.col("s"))).to_series() for s in (bare, series)
+        )
     n_missing = bare.null_count()
     if n_missing == len(bare):
         return missing_column(name, len(bare))
@@ -284,29 +286,29 @@ def _column_from_series(name: str, series: pl.Series, markers: Sequence[str]) ->
     if numbers is not None:
         return float_column(name, numbers.to_numpy())
     text = text_from_polars(name, series)
-    meant = to_bool_column(text) or to_datetime_column(text)
-    if meant is None or np.count_nonzero(meant.is_missing()) > n_missing:
-        return text  # with a marker such as "NA" it stays text: encode.py reads it, and says so in a note
-    return meant
+    parsed = to_bool_column(text) or to_datetime_column(text)
+    if parsed is None or np.count_nonzero(parsed.is_missing()) > n_missing:
+        return text  # with a marker such as "NA" it stays text: encoding.py parses it, and adds a note
+    return parsed
 
 
 def _column_from_list(name: str, cells: list[str], markers: Sequence[str]) -> Column:
-    """Do the same in plain Python, where polars cannot be used or gave up."""
-    nothing = {"", *markers}
-    text = text_column(name, [None if cell.strip() in nothing else cell for cell in cells])
+    """Do the same in plain Python, where polars cannot be used or failed."""
+    empty = {"", *markers}
+    text = text_column(name, [None if cell.strip() in empty else cell for cell in cells])
     if not text.labels:
         return missing_column(name, len(cells))
     readings = parse_numbers(text.labels)
     if readings.is_number.all() and not readings.padded and not readings.too_large.any():
         return to_number_column(text, readings)
-    meant = to_bool_column(text) or to_datetime_column(text)
-    if meant is None or np.count_nonzero(meant.is_missing()) > np.count_nonzero(text.is_missing()):
+    parsed = to_bool_column(text) or to_datetime_column(text)
+    if parsed is None or np.count_nonzero(parsed.is_missing()) > np.count_nonzero(text.is_missing()):
         return text
-    return meant
+    return parsed
 
 
 def _cast_numbers(bare: pl.Series, n_missing: int) -> pl.Series | None:
-    """Read all cells as numbers; return None if some are not, or look like codes, or are beyond 64 bits."""
+    """Cast all cells to numbers; None if some are no numbers, look like codes, or exceed 64 bits."""
     import polars as pl
 
     sample = bare.drop_nulls().head(1000)
@@ -320,7 +322,7 @@ def _cast_numbers(bare: pl.Series, n_missing: int) -> pl.Series | None:
             return None
         if dtype == pl.Float64:
             if numbers.is_nan().any():
-                return None  # "NaN" among numbers is a marker like others: encode.py says so in a note
+                return None  # "NaN" among numbers is a marker: encoding.py adds a note
             if (numbers.abs() >= 2.0**63).any() and bare.str.contains(f"^{INTEGER.pattern}$").all():
                 return None
         return numbers

@@ -1,7 +1,7 @@
-"""What is said about a training column before anything is learned: notes, and refusals with a way out.
+"""Diagnostics of training columns: notes for the user, and errors with hints.
 
-Stands below ``encode``, which decides what a column is. A note never changes what is learned; a refusal
-names the column, the first cell in question, and what the user can do, in Python and on the command line.
+Called by ``encoding.py``. A note never changes the model; an error names the column, the first cell in question and
+what to do.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from treewise.data.column import Array, Column, Mask
 from treewise.data.parse_cells import ParsedCells
 from treewise.errors import DataError, Message, Param
 
-_MOSTLY_NUMBERS = 0.9  # so large a share of numbers makes other text look like a mistake
-_KEY_SHARE = 0.9  # so large a share of different whole numbers invites memorising …
-_KEY_SHARE_TEXT = 0.5  # … and of different texts
+_MOSTLY_NUMBERS = 0.9  # share of numbers from which other text is probably a mistake
+_KEY_SHARE = 0.9  # share of distinct integers from which a column is probably a key …
+_KEY_SHARE_TEXT = 0.5  # … and of distinct texts
 _DECIMAL_COMMA = "numbers with a decimal comma"
-_LOOKALIKES = (  # texts that look like numbers or dates to a person, but are not read as such
+_LOOKALIKES = (  # text that looks like numbers or dates but is not parsed as such
     (_DECIMAL_COMMA, re.compile(r"[+-]?(?:\d{1,3}(?:\.\d{3})+|\d+),\d+")),
     ("numbers with thousands commas", re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")),
     ("amounts of money", re.compile(r"[$€£¥] ?[\d.,]+|[\d.,]+ ?[$€£¥]")),
     ("percentages", re.compile(r"[+-]?[\d.,]+ ?%")),
     ("dates, but not as 2024-01-31", re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}")),
 )
-_SAMPLE = 1000  # cells that are looked at before all are
-_MIN_ROWS = 20  # in smaller tables many values say little
+_SAMPLE = 1000  # cells examined before all others
+_MIN_ROWS = 20  # no notes on smaller tables
 
 
-def note_markers(column: Column, marks: Mask, others: str) -> list[str]:
-    """Say which markers were read as missing, and how often."""
-    if not marks.any():
+def note_markers(column: Column, is_marker: Mask, kind_of_others: str) -> list[str]:
+    """Return a note on the markers read as missing, with their number."""
+    if not is_marker.any():
         return []
-    which = ", ".join(f'"{safe(label)}"' for label, mark in zip(column.labels, marks.tolist(), strict=True) if mark)
-    cells = plural(int(np.count_nonzero(column.expand(marks, False))), "cell")
-    return [f"{safe(column.name)}: {which} read as missing in {cells} (all other cells are {others})"]
+    which = ", ".join(f'"{safe(label)}"' for label, mark in zip(column.labels, is_marker.tolist(), strict=True) if mark)
+    cells = plural(int(np.count_nonzero(column.expand(is_marker, False))), "cell")
+    return [f"{safe(column.name)}: {which} read as missing in {cells} (all other cells are {kind_of_others})"]
 
 
 def note_alphabetical_order(name: str, levels: Sequence[str]) -> Message:
-    """Say in which order words were put when the user asked for an order and gave none."""
-    said = " < ".join(safe(level) for level in levels[:5]) + (" < …" if len(levels) > 5 else "")
-    return f"{safe(name)}: ordered alphabetically, {said}. Another order: " + Param(
+    """Return a note on the order of levels if an ordered column was declared without one."""
+    text = " < ".join(safe(level) for level in levels[:5]) + (" < …" if len(levels) > 5 else "")
+    return f"{safe(name)}: ordered alphabetically, {text}. Another order: " + Param(
         "kinds", {safe(name): ["first", ..., "last"]}
     )
 
 
 def _hint_code(name: str) -> Message:
-    """Say how to declare that numbers are only names."""
+    """Return a hint how to declare a column of codes."""
     return f"If {safe(name)} is a code: " + Param("kinds", {safe(name): "nominal"})
 
 
@@ -62,20 +62,20 @@ def hint_missing(cell: str) -> Message:
 
 
 def _hint_ignore(name: str) -> Param:
-    """Say how to leave a column out."""
+    """Return a hint how to leave a column out."""
     return Param("ignore", [safe(name)])
 
 
-def check_stray_text(column: Column, readings: ParsedCells) -> None:
-    """Refuse a column of numbers with a little other text: a mistake, a marker, a code? We cannot know."""
-    strays = ~(readings.is_number | readings.is_marker)
-    if not strays.any() or not readings.is_number.any():
+def check_stray_text(column: Column, parsed: ParsedCells) -> None:
+    """Raise for a column of numbers with a little other text, which may be a mistake, a marker or a code."""
+    is_stray = ~(parsed.is_number | parsed.is_marker)
+    if not is_stray.any() or not parsed.is_number.any():
         return
-    n_strays = int(np.count_nonzero(column.expand(strays, False)))
-    n_numbers = int(np.count_nonzero(column.expand(readings.is_number, False)))
-    if readings.padded or n_numbers < _MOSTLY_NUMBERS * (n_numbers + n_strays):
+    n_strays = int(np.count_nonzero(column.expand(is_stray, False)))
+    n_numbers = int(np.count_nonzero(column.expand(parsed.is_number, False)))
+    if parsed.padded or n_numbers < _MOSTLY_NUMBERS * (n_numbers + n_strays):
         return
-    row = column.first_row_with(strays)
+    row = column.first_row_with(is_stray)
     name, stray = safe(column.name), column.format_cell(row)
     cells = "cells that are not, first" if n_strays > 1 else "cell that is not,"
     raise DataError(
@@ -87,12 +87,12 @@ def check_stray_text(column: Column, readings: ParsedCells) -> None:
     )
 
 
-def raise_too_large(column: Column, readings: ParsedCells) -> NoReturn:
-    """Refuse whole numbers past 64 bits."""
-    row = column.first_row_with(readings.too_large)
+def raise_too_large(column: Column, parsed: ParsedCells) -> NoReturn:
+    """Raise for integers beyond 64 bits."""
+    row = column.first_row_with(parsed.too_large)
     name = safe(column.name)
     raise DataError(
-        f'column "{name}": {column.labels[column.values[row]]} in row {row + 1:,} is past 2^63 - 1, the'
+        f'column "{name}": {column.labels[column.values[row]]} in row {row + 1:,} exceeds 2^63 - 1, the'
         " largest whole number that is compared exactly.",
         hint=_hint_code(column.name) + ". Else leave it out: " + _hint_ignore(column.name) + ".",
         column=column.name,
@@ -101,7 +101,7 @@ def raise_too_large(column: Column, readings: ParsedCells) -> NoReturn:
 
 
 def _looks_like(column: Column) -> str:
-    """Say what all texts of a column look like to a person, though they are read as categories; "" for words.
+    """Return what all labels of a text column look like to a reader ("numbers with a decimal comma"); "" for words.
 
     >>> from treewise.data.table import read
     >>> _looks_like(read({"Preis": ["1.693,66", "12,50"]})["Preis"])
@@ -112,7 +112,7 @@ def _looks_like(column: Column) -> str:
 
 
 def note_suspicious(column: Column) -> list[str]:
-    """Note a column that looks like something else, or has so many different values that a tree can memorise it."""
+    """Return notes on a column that looks like another kind, or like a key that a tree could memorise."""
     n, least = len(column), (_KEY_SHARE_TEXT if column.is_coded else _KEY_SHARE) * len(column)
     if what := _looks_like(column):
         advice = "Read the file with " + Param("decimal", ",") if what == _DECIMAL_COMMA else "Rewrite them first"
@@ -120,44 +120,41 @@ def note_suspicious(column: Column) -> list[str]:
     if n < _MIN_ROWS:
         return []
     if column.is_coded:
-        different = len(_used_labels(column))
+        n_distinct = len(_used_labels(column))
     elif column.form in ("int", "float") and _may_be_key(column):
-        different = _count_distinct_integers(column.values[~column.is_missing()], least)
+        n_distinct = _count_distinct_integers(column.values[~column.is_missing()], least)
     else:
         return []
-    if different <= least:
+    if n_distinct <= least:
         return []
     name = safe(column.name)
     return [
-        f"{name}: {different:,} different values in {n:,} rows; a tree can memorise it. Leave it out: "
+        f"{name}: {n_distinct:,} different values in {n:,} rows; a tree can memorise it. Leave it out: "
         + _hint_ignore(column.name)
     ]
 
 
 def _used_labels(column: Column) -> tuple[str, ...]:
-    """Return the labels that occur: of text all, of categories perhaps some."""
+    """Return the labels that occur; those of categories may be unused."""
     return column.drop_unused_labels().labels if column.form == "category" else column.labels
 
 
 def _may_be_key(column: Column) -> bool:
-    """Tell by some cells whether a column may be whole numbers that are nearly all different.
+    """Return from a sample whether a column may consist of nearly all distinct integers.
 
-    Fractions settle it. Were nine of ten values different in all rows, half of these would be for certain, or
-    as good as: rows at random places, the same in every run, cannot be met by a pattern in the table.
+    Fractions rule it out. If 90 % of all values were distinct, at least half of the sample would be, almost surely: the
+    rows are pseudorandom, the same in every run, so no pattern in the table can coincide with them.
     """
     if len(column) <= 4 * _SAMPLE:
         return True
     some = column.take(_sample_rows(len(column)))
-    there = some.values[~some.is_missing()]
-    return (column.form == "int" or is_whole(there)) and 2 * len(np.unique(there)) >= len(there)
+    present = some.values[~some.is_missing()]
+    return (column.form == "int" or is_whole(present)) and 2 * len(np.unique(present)) >= len(present)
 
 
 @lru_cache(maxsize=4)
 def _sample_rows(n_rows: int) -> Array:
-    """Return the numbers of some rows, anywhere in the table.
-
-    1, 2, … stirred until no pattern is left (splitmix64); NumPy's generators would take longer to import.
-    """
+    """Return pseudorandom row numbers (splitmix64 of 1, 2, …); NumPy's generators would take longer to import."""
     z = np.arange(1, _SAMPLE + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         z = (z ^ (z >> np.uint64(shift))) * np.uint64(factor)
@@ -165,17 +162,17 @@ def _sample_rows(n_rows: int) -> Array:
 
 
 def _count_distinct_integers(values: Array, least: float) -> int:
-    """Count different values if all are whole and there can be more than ``least`` of them; else return 0."""
+    """Return the number of distinct values if all are integers and it may exceed ``least``; else 0."""
     if len(values) <= least:
         return 0
     if values.dtype.kind == "f" and not (is_whole(values[:100]) and is_whole(values)):
         return 0
     if values.max().item() - values.min().item() + 1 <= least:
-        return 0  # not enough whole numbers between the smallest and the largest
+        return 0  # not enough integers between minimum and maximum
     in_order = run_interruptible(lambda: np.sort(values), rows=len(values))  # many times faster than np.unique
     return 1 + int(np.count_nonzero(in_order[1:] != in_order[:-1]))
 
 
 def is_whole(values: Array) -> bool:
-    """Tell whether all are finite whole numbers."""
+    """Return whether all values are finite integers."""
     return bool(np.all(np.isfinite(values) & (np.floor(values) == values)))

@@ -1,7 +1,7 @@
-"""Tables in memory into columns: dataframes of any library, NumPy arrays, dicts and lists.
+"""Read tables in memory into columns (dataframes, NumPy arrays, dicts, lists), and write dataframes.
 
-Stands below ``table``, beside ``csvfile.py``. narwhals says what a column is in words that are the same
-for pandas, polars, Arrow and DuckDB; the values come out as NumPy arrays.
+narwhals gives the dtype of a column in the same terms for pandas, polars, Arrow and DuckDB; the values become NumPy
+arrays.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> LazyColumns:
-    """Read whatever holds a table in memory; ``columns`` names the columns of data that has no names.
+    """Read a table in memory; ``columns`` names the columns of data without names.
 
     >>> list(read_memory([[1, "a"], [2, "b"]], "the table", None).items())[1][1].labels
     ('a', 'b')
@@ -92,21 +92,21 @@ def _build_columns(
     lengths: Iterable[Any] = (),
     n_rows: int | None = None,
 ) -> LazyColumns:
-    """Put columns under their names, which must differ; the things in ``lengths`` must be equally long."""
+    """Return lazy columns by name; raise for duplicate names or columns of unequal length."""
     texts = [str(n) for n in names]
     check_names(texts, table)
     for text, values in zip(texts, lengths, strict=False):
-        long = _length(values)
-        if long is None:
+        n_cells = _length(values)
+        if n_cells is None:
             raise DataError(
                 f'column "{safe(text)}" of {table} is a single value ({shown(values)}), not a column of values.'
                 " Give a list or an array with a value for each row."
             )
         if n_rows is None:
-            n_rows = long
-        elif long != n_rows:
+            n_rows = n_cells
+        elif n_cells != n_rows:
             raise DataError(
-                f'column "{safe(text)}" of {table} has {plural(long, "value")}, but'
+                f'column "{safe(text)}" of {table} has {plural(n_cells, "value")}, but'
                 f' "{safe(texts[0])}" has {n_rows:,}. All columns need the same number of rows.'
             )
     if not n_rows:
@@ -119,20 +119,20 @@ def _build_columns(
 
 
 def _make_column(make: Callable[[str], Column], name: str) -> Column:
-    """Convert one column; what a library cannot convert is said in our words, with the column's name."""
+    """Convert one column; errors of a library become a DataError that names the column."""
     with _wrap_library_errors(f'column "{safe(name)}"', f'Convert it first, or leave it out: ignore=["{safe(name)}"].'):
         return make(name)
 
 
 @contextmanager
 def _wrap_library_errors(what: str, way_out: str) -> Iterator[None]:
-    """Turn an error of NumPy, pandas, polars, Arrow or DuckDB into one that names the column."""
+    """Turn an error of NumPy, pandas, polars, Arrow or DuckDB into a DataError."""
     try:
         yield
     except (TreewiseError, MemoryError, Warning):
         raise
     except BaseException as error:
-        # polars' "panics" are no Exceptions; Ctrl-C and the like are none either, and pass.
+        # A polars panic is not an Exception; other BaseExceptions, such as KeyboardInterrupt, are re-raised.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
@@ -140,15 +140,15 @@ def _wrap_library_errors(what: str, way_out: str) -> Iterator[None]:
 
 
 def _length(values: Any) -> int | None:
-    """Return how many cells a column has; None if it is no column."""
+    """Return the number of cells of a column; None if the value is no column."""
     try:
         return None if _is_scalar(values) or isinstance(values, (Set, Mapping)) else len(values)
-    except Exception:  # what has no length, has many, or is a type
+    except Exception:  # no length, several, or a type
         return None
 
 
 def _is_scalar(value: object) -> bool:
-    """Tell whether this is one cell rather than a column of them."""
+    """Return whether a value is a single cell rather than a column."""
     return isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0
 
 
@@ -156,22 +156,22 @@ def _is_scalar(value: object) -> bool:
 
 
 def read_dicts(rows: Sequence[Mapping[Any, Any]], table: str) -> LazyColumns:
-    """Read rows given as dicts; a key that a row lacks is missing there."""
+    """Read rows given as dicts; absent keys are missing cells."""
     names = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[row.get(key) for row in rows] for key in names]
     return _build_columns(names, [partial(read_objects, c) for c in cells], table, n_rows=len(rows))
 
 
 def _read_lists(rows: Sequence[Sequence[Any]], table: str, columns: Sequence[str] | None) -> LazyColumns:
-    """Read rows given as lists; all must be of one length."""
+    """Read rows given as lists of equal length."""
     width = _length(rows[0])
     for i, row in enumerate(rows, start=1):
-        long = _length(row)
-        if long is None or width is None:
-            raise DataError(f"row {i:,} of {table} is no list of cells. Give each row as a list or a dict.")
-        if long != width:
+        n_cells = _length(row)
+        if n_cells is None or width is None:
+            raise DataError(f"row {i:,} of {table} is not a list of cells. Give each row as a list or a dict.")
+        if n_cells != width:
             raise DataError(
-                f"row {i:,} of {table} has {plural(long, 'value')}, row 1 has {width:,}. Give every row as many."
+                f"row {i:,} of {table} has {plural(n_cells, 'value')}, row 1 has {width:,}. Give every row as many."
             )
     assert width is not None
     cells = [list(c) for c in zip(*rows, strict=True)]
@@ -197,7 +197,7 @@ def _read_array(data: Array, table: str, columns: Sequence[str] | None) -> LazyC
 
 
 def _default_names(width: int, columns: Sequence[str] | None, table: str) -> list[str]:
-    """Name columns that have no names: as the user says, else x1, x2, …"""
+    """Return names for unnamed columns: as given, else x1, x2, …"""
     if columns is None:
         return [f"x{j}" for j in range(1, width + 1)]
     if len(columns) != width:
@@ -206,7 +206,7 @@ def _default_names(width: int, columns: Sequence[str] | None, table: str) -> lis
 
 
 def _read_values(values: Any, name: str) -> Column:
-    """Read one column from whatever holds a list of values."""
+    """Read a column from an array, a list, a series or anything array-like."""
     if isinstance(values, np.ndarray):
         return _read_numpy(values, name)
     if isinstance(values, (list, tuple, range)):
@@ -227,10 +227,10 @@ def _read_values(values: Any, name: str) -> Column:
 
 
 def _read_numpy(values: Array, name: str) -> Column:
-    """Read one column from an array, masked or not."""
+    """Read a column from a NumPy array, masked or not."""
     if values.ndim != 1:
         raise DataError(
-            f'column "{safe(name)}" has {plural(values.ndim, "dimension")}; a column has one. Give one value a row.'
+            f'column "{safe(name)}" has {plural(values.ndim, "dimension")}; a column has one. Give one value per row.'
         )
     missing: Mask | None = None
     if isinstance(values, np.ma.MaskedArray):
@@ -250,7 +250,7 @@ def _read_numpy(values: Array, name: str) -> Column:
     if kind in "OUT":
         cells = values.tolist()
         if missing is not None:
-            cells = [None if gone else cell for cell, gone in zip(cells, missing.tolist(), strict=True)]
+            cells = [None if is_missing else cell for cell, is_missing in zip(cells, missing.tolist(), strict=True)]
         return read_objects(cells, name)
     raise unsupported_type_error(name, str(values.dtype))
 
@@ -259,7 +259,7 @@ def _read_numpy(values: Array, name: str) -> Column:
 
 
 def read_frame(data: Any, table: str) -> LazyColumns:
-    """Read a dataframe of any library that narwhals knows, or anything that speaks Arrow."""
+    """Read a dataframe of any library that narwhals supports, or any object with an Arrow stream."""
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
 
@@ -284,14 +284,14 @@ def read_frame(data: Any, table: str) -> LazyColumns:
     with _wrap_library_errors(table, "Collect it first, and see what is wrong."):
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
-        # Without their names, for polars takes some for patterns, such as "*" and "^x.*$".
+        # Without the names, because polars treats names such as "*" and "^x.*$" as patterns.
         makers = [partial(_read_series, series.alias("cells")) for series in frame.iter_columns()]
         names, n_rows = frame.columns, len(frame)
     return _build_columns(names, makers, table, n_rows=n_rows)
 
 
 def _read_series(series: nw.Series[Any], name: str) -> Column:
-    """Read one column of a dataframe by what narwhals calls its type."""
+    """Read a column of a dataframe by its narwhals dtype."""
     import narwhals.stable.v2 as nw
 
     dtype, native = series.dtype, series.to_native()
@@ -328,7 +328,7 @@ def _read_series(series: nw.Series[Any], name: str) -> Column:
 
 
 def _read_strings(series: nw.Series[Any], name: str) -> Column:
-    """Read text; pandas may be there without pyarrow, which polars would need."""
+    """Read text; polars needs pyarrow to convert a pandas series."""
     import polars as pl
 
     native = series.to_native()
@@ -342,8 +342,8 @@ def _read_strings(series: nw.Series[Any], name: str) -> Column:
 def _read_categories(native: Any, name: str) -> Column:
     """Read a categorical column: the declared labels in their declared order, unused ones included.
 
-    Where a library declares no order (polars' Categorical, Arrow's unordered dictionaries: both go by first
-    appearance), labels are sorted instead.
+    Where the order is only that of first appearance (polars Categorical, unordered Arrow dictionaries), labels are
+    sorted.
     """
     import polars as pl
 
@@ -358,38 +358,38 @@ def _read_categories(native: Any, name: str) -> Column:
         labels = _category_labels(native.cat.categories.to_numpy(), name)
         codes = np.asarray(native.cat.codes.to_numpy(), np.int32)
         return Column(name, "category", read_only(codes), labels=labels, ordered=bool(native.cat.ordered))
-    if hasattr(native, "array"):  # pandas around an Arrow array
+    if hasattr(native, "array"):  # a pandas series backed by Arrow
         native = native.array.__arrow_array__()
     array = native.unify_dictionaries().combine_chunks()
     ordered = bool(array.type.ordered)
     cells = np.array([*array.dictionary.to_pylist(), None], dtype=object)
-    known = np.array([cell is not None for cell in cells])
-    labels = _category_labels(cells[known], name)
+    is_label = np.array([cell is not None for cell in cells])
+    labels = _category_labels(cells[is_label], name)
     codes = array.indices.cast("int32").fill_null(-1).to_numpy(zero_copy_only=False)
-    codes = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)[codes]  # a dictionary may list null itself
+    codes = np.where(is_label, np.cumsum(is_label) - 1, -1).astype(np.int32)[codes]  # a dictionary may contain null
     if not ordered:
         order = np.argsort(np.array(labels, dtype=object), kind="stable")
-        place = np.append(np.argsort(order), -1).astype(np.int32)
-        codes, labels = place[codes], tuple(labels[i] for i in order)
+        new_code = np.append(np.argsort(order), -1).astype(np.int32)
+        codes, labels = new_code[codes], tuple(labels[i] for i in order)
     return Column(name, "category", read_only(codes), labels=labels, ordered=ordered)
 
 
 def _category_labels(values: Array, name: str) -> tuple[str, ...]:
-    """Write the categories of a dtype, which may be numbers, booleans or dates, as labels."""
+    """Return the categories of a dtype, which may be numbers, booleans or dates, as labels."""
     try:
         labels = _cell_labels(_read_numpy(values, name))
-    except DataError:  # intervals, tuples, mixtures: in their own words
+    except DataError:  # intervals, tuples, mixed types: by str()
         labels = [str(v) for v in values]
     if len(set(labels)) < len(labels):
-        twice = next(label for label, times in Counter(labels).items() if times > 1)
+        duplicate = next(label for label, times in Counter(labels).items() if times > 1)
         raise DataError(
-            f'column "{safe(name)}": two categories are both written "{safe(twice)}". Rename one, or make it text.'
+            f'column "{safe(name)}": two categories have the text "{safe(duplicate)}". Rename one, or make it text.'
         )
     return tuple(labels)
 
 
 def _cell_labels(column: Column) -> list[str]:
-    """Write every cell as a label."""
+    """Return every cell as a label."""
     if column.is_coded:
         return [column.labels[code] for code in column.values.tolist()]
     if column.form == "bool":
@@ -399,7 +399,7 @@ def _cell_labels(column: Column) -> list[str]:
     return format_numbers(column.values)
 
 
-# -- the way back --------------------------------------------------------------------------------------------
+# -- columns to dataframes ------------------------------------------------------------------------------------
 
 
 def to_polars(columns: Mapping[str, Column]) -> pl.DataFrame:
@@ -410,7 +410,7 @@ def to_polars(columns: Mapping[str, Column]) -> pl.DataFrame:
 
 
 def _to_polars_series(column: Column) -> pl.Series:
-    """Return a column as a polars series without its name, which may be a pattern to polars; categories as Enums."""
+    """Return a column as an unnamed polars series, categories as Enums; polars treats some names as patterns."""
     import polars as pl
 
     if column.is_coded:
@@ -425,35 +425,35 @@ def _to_polars_series(column: Column) -> pl.Series:
     values = pl.Series(cells, nan_to_null=True)
     if column.form == "bool":
         values = values.cast(pl.Boolean)
-    gone = column.is_missing()
-    return values if not gone.any() else values.set(pl.Series(gone), None)
+    is_missing = column.is_missing()
+    return values if not is_missing.any() else values.set(pl.Series(is_missing), None)
 
 
 def to_pandas(columns: Mapping[str, Column]) -> Any:
-    """Return columns as a pandas dataframe; whole numbers and booleans with gaps become nullable ones."""
-    pd: Any = import_module("pandas")  # has no types of its own
+    """Return columns as a pandas dataframe; integers and booleans with missing cells become nullable."""
+    pd: Any = import_module("pandas")  # has no type hints
     return pd.DataFrame({name: _to_pandas_values(column) for name, column in columns.items()})
 
 
 def _to_pandas_values(column: Column) -> Any:
-    """Return a column as something pandas makes a series of."""
+    """Return the values of a column for a pandas series."""
     pd: Any = import_module("pandas")
     if column.form == "category":
         return pd.Categorical.from_codes(column.values, list(column.labels), ordered=column.ordered)
     if column.form == "text":
         return np.array([*column.labels, None], dtype=object)[column.values]
-    gone = column.is_missing()
+    is_missing = column.is_missing()
     if column.form == "datetime":
-        return np.where(gone, NAT, column.values).astype(np.int64).view(f"datetime64[{column.unit}]")
+        return np.where(is_missing, NAT, column.values).astype(np.int64).view(f"datetime64[{column.unit}]")
     values = column.values.astype(np.bool_) if column.form == "bool" else column.values.copy()
-    if column.form == "float" or not gone.any():
+    if column.form == "float" or not is_missing.any():
         return values
     kind = pd.arrays.BooleanArray if column.form == "bool" else pd.arrays.IntegerArray
-    return kind(values, gone.copy())
+    return kind(values, is_missing.copy())
 
 
 def to_frame(columns: Mapping[str, tuple[str, list[Any]]]) -> pl.DataFrame:
-    """Make a polars dataframe of columns, each with the kind of its values and the values.
+    """Build a polars dataframe from columns given as (kind, values), for ``ResultTable.to_frame``.
 
     >>> to_frame({"class": ("label", ["a", 1]), "rows": ("count", [3, None])}).rows()
     [('a', 3), ('1', None)]
@@ -499,7 +499,7 @@ def arrays_to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _label_dtype(labels: list[Any]) -> Any:
-    """Return what a column of labels or predictions is: text, unless all are of one other kind."""
+    """Return the dtype of a column of labels: text, unless all are booleans or all numbers."""
     import polars as pl
 
     kinds = {type(label) for label in labels}
@@ -509,7 +509,7 @@ def _label_dtype(labels: list[Any]) -> Any:
 
 
 def _cell_text(value: Any) -> str | None:
-    """Return a value as the text of a cell; lists as JSON."""
+    """Return a value as text; lists and booleans as JSON."""
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict, bool)) else str(value)

@@ -1,7 +1,6 @@
-"""Python objects into columns: lists, and the object columns of NumPy and pandas.
+"""Read Python objects into columns: lists, and object arrays of NumPy and pandas.
 
-Stands below ``reading.py`` and ``csvfile.py``. Objects are looked at by type: a column must be all text, all
-numbers, all booleans or all dates, apart from the cells in which nothing stands.
+Apart from missing cells, a column must be all text, all numbers, all booleans or all dates.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from treewise.errors import DataError, Param, listing, shown
 if TYPE_CHECKING:
     import polars as pl
 
-_MAX_BITS = 10_000  # Python will not write out whole numbers much longer than that
-BYTES_PER_CELL = 64  # bytes of a text of middling length, with what goes with it
-SAMPLE = 10_000  # cells that are looked at first
-MANY = 5000  # from here on polars sorts out text faster than Python, its import included
+_MAX_BITS = 10_000  # Python refuses to print much longer integers
+BYTES_PER_CELL = 64  # estimated memory of a text cell
+SAMPLE = 10_000  # cells examined first
+MANY = 5000  # cells from which polars encodes text faster than Python, import included
 
 
 def read_objects(cells: list[Any], name: str) -> Column:
-    """Read one column of Python objects: all text, numbers, booleans or dates, apart from missing ones.
+    """Read a column of Python objects: all text, numbers, booleans or dates, apart from missing cells.
 
     >>> read_objects([3, None, 4], "x").form, read_objects(["a", None], "x").form
     ('int', 'text')
@@ -53,83 +52,83 @@ def read_objects(cells: list[Any], name: str) -> Column:
     treewise.errors.DataError: column "x" mixes text ("a" in row 1) and numbers (1 in row 2). ...
     """
     types = set(map(type, cells))
-    if types == {str, float} or types == {str, float, type(None)}:  # pandas writes missing text as NaN
+    if types == {str, float} or types == {str, float, type(None)}:  # pandas stores missing text as NaN
         cells = [cell if cell == cell else None for cell in cells]
         types = set(map(type, cells))
     if types <= {str, type(None)} and str in types:
         return _read_texts(cells, name)
-    whats = {_type_family(t) for t in types} - {"missing"}
-    if len(whats) > 1 and "numbers" in whats:
+    families = {_type_family(t) for t in types} - {"missing"}
+    if len(families) > 1 and "numbers" in families:
         cells = [None if _is_nan(c) else c for c in cells]
         types = set(map(type, cells))
-        whats = {_type_family(t) for t in types} - {"missing"}
-    if not whats:
+        families = {_type_family(t) for t in types} - {"missing"}
+    if not families:
         return missing_column(name, len(cells))
-    if len(whats) > 1:
+    if len(families) > 1:
         raise _mixed_types_error(cells, name)
-    what = whats.pop()
-    if what not in _READERS:
-        raise unsupported_type_error(name, what)
-    gone = {t for t in types if _type_family(t) == "missing"}
-    there = np.ones(len(cells), np.bool_)
-    if gone:
-        there = np.fromiter((type(c) not in gone for c in cells), np.bool_, len(cells))
-    return _READERS[what](cells, there, name)
+    family = families.pop()
+    if family not in _READERS:
+        raise unsupported_type_error(name, family)
+    missing_types = {t for t in types if _type_family(t) == "missing"}
+    is_present = np.ones(len(cells), np.bool_)
+    if missing_types:
+        is_present = np.fromiter((type(c) not in missing_types for c in cells), np.bool_, len(cells))
+    return _READERS[family](cells, is_present, name)
 
 
 def read_object_array(cells: Array, name: str) -> Column:
-    """Read one column of Python objects from an array: text by the shorter way, if all of it is."""
+    """Read a column from an object array; large text columns are encoded by polars."""
     first = next((cell for cell in cells[:100] if cell is not None), None)
     if isinstance(first, str) and len(cells) >= MANY and polars_is_safe(BYTES_PER_CELL * len(cells)):
         import polars as pl
 
-        with suppress(TypeError, ValueError):  # something else among them, or half a character: said below
+        with suppress(TypeError, ValueError):  # mixed types or lone surrogates: reported below
             series = run_interruptible(lambda: pl.Series(cells, dtype=pl.String, strict=True), rows=len(cells))
             return text_from_polars(name, series)
     return read_objects(cells.tolist(), name)
 
 
 def _type_family(kind: type) -> str:
-    """Say what values of a Python type are."""
+    """Return what values of a Python type are called in messages."""
     if kind.__name__ in ("NoneType", "NAType", "NaTType"):
         return "missing"
-    for types, what in (
+    for types, family in (
         ((bool, np.bool_), "true/false"),
         ((str,), "text"),
         ((int, float, np.integer, np.floating, Decimal), "numbers"),
         ((dt.date, np.datetime64), "dates"),
     ):
         if issubclass(kind, types):
-            return what
+            return family
     return kind.__name__
 
 
 def _is_nan(cell: Any) -> bool:
-    """Tell whether a cell is a number that is none."""
+    """Return whether a cell is NaN or NaT."""
     return isinstance(cell, (float, np.floating, Decimal, np.datetime64)) and bool(cell != cell)
 
 
 def _mixed_types_error(cells: list[Any], name: str) -> DataError:
-    """Say which two kinds of values a column mixes, and where."""
+    """Return the error for a column of mixed types, with a cell of each of the first two."""
     first: dict[str, int] = {}
     for row, cell in enumerate(cells):
-        if (what := _type_family(type(cell))) != "missing":
-            first.setdefault(what, row)
-    said = []
-    for what, row in list(first.items())[:2]:
-        cell = f'"{truncate(cells[row])}"' if what == "text" else truncate(cells[row])
-        cell = cell if what in _READERS else shown(cells[row])
-        said.append(f"{what} ({cell} in row {row + 1:,})")
-    return DataError(f'column "{safe(name)}" mixes {" and ".join(said)}. Make all its values one or the other first.')
+        if (family := _type_family(type(cell))) != "missing":
+            first.setdefault(family, row)
+    parts = []
+    for family, row in list(first.items())[:2]:
+        cell = f'"{truncate(cells[row])}"' if family == "text" else truncate(cells[row])
+        cell = cell if family in _READERS else shown(cells[row])
+        parts.append(f"{family} ({cell} in row {row + 1:,})")
+    return DataError(f'column "{safe(name)}" mixes {" and ".join(parts)}. Make all its values one or the other first.')
 
 
-def _read_text_objects(cells: list[Any], there: Mask, name: str) -> Column:
-    """Read Python strings; what is more than a string, such as a member of an Enum, by the string it is."""
-    return _read_texts([str.__str__(c) if t else None for c, t in zip(cells, there.tolist(), strict=True)], name)
+def _read_text_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
+    """Read Python strings; instances of subclasses, such as Enum members, as their string value."""
+    return _read_texts([str.__str__(c) if t else None for c, t in zip(cells, is_present.tolist(), strict=True)], name)
 
 
 def _read_texts(texts: list[str | None], name: str) -> Column:
-    """Read text that is nothing else already."""
+    """Read plain strings and None."""
     if len(texts) < MANY or not polars_is_safe(BYTES_PER_CELL * len(texts)):
         return text_column(name, texts)
     import polars as pl
@@ -141,73 +140,82 @@ def _read_texts(texts: list[str | None], name: str) -> Column:
         raise
 
 
-def _read_number_objects(cells: list[Any], there: Mask, name: str) -> Column:
-    """Read Python numbers: whole ones exactly, as text where 64 bits do not hold them; others as doubles."""
-    whole = all(issubclass(t, (int, np.integer)) for t in {type(c) for c, t in zip(cells, there, strict=True) if t})
+def _read_number_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
+    """Read Python numbers: integers exactly (as text beyond 64 bits), others as doubles."""
+    whole = all(
+        issubclass(t, (int, np.integer)) for t in {type(c) for c, t in zip(cells, is_present, strict=True) if t}
+    )
     if not whole:
-        return float_column(name, np.array([_to_double(c) if t else np.nan for c, t in zip(cells, there, strict=True)]))
-    ints = [int(c) if t else 0 for c, t in zip(cells, there.tolist(), strict=True)]
-    endless = next((row for row, v in enumerate(ints) if v.bit_length() > _MAX_BITS), None)
-    if endless is not None:
+        return float_column(
+            name, np.array([_to_double(c) if t else np.nan for c, t in zip(cells, is_present, strict=True)])
+        )
+    ints = [int(c) if t else 0 for c, t in zip(cells, is_present.tolist(), strict=True)]
+    too_long = next((row for row, v in enumerate(ints) if v.bit_length() > _MAX_BITS), None)
+    if too_long is not None:
         raise DataError(
-            f'column "{safe(name)}": the whole number in row {endless + 1:,} has thousands of digits.',
+            f'column "{safe(name)}": the whole number in row {too_long + 1:,} has thousands of digits.',
             hint="Compare its logarithm instead, or leave it out: " + Param("ignore", [safe(name)]) + ".",
             column=name,
-            row=endless,
+            row=too_long,
         )
     if min(ints) >= -(2**63) and max(ints) < 2**63:
-        return int_column(name, np.array(ints, np.int64), ~there)
-    return text_column(name, [str(v) if t else None for v, t in zip(ints, there.tolist(), strict=True)])
+        return int_column(name, np.array(ints, np.int64), ~is_present)
+    return text_column(name, [str(v) if t else None for v, t in zip(ints, is_present.tolist(), strict=True)])
 
 
 def _to_double(cell: Any) -> float:
-    """Round a number to the nearest double; what is too large is infinite, and every NaN is NaN."""
+    """Round a number to the nearest double; overflow becomes infinity."""
     return float("nan") if isinstance(cell, Decimal) and cell.is_nan() else to_double(cell)
 
 
-def _read_bool_objects(cells: list[Any], there: Mask, name: str) -> Column:
+def _read_bool_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
     """Read Python booleans."""
-    return bool_column(name, np.array([bool(c) if t else False for c, t in zip(cells, there, strict=True)]), ~there)
+    return bool_column(
+        name, np.array([bool(c) if t else False for c, t in zip(cells, is_present, strict=True)]), ~is_present
+    )
 
 
-def _read_datetime_objects(cells: list[Any], there: Mask, name: str) -> Column:
-    """Read dates and times, with time zones turned into UTC."""
+def _read_datetime_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
+    """Read dates and times, converted to UTC."""
     return datetime_column(
-        name, np.array([_to_datetime64(c) if t else np.datetime64("NaT") for c, t in zip(cells, there, strict=True)])
+        name,
+        np.array([_to_datetime64(c) if t else np.datetime64("NaT") for c, t in zip(cells, is_present, strict=True)]),
     )
 
 
 def _to_datetime64(cell: Any) -> np.datetime64:
-    """Turn one date or time into a datetime64 in UTC; pandas' timestamps keep their nanoseconds."""
+    """Convert a date or time to datetime64 in UTC; pandas timestamps keep their nanoseconds."""
     if hasattr(cell, "to_datetime64"):
         return np.datetime64(cell.to_datetime64())
     if isinstance(cell, dt.datetime) and (east := cell.utcoffset()) is not None:
-        return np.datetime64(cell.replace(tzinfo=None)) - np.timedelta64(east)  # also at the ends of the calendar
+        return np.datetime64(cell.replace(tzinfo=None)) - np.timedelta64(
+            east
+        )  # astimezone fails at the ends of the calendar
     return np.datetime64(cell.replace(tzinfo=None) if isinstance(cell, dt.datetime) else cell)
 
 
 def text_from_polars(name: str, series: pl.Series) -> Column:
-    """Turn polars text, or its Categorical, into codes and sorted labels."""
+    """Build a text column from a polars String or Categorical series."""
     import polars as pl
 
     if not polars_is_safe(BYTES_PER_CELL * len(series)):
         return text_column(name, series.to_list())
-    found = None
+    encoded = None
     if series.dtype == pl.String:
-        found = run_interruptible(lambda: _codes_from_sample(series), rows=len(series))
-    if found is None:
-        found = run_interruptible(lambda: _codes_from_categorical(series.cast(pl.Categorical)), rows=len(series))
-    codes, labels = found
+        encoded = run_interruptible(lambda: _codes_from_sample(series), rows=len(series))
+    if encoded is None:
+        encoded = run_interruptible(lambda: _codes_from_categorical(series.cast(pl.Categorical)), rows=len(series))
+    codes, labels = encoded
     return Column(name, "text", read_only(codes.to_numpy()), labels=tuple(labels.to_list()))
 
 
 def _codes_from_sample(series: pl.Series) -> tuple[pl.Series, pl.Series] | None:
-    """Return codes and sorted labels of text, if some rows show all labels there are: twice as fast as looking."""
+    """Return codes and sorted labels if a sample contains all labels, else None; twice as fast as the general way."""
     import polars as pl
 
     labels = series.gather_every(max(1, len(series) // SAMPLE)).drop_nulls().unique().sort()
     if len(labels) > SAMPLE // 10:
-        return None  # there will be more
+        return None  # probably more labels than in the sample
     coded = series.cast(pl.Enum(labels), strict=False)
     if coded.null_count() > series.null_count():
         return None
@@ -215,16 +223,16 @@ def _codes_from_sample(series: pl.Series) -> tuple[pl.Series, pl.Series] | None:
 
 
 def _codes_from_categorical(series: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Return codes and sorted labels of a Categorical, whose own codes go by first appearance, here or elsewhere."""
+    """Return codes and sorted labels of a Categorical, whose physical codes are in order of first appearance."""
     import polars as pl
 
     distinct = series.drop_nulls().unique()
     labels = distinct.cast(pl.String)
     order = labels.arg_sort()
-    own = distinct.to_physical().gather(order).to_numpy()
-    place = np.empty(int(own.max()) + 1 if len(own) else 0, np.int32)
-    place[own] = np.arange(len(own), dtype=np.int32)
-    codes = pl.Series(place, dtype=pl.Int32).gather(series.to_physical()).fill_null(-1)
+    physical = distinct.to_physical().gather(order).to_numpy()
+    new_code = np.empty(int(physical.max()) + 1 if len(physical) else 0, np.int32)
+    new_code[physical] = np.arange(len(physical), dtype=np.int32)
+    codes = pl.Series(new_code, dtype=pl.Int32).gather(series.to_physical()).fill_null(-1)
     return codes, labels.gather(order)
 
 
@@ -237,20 +245,20 @@ _READERS: dict[str, Callable[[list[Any], Mask, str], Column]] = {
 
 
 def check_names(names: Sequence[str], table: str, hint: str = "") -> None:
-    """Refuse a table without columns, and names that occur twice."""
+    """Raise for a table without columns, or with duplicate names."""
     if not names:
         raise DataError(f"{table} has no columns. Give at least one.")
     for name in () if "".join(names).isascii() else names:
         check_unicode(name, [name], what="name")
     if len(set(names)) < len(names):
-        twice = [safe(name) for name, times in Counter(names).items() if times > 1]
-        raise DataError(f"{table}: more than one column is named {listing(twice)}.", hint="Rename them." + hint)
+        duplicates = [safe(name) for name, times in Counter(names).items() if times > 1]
+        raise DataError(f"{table}: more than one column is named {listing(duplicates)}.", hint="Rename them." + hint)
 
 
-def unsupported_type_error(name: str, what: str) -> DataError:
-    """Say that values of a type cannot be compared."""
+def unsupported_type_error(name: str, family: str) -> DataError:
+    """Return the error for a column of an unsupported type."""
     return DataError(
-        f'column "{safe(name)}" holds {what} values.',
+        f'column "{safe(name)}" holds {family} values.',
         hint="Trees compare numbers, text, true/false and dates: convert it first, or leave it out: "
         + Param("ignore", [safe(name)])
         + ".",

@@ -1,8 +1,7 @@
-"""What text says: a number, a mark for "missing", true or false, a point in time.
+"""Parse text cells: numbers, missing-value markers, booleans, datetimes.
 
-Stands above ``column.py``. Text is judged label by label, not cell by cell, and in one place, so that a CSV
-file and a dataframe of strings are read alike: ``csvfile.py`` uses this for cells, ``encode`` for text
-columns of any origin.
+Text is parsed once per distinct label. ``csv_file.py`` uses this for files and ``encoding.py`` for text columns of any
+origin, so a CSV file and a dataframe of strings are read alike.
 """
 
 from __future__ import annotations
@@ -26,47 +25,47 @@ from treewise.data.column import (
     read_only,
 )
 
-# What people write where nothing is known: Weka's ?, R's NA, SAS's dot, NumPy's nan, SQL's null.
+# Common markers of missing values: Weka's ?, R's NA, the dot of SAS, NumPy's nan, SQL's null.
 _MARKERS = frozenset({"", "?", "na", "n/a", "nan", "null", ".", "-"})
 _LONGEST_MARKER = max(map(len, _MARKERS))
 
 INTEGER = re.compile(r"[+-]?[0-9]+")
 NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?inf(?:inity)?", re.IGNORECASE)
-PADDED = re.compile(r"[+-]?0[0-9]")  # 02134 is a code, not two thousand
+PADDED = re.compile(r"[+-]?0[0-9]")  # 02134 is a code, not a number
 _DATETIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
     r" ?(Z|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
-_MAX_BOOL_LABELS = 100  # of true, false and missing: a column with more labels is no boolean
-_NS_YEARS = range(1678, 2262)  # what nanoseconds since 1970 can reach in 64 bits
+_MAX_BOOL_LABELS = 100  # a column with more labels (spellings of true, false and missing) is not boolean
+_NS_YEARS = range(1678, 2262)  # range of nanoseconds since 1970 in 64 bits
 
 
 def is_marker(text: str) -> bool:
-    """Tell whether text stands for "missing" among numbers.
+    """Return whether text is a common marker for a missing value.
 
     >>> [is_marker(text) for text in ("NA", " ? ", "n/a", "n/d", "0")]
     [True, True, True, False, False]
     """
-    bare = text.strip()
-    return len(bare) <= _LONGEST_MARKER and bare.lower() in _MARKERS
+    stripped = text.strip()
+    return len(stripped) <= _LONGEST_MARKER and stripped.lower() in _MARKERS
 
 
 def parse_number(text: str) -> int | float | None:
-    """Read text as a number, exactly: whole numbers of any size stay whole.
+    """Parse text as a number; integers of any size stay exact. None if it is no number.
 
     >>> parse_number("3.70"), parse_number(" 12 "), parse_number("1e3"), parse_number("54y"), parse_number("1_000")
     (3.7, 12, 1000.0, None, None)
     """
-    bare = text.strip()
-    if NUMBER.fullmatch(bare) is None:
+    stripped = text.strip()
+    if NUMBER.fullmatch(stripped) is None:
         return None
-    # Python refuses to convert thousands of digits; as a float such a number is infinite anyway.
-    return int(bare) if len(bare) < 400 and INTEGER.fullmatch(bare) else float(bare)
+    # Python refuses to parse thousands of digits; as a float such a number is infinite anyway.
+    return int(stripped) if len(stripped) < 400 and INTEGER.fullmatch(stripped) else float(stripped)
 
 
 def parse_value(text: str) -> object:
-    """Read a level by its value, so that "4" is "4.0", "True" is "true", and one moment has many spellings.
+    """Parse a level to a value under which spellings compare equal: "4" and "4.0", "True" and "true", equal datetimes.
 
     >>> parse_value("4") == parse_value("4.00"), parse_value("2024-03-31") == parse_value("2024-03-31 00:00Z")
     (True, True)
@@ -74,40 +73,40 @@ def parse_value(text: str) -> object:
     number = parse_number(text)
     if number is not None:
         return number
-    bare = text.strip()
-    if bare.lower() in ("true", "false"):
-        return "boolean", bare.lower() == "true"
-    moments = parse_datetimes([bare]) if _DATETIME.fullmatch(bare) else None
-    if moments is None:
+    stripped = text.strip()
+    if stripped.lower() in ("true", "false"):
+        return "boolean", stripped.lower() == "true"
+    datetimes = parse_datetimes([stripped]) if _DATETIME.fullmatch(stripped) else None
+    if datetimes is None:
         return None
-    moment = datetime_column("", moments)
-    return moment.unit, int(moment.values[0])
+    datetime_ = datetime_column("", datetimes)
+    return datetime_.unit, int(datetime_.values[0])
 
 
 @dataclass(frozen=True)
 class ParsedCells:
-    """How the labels of a text column read as numbers."""
+    """The labels of a text column, parsed as numbers."""
 
     numbers: list[int | float | None]
     is_number: Mask
     is_marker: Mask
-    padded: bool  # some number has a leading zero, as codes do
+    padded: bool  # some number has a leading zero, as codes have
 
     @property
     def all_numbers(self) -> bool:
-        """Whether every label is a number or means missing."""
+        """Whether every label is a number or a marker."""
         return bool((self.is_number | self.is_marker).all())
 
     @property
     def too_large(self) -> Mask:
-        """Whole numbers past 64 bits, when all are whole (with fractions among them they are floats)."""
+        """Mask of integers beyond 64 bits if all numbers are integers (otherwise they become floats)."""
         whole = [v for v in self.numbers if v is not None]
         large = [isinstance(v, int) and not -(2**63) < v < 2**63 for v in self.numbers]
         return np.array(large, np.bool_) & all(isinstance(v, int) for v in whole)
 
 
 def parse_numbers(labels: Sequence[str]) -> ParsedCells:
-    """Read every label as a number where it is one.
+    """Parse every label as a number where possible.
 
     >>> r = parse_numbers(["1", "2.5", "NA", "x"])
     >>> r.numbers, r.is_marker.tolist(), r.all_numbers
@@ -115,24 +114,24 @@ def parse_numbers(labels: Sequence[str]) -> ParsedCells:
     """
     numbers = [parse_number(label) for label in labels]
     is_number = np.array([v is not None for v in numbers], np.bool_)
-    marks = np.array([v is None and is_marker(label) for v, label in zip(numbers, labels, strict=True)], np.bool_)
+    is_marker_ = np.array([v is None and is_marker(label) for v, label in zip(numbers, labels, strict=True)], np.bool_)
     padded = any(v is not None and PADDED.match(label.strip()) for v, label in zip(numbers, labels, strict=True))
-    return ParsedCells(numbers, is_number, marks, padded)
+    return ParsedCells(numbers, is_number, is_marker_, padded)
 
 
-def to_number_column(column: Column, readings: ParsedCells) -> Column:
-    """Turn a text column whose labels are all numbers or markers into numbers; markers become missing."""
-    numbers = [v for v in readings.numbers if v is not None]
+def to_number_column(column: Column, parsed: ParsedCells) -> Column:
+    """Convert a text column whose labels are all numbers or markers; markers become missing."""
+    numbers = [v for v in parsed.numbers if v is not None]
     if numbers and all(isinstance(v, int) for v in numbers):
-        per_label = np.array([0 if v is None else v for v in readings.numbers], np.int64)
-        gone = column.expand(~readings.is_number, True)
-        return int_column(column.name, column.expand(per_label, 0), any_or_none(gone))
-    floats = np.array([np.nan if v is None else to_double(v) for v in readings.numbers], np.float64)
+        per_label = np.array([0 if v is None else v for v in parsed.numbers], np.int64)
+        is_missing = column.expand(~parsed.is_number, True)
+        return int_column(column.name, column.expand(per_label, 0), any_or_none(is_missing))
+    floats = np.array([np.nan if v is None else to_double(v) for v in parsed.numbers], np.float64)
     return float_column(column.name, column.expand(floats, np.nan))
 
 
 def to_double(value: Any) -> float:
-    """Round to the nearest double; what is too large is infinite."""
+    """Round to the nearest double; overflow becomes infinity."""
     try:
         return float(value)
     except OverflowError:
@@ -140,37 +139,36 @@ def to_double(value: Any) -> float:
 
 
 def to_bool_column(column: Column) -> Column | None:
-    """Turn a column of true and false, in any case, into booleans, markers into missing; else return None."""
+    """Convert a text column of true, false (in any case) and markers to booleans; None if it has anything else."""
     if len(column.labels) > _MAX_BOOL_LABELS:
         return None
-    words = ["" if is_marker(label) else label.strip().lower() for label in column.labels]
-    if not set(words) <= {"true", "false", ""} or not any(words):
+    lowered = ["" if is_marker(label) else label.strip().lower() for label in column.labels]
+    if not set(lowered) <= {"true", "false", ""} or not any(lowered):
         return None
-    truth = column.expand(np.array([word == "true" for word in words], np.uint8), 0)
-    return bool_column(column.name, truth, column.expand(np.array([not word for word in words]), True))
+    truth = column.expand(np.array([word == "true" for word in lowered], np.uint8), 0)
+    return bool_column(column.name, truth, column.expand(np.array([not word for word in lowered]), True))
 
 
 def to_datetime_column(column: Column) -> Column | None:
-    """Turn a column of ISO dates or times into datetimes; return None if it holds anything else.
+    """Convert a text column of ISO dates or times to datetimes; None if it has anything else.
 
-    ``2024-03-31`` and ``2024-03-31T14:30:00.5+02:00`` are ISO. Other ways to write a date stay text:
-    03/04/2024 is March in one country and April in another. Among dates, too, the usual markers mean missing.
-    Times without an offset count as UTC.
+    ``2024-03-31`` and ``2024-03-31T14:30:00.5+02:00`` are ISO. Other date formats stay text: 03/04/2024 is ambiguous.
+    The usual markers become missing. Times without an offset are UTC.
     """
     first = next((label for label in column.labels if not is_marker(label)), "")
     if _DATETIME.fullmatch(first.strip()) is None:
-        return None  # soon seen, mostly
-    marks = [is_marker(label) for label in column.labels]
-    moments = parse_datetimes([label for label, mark in zip(column.labels, marks, strict=True) if not mark])
-    if moments is None:
+        return None  # the common case, decided early
+    is_marker_ = [is_marker(label) for label in column.labels]
+    datetimes = parse_datetimes([label for label, mark in zip(column.labels, is_marker_, strict=True) if not mark])
+    if datetimes is None:
         return None
-    per_label = np.full(len(marks), np.datetime64("NaT"), moments.dtype)
-    per_label[~np.array(marks, np.bool_)] = moments
+    per_label = np.full(len(is_marker_), np.datetime64("NaT"), datetimes.dtype)
+    per_label[~np.array(is_marker_, np.bool_)] = datetimes
     return datetime_column(column.name, column.expand(per_label, np.datetime64("NaT")))
 
 
 def parse_datetimes(labels: Sequence[str]) -> Array | None:
-    """Read labels as datetime64; None as soon as one is something else.
+    """Parse labels as datetime64; None if one is something else.
 
     >>> parse_datetimes(["2024-03-31", "2024-03-31 14:30:00+02:00"]).astype(str).tolist()
     ['2024-03-31T00:00:00', '2024-03-31T12:30:00']
@@ -190,15 +188,15 @@ def parse_datetimes(labels: Sequence[str]) -> Array | None:
         for year, month, day, hour, minute, second, fraction, _ in parts
     ]
     try:
-        moments = np.array(texts, f"datetime64[{unit}]")
-    except ValueError:  # the 31st of February
+        datetimes = np.array(texts, f"datetime64[{unit}]")
+    except ValueError:  # such as the 31st of February
         return None
-    moments -= np.array([_offset_minutes(p[7]) for p in parts], "timedelta64[m]")
-    return moments
+    datetimes -= np.array([_offset_minutes(p[7]) for p in parts], "timedelta64[m]")
+    return datetimes
 
 
 def _offset_minutes(offset: str) -> int:
-    """Read ``+02:00``, ``-0530`` or ``Z`` as minutes east of Greenwich."""
+    """Parse ``+02:00``, ``-0530`` or ``Z`` as minutes east of UTC."""
     if offset in ("", "Z"):
         return 0
     minutes = int(offset[1:3]) * 60 + int(offset[-2:])
@@ -206,7 +204,7 @@ def _offset_minutes(offset: str) -> int:
 
 
 def format_numbers(values: Array) -> list[str]:
-    """Write numbers as levels: ``4.0`` beside ``3.7``, but ``4`` where all are whole, whatever their type.
+    """Format numbers as levels: ``4.0`` beside ``3.7``, but ``4`` if all are integers, whatever their dtype.
 
     >>> format_numbers(np.array([3.7, 4.0])), format_numbers(np.array([3.0, 4.0])), format_numbers(np.array([3]))
     (['3.7', '4.0'], ['3', '4'], ['3'])
@@ -219,25 +217,29 @@ def format_numbers(values: Array) -> list[str]:
 
 
 def mask_markers(column: Column, markers: Sequence[str]) -> Column:
-    """Make missing the cells that say one of these markers: as text, or as a number of the same value."""
+    """Make cells missing that equal one of these markers, as text or as a number of the same value."""
     if not markers:
         return column
     if column.is_coded:
-        gone = np.array([label in markers or label.strip() in markers for label in column.labels], np.bool_)
-        if not gone.any():
+        is_missing = np.array([label in markers or label.strip() in markers for label in column.labels], np.bool_)
+        if not is_missing.any():
             return column
-        kept = np.cumsum(~gone) - 1
-        codes = column.expand(np.where(gone, -1, kept).astype(np.int32), -1)
-        labels = tuple(label for label, out in zip(column.labels, gone.tolist(), strict=True) if not out)
+        kept = np.cumsum(~is_missing) - 1
+        codes = column.expand(np.where(is_missing, -1, kept).astype(np.int32), -1)
+        labels = tuple(
+            label for label, is_dropped in zip(column.labels, is_missing.tolist(), strict=True) if not is_dropped
+        )
         return replace(column, values=read_only(codes), labels=labels)
     if column.form not in ("int", "float"):
         return column
-    gone = np.zeros(len(column), np.bool_)  # an array on the right: float32 cells are compared as the doubles they are
+    is_missing = np.zeros(
+        len(column), np.bool_
+    )  # compared with an array, so that float32 cells are compared as doubles
     for value in map(parse_number, markers):
         if value is not None and (column.form == "float" or -(2**63) <= value < 2**63):
-            gone |= column.values == np.array([to_double(value) if column.form == "float" else value])
-    if not gone.any():
+            is_missing |= column.values == np.array([to_double(value) if column.form == "float" else value])
+    if not is_missing.any():
         return column
     if column.form == "float":
-        return replace(column, values=read_only(np.where(gone, np.nan, column.values)))
-    return replace(column, missing=gone | column.is_missing())
+        return replace(column, values=read_only(np.where(is_missing, np.nan, column.values)))
+    return replace(column, missing=is_missing | column.is_missing())

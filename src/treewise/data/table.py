@@ -1,8 +1,7 @@
-"""Whatever holds a table, read into a Table of named columns.
+"""The ``Table`` of named columns, and ``read``, which makes one from a file, a dataframe or Python objects.
 
-The beginning of the flow: a file or dataframe comes in here, and from here on there is one type, whatever it
-was. ``csvfile.py`` and ``reading.py`` do the reading; no file further up knows a dataframe library. Columns
-are converted when first asked for, so what is ignored or not needed costs nothing.
+All data enters here; ``csv_file.py`` reads delimited text, ``frames.py`` tables in memory, and no module outside
+``data`` imports a dataframe library. Columns are converted on first access, so ignored ones cost nothing.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "KindSpec", "Table", "read", "read_rows"]
 
-KindSpec = str | Sequence[str] | Set[str]  # a kind by name | ordered levels | a set of levels
+KindSpec = str | Sequence[str] | Set[str]  # name of a kind | ordered levels | set of levels
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table as treewise sees it: named columns of one length, and what is known about them.
+    """Named columns of equal length, with what is known about them.
 
     >>> table = read({"age": [31, 54], "town": ["Rome", "Bari"]})
     >>> table
@@ -49,24 +48,24 @@ class Table:
     treewise.errors.ColumnError: no column "agee" in the table. Did you mean "age"? Columns: age, town.
     """
 
-    name: str  # as errors call it: "admissions.csv", "admissions", "the table"
+    name: str  # in messages: "admissions.csv", "admissions", "the table"
     columns: Mapping[str, Column]
     n_rows: int
-    kinds: Mapping[str, KindSpec] = field(default_factory=dict)  # what a built-in table says about its columns
-    target: str | None = None  # what a built-in table is usually asked to predict
+    kinds: Mapping[str, KindSpec] = field(default_factory=dict)  # declared by built-in tables
+    target: str | None = None  # default target of a built-in table
     notes: tuple[str, ...] = ()
-    title: str = ""  # one line on what a built-in table is
-    na_values: tuple[str, ...] = ()  # the texts that were read as missing; a model grown on the table remembers them
+    title: str = ""  # one-line description of a built-in table
+    na_values: tuple[str, ...] = ()  # markers read as missing; a model grown on the table remembers them
 
     def __len__(self) -> int:
         return self.n_rows
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
-            said = f'"{truncate(name)}"' if isinstance(name, str) else shown(name)
+            quoted = f'"{truncate(name)}"' if isinstance(name, str) else shown(name)
             hint = did_you_mean(name, self.columns)
             names = listing([safe(n) for n in self.columns], most=20)
-            raise ColumnError(f"no column {said} in {self.name}.{hint} Columns: {names}.")
+            raise ColumnError(f"no column {quoted} in {self.name}.{hint} Columns: {names}.")
         return self.columns[name]
 
     def __repr__(self) -> str:
@@ -75,7 +74,7 @@ class Table:
         return f"<Table {self.name} · {size}: {names}>"
 
     def take(self, rows: npt.NDArray[Any]) -> Table:
-        """Return these rows (numbers from 0, or a mask), in this order.
+        """Return the given rows (indexes from 0, or a mask), in this order.
 
         >>> read({"age": [31, 54, 40]}).take(np.array([2, 0]))["age"].values
         array([40, 31])
@@ -98,16 +97,18 @@ class Table:
         >>> read({"age": [31], "town": ["Rome"]}).drop(["age"])
         <Table the table · 1 row · 1 column: town>
         """
-        out = set(names)
-        for name in out - set(self.columns):
-            self[name]  # says what is wrong
-        return self._with({name: partial(self.columns.__getitem__, name) for name in self.columns if name not in out})
+        dropped = set(names)
+        for name in dropped - set(self.columns):
+            self[name]  # raises
+        return self._with(
+            {name: partial(self.columns.__getitem__, name) for name in self.columns if name not in dropped}
+        )
 
     def _with(self, makers: Mapping[str, partial[Column]]) -> Table:
         return replace(self, columns=LazyColumns(makers, self.n_rows))
 
     def convert(self, names: Iterable[str]) -> None:
-        """Convert several columns at once, in threads, before they are asked for one by one.
+        """Convert listed columns in parallel before they are accessed one by one.
 
         >>> table = read({"age": [31], "town": ["Rome"]})
         >>> table.convert(["town"])
@@ -142,7 +143,7 @@ def _take(columns: Mapping[str, Column], name: str, rows: npt.NDArray[Any]) -> C
     return columns[name].take(rows)
 
 
-def _blanked(columns: Mapping[str, Column], name: str, markers: Sequence[str]) -> Column:
+def _masked(columns: Mapping[str, Column], name: str, markers: Sequence[str]) -> Column:
     return mask_markers(columns[name], markers)
 
 
@@ -156,65 +157,64 @@ def read(
     decimal: str = ".",
     header: bool = True,
 ) -> Table:
-    """Read a table from whatever holds one.
+    """Read a table from a file, a dataframe or Python objects.
 
     ``data`` is a dataframe (pandas, polars, Arrow, DuckDB, …), a dict of columns, a list of dicts or lists, a
-    NumPy array (columns are called x1, x2, …), the path of a CSV, TSV or Parquet file (gzipped or not),
-    ``"-"`` for CSV on standard input, or the name of a built-in table. Cells that say one of ``na_values``
-    are missing. ``columns`` names the columns of data without names, and chooses among the columns of data
-    with names. ``name`` is what errors call the table. Of delimited text, ``separator`` stands between cells (guessed
-    from the first line), ``decimal`` is "," where numbers are written 3,7, and without a ``header`` the columns are
-    called x1, x2, …
+    NumPy array (columns are named x1, x2, …), the path of a CSV, TSV or Parquet file (gzipped or not), ``"-"`` for CSV
+    on standard input, or the name of a built-in table. Cells equal to one of ``na_values`` are missing. ``columns``
+    names the columns of data without names, and selects columns of data with names. ``name`` is used in messages. For
+    delimited text, ``separator`` is inferred from the first line unless given, ``decimal`` is "," where numbers are
+    written 3,7, and without a ``header`` the columns are named x1, x2, …
 
     >>> read([{"x": 1, "y": "a"}, {"x": -9}], na_values=["-9"])["x"].is_missing().tolist()
     [False, True]
     """
     markers = parse_na_values(na_values)
-    form = CsvFormat(separator, decimal, header)
+    csv_format = CsvFormat(separator, decimal, header)
     if isinstance(data, (str, os.PathLike)):
-        table = _read_path(data, markers, form)
+        table = _read_path(data, markers, csv_format)
     elif isinstance(data, Table):
         table = data
     else:
         unnamed = columns if isinstance(data, (list, tuple, np.ndarray)) else None
-        found = read_memory(data, name or "the table", unnamed)
-        table = Table("the table", found, found.n_rows)
+        lazy_columns = read_memory(data, name or "the table", unnamed)
+        table = Table("the table", lazy_columns, lazy_columns.n_rows)
     if name is not None:
         table = replace(table, name=name)
     if columns is not None:
-        for wanted in columns:
-            if wanted not in table.columns:
-                table[wanted]  # says what is wrong
-        table = table._with({wanted: partial(table.columns.__getitem__, wanted) for wanted in columns})
+        for column in columns:
+            if column not in table.columns:
+                table[column]  # raises
+        table = table._with({column: partial(table.columns.__getitem__, column) for column in columns})
     if markers:
-        table = table._with({n: partial(_blanked, table.columns, n, markers) for n in table.columns})
+        table = table._with({n: partial(_masked, table.columns, n, markers) for n in table.columns})
         table = replace(table, na_values=tuple(dict.fromkeys((*table.na_values, *markers))))
     return table
 
 
 def read_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, name: str = "the row") -> Table:
-    """Read one row, or several, given as dicts of plain values.
+    """Read one or listed rows given as dicts of plain values.
 
     >>> read_rows({"GPA": 3.7, "Published": "no"})
     <Table the row · 1 row · 2 columns: GPA, Published>
     """
-    several = [rows] if isinstance(rows, Mapping) else list(rows)
-    if not several or not all(isinstance(row, Mapping) for row in several):
+    listed = [rows] if isinstance(rows, Mapping) else list(rows)
+    if not listed or not all(isinstance(row, Mapping) for row in listed):
         raise DataError(f"{name}: a row must be a dict of column → value, such as {{'age': 31}}.")
-    found = read_dicts(several, name)
-    return Table(name, found, found.n_rows)
+    lazy_columns = read_dicts(listed, name)
+    return Table(name, lazy_columns, lazy_columns.n_rows)
 
 
 def parse_na_values(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
-    """Return the markers as stripped text."""
-    given = [na_values] if isinstance(na_values, (str, int, float)) else na_values
-    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
+    """Return ``na_values`` as a tuple of stripped text; raise if it is no list of text and numbers."""
+    values = [na_values] if isinstance(na_values, (str, int, float)) else na_values
+    if isinstance(values, (bytes, Mapping)) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
         raise ParameterError(
             "must be a list of markers, such as " + Param("na_values", ["?"]) + ".",
             parameter="na_values",
             value=na_values,
         )
-    markers = list(given)
+    markers = list(values)
     for value in markers:
         if not isinstance(value, (str, int, float)):
             raise ParameterError(
@@ -229,10 +229,10 @@ def parse_na_values(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
 # -- files ---------------------------------------------------------------------------------------------------
 
 
-def _read_path(path: str | os.PathLike[str], markers: Sequence[str], form: CsvFormat | None = None) -> Table:
-    """Read a file, standard input, or a built-in table."""
+def _read_path(path: str | os.PathLike[str], markers: Sequence[str], csv_format: CsvFormat | None = None) -> Table:
+    """Read a file, standard input or a built-in table."""
     if path == "-":
-        return read_bytes(sys.stdin.buffer.read(), "standard input", markers, form)
+        return read_bytes(sys.stdin.buffer.read(), "standard input", markers, csv_format)
     from treewise.datasets import NAMES
 
     try:
@@ -244,36 +244,38 @@ def _read_path(path: str | os.PathLike[str], markers: Sequence[str], form: CsvFo
         raise _not_found_error(file, list(NAMES) if isinstance(path, str) else []) from None
     except IsADirectoryError:
         raise DataError(f"{truncate(file)} is a folder. Give one CSV or Parquet file.") from None
-    except (OSError, ValueError, RuntimeError) as error:  # no permission; a NUL in the name; nobody's home
+    except (OSError, ValueError, RuntimeError) as error:  # no permission; NUL in the name; unknown user in ~user
         reason = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise DataError(f"{truncate(path)} cannot be read: {truncate(reason)}. Check the path.") from None
-    return read_bytes(data, safe(file.name), markers, form)
+    return read_bytes(data, safe(file.name), markers, csv_format)
 
 
 def _not_found_error(file: Path, built_in: list[str]) -> DataError:
-    """Say that there is no such file, and what was perhaps meant."""
-    beside = sorted(p.name for p in file.parent.iterdir()) if file.parent.is_dir() else []
-    near = [name for name in beside if did_you_mean(file.stem, [Path(name).stem])]  # endings are always alike
-    hint = did_you_mean(file.name, near + built_in)
-    also = f" or built-in table ({', '.join(built_in)})" if built_in and file.parent == Path() else ""
-    return DataError(f'no file "{truncate(file)}"{also}.{hint}')
+    """Return the error for a missing file, with a suggestion if there is a similar name."""
+    neighbours = sorted(p.name for p in file.parent.iterdir()) if file.parent.is_dir() else []
+    similar = [
+        name for name in neighbours if did_you_mean(file.stem, [Path(name).stem])
+    ]  # without the extensions, which are always similar
+    hint = did_you_mean(file.name, similar + built_in)
+    alternatives = f" or built-in table ({', '.join(built_in)})" if built_in and file.parent == Path() else ""
+    return DataError(f'no file "{truncate(file)}"{alternatives}.{hint}')
 
 
-def read_bytes(data: bytes, name: str, markers: Sequence[str], form: CsvFormat | None = None) -> Table:
-    """Read what is in a file: Parquet and gzip are known by their first bytes, all else is delimited text."""
+def read_bytes(data: bytes, name: str, markers: Sequence[str], csv_format: CsvFormat | None = None) -> Table:
+    """Read the content of a file: Parquet and gzip are detected by their magic bytes, all else is delimited text."""
     if data.startswith(b"\x1f\x8b"):
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError) as error:
             raise DataError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
     if data.startswith(b"PAR1"):
-        found = read_frame(_read_parquet(data, name), name)
-        return Table(name, found, found.n_rows)
-    form = form or CsvFormat()
-    if form.separator is None and name.removesuffix(".gz").endswith((".tsv", ".tab")):
-        form = replace(form, separator="\t")
-    found, notes = read_csv(data, name, markers, form)
-    return Table(name, found, found.n_rows, notes=notes, na_values=tuple(markers))
+        lazy_columns = read_frame(_read_parquet(data, name), name)
+        return Table(name, lazy_columns, lazy_columns.n_rows)
+    csv_format = csv_format or CsvFormat()
+    if csv_format.separator is None and name.removesuffix(".gz").endswith((".tsv", ".tab")):
+        csv_format = replace(csv_format, separator="\t")
+    lazy_columns, notes = read_csv(data, name, markers, csv_format)
+    return Table(name, lazy_columns, lazy_columns.n_rows, notes=notes, na_values=tuple(markers))
 
 
 def _read_parquet(data: bytes, name: str) -> pl.DataFrame:

@@ -429,9 +429,7 @@ class ForestRegressor(RandomForest, EnsembleRegressor):
     ----------
     ensemble_ : the ``treewise.Ensemble``.
     estimators_ : its trees as fitted ``TreeRegressor``, created on access.
-    n_features_in_, n_outputs_ : the numbers of columns of X and targets (1).
-    feature_names_in_ : the names of the columns of X, if it had names.
-    feature_importances_ : the share of each column in the total gain of the splits, averaged over the trees.
+    n_features_in_, n_outputs_, feature_names_in_, feature_importances_ : as in ``ForestClassifier``.
     oob_score_, oob_prediction_ : with ``oob_score``: R² and predictions where each row is predicted by the trees that
         have not seen it.
     """

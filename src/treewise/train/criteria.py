@@ -1,12 +1,13 @@
-"""How good is a split? The criteria: formula, name, unit, and the arithmetic that makes their comparison exact.
+"""The criteria: how good is a split?
 
-Stands below the search: ``train/reference.py`` asks a criterion to measure the branches of a node, the core
-(``src/core/criteria/exact_impurity.hpp``) computes the same integers. The first half of this file is for people (``entropy``, ``gini``, ``information_gain`` in
-plain floats, as the notes define them); the second half is for decisions.
+Used by ``train/reference.py``, which measures the branches of a node with them; the core (``src/core/criteria``)
+computes the same integers. The first half of this file is for people: ``entropy``, ``gini``, ``information_gain`` in
+floats, as the notes define them. The second half is for decisions.
 
-**Why integers.** Sums of doubles depend on their order, and two splits that are equally good on paper come out a few
-last digits apart: who wins then depends on rows, threads and compilers. So class weights and targets are integers
-(``training_set``), and a branch's *total impurity* (m·H, CS221 notes 6) is one too, in units of 2^-61:
+**Why integers.** Sums of doubles depend on their order, and two splits that are equally good on paper differ in their
+last digits: the winner would depend on the order of the rows, the threads and the compiler. Therefore class weights and
+targets are integers (``train/fixed_point.py``), and so is a branch's *total impurity* (m·H, CS221 notes 6), in units of
+2^-61:
 
     entropy         m·log2 m − Σ c·log2 c
     gini            m − Σ c² / m
@@ -15,8 +16,12 @@ last digits apart: who wins then depends on rows, threads and compilers. So clas
     poisson         − S·log2(S / m)
     absolute error  Σ |y − median|
 
-Integer sums are the same in any order. What is rounded (a logarithm, a quotient) is off by a known, tiny bound
-(``Measure.tolerance``); gains nearer than that are a tie, and ties are decided by the documented order, never by rounding.
+Integer sums are the same in any order. What is rounded (a logarithm, a quotient) is off by at most a known, tiny bound
+(``Measure.tolerance``); gains closer than that are a tie, and ties are decided by the documented order, never by
+rounding.
+
+A criterion is a function that returns the total impurity of a group, and an entry in ``CRITERIA``. One that compares the
+branches with each other instead (the gain ratio) is a function in ``RULES``.
 """
 
 from __future__ import annotations
@@ -37,8 +42,8 @@ Per = Literal["row", "total"]
 # -- for people: the notes' formulas ----------------------------------------------------------------------------------
 
 
-def shares(counts: Sequence[float]) -> list[float]:
-    """Turn counts or probabilities into probabilities, refusing what is neither."""
+def _shares(counts: Sequence[float]) -> list[float]:
+    """Convert counts or probabilities into probabilities; refuse anything else."""
     try:
         values = [float(c) for c in counts]
     except (TypeError, ValueError, OverflowError):
@@ -49,8 +54,8 @@ def shares(counts: Sequence[float]) -> list[float]:
     return [v / total for v in values]
 
 
-def number_table(name: str, rows: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Read rows of counts, all of one length, or say that they are none."""
+def _number_table(name: str, rows: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Convert rows of counts, all of one length, into floats."""
     try:
         table = [[float(cell) for cell in row] for row in rows]
     except (TypeError, ValueError, OverflowError):
@@ -71,7 +76,7 @@ def entropy(counts: Sequence[float], unit: Unit = "bits") -> float:
     0.0
     """
     log = logarithm(unit)
-    return math.fsum(-p * log(p) for p in shares(counts) if p > 0) + 0.0
+    return math.fsum(-p * log(p) for p in _shares(counts) if p > 0) + 0.0
 
 
 def gini(counts: Sequence[float]) -> float:
@@ -80,7 +85,7 @@ def gini(counts: Sequence[float]) -> float:
     >>> round(gini([4, 3]), 3)
     0.49
     """
-    return 1.0 - math.fsum(p * p for p in shares(counts))
+    return 1.0 - math.fsum(p * p for p in _shares(counts))
 
 
 def error(counts: Sequence[float]) -> float:
@@ -89,7 +94,7 @@ def error(counts: Sequence[float]) -> float:
     >>> error([6, 2])
     0.25
     """
-    return 1.0 - max(shares(counts))
+    return 1.0 - max(_shares(counts))
 
 
 def conditional_entropy(
@@ -104,9 +109,9 @@ def conditional_entropy(
         raise ParameterError(
             'must be "rows" or "columns", whichever holds the known variable.', parameter="given", value=given
         )
-    table = number_table("joint", joint)
+    table = _number_table("joint", joint)
     groups = table if given == "rows" else [list(column) for column in zip(*table, strict=True)]
-    weights = shares([math.fsum(group) for group in groups])
+    weights = _shares([math.fsum(group) for group in groups])
     return math.fsum(w * entropy(group, unit) for w, group in zip(weights, groups, strict=True) if w > 0)
 
 
@@ -126,8 +131,8 @@ def information_gain(
     """
     if not isinstance(per, str) or per not in ("row", "total"):
         raise ParameterError('must be "row" or "total".', parameter="per", value=per)
-    shares(parent)  # refuses what are no counts
-    branches = number_table("branches", branches)
+    _shares(parent)  # refuses what are no counts
+    branches = _number_table("branches", branches)
     added = [math.fsum(column) for column in zip(*branches, strict=True)]
     if len(added) != len(parent) or any(
         not math.isclose(a, p, abs_tol=1e-9) for a, p in zip(added, parent, strict=True)
@@ -168,7 +173,7 @@ def logarithm(unit: str) -> Callable[[float], float]:
 # -- for decisions: integers ------------------------------------------------------------------------------------------
 
 FRACTION = 61  # bits after the point
-TWO = 1 << 64  # in the 63 bits that a logarithm is taken by
+_TWO = 1 << 64  # in the 63 bits that a logarithm is taken by
 
 
 @lru_cache(maxsize=1 << 20)
@@ -185,7 +190,7 @@ def log2_fixed(n: int) -> int:
     result = whole
     for _ in range(FRACTION):
         x = (x * x) >> 63
-        if x < TWO:
+        if x < _TWO:
             result += result
         else:
             result += result + 1
@@ -204,7 +209,7 @@ def nlogn(n: int) -> int:
 
 
 class Group(NamedTuple):
-    """The statistics of some rows: all a criterion may know of a branch. Groups add.
+    """The statistics of some rows: all that a criterion may depend on. Groups can be added.
 
     >>> Group(rows=2, weight=2, counts=(1, 1)) + Group(rows=3, weight=3, counts=(3, 0))
     Group(rows=5, weight=5, counts=(4, 1), total=0, low=0, high=0, targets=())
@@ -237,7 +242,7 @@ class Measure:
     """A criterion set up for one node: measures its branches in integers."""
 
     total: Callable[[Group], int]  # total impurity, up to a constant of the node
-    worth: float  # what one unit is, in total impurity of the user's numbers
+    worth: float  # one unit in total impurity of the user's numbers
     rounding: int = 0  # by how many units a gain may be off …
     per_branch: int = 0  # … and by how many more for each branch
     valid: Callable[[Group], bool] = field(default=lambda _: True)  # whether a group may be a branch at all
@@ -249,74 +254,67 @@ class Measure:
 
 @dataclass(frozen=True)
 class Criterion:
-    """A criterion: what it is for, how it is set up for a node, and how it is said. All there is to know is here."""
+    """A criterion: its task, its measure, and how its computations are shown."""
 
     name: str
     task: Literal["classification", "regression"]
-    unit: str  # "bits" can be shown as nats too
-    at: Callable[[Group], Measure]
-    letter: str  # what the impurity of a group is called in formulas …
-    legend: str  # … and what that means, {unit} being the unit asked for
+    unit: str  # "bits" can also be shown as nats
+    at: Callable[[Group], Measure]  # the measure of a node
+    letter: str  # the symbol of the impurity in formulas …
+    legend: str  # … and its meaning; {unit} is replaced by the unit of the trace
     legend_of_two: str = ""  # the same for two classes, p being the share of the second
-    rule: str = "gain"  # what the candidates compete by: one of RULES (search.Judge.merit)
+    rule: str = "gain"  # how candidates are scored: one of RULES
     degree: int = 0  # how total impurity grows when targets are scaled: 2 for squares
-    centre: Literal["mean", "median"] = "mean"  # what a node of numbers predicts
-    core: str = ""  # the core's name for its impurity, where that is another criterion's
+    centre: Literal["mean", "median"] = "mean"  # the prediction of a regression node
+    impurity: str = ""  # the criterion whose impurity this is, if not its own: the core knows it by that name
 
     @property
     def by_gain(self) -> bool:
-        """Whether the candidates of a column compete by their gain; C4.5 lets only the columns compete otherwise."""
+        """Whether the candidates of a column are compared by gain; C4.5 compares only the columns otherwise."""
         return self.rule in ("gain", "c45")
 
 
-# What candidates compete by, and how that comes about, after the criterion's own legend. The merit of any rule but the
-# first is an integer in units of 2^-60 (search.RATIO_BITS).
-RULES = {
-    "gain": "",
-    "ratio": "divided by H of the branch sizes: the gain ratio",
-    "c45": "divided by H of the branch sizes: the gain ratio",
-}
+# -- impurities -------------------------------------------------------------------------------------------------------
 
 
-def entropy_at(node: Group) -> Measure:
-    """Each logarithm is off by less than two units, times its count: the counts of all terms add up to 4·m at most."""
-    return Measure(entropy_total, worth=2.0**-FRACTION, rounding=8 * node.weight)
+def _exact(total: Callable[[Group], int], worth: float = 2.0**-FRACTION) -> Callable[[Group], Measure]:
+    """Return the measure of an impurity that is computed without rounding: the same for every node."""
+    return lambda node: Measure(total, worth)
 
 
-def gini_at(node: Group) -> Measure:
-    """Exact but for one quotient a branch, and the node's own."""
-    del node
-    return Measure(gini_total, worth=2.0**-FRACTION, rounding=1, per_branch=1)
+def _entropy_at(node: Group) -> Measure:
+    """Each logarithm is off by less than two units, times its count; the counts of all terms sum to at most 4·m."""
+    return Measure(_entropy_total, worth=2.0**-FRACTION, rounding=8 * node.weight)
 
 
-def error_at(node: Group) -> Measure:
-    """Exact."""
-    del node
-    return Measure(error_total, worth=2.0**-FRACTION)
-
-
-def entropy_total(group: Group) -> int:
+def _entropy_total(group: Group) -> int:
     """m·H = m·log m − Σ c·log c."""
     return nlogn(group.weight) - sum(map(nlogn, group.counts))
 
 
-def gini_total(group: Group) -> int:
+def _gini_at(node: Group) -> Measure:
+    """Exact except for one quotient per branch, and the node's own."""
+    del node
+    return Measure(_gini_total, worth=2.0**-FRACTION, rounding=1, per_branch=1)
+
+
+def _gini_total(group: Group) -> int:
     """m·(1 − Σ p²) = m − Σ c²/m."""
     squares = sum(c * c for c in group.counts)
     return (group.weight << FRACTION) - (squares << FRACTION) // group.weight
 
 
-def error_total(group: Group) -> int:
+def _error_total(group: Group) -> int:
     """m − max c."""
     return (group.weight - max(group.counts)) << FRACTION
 
 
-def squared_error_at(node: Group) -> Measure:
+def _squared_error_at(node: Group) -> Measure:
     """Σ (y − mean)² of a branch is Σ y² − S²/m, and Σ y² is the node's own: compare −S²/m.
 
-    S is taken about the node's mean; in 126 bits there is room for its square and a fraction, so targets of few digits
-    are measured exactly but for one quotient a branch. Where S is longer than 62 bits its tail is cut, at the node's
-    own scale, so that a node of small differences far from zero is measured as finely as any other.
+    S is taken about the node's mean. In 126 bits there is room for its square and a fraction, so targets of few digits
+    are measured exactly except for one quotient per branch. Where S is longer than 62 bits its tail is cut, at the
+    node's own scale, so a node of small differences far from zero is measured as finely as any other.
     """
     mean = node.total // node.weight
     spread = node.high - node.low + 1
@@ -332,7 +330,7 @@ def squared_error_at(node: Group) -> Measure:
     return Measure(total, math.ldexp(1.0, 2 * shift - fraction), rounding=off, per_branch=off)
 
 
-def poisson_at(node: Group) -> Measure:
+def _poisson_at(node: Group) -> Measure:
     """Half the deviance of a branch is Σ y·log y − S·log(S/m); the first sum is the node's own."""
     shift = max(0, node.total.bit_length() - 56)
 
@@ -341,18 +339,12 @@ def poisson_at(node: Group) -> Measure:
         return s * log2_fixed(group.weight) - nlogn(s)
 
     worth = math.log(2) * math.ldexp(1.0, shift - FRACTION)
-    cut = 64 << FRACTION if shift else 0  # what a cut tail of S may weigh, in a branch and in the node
+    cut = 64 << FRACTION if shift else 0  # the most that a cut tail of S can amount to, in a branch and in the node
     return Measure(total, worth, 8 * (node.total >> shift) + cut, per_branch=cut, valid=lambda g: g.total > 0)
 
 
-def absolute_error_at(node: Group) -> Measure:
-    """Σ |y − median|, exact."""
-    del node
-    return Measure(absolute_deviation, worth=1.0)
-
-
 def medians(group: Group) -> tuple[int, int]:
-    """Return the lower and the upper middle value of the weighted targets; equal unless the weight splits evenly.
+    """Return the lower and the upper median of the weighted targets; equal unless the weight splits evenly.
 
     >>> medians(Group(rows=2, weight=2, targets=((1, 1), (5, 1))))
     (1, 5)
@@ -364,24 +356,63 @@ def medians(group: Group) -> tuple[int, int]:
     return lower, upper
 
 
-def absolute_deviation(group: Group) -> int:
-    """Return Σ w·|y − median|."""
+def _absolute_error_total(group: Group) -> int:
+    """Σ w·|y − median|."""
     middle = medians(group)[0]
     return sum(w * abs(y - middle) for y, w in group.targets)
 
 
-ENTROPY = Criterion(
-    "entropy", "classification", "bits", entropy_at, "H", "H in {unit}, of the class shares", "H(p) in {unit}"
+# -- rules: how a gain becomes the score that candidates are compared by ----------------------------------------------
+
+RATIO_BITS, RATIO_TOLERANCE = 60, 1 << 15  # the score of every rule but "gain" is an integer in units of 2^-60
+
+Score = tuple[int, int]  # and its tolerance
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How candidates are scored: from the gain and its tolerance, the node and the branches that hold rows."""
+
+    legend: str  # appended to the criterion's own
+    score: Callable[[int, int, Group, Sequence[Group]], Score]
+
+
+def _score_by_gain(gain: int, tolerance: int, node: Group, branches: Sequence[Group]) -> Score:
+    return gain, tolerance
+
+
+def _score_by_ratio(gain: int, tolerance: int, node: Group, branches: Sequence[Group]) -> Score:
+    return gain_ratio(gain, node, branches), gain_ratio(tolerance, node, branches) + RATIO_TOLERANCE
+
+
+def gain_ratio(gain: int, node: Group, branches: Sequence[Group]) -> int:
+    """Return the gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60."""
+    split_information = nlogn(node.weight) - sum(nlogn(g.weight) for g in branches)
+    return int(math.ldexp(float(gain) / float(split_information), RATIO_BITS))
+
+
+_RATIO_LEGEND = "divided by H of the branch sizes: the gain ratio"
+RULES = {
+    "gain": Rule("", _score_by_gain),
+    "ratio": Rule(_RATIO_LEGEND, _score_by_ratio),
+    "c45": Rule(_RATIO_LEGEND, _score_by_gain),  # within a column; columns by their ratio (reference.c45_finalists)
+}
+
+
+# -- the registry -----------------------------------------------------------------------------------------------------
+
+_ENTROPY = Criterion(
+    "entropy", "classification", "bits", _entropy_at, "H", "H in {unit}, of the class shares", "H(p) in {unit}"
 )
 CRITERIA: dict[str, Criterion] = {
     c.name: c
     for c in (
-        ENTROPY,
+        _ENTROPY,
         Criterion(
             "gini",
             "classification",
             "",
-            gini_at,
+            _gini_at,
             letter="G",
             legend="G = 1 − Σ p², over the class shares p",
             legend_of_two="G(p) = 1 − p² − (1 − p)²",
@@ -390,18 +421,18 @@ CRITERIA: dict[str, Criterion] = {
             "error",
             "classification",
             "",
-            error_at,
+            _exact(_error_total),
             letter="E",
             legend="E = 1 − max p, over the class shares p",
             legend_of_two="E(p) = min(p, 1 − p)",
         ),
-        replace(ENTROPY, name="gain_ratio", rule="ratio", core="entropy"),
-        replace(ENTROPY, name="c45", rule="c45", core="entropy"),
+        replace(_ENTROPY, name="gain_ratio", rule="ratio", impurity="entropy"),
+        replace(_ENTROPY, name="c45", rule="c45", impurity="entropy"),
         Criterion(
             "squared_error",
             "regression",
             "",
-            squared_error_at,
+            _squared_error_at,
             letter="Var",
             legend="Var: variance about the mean; a branch is [rows mean]",
             degree=2,
@@ -410,7 +441,7 @@ CRITERIA: dict[str, Criterion] = {
             "absolute_error",
             "regression",
             "",
-            absolute_error_at,
+            _exact(_absolute_error_total, worth=1.0),
             letter="Dev",
             legend="Dev: mean distance from the median; a branch is [rows median]",
             degree=1,
@@ -420,7 +451,7 @@ CRITERIA: dict[str, Criterion] = {
             "poisson",
             "regression",
             "nats",
-            poisson_at,
+            _poisson_at,
             letter="Dev",
             legend="Dev: half the mean Poisson deviance, in nats; a branch is [rows mean]",
             degree=1,

@@ -31,11 +31,10 @@ import numpy as np
 from treewise._lib import rng
 from treewise._lib.checks import decimal_fraction
 from treewise.train.candidates import KIND_RANK, PARTITIONERS, Partition, Rows, bucketise, group_of, random_partition
-from treewise.train.criteria import Group, Measure, log2_fixed, medians, nlogn
+from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Group, Measure, gain_ratio, log2_fixed, medians
 from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
 
-RATIO_BITS, RATIO_TOLERANCE = 60, 1 << 15  # a gain ratio is an integer in units of 2^-60
 NOT_LISTED = sys.maxsize  # the position of a split that is not the learner's: last among equals
 
 
@@ -121,7 +120,7 @@ class NodeScorer:
         computed = self.total_impurity - sum(map(measure.total, filled))
         tolerance = measure.tolerance(len(filled))
         gain = computed if abs(computed) > tolerance else 0
-        score, tolerance = self.score_of_gain(computed, tolerance, filled)
+        score, tolerance = self._score_of_gain(computed, tolerance, filled)
         eligible = all(map(self.meets_limits, filled))
         return Candidate(make, missing, branches, missing_rows, order, gain, score, tolerance, eligible)
 
@@ -132,15 +131,13 @@ class NodeScorer:
         order = TieOrder(column, KIND_RANK[split.kind], NOT_LISTED, 0)
         return self.score(partial(replace, split), split.missing, groups, missing_rows, order)
 
-    def score_of_gain(self, gain: int, tolerance: int, branches: Sequence[Group]) -> tuple[int, int]:
-        """Return the score by the criterion's rule, and its tolerance."""
+    def _score_of_gain(self, gain: int, tolerance: int, branches: Sequence[Group]) -> tuple[int, int]:
+        """Return the score by the criterion's rule, and its tolerance; per further branch if split kinds compete."""
         rule = self.training_set.criterion.rule
-        if rule == "ratio":
-            return gain_ratio(gain, self.node, branches), gain_ratio(tolerance, self.node, branches) + RATIO_TOLERANCE
         if rule == "gain" and self.training_set.by_branches:
             further = len(branches) - 1
             return gain // further, tolerance // further + (tolerance > 0)
-        return gain, tolerance
+        return RULES[rule].score(gain, tolerance, self.node, branches)
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,12 +362,6 @@ def c45_finalists(node: Group, best: Mapping[int, Candidate], n_thresholds: Mapp
         for column, c in net.items()
         if c.score + 2 * c.tolerance + len(net) >= average
     }
-
-
-def gain_ratio(gain: int, node: Group, branches: Sequence[Group]) -> int:
-    """Return the gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60."""
-    split_information = nlogn(node.weight) - sum(nlogn(g.weight) for g in branches)
-    return int(math.ldexp(float(gain) / float(split_information), RATIO_BITS))
 
 
 def _n_thresholds(candidates: Sequence[Candidate]) -> int:

@@ -1,4 +1,4 @@
-"""How results are shown: one sheet, every form, whatever its cells say."""
+"""Result tables in every output format."""
 
 import csv
 import io

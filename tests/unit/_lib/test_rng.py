@@ -1,4 +1,4 @@
-"""What is drawn at random at a node: columns and cuts, from the seed and the path alone."""
+"""Random draws at a node depend only on the seed and the path."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""``treewise compare``: the answer, its exit code, its forms, and what goes wrong."""
+"""``treewise compare``: verdict, exit code, formats and errors."""
 
 import json
 

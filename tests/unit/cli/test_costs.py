@@ -92,6 +92,6 @@ def test_costs_are_not_called_errors(run, tmp_path):
     answer = run("grow t.csv --target y --cost bad:good=5 --pruning cv -o m.json")
     assert "cross-validated cost" in answer.err
     assert "cross-validated error" not in answer.err
-    assert run("prune m.json --cp-table").lines[0].startswith("cp table of y: costs relative to the root's, ")
+    assert run("prune m.json --cp-table").lines[0].startswith("cp table of y: costs relative to those of the root, ")
     run("grow t.csv --target y --cost bad:good=5 -o full.json")
-    assert run("prune full.json --cp-table").lines[0].startswith("cp table of y: costs relative to the root's, ")
+    assert run("prune full.json --cp-table").lines[0].startswith("cp table of y: costs relative to those of the root, ")

@@ -1,4 +1,4 @@
-"""``treewise curve``: a chart, CSV, JSON, and what goes wrong."""
+"""``treewise curve``: chart, CSV, JSON and errors."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""treewise distill: one tree that says what a teacher says, printed with its fidelity, and saved."""
+"""``treewise distill``: the student tree, its fidelity, and saving it."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""``treewise draw``: pictures of saved trees and of trees grown on the way."""
+"""``treewise draw``: pictures of saved and newly grown trees."""
 
 from pathlib import Path
 

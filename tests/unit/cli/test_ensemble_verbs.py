@@ -1,4 +1,4 @@
-"""Models of many trees: --tree picks one, a verb for one tree says what to do, the others read them all."""
+"""Verbs for single trees with ensembles: ``--tree``, error messages, and verbs that read all trees."""
 
 import json
 

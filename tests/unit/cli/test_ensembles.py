@@ -1,4 +1,4 @@
-"""treewise grow --ensemble, and what is done with a model of many trees: grown, asked, read, and grown further."""
+"""``treewise grow --ensemble`` and the verbs that use ensembles."""
 
 import csv
 import inspect
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.cli import progress
+from treewise.cli import output
 from treewise.cli.app import VERBS
 from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS, METHODS
 from treewise.train.grow import grow
@@ -170,8 +170,9 @@ def test_predict_a_row(run, forest):
     short = run("predict f.json --row 'island=Dream'")
     assert short.code == 3
     assert short.err == (
-        'treewise: the row has no column "bill_length_mm", which some of the trees ask for. Also missing: "bill_depth_mm",'
-        ' "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open: COLUMN=\n'
+        'treewise: the row has no column "bill_length_mm", which some of the trees ask for. Also missing:'
+        ' "bill_depth_mm", "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open:'
+        " COLUMN=\n"
     )
     for verb in ("predict", "explain"):
         odd = run(f"{verb} f.json --row '{ROW.replace('Dream', 'Mars')}, colour=red'")
@@ -321,11 +322,11 @@ def test_more_needs_the_same_table(run, forest):
 def test_a_bar_shows_how_far_it_is(run, monkeypatch):
     shown = []
 
-    class Noticed(progress.ProgressBar):
+    class Noticed(output.ProgressBar):
         def __call__(self, done):
             shown.append((self.title, done))
 
-    monkeypatch.setattr(progress, "ProgressBar", Noticed)
+    monkeypatch.setattr(output, "ProgressBar", Noticed)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert run("grow penguins --ensemble adaboost --n-estimators 5 -q").code == 0
     assert shown == [("grow", share) for share in (0.2, 0.4, 0.6, 0.8, 1.0)]

@@ -1,4 +1,4 @@
-"""What goes wrong is one sentence and an exit code; files are whole; a real process stops when told."""
+"""Errors are one sentence and an exit code; files are written atomically; processes stop on signals."""
 
 import gzip
 import io
@@ -15,9 +15,9 @@ import pytest
 
 import treewise as tw
 from treewise.cli.app import VERBS, app, guarded
-from treewise.cli.messages import in_options, option_name
 from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS
 from treewise.cli.output import fit, write_file
+from treewise.cli.param_types import in_options, option_name
 from treewise.errors import Call, Message, Param, ParameterError, PythonOnly
 
 
@@ -48,8 +48,8 @@ def command_line(*args, **settings):
         ("grow penguins --class-weight Adelle=2", 2, 'Did you mean "Adelie"?'),
         ("grow penguins -o tree.dot", 2, "tree.dot: a tree is saved as a model (.json) or as text to edit (.txt)"),
         ("grow penguins -o tree", 2, "a tree is saved as a model (.json)"),
-        ("predict good.json penguins -o out.xlsx", 2, "no form is known for .xlsx. Known are .csv"),
-        ("data penguins -o out.xlsx", 2, "no form is known for .xlsx"),
+        ("predict good.json penguins -o out.xlsx", 2, "no format is known for .xlsx. Known endings are .csv"),
+        ("data penguins -o out.xlsx", 2, "no format is known for .xlsx"),
         ("predict hand.txt --row GPA=3", 3, "treewise: the row stops at node 0, which has no branch for its"),
         ("grow penguins --criterion squared_error", 2, "--criterion squared_error: this criterion is for regression"),
         ("grow penguins --preset id4", 2, "--preset"),

@@ -1,4 +1,4 @@
-"""treewise explain: typed rows, rows of a table, wishes, every form."""
+"""``treewise explain``: typed rows, rows of a table, counterfactuals, every format."""
 
 import csv
 import io

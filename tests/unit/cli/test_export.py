@@ -1,4 +1,4 @@
-"""treewise export: a tree in another form."""
+"""``treewise export``."""
 
 import treewise as tw
 

@@ -1,4 +1,4 @@
-"""treewise grow, show and trace: what is said, printed and saved."""
+"""``treewise grow``, ``show`` and ``trace``: what is printed and saved."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""What a newcomer reads first: help, examples and the demo; and options that are those of treewise.grow."""
+"""Help pages, examples and the demo; the options match ``treewise.grow``."""
 
 import inspect
 import json

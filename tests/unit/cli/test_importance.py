@@ -1,4 +1,4 @@
-"""``treewise importance``: with and without a table, its forms, and what goes wrong."""
+"""``treewise importance``: with and without a table, formats and errors."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Pictures of evaluations, importances and gains: what is drawn, where to, and what is said when it cannot be."""
+"""Charts of evaluations, importances and gains on the command line, and their errors."""
 
 import sys
 

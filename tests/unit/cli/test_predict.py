@@ -1,4 +1,4 @@
-"""treewise predict and evaluate: rows in, answers out."""
+"""``treewise predict`` and ``evaluate``."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""``treewise prune``, and pruning in ``treewise grow``: what is printed, what is saved, what is refused."""
+"""``treewise prune``, and pruning in ``treewise grow``: output, saved trees and errors."""
 
 import json
 
@@ -87,7 +87,7 @@ def test_what_goes_wrong(run):
         ("prune full.json --method pessimistic --raising", "--raising needs the training table: give --data"),
         ("prune full.json --method pessimistic --confidence 2", "2.0: must be a number above 0 and at most 0.5 ("),
         ("prune full.json --method pessimistic --confidence 0", "0.0: must be a number above 0 and at most 0.5 ("),
-        ("prune full.json --method cost_complexity", "--ccp-alpha, a penalty per leaf, or"),
+        ("prune full.json --method cost_complexity", "--ccp-alpha X, a penalty per leaf, or"),
         (
             "prune full.json --method cost_complexity --ccp-alpha 1 --folds 3",
             "--ccp-alpha fixes the penalty, and --folds would",

@@ -1,4 +1,4 @@
-"""``treewise refit``: a tree written by hand gets its rows; and who asks for it says so in the shell's words."""
+"""``treewise refit``, and the messages that suggest it."""
 
 import treewise as tw
 from tests.support.handmade_trees import OFFICIALS
@@ -34,7 +34,7 @@ def test_others_say_it_in_the_words_of_the_shell(run, officials):
     run("grow penguins --max-depth 2 -o m.json")
     few = "\n".join(run("data penguins").lines[:101])
     answer = run("prune m.json --method cost_complexity --data -", stdin=few.encode())
-    assert answer.err.endswith("Give the table it was grown on, or treewise refit MODEL DATA first.\n")
+    assert answer.err.endswith("Give the table it was grown on, or use treewise refit MODEL DATA first.\n")
 
 
 def test_the_model_comes_first(run, model):

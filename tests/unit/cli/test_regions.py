@@ -1,4 +1,4 @@
-"""``treewise regions``: trees side by side, a grid of a parameter, and what is said when there is nothing to draw."""
+"""``treewise regions``: trees side by side, parameter grids and errors."""
 
 import treewise as tw
 

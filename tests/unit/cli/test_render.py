@@ -1,4 +1,4 @@
-"""How verbs show results: bold only on a terminal, and names that cannot steer it."""
+"""Rendering of results: bold only on a terminal, and names that contain control sequences."""
 
 import pytest
 
@@ -36,5 +36,5 @@ def test_files_are_plain_in_the_form_of_their_ending(tmp_path, capsys):
     showing.present(Towns(), output=str(tmp_path / "towns.csv"))
     assert (tmp_path / "towns.csv").read_text() == "town\nRome\n\x1b[31mBari\n"  # data stays what it is
     assert capsys.readouterr().out == ""
-    with pytest.raises(ParameterError, match=r"no form is known for \.xls\. Known are \.txt, \.md, "):
+    with pytest.raises(ParameterError, match=r"no format is known for \.xls\. Known endings are \.txt, \.md, "):
         showing.present(Towns(), output=str(tmp_path / "towns.xls"))

@@ -1,4 +1,4 @@
-"""The rounds of boosting at the command line: one worked out, in every form, and all of them as a table."""
+"""AdaBoost rounds on the command line: one worked out, in every format, and all as a table."""
 
 import json
 import re
@@ -98,7 +98,7 @@ def test_the_ending_of_a_file_is_the_form_of_a_trace(run, tmp_path):
         assert (tmp_path / f"t.{ending}").read_text() == said
     answer = run("trace m.json admissions -o t.xyz")
     assert answer.code == 2
-    assert "Known are .txt, .md, .tex, .csv, .json, .png, .svg, .pdf" in answer.err
+    assert "Known endings are .txt, .md, .tex, .csv, .json, .png, .svg, .pdf" in answer.err
 
 
 def test_a_picture_is_among_the_endings_of_what_is_drawn(run, boosted):

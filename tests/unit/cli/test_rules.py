@@ -1,4 +1,4 @@
-"""treewise rules: the rules of a model or of a table, in every form."""
+"""``treewise rules``: rules of a model or a table, in every format."""
 
 import json
 

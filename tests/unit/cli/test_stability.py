@@ -1,4 +1,4 @@
-"""``treewise stability``: the options of growing, forms, Ctrl-C, and what goes wrong."""
+"""``treewise stability``: growing options, formats, Ctrl-C and errors."""
 
 import json
 import os

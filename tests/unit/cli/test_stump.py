@@ -1,4 +1,4 @@
-"""treewise stump: every test that a tree could begin with, ranked."""
+"""``treewise stump``: all candidates for the first split, ranked."""
 
 import csv
 import io

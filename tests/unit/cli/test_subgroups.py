@@ -1,4 +1,4 @@
-"""treewise subgroups: groups that depart, tried on other rows."""
+"""``treewise subgroups``, with and without held-out rows."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The built-in tables hold what the notes print, and the sampler knows its truth."""
+"""The built-in tables match the lecture notes, and the sampler knows its true error."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What a column is, how it is encoded, and that later columns are encoded alike or clearly refused."""
+"""Inferred column kinds, encoding, and encoding of later tables."""
 
 import datetime as dt
 

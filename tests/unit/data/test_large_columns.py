@@ -1,4 +1,4 @@
-"""Large columns take shorter ways than small ones; both must arrive at the same place."""
+"""Shortcuts for large columns give the same results as the general code."""
 
 import enum
 import threading

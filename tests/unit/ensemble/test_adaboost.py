@@ -1,4 +1,4 @@
-"""AdaBoost: what holds on every table, how it ends, and what it refuses."""
+"""AdaBoost: properties on every table, early stopping, and rejected input."""
 
 from fractions import Fraction
 

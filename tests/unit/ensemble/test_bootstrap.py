@@ -1,4 +1,4 @@
-"""The bags of trees: as the readable twin draws them, as likely as they should be, and checked when asked for."""
+"""Bootstrap samples: equal to the Python version, correctly distributed, validated."""
 
 from dataclasses import replace
 

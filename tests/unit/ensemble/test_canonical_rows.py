@@ -1,4 +1,4 @@
-"""What bags are drawn from depends neither on the order of rows nor on whether equal ones are written out."""
+"""Bootstrap samples depend neither on the order of rows nor on weights versus repeated rows."""
 
 import numpy as np
 import pandas as pd

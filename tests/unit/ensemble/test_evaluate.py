@@ -1,4 +1,4 @@
-"""Many trees compared with a table: by what they say together; a single one as it is alone."""
+"""Evaluation of ensembles."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Forests and extra-trees: their defaults, what their nodes may ask, and that they are better than one tree."""
+"""Forests and extra-trees: defaults, sampled columns, and accuracy compared with a single tree."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Many trees grown at once: each is the tree of its own bag, for any number of threads, in any number of goes."""
+"""Each member is the tree of its own bootstrap sample, for any number of threads and calls."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The ensemble as a value: its trees, the first of them, equality, and how it says itself."""
+"""The ensemble as a value: members, prefixes, equality and printing."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Out of bag: each row is answered for by the trees that have not seen it, and by no others."""
+"""Out-of-bag predictions use exactly the trees that were not trained on the row."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Trees packed and opened again: the same trees, whatever they are made of."""
+"""Packing and unpacking trees gives the same trees."""
 
 from dataclasses import fields, replace
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Many trees predict what a loop over the trees predicts, to the last bit: any table, type, stride, part, thread."""
+"""Ensemble predictions equal a loop over the members to the last bit, for any input type, stride and thread count."""
 
 import numpy as np
 import pytest

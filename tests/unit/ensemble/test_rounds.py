@@ -1,4 +1,4 @@
-"""The rounds of boosting shown: as a table, row by row, and in every form."""
+"""AdaBoost rounds as a table and row by row, in every format."""
 
 import json
 from dataclasses import replace

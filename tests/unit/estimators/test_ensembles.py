@@ -1,4 +1,4 @@
-"""Forests, extra-trees, bagging and AdaBoost as estimators: scikit-learn's checks and tools, the trees behind them."""
+"""Ensemble estimators: scikit-learn's checks and tools, and the ensembles behind them."""
 
 import copy
 import inspect

@@ -1,4 +1,4 @@
-"""The estimators: scikit-learn's own checks and tools, the trees it grows itself, one sentence for what is wrong."""
+"""Tree estimators: scikit-learn's checks and tools, equality with scikit-learn's trees, error messages."""
 
 import copy
 import inspect

@@ -1,4 +1,4 @@
-"""The estimators grow the trees scikit-learn grows, where definitions agree; their methods agree with one another."""
+"""The estimators grow scikit-learn's trees where definitions agree, and their methods are consistent."""
 
 import numpy as np
 import pytest

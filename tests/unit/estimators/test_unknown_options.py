@@ -1,4 +1,4 @@
-"""A parameter that does not exist is named, with the one that was meant if there is such (errors.py)."""
+"""Unknown parameters are named in the error, with a suggestion."""
 
 import pytest
 

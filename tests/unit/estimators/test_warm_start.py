@@ -1,4 +1,4 @@
-"""Estimators of many trees that go on from what they have: ``warm_start``, to the last bit as one fit."""
+"""``warm_start`` is bit-identical to a single fit."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""A tree beside other models: what is fitted on which rows, and that the figures are what they say."""
+"""Comparison with baseline models: what is fitted on which rows, and the reported figures."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A tree held against a table: leaves, contradictions, and what refit would mend."""
+"""Checking a tree against a table: leaves, contradictions, and the effect of refitting."""
 
 import json
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""Errors along a parameter: the same as growing anew for each value; and what is chosen from them."""
+"""Validation curves equal growing one tree per value; selection of the best value."""
 
 import csv
 import json

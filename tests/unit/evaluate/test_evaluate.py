@@ -1,4 +1,4 @@
-"""How good a tree is, and which way each row goes: against scikit-learn, hand computation and definitions."""
+"""Evaluation and paths, against scikit-learn, manual computation and definitions."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Which columns matter: by hand, beside scikit-learn's two importances, and the same for any number of threads."""
+"""Importances: by manual computation, against scikit-learn's, and for any number of threads."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Comparing trees: the verdict, the counts and every place agree with trying out all there is to try."""
+"""Tree comparison: verdict, counts and regions agree with exhaustive enumeration."""
 
 import itertools
 import json

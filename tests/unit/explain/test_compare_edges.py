@@ -1,4 +1,4 @@
-"""Comparing trees at the edges: texts that are missing to one only, wide integers, fine moments, odd rows, targets."""
+"""Tree comparison: missing markers, wide integers, datetime units, unusual rows, targets."""
 
 import sys
 

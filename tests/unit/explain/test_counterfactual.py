@@ -1,4 +1,4 @@
-"""The nearest change that would alter a decision: brute force over grids; what is fixed, wished, missing, unseen."""
+"""Counterfactuals against brute force over grids; fixed columns, desired classes, missing and unseen values."""
 
 import math
 from itertools import product

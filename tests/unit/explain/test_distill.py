@@ -1,4 +1,4 @@
-"""Imitating a teacher: the tree is grown on its answers, its fidelity is what counting by hand finds."""
+"""Distillation: trees grown on a teacher's predictions, and their fidelity."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""One prediction in words: the path, how each step moved the answer, where odd values went, and every form of it."""
+"""Explanations of one prediction: path, contributions, unusual values, every format."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Rules: every row satisfies exactly one, the one of the node at which it ends; figures are those of the counts."""
+"""Rules: every row satisfies exactly one, that of its leaf; statistics agree with the counts."""
 
 import math
 

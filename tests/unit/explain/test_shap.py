@@ -1,4 +1,4 @@
-"""Shapley values: the core against the readable twin, brute force over subsets, and the shap package."""
+"""Shapley values: the core against the Python version, brute force over subsets, and the shap package."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How sure a tree is: gaps as the trace has them, resamples by brute force, and what must come out on known tables."""
+"""Stability: margins as in the trace, resamples by brute force, and known results."""
 
 import json
 from itertools import pairwise

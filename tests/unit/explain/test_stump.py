@@ -1,4 +1,4 @@
-"""The stump: its tree is the one grow makes, and its candidates stand in the order in which the search prefers them."""
+"""Stumps: the tree equals that of ``grow``, and candidates are in the order of the search."""
 
 from types import SimpleNamespace
 

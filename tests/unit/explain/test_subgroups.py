@@ -1,4 +1,4 @@
-"""Groups worth knowing: counts are those of the rows, p-values those of other programs, and noise is called noise."""
+"""Subgroups: counts agree with the rows, p-values with other programs, and noise is not significant."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The trace: every candidate with its arithmetic, against the notes and the search, in all its formats."""
+"""The trace: every candidate with its arithmetic, against the lecture notes and the reference search."""
 
 import math
 import re
@@ -15,7 +15,7 @@ from treewise.train import criteria
 from treewise.train.candidates import bucketise
 from treewise.train.criteria import Group
 from treewise.train.grow import prepare
-from treewise.train.reference import NodeScorer, find_best_split
+from treewise.train.reference import find_best_split
 
 ADMISSIONS = """\
 node 0 · all rows · 12 rows: 6 N, 6 P                   12·H(6/12) = 12.000 bits
@@ -565,12 +565,11 @@ def test_targets_of_any_size_can_be_shown(size):
 
 def test_a_rule_of_ones_own_is_shown_beside_the_gain(monkeypatch):
     """As CONTRIBUTING.md says: an entry, a line in RULES, and what the candidates compete by."""
-    by_gini = replace(criteria.CRITERIA["gini"], name="evenness", rule="even", core="gini")
+    by_gini = replace(criteria.CRITERIA["gini"], name="evenness", rule="even", impurity="gini")
     monkeypatch.setitem(criteria.CRITERIA, "evenness", by_gini)
-    monkeypatch.setitem(criteria.RULES, "even", "candidates compete by how even their branches are")
-    monkeypatch.setattr(
-        NodeScorer, "score_of_gain", lambda self, gain, tolerance, groups: (min(g.weight for g in groups) << 60, 0)
-    )
+    legend = "candidates compete by how even their branches are"
+    rule = criteria.Rule(legend, lambda gain, tolerance, node, groups: (min(g.weight for g in groups) << 60, 0))
+    monkeypatch.setitem(criteria.RULES, "even", rule)
     root = tw.candidates("four_points", criterion="evenness")
     assert root.winner == "x1"
     assert [test.score for test in root["x1"].tests] == [2.0, 1.0]

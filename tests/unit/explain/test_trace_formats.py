@@ -1,4 +1,4 @@
-"""The trace in its formats: text within its width, CSV, JSON, Markdown, LaTeX, exercises; and its errors."""
+"""The trace in all formats: text width, CSV, JSON, Markdown, LaTeX, exercises, and errors."""
 
 import csv
 import inspect

@@ -1,4 +1,4 @@
-"""The complete text form: an equal tree comes back; and what comes back when somebody has edited it."""
+"""The complete text format reads back as an equal tree, and can be edited."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree as nested if and else: the books' own examples, every row the same answer, any depth."""
+"""Nested if and else: textbook examples, identical predictions, any depth."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Model files: exact, deterministic, the same for ever, and on the disk whole or not at all."""
+"""Model files: exact, deterministic, backward compatible and written atomically."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""Reading trees: as people write them, and as ``print(tree)`` prints them."""
+"""Parsing hand-written trees and printed trees."""
 
 from __future__ import annotations
 

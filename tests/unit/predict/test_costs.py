@@ -1,4 +1,4 @@
-"""What mistakes cost, and what shares classes have: against brute force, reweighting and hand computation."""
+"""Costs and priors against brute force, reweighting and manual computation."""
 
 import itertools
 

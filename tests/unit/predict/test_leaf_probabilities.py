@@ -1,4 +1,4 @@
-"""Probabilities made of counts, and intervals: by hand, by a slow readable formula, by exact computation."""
+"""Leaf probabilities and intervals by manual, direct and exact computation."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Prediction: columns by name, any order, one row or many, and clear words when a column will not do."""
+"""Prediction: columns by name in any order, one row or many, and clear errors."""
 
 import numpy as np
 import polars as pl

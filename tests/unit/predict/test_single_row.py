@@ -1,4 +1,4 @@
-"""The shorter way for one row gives what the table's way gives, or leaves the row to it: results and errors alike."""
+"""Prediction of single rows gives the same results and errors as prediction of tables."""
 
 import copy
 import datetime as dt

@@ -1,4 +1,4 @@
-"""Every pruning of trees of up to 12 leaves is tried: the methods that promise the best one find it."""
+"""The optimal pruning methods find the best of all prunings of trees with up to 12 leaves."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""rpart's cp table, number for number, where R and rpart are installed: cp, splits, errors and held-out errors.
+"""rpart's cp table, if installed: cp, splits, errors and cross-validated errors.
 
 Both are given the same folds. The tables of iris, car and mushroom are equal in every cell; on the others some of the
 trees grown without a fold break equal gains otherwise (``tests/oracles/test_against_rpart.py``), and held-out errors

@@ -1,4 +1,4 @@
-"""scikit-learn's ``cost_complexity_pruning_path``, number for number, where both grow the same tree.
+"""scikit-learn's ``cost_complexity_pruning_path`` where both grow the same tree.
 
 One entry a cut in both. Where two alphas are equal on paper, scikit-learn's sums may see them a last digit apart, and
 then list a node that we hide under its equal above; so entries nearer than 1e-9 are compared as one.

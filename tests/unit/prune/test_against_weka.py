@@ -1,4 +1,4 @@
-"""J48's error-based pruning, where Weka is installed: its unpruned tree, pruned by us, is the tree it prunes itself.
+"""J48's error-based pruning, if Weka is installed.
 
 J48 grows (``-U``: unpruned, though collapsed where a subtree errs no less), its tree is read and counted on the table;
 then ``pessimistic`` must cut where J48 cuts without subtree raising (``-S``), and with ``raising`` where it does by

@@ -1,4 +1,4 @@
-"""Pruning by what mistakes cost: every pruning of small trees is tried."""
+"""Pruning with costs, against all prunings of small trees."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""``pruning=``, ``validation=`` and ``ccp_alpha=`` of grow and the estimators; the choice by folds."""
+"""``pruning=``, ``validation=`` and ``ccp_alpha=`` of grow and the estimators; cross-validation."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Options of pruning, the same in growth and after it: what is known, what is refused, what is kept for later."""
+"""Pruning options, in ``grow`` and afterwards: accepted, rejected and stored."""
 
 import numpy as np
 import pytest

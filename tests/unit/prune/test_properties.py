@@ -1,4 +1,4 @@
-"""What holds for every pruning of every table: nested, monotone, idempotent, honest about itself."""
+"""Properties of every pruning: nested, monotone, idempotent, consistently reported."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Pruning as it is used: the notes' examples, options, decisions, and what goes wrong."""
+"""Pruning: lecture-note examples, options, decisions and errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Pruning with rows, classes and mistakes that count differently: the same unit on both sides of every ratio."""
+"""Pruning with row weights, class weights and costs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bars beside the lines of a text tree: as long as the shares, the same with and without colour, plain in a pipe."""
+"""Bars of the text tree: lengths, with and without colour."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Regions as data: the areas of a plane partition it, and say what ``predict`` says; then the pictures of them."""
+"""Region plots: areas partition the plane and agree with ``predict``; the figures."""
 
 import math
 

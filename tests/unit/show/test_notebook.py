@@ -1,4 +1,4 @@
-"""What a notebook shows as the last line of a cell: one bundle a result, without script."""
+"""Notebook display: one MIME bundle per result, without script."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Colours that can be told apart, also by readers who see fewer of them; and text that can be read on all of them."""
+"""Colours are distinguishable, also for colour-blind readers, and text on them is readable."""
 
 from itertools import combinations, pairwise
 

@@ -1,4 +1,4 @@
-"""Pictures of trees: nothing overlaps, nothing is cut, every file is well-formed, a name is never more than text."""
+"""Pictures of trees: no overlap, no clipping, well-formed files, names as plain text."""
 
 import math
 import os

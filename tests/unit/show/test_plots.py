@@ -1,4 +1,4 @@
-"""Curves and charts: the numbers they draw, the axes they return, and what they leave alone."""
+"""Curves and charts: the data drawn, the axes returned, and no side effects."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ import treewise as tw
 from tests.support.ensembles import ensemble_of
 from tests.support.figures import all_texts
 from tests.support.hostile_table import hostile_table
-from treewise.cli import pictures
+from treewise.cli import render
 from treewise.evaluate.ranking import Ranking
 from treewise.show.mpl_helpers import figure_bytes, image_format, label_text, save_figure
 from treewise.show.plots import evaluation as plots
@@ -276,8 +276,8 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
 
 
 def test_the_command_line_knows_the_same_pictures():
-    assert pictures.EVALUATIONS == plots.EVALUATIONS
-    assert all(image_format(f"x{ending}") for ending in pictures.ENDINGS)
+    assert render.EVALUATIONS == plots.EVALUATIONS
+    assert all(image_format(f"x{ending}") for ending in render.PICTURE_ENDINGS)
 
 
 def test_importances_are_bars_with_their_intervals():

@@ -1,4 +1,4 @@
-"""The report as a file: what is in it and what is not, that nothing in it can run, and what is refused.
+"""The report file: contents, no executable data, and rejected input.
 
 ``tests/browser/test_report.py`` opens it.
 """

@@ -1,4 +1,4 @@
-"""The text tree: what is printed, how it is folded, and that it stays O(nodes)."""
+"""The text tree: output, folding, and linear running time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layout of pictures on its own: nothing overlaps, order is kept, parents stand in the middle, in linear time."""
+"""Tree layout: no overlap, order, centred parents, linear running time."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""The core's small parts against their readable twins."""
+"""Small parts of the core against their Python versions."""
 
 import math
 from functools import partial

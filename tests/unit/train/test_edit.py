@@ -1,4 +1,4 @@
-"""Changing a tree by hand: each change gives a new tree with every number re-estimated."""
+"""Editing a tree: each change gives a new tree with recomputed statistics."""
 
 from itertools import pairwise
 

@@ -1,5 +1,6 @@
-"""tw.grow: the promises of growth that hold for every table, and its refusals."""
+"""``tw.grow``: properties of every tree, limits and errors."""
 
+from dataclasses import fields
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from treewise.train.grow import grow_training_set, prepare
+from treewise.train.settings import DEFAULTS, SETTINGS, Settings, TreeSettingOptions
 
 CRITERIA = ["entropy", "gini", "error", "gain_ratio", "c45"]
 
@@ -391,3 +393,13 @@ def test_a_tree_without_a_column_to_split_on_says_so():
         assert len(tree) == 1
     with pytest.raises(tw.ParameterError, match=r"columns and ignore both name x\."):
         tw.grow(data, "y", columns=["x"], ignore=["x"])
+
+
+def test_the_options_for_type_checkers_are_the_settings():
+    assert set(TreeSettingOptions.__annotations__) == set(SETTINGS)
+    written = {name: hint.__forward_arg__ for name, hint in TreeSettingOptions.__annotations__.items()}
+    for field in fields(Settings):
+        expected = "str" if field.type.startswith("Literal") else field.type
+        if DEFAULTS[field.name] is None and "None" not in expected:
+            expected += " | None"
+        assert written[field.name] == expected, field.name

@@ -1,4 +1,4 @@
-"""Quartiles of numeric columns: exact, whatever the order, the type and the way in which rows are repeated."""
+"""Quartiles of numeric columns: exact for any order, type and repetition of rows."""
 
 import json
 import math

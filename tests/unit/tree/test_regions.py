@@ -1,4 +1,4 @@
-"""Regions: every row lies in the region of exactly one end, the one at which the core says that it stops."""
+"""Regions: every row lies in the region of exactly one leaf, the one the core routes it to."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The tree as a value: its shape from the arrays, and its nodes by number."""
+"""The tree as a value: shape and nodes."""
 
 import numpy as np
 import pandas as pd

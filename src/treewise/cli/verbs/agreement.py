@@ -10,8 +10,7 @@ import click
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.output import check_place
 from treewise.cli.render import most_rows, present, showing_options
-from treewise.cli.shared_options import all_option, na_option, take_text_options, text_options
-from treewise.cli.verb import SHOWN, option, verb
+from treewise.cli.verb import SHOWN, all_option, na_option, option, take_text_options, text_options, verb
 
 
 @verb(
@@ -43,7 +42,7 @@ def command(
     **text: Any,
 ) -> None:
     """Ask all trees, and show."""
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
 
     check_place(output, model, data)
     found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))

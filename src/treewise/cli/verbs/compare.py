@@ -10,8 +10,7 @@ import click
 from treewise.cli.inputs import LoadedModel, read_data, read_model
 from treewise.cli.output import check_place
 from treewise.cli.render import present, showing_options
-from treewise.cli.shared_options import na_option, take_text_options, target_option, text_options
-from treewise.cli.verb import SHOWN, TABLE, option, verb
+from treewise.cli.verb import SHOWN, TABLE, na_option, option, take_text_options, target_option, text_options, verb
 from treewise.errors import ParameterError
 
 

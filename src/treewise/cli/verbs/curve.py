@@ -13,10 +13,18 @@ from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.param_types import read_numbers
-from treewise.cli.pictures import check_picture, is_picture, picture
-from treewise.cli.shared_options import quiet_option, take_text_options, text_options
-from treewise.cli.tables import json_text
-from treewise.cli.verb import CUT, JUDGES, format_option, option, output_option, verb
+from treewise.cli.render import check_picture, is_picture, json_text, picture
+from treewise.cli.verb import (
+    CUT,
+    JUDGES,
+    format_option,
+    option,
+    output_option,
+    quiet_option,
+    take_text_options,
+    text_options,
+    verb,
+)
 
 
 def read_over(text: str) -> str:
@@ -78,7 +86,7 @@ def command(
     **options: Any,
 ) -> None:
     """Follow the errors, draw them, write them."""
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
     from treewise.evaluate.validation_curve.curve import Validation, curve_from_training_set, known_truth
 
     check_place(output, data, validation)

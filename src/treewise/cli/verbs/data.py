@@ -10,7 +10,7 @@ import click
 
 from treewise._lib.result_table import align_columns
 from treewise.cli.output import check_place, deliver, remark, say
-from treewise.cli.tables import FORMS, form_for, frame_content
+from treewise.cli.render import TABLE_ENDINGS, TABLE_FORMATS, choose_format, frame_content
 from treewise.cli.verb import option, output_option, verb
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 @option(
     "--format",
     "form",
-    type=click.Choice(FORMS),
-    metavar="|".join(FORMS),
+    type=click.Choice(TABLE_FORMATS),
+    metavar="|".join(TABLE_FORMATS),
     help="Form of the table (default csv, or by the ending of -o).",
 )
 @output_option("Write the table to a file.")
@@ -46,7 +46,7 @@ def command(name: str | None, form: str | None, output: str | None) -> None:
         say(align_columns([["name", "rows", "predicts", ""], *rows], right=(1,)))
         return
     check_place(output)
-    form = form_for(output, form, "csv")
+    form = choose_format(form, output, TABLE_ENDINGS, default="csv")
     table = load(name)
     deliver(frame_content(table.to_polars(), form), output)
     if table.kinds:

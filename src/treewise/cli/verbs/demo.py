@@ -10,7 +10,7 @@ from treewise._lib.result_table import align_columns
 from treewise._lib.text import format_percent, plural, safe
 from treewise.cli.output import is_plain, say
 from treewise.cli.param_types import read_row
-from treewise.cli.tables import cell
+from treewise.cli.render import cell
 from treewise.cli.verb import verb
 
 if TYPE_CHECKING:

@@ -9,13 +9,22 @@ import click
 from treewise._lib.text import safe
 from treewise.cli.growing import read_validation
 from treewise.cli.inputs import looks_like_model, read_data, read_model
-from treewise.cli.messages import in_options
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_model_ending, check_place, deliver, dump_tree, remark, say
-from treewise.cli.render import present, say_styled, tree_text
-from treewise.cli.shared_options import quiet_option, take_text_options, text_options, tree_option, whole_option
-from treewise.cli.tables import json_text
-from treewise.cli.verb import JUDGES, format_option, option, output_option, verb
+from treewise.cli.param_types import in_options
+from treewise.cli.render import json_text, present, say_styled, tree_text
+from treewise.cli.verb import (
+    JUDGES,
+    format_option,
+    option,
+    output_option,
+    quiet_option,
+    take_text_options,
+    text_options,
+    tree_option,
+    verb,
+    whole_option,
+)
 
 
 @verb(
@@ -54,7 +63,7 @@ def command(
     **options: Any,
 ) -> None:
     """Ask the teacher, grow, compare, show, save."""
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
     from treewise.explain.distill.distill import distill
 
     check_place(output, teacher, data, test)

@@ -13,8 +13,16 @@ from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.param_types import read_row
 from treewise.cli.predictor import never_seen, read_typed, remark_on_typed
-from treewise.cli.shared_options import choice_option, take_text_options, text_options, tree_option
-from treewise.cli.verb import SHOWN, option, output_option, verb
+from treewise.cli.verb import (
+    SHOWN,
+    choice_option,
+    option,
+    output_option,
+    take_text_options,
+    text_options,
+    tree_option,
+    verb,
+)
 from treewise.errors import ParameterError
 
 

@@ -13,21 +13,23 @@ from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.param_types import read_bound
-from treewise.cli.pictures import check_picture, picture, read_picture
-from treewise.cli.render import present
-from treewise.cli.shared_options import (
+from treewise.cli.render import check_picture, json_text, picture, present, read_picture
+from treewise.cli.verb import (
+    BASELINES,
+    JUDGED,
     cost_option,
     drop_option,
     estimate_option,
+    format_option,
     na_option,
+    option,
     take_text_options,
     target_option,
     text_options,
     tree_option,
+    verb,
     weight_option,
 )
-from treewise.cli.tables import json_text
-from treewise.cli.verb import BASELINES, JUDGED, format_option, option, verb
 from treewise.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -191,7 +193,7 @@ def drawing(evaluation: Evaluation, what: str) -> Axes:
 
 def compare_with_baselines(found: LoadedModel, table: Table, baselines: str, folds: int) -> ModelComparison:
     """Compare trees grown like this one with baseline models, on folds of the table."""
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
     from treewise.evaluate.baselines.compare_models import grow_like, score_models
     from treewise.evaluate.baselines.models import find_baselines
     from treewise.predict.costs import cost_matrix_of

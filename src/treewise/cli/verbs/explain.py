@@ -16,15 +16,18 @@ from treewise.cli.output import check_place, say
 from treewise.cli.param_types import read_names, read_row_numbers
 from treewise.cli.predictor import never_seen, read_typed, remark_on_typed
 from treewise.cli.render import present, showing_options
-from treewise.cli.shared_options import (
+from treewise.cli.verb import (
+    SHOWN,
+    TABLE,
     TextOptions,
     estimate_option,
+    option,
     row_option,
     take_text_options,
     text_options,
     tree_option,
+    verb,
 )
-from treewise.cli.verb import SHOWN, TABLE, option, verb
 from treewise.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import click
 from treewise._lib.text import plural, safe
 from treewise.cli.inputs import read_model
 from treewise.cli.output import check_place, deliver, remark, say
-from treewise.cli.shared_options import tree_option
-from treewise.cli.verb import format_option, output_option, verb
+from treewise.cli.verb import format_option, output_option, tree_option, verb
 from treewise.formats.export.export import FORMATS
 
 

@@ -12,16 +12,19 @@ from treewise.cli.growing import GrowthReport
 from treewise.cli.inputs import check_training_table, read_model_and_data
 from treewise.cli.output import check_ensemble_ending, check_place, remark, save_ensemble
 from treewise.cli.render import show_ensemble
-from treewise.cli.shared_options import (
+from treewise.cli.verb import (
+    MANY,
     all_option,
     jobs_option,
     na_option,
+    option,
+    output_option,
     quiet_option,
     take_text_options,
     text_options,
+    verb,
     weight_option,
 )
-from treewise.cli.verb import MANY, option, output_option, verb
 from treewise.errors import ParameterError
 
 
@@ -59,7 +62,7 @@ def command(
     **text: Any,
 ) -> None:
     """Grow further, show, save."""
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
 
     if output is None:
         raise ParameterError("extend: -o FILE says where to save all trees; it may be MODEL itself.")

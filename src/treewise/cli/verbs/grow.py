@@ -20,8 +20,15 @@ from treewise.cli.output import (
     save_ensemble,
 )
 from treewise.cli.render import EVERY_LINE, say_styled, show_ensemble, tree_text
-from treewise.cli.shared_options import TextOptions, quiet_option, take_text_options, text_options, whole_option
-from treewise.cli.verb import output_option, verb
+from treewise.cli.verb import (
+    TextOptions,
+    output_option,
+    quiet_option,
+    take_text_options,
+    text_options,
+    verb,
+    whole_option,
+)
 
 
 @verb(

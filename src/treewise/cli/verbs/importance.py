@@ -10,20 +10,21 @@ import click
 from treewise._lib.text import safe
 from treewise.cli.inputs import read_model, read_model_and_data
 from treewise.cli.output import check_place, deliver, remark
-from treewise.cli.pictures import ENDINGS, check_picture, is_picture, picture
-from treewise.cli.render import present, showing_options
-from treewise.cli.shared_options import (
+from treewise.cli.render import PICTURE_ENDINGS, check_picture, is_picture, picture, present, showing_options
+from treewise.cli.verb import (
+    SHOWN,
     drop_option,
     estimate_option,
     jobs_option,
     na_option,
+    option,
     take_text_options,
     target_option,
     text_options,
     tree_option,
+    verb,
     weight_option,
 )
-from treewise.cli.verb import SHOWN, option, verb
 from treewise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def command(
     **options: Any,
 ) -> None:
     """Measure, and show."""
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
     from treewise.evaluate.importances import importances
 
     text = take_text_options(options)
@@ -102,4 +103,4 @@ def show(result: Importances, form: str | None, output: str | None) -> None:
     if form is None and output is not None and is_picture(output):
         deliver(picture(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
-    return present(result, form, output, drawn=ENDINGS)
+    return present(result, form, output, drawn=PICTURE_ENDINGS)

@@ -12,17 +12,19 @@ from treewise.cli.inputs import read_model, read_model_and_data
 from treewise.cli.output import check_place, deliver, remark, say
 from treewise.cli.param_types import read_names
 from treewise.cli.predictor import Predictor, encode_typed, remark_on_typed
-from treewise.cli.shared_options import (
+from treewise.cli.render import TABLE_ENDINGS, TABLE_FORMATS, choose_format, frame_content
+from treewise.cli.verb import (
     cost_option,
     estimate_option,
     na_option,
+    option,
+    output_option,
     row_option,
     take_text_options,
     text_options,
     tree_option,
+    verb,
 )
-from treewise.cli.tables import FORMS, form_for, frame_content
-from treewise.cli.verb import option, output_option, verb
 from treewise.errors import ParameterError, listing
 
 if TYPE_CHECKING:
@@ -73,8 +75,8 @@ if TYPE_CHECKING:
 @option(
     "--format",
     "form",
-    type=click.Choice(FORMS),
-    metavar="|".join(FORMS),
+    type=click.Choice(TABLE_FORMATS),
+    metavar="|".join(TABLE_FORMATS),
     help="Form of the result (default csv, or by the ending of -o; text for --row).",
 )
 @output_option("Write the predictions to a file.")
@@ -100,7 +102,7 @@ def command(
 
     check_place(output, model, data)
     check_confidence(confidence)
-    form = form_for(output, form, "text" if typed else "csv")
+    form = choose_format(form, output, TABLE_ENDINGS, default="text" if typed else "csv")
     if (data is None) == (not typed):
         raise ParameterError("give either DATA, a table to predict, or --row 'COLUMN=VALUE, …'.")
     if data is None:

@@ -14,10 +14,21 @@ from treewise.cli.growing import pruning_notes, pruning_summary
 from treewise.cli.inputs import read_data, read_model
 from treewise.cli.output import check_model_ending, check_place, deliver, dump_tree, is_plain, remark, say
 from treewise.cli.param_types import read_at
-from treewise.cli.render import say_styled, tree_text
-from treewise.cli.shared_options import na_option, take_text_options, text_options, tree_option
-from treewise.cli.tables import json_text
-from treewise.cli.verb import CUT, JUDGED_BY, SHOWN, TO_A_SIZE, format_option, option, output_option, verb
+from treewise.cli.render import json_text, say_styled, tree_text
+from treewise.cli.verb import (
+    CUT,
+    JUDGED_BY,
+    SHOWN,
+    TO_A_SIZE,
+    format_option,
+    na_option,
+    option,
+    output_option,
+    take_text_options,
+    text_options,
+    tree_option,
+    verb,
+)
 from treewise.errors import ParameterError
 
 if TYPE_CHECKING:

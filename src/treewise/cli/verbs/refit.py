@@ -9,20 +9,21 @@ import click
 
 from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.messages import in_options
 from treewise.cli.output import check_model_ending, check_place, deliver, dump_tree, remark
+from treewise.cli.param_types import in_options
 from treewise.cli.render import say_styled, tree_text
-from treewise.cli.shared_options import (
+from treewise.cli.verb import (
     na_option,
+    output_option,
     quiet_option,
     take_text_options,
     target_option,
     text_options,
     tree_option,
+    verb,
     weight_option,
     whole_option,
 )
-from treewise.cli.verb import output_option, verb
 
 
 @verb(

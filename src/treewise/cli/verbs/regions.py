@@ -11,13 +11,22 @@ from treewise._lib.text import plural, safe
 from treewise.cli.inputs import looks_like_model, read_data, read_model_and_data
 from treewise.cli.output import check_place, deliver, remark
 from treewise.cli.param_types import read_fixed, read_varied
-from treewise.cli.pictures import check_picture, is_picture, picture
-from treewise.cli.shared_options import na_option, take_text_options, target_option, text_options, tree_option
-from treewise.cli.verb import SHOWN, option, output_option, verb
+from treewise.cli.render import check_picture, is_picture, picture
+from treewise.cli.verb import (
+    SHOWN,
+    na_option,
+    option,
+    output_option,
+    take_text_options,
+    target_option,
+    text_options,
+    tree_option,
+    verb,
+)
 from treewise.errors import ParameterError
 
 if TYPE_CHECKING:
-    from treewise.cli.shared_options import TextOptions
+    from treewise.cli.verb import TextOptions
     from treewise.data.table import Table
     from treewise.tree.tree import Tree
 

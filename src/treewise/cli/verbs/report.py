@@ -11,8 +11,7 @@ from treewise.cli.growing import grow_source
 from treewise.cli.inputs import is_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, deliver, remark
-from treewise.cli.shared_options import take_text_options, text_options, tree_option
-from treewise.cli.verb import SHOWN, option, verb
+from treewise.cli.verb import SHOWN, option, take_text_options, text_options, tree_option, verb
 from treewise.errors import ParameterError
 
 

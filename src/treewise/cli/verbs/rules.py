@@ -11,16 +11,18 @@ from treewise.cli.inputs import is_model, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place
 from treewise.cli.render import most_rows, present, showing_options
-from treewise.cli.shared_options import (
+from treewise.cli.verb import (
+    SHOWN,
     all_option,
     confidence_option,
+    option,
     support_option,
     take_text_options,
     text_options,
     top_option,
     tree_option,
+    verb,
 )
-from treewise.cli.verb import SHOWN, option, verb
 
 SORTS = ("support", "probability", "lift", "value", "node")
 

@@ -10,13 +10,20 @@ import click
 from treewise._lib.text import safe
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import LoadedModel, is_model, take_model
-from treewise.cli.messages import in_options
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import deliver, remark, say
-from treewise.cli.render import MOST_LINES, bounded_tree_text, say_styled, screen_width, tree_text
-from treewise.cli.shared_options import all_option, take_text_options, text_options, tree_option
-from treewise.cli.tables import json_text
-from treewise.cli.verb import SHOWN, format_option, option, verb
+from treewise.cli.param_types import in_options
+from treewise.cli.render import MOST_LINES, bounded_tree_text, json_text, say_styled, screen_width, tree_text
+from treewise.cli.verb import (
+    SHOWN,
+    all_option,
+    format_option,
+    option,
+    take_text_options,
+    text_options,
+    tree_option,
+    verb,
+)
 
 if TYPE_CHECKING:
     from treewise.train.training_set import TrainingSet

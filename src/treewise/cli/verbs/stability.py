@@ -10,8 +10,7 @@ from treewise.cli.growing import prepare_and_report, read_validation
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_place, remark
 from treewise.cli.render import present, showing_options
-from treewise.cli.shared_options import quiet_option, take_text_options, text_options
-from treewise.cli.verb import JUDGES, option, verb
+from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, text_options, verb
 
 
 @verb(
@@ -41,7 +40,7 @@ from treewise.cli.verb import JUDGES, option, verb
 @quiet_option
 def command(data: str, resamples: int, form: str | None, output: str | None, quiet: bool, **options: Any) -> None:
     """Grow, draw again, compare, show."""
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
     from treewise.explain.stability.stability import check_resamples, stability_of
     from treewise.train.grow import PRUNING, pruning_for
 

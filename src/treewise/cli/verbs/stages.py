@@ -10,17 +10,18 @@ import click
 from treewise._lib.text import safe
 from treewise.cli.inputs import read_data, read_model_and_data
 from treewise.cli.output import check_place, deliver, remark
-from treewise.cli.pictures import ENDINGS, check_picture, is_picture, picture
-from treewise.cli.render import most_rows, present, showing_options
-from treewise.cli.shared_options import (
+from treewise.cli.render import PICTURE_ENDINGS, check_picture, is_picture, most_rows, picture, present, showing_options
+from treewise.cli.verb import (
+    JUDGES,
     all_option,
     na_option,
+    option,
     take_text_options,
     target_option,
     text_options,
+    verb,
     weight_option,
 )
-from treewise.cli.verb import JUDGES, option, verb
 
 
 @verb(
@@ -56,7 +57,7 @@ def command(
     **text: Any,
 ) -> None:
     """Ask one tree after another, and show or draw."""
-    from treewise.cli.progress import bar
+    from treewise.cli.output import bar
 
     check_place(output, model, data, test)
     check_picture(output)
@@ -69,4 +70,4 @@ def command(
     if form is None and output is not None and is_picture(output):
         deliver(picture(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
-    return present(result, form, output, most_rows(result, whole, output), drawn=ENDINGS)
+    return present(result, form, output, most_rows(result, whole, output), drawn=PICTURE_ENDINGS)

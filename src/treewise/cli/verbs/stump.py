@@ -10,15 +10,18 @@ from treewise.cli.growing import prepare_and_report
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_place, remark
 from treewise.cli.render import most_rows, present, showing_options
-from treewise.cli.shared_options import (
+from treewise.cli.verb import (
+    CUT,
+    SHOWN,
     all_option,
+    option,
     per_option,
     quiet_option,
     take_text_options,
     text_options,
     unit_option,
+    verb,
 )
-from treewise.cli.verb import CUT, SHOWN, option, verb
 
 
 @verb(

@@ -11,18 +11,20 @@ from treewise._lib.text import plural
 from treewise.cli.inputs import read_data, read_model_and_data
 from treewise.cli.output import check_place, remark
 from treewise.cli.render import most_rows, present, showing_options
-from treewise.cli.shared_options import (
+from treewise.cli.verb import (
+    SHOWN,
     confidence_option,
     drop_option,
     na_option,
+    option,
     support_option,
     take_text_options,
     target_option,
     text_options,
     top_option,
     tree_option,
+    verb,
 )
-from treewise.cli.verb import SHOWN, option, verb
 
 
 @verb(

@@ -15,22 +15,23 @@ from click.core import ParameterSource
 from treewise._lib.text import plural, safe
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import check_training_table, is_model, read_model_and_data, refuse_growing
-from treewise.cli.messages import in_options
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import check_place, deliver, flush, is_plain, remark, say
-from treewise.cli.pictures import ENDINGS as DRAWN
-from treewise.cli.pictures import check_picture, is_picture, picture
-from treewise.cli.progress import bar
-from treewise.cli.render import form_for, form_option, most_rows, present
-from treewise.cli.shared_options import (
+from treewise.cli.output import bar, check_place, deliver, flush, is_plain, remark, say
+from treewise.cli.param_types import in_options
+from treewise.cli.render import PICTURE_ENDINGS as DRAWN
+from treewise.cli.render import check_picture, choose_format, form_option, is_picture, most_rows, picture, present
+from treewise.cli.verb import (
+    SHOWN,
     TextOptions,
+    option,
+    output_option,
     per_option,
     take_text_options,
     text_options,
     tree_option,
     unit_option,
+    verb,
 )
-from treewise.cli.verb import SHOWN, option, output_option, verb
 from treewise.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def command(
     elif drawn:
         check_picture(output)
     else:
-        form = form_for(form, output, ENDINGS, DRAWN)
+        form = choose_format(form, output, ENDINGS, DRAWN)
     text_form = take_text_options(options)
     asked = take_grow_options(options)
     if data is None:
@@ -152,7 +153,7 @@ def form_of_round(form: str | None, output: str | None, member: int | None) -> s
             "a round is not written in LaTeX, which is for the trace of a tree. It comes as text, markdown, csv or json"
             f" ({', '.join(OF_A_ROUND)})."
         )
-    return form_for(form, output, OF_A_ROUND)
+    return choose_format(form, output, OF_A_ROUND)
 
 
 def trace_grown(

@@ -16,7 +16,8 @@ from treewise.data.encoding import Encoding
 from treewise.explain.trace.formula import Formula
 from treewise.explain.trace.number_format import BranchTerm, NumberFormat
 from treewise.train.candidates import Rows
-from treewise.train.reference import RATIO_BITS, Candidate
+from treewise.train.criteria import RATIO_BITS
+from treewise.train.reference import Candidate
 from treewise.tree.splits import Multiway, Presence, Split, Threshold, quote
 
 

@@ -318,7 +318,7 @@ def legend(node: NodeTrace) -> str:
         said = f"{criterion.legend_of_two}, p the share of {safe(training_set.target.positive)}"
     said = said.replace("{unit}", node.lens.shown_unit)
     if criterion.rule != "gain":
-        said += f"; {RULES[criterion.rule]}"
+        said += f"; {RULES[criterion.rule].legend}"
         if criterion.rule == "c45":
             share = "" if node.lens.per == "total" else "/rows"
             said += f". The net gain of a threshold is its gain less {node.lens.log}(thresholds tried){share}"

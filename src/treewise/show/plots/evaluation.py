@@ -36,7 +36,7 @@ def draw_evaluation(found: ClassificationEvaluation, what: str, ax: Axes | None)
         return _draw_confusion(found, ax)
     if found.ranking is None:
         raise ParameterError(
-            f"is for two classes, and there are {len(found.classes)}.",
+            f"this is for two classes, and there are {len(found.classes)}.",
             parameter="what",
             value=what,
             hint='There is "confusion".',

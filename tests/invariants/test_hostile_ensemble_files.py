@@ -1,4 +1,4 @@
-"""A damaged or hostile file of many trees gives ModelFormatError, and nothing else: no crash, no wrong ensemble."""
+"""Damaged or malicious ensemble files raise ModelFormatError: no crash, no wrong ensemble."""
 
 import faulthandler
 import os

@@ -1,4 +1,4 @@
-"""Small tables on which a small fault shows: what the mutants (``tests/mutants``) taught the suite to look at.
+"""Small tables that expose small faults, found by mutation testing (``tests/mutants``).
 
 Each test is about one promise that random tables seldom touch: sums that differ in the last bit, weights far apart,
 branches of exactly the least size, the edges of what the core accepts.

@@ -1,4 +1,4 @@
-"""Columns go to the core where they lie: whatever their type, order and stride, the tree and its file are the same."""
+"""Columns are passed to the core in place, for any type, order and stride."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""``treewise evaluate`` of a tree written by hand: leaf by leaf, without being asked."""
+"""``treewise evaluate`` of a hand-written tree checks it leaf by leaf."""
 
 import json
 

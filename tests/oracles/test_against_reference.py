@@ -1,4 +1,4 @@
-"""The core gives the tree the readable search gives, on random tables with every option mixed with every other."""
+"""The core grows the same tree as the reference implementation, on random tables with random options."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The error after each tree: what is said of rows the trees know, of those out of bag, and what the picture shows."""
+"""The error after each tree: training rows, out-of-bag rows, and the plot."""
 
 import numpy as np
 import pytest

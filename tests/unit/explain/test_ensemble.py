@@ -1,4 +1,4 @@
-"""Reading an ensemble: agreement, Shapley values, importances, stages and words, each against its definition."""
+"""Agreement, Shapley values, importances, stages and explanations of ensembles, each against its definition."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Files of many trees: exact, deterministic, small, loaded and checked at once."""
+"""Ensemble files: exact, deterministic, small and validated."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""The trace of one tree of many says what it counts on, where that is not what the tree was grown on."""
+"""The trace of a member states which rows and weights it uses."""
 
 import pytest
 
