@@ -10,19 +10,6 @@ import numpy.typing as npt
 class Column:
     def __init__(self, array: npt.NDArray[Any], n_levels: int = 0, kinds: Sequence[int] = ()) -> None: ...
 
-class Criterion(Enum):
-    entropy = 0
-    gini = 1
-    error = 2
-    squared_error = 3
-    absolute_error = 4
-    poisson = 5
-
-class Rule(Enum):
-    gain = 0
-    ratio = 1
-    c45 = 2
-
 class Target:
     def __init__(
         self,
@@ -46,8 +33,8 @@ class Tuning:
     histogram_rows: int
 
 class Settings:
-    criterion: Criterion
-    rule: Rule
+    criterion: str  # src/core/criteria/registry.hpp
+    rule: str
     gain_per_branch: bool
     missing_branch: bool
     empty_from_root: bool

@@ -383,7 +383,7 @@ def test_whole_numbers_past_64_bits_are_asked_about():
         assert_refused(
             lambda values=values: tw.grow({"id": values, "y": ["a", "b"]}, "y"),
             'column "id"',
-            "past 2^63 - 1",
+            "exceeds 2^63 - 1",
             'kinds={"id": "nominal"}',
             'ignore=["id"]',
         )

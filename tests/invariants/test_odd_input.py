@@ -590,6 +590,6 @@ def test_odd_files_are_one_sentence_on_the_command_line(name, tmp_path, monkeypa
             main(line.split())
         said = capsys.readouterr().err
         assert ended.value.code in (None, 0, 2, 3, 4), (line, said)
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]|Traceback|fault of treewise", said), (line, said)
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]|Traceback|bug in treewise", said), (line, said)
         if ended.value.code:
             assert [text[:10] for text in said.splitlines() if not text.startswith("note")] == ["treewise: "], said

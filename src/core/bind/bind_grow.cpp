@@ -154,15 +154,6 @@ void bind_growing(nb::module_& m) {
             },
             "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{});
 
-    nb::enum_<Criterion>(m, "Criterion")
-        .value("entropy", Criterion::entropy)
-        .value("gini", Criterion::gini)
-        .value("error", Criterion::error)
-        .value("squared_error", Criterion::squared_error)
-        .value("absolute_error", Criterion::absolute_error)
-        .value("poisson", Criterion::poisson);
-    nb::enum_<Rule>(m, "Rule").value("gain", Rule::gain).value("ratio", Rule::ratio).value("c45", Rule::c45);
-
     nb::class_<Tuning>(m, "Tuning", "Performance knobs for tests; they never change the tree.")
         .def(nb::init<>())
         .def_rw("exact_only", &Tuning::exact_only)
@@ -176,8 +167,14 @@ void bind_growing(nb::module_& m) {
 
     nb::class_<Settings>(m, "Settings", "Training settings; filled by train/grow.py.")
         .def(nb::init<>())
-        .def_rw("criterion", &Settings::criterion)
-        .def_rw("rule", &Settings::rule)
+        .def_prop_rw(
+            "criterion", [](const Settings& self) { return std::string(kCriterionNames[size_t(self.criterion)]); },
+            [](Settings& self, const std::string& name) {
+                self.criterion = enum_from_name<Criterion>(kCriterionNames, name);
+            })
+        .def_prop_rw(
+            "rule", [](const Settings& self) { return std::string(kRuleNames[size_t(self.rule)]); },
+            [](Settings& self, const std::string& name) { self.rule = enum_from_name<Rule>(kRuleNames, name); })
         .def_rw("gain_per_branch", &Settings::gain_per_branch)
         .def_rw("missing_branch", &Settings::missing_branch)
         .def_rw("empty_from_root", &Settings::empty_from_root)

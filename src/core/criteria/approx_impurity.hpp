@@ -69,18 +69,6 @@ struct Quantiser {
     }
 };
 
-// A criterion without an approximate score is grown by the exact engine alone (grow/engine_choice.cpp).
-constexpr bool has_score(Criterion criterion) {
-    switch (criterion) {
-        case Criterion::entropy:
-        case Criterion::gini:
-        case Criterion::error:
-        case Criterion::squared_error:
-        case Criterion::poisson: return true;
-        default: return false;
-    }
-}
-
 template <TargetKind S>
 class Scorer {
 public:

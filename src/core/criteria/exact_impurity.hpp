@@ -421,12 +421,10 @@ private:
 template <class Work>
 auto dispatch_criterion(Criterion criterion, const Work& work) {
     switch (criterion) {
-        case Criterion::entropy: return work.template operator()<EntropyStats>();
-        case Criterion::gini: return work.template operator()<GiniStats>();
-        case Criterion::error: return work.template operator()<ErrorStats>();
-        case Criterion::squared_error: return work.template operator()<SquaredErrorStats>();
-        case Criterion::absolute_error: return work.template operator()<AbsoluteErrorStats>();
-        case Criterion::poisson: return work.template operator()<PoissonStats>();
+#define TREEWISE_CASE(name, Stats, has_score) \
+    case Criterion::name: return work.template operator()<Stats>();
+        TREEWISE_CRITERIA(TREEWISE_CASE)
+#undef TREEWISE_CASE
     }
     throw std::logic_error("unknown criterion");
 }

@@ -70,10 +70,11 @@ public:
         if (!context_.columns[column].is_code()) return split_buckets(random_split(column, node), node, out);
         const auto codes = context_.columns[column].view<int32_t>();
         const Row* rows = rows_.rows(node).data();
-        const CategoryRows coded{node.size(), [&](int64_t i) { return static_cast<uint32_t>(codes[rows[i]]); },
+        const CategoryRows coded{node.size(), at(context_.columns[column].n_levels),
+                                 [&](int64_t i) { return static_cast<uint32_t>(codes[rows[i]]); },
                                  [&](int64_t* stat, int64_t i) { add_row(stat, rows[i]); },
                                  [&](int64_t i) { return rows[i]; }};
-        return categories_.buckets(column, coded, out);
+        return categories_.buckets(coded, out);
     }
     int64_t n_cuts(size_t, Segment) override { return 1; }
     double to_double(size_t, int64_t key) const override { return key_to_double(key); }

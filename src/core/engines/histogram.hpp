@@ -14,10 +14,11 @@
 #include <span>
 #include <vector>
 
-#include "criteria/bin_bound.hpp"
 #include "engines/subtree.hpp"
 #include "problem/row_partition.hpp"
-#include "search/category_split.hpp"
+#include "search/binned_column.hpp"
+#include "search/category_counts.hpp"
+#include "search/cut_buckets.hpp"
 #include "search/histogram_builder.hpp"
 #include "search/missing_placement.hpp"
 #include "search/sorted_scan.hpp"
@@ -90,7 +91,8 @@ public:
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
         ThreadScratch& scratch = *scratches_[0];
-        if (context_.columns[column].is_code()) return category_buckets(column, node, out, scratch);
+        if (context_.columns[column].is_code())
+            return scratch.node_categories.buckets(category_rows(column, node), out);
         if (uses_histogram_ && !filter_disabled_) return bin_buckets(column, node, out, scratch);
         return sorted_buckets(column, node, out, scratch);
     }
@@ -158,20 +160,25 @@ private:
         ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds, const CheckInterrupt& p)
             : check_interrupt(p),
               sorted_scan(context.settings, context.tables, score_bounds, p),
+              bin_scan(context, score_bounds),
               categories(context.settings, score_bounds, context.n_classes()),
+              node_categories(context),
               placement(context),
               bin_stat(context.width()) {}
         CheckInterrupt check_interrupt;
         SortedScan<S> sorted_scan;
+        BinScan<S> bin_scan;
         CategoryScan<S> categories;
-        CategoryCounts counts;
+        NodeCategories<S> node_categories;
         CandidateFilter filter;
         std::vector<OpenBin> open_bins;
         KeySorter sorter;
         std::vector<int64_t> keys;    // of the gathered rows …
-        std::vector<Row> rows;        // … which are these …
+        std::vector<Row> rows;        // … which are these, the missing ones last …
         std::vector<uint32_t> order;  // … sorted in this order
+        std::vector<Row> missing_rows;
         MissingPlacement<S> placement;
+        CutBuckets cut_buckets;
         Stat bin_stat, stats;
         std::array<uint8_t, kBins> is_open;
     };
@@ -201,15 +208,31 @@ private:
 
     void find_column_candidates(size_t column, const std::vector<int64_t>* histogram, ThreadScratch& scratch) {
         const bool is_code = context_.columns[column].is_code();
-        if (is_code) return find_category_candidates(column, scratch);
+        if (is_code)
+            return scratch.node_categories.find_candidates(column, category_rows(column, node_), *node_total_,
+                                                           scratch.categories, scratch.filter);
         if (!histogram) return find_sorted_candidates(column, scratch);
         const int64_t* bins = builder_.bins(*histogram, column);
         builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing);
         if constexpr (S == TargetKind::regression) add_missing_sums(column, scratch);
-        for_each_placement(column, scratch,
-                           [&](const RunContext& run_context) { score_edges(column, bins, run_context, scratch); });
-        for_each_placement(column, scratch,
-                           [&](const RunContext& run_context) { bound_bins(column, bins, run_context, scratch); });
+        const BinnedColumn binned{
+            kMissingBin,
+            [&](size_t b) {
+                builder_.read_bin(bins, column, b, scratch.bin_stat);
+                return static_cast<const int64_t*>(scratch.bin_stat.data());
+            },
+            [&](size_t b) { return builder_.mappers()[column].mixed[b].load(); },
+            [&](size_t b) { return S == TargetKind::regression ? builder_.bin_squares(bins, b) : 0.0; }};
+        const int64_t present = (*node_total_)[kRows] - scratch.placement.missing[kRows];
+        for_each_placement(column, scratch, [&](const RunContext& run) {
+            scratch.bin_scan.score_edges(binned, run, present, scratch.placement, scratch.filter);
+        });
+        for_each_placement(column, scratch, [&](const RunContext& run) {
+            scratch.bin_scan.open_bins(binned, run, scratch.placement, scratch.filter,
+                                       [&](size_t b, double upper, const RunContext&) {
+                                           scratch.open_bins.push_back({run.column, static_cast<uint8_t>(b), upper});
+                                       });
+        });
     }
     // Whether missing rows get their own branch depends on their exact sum.
     void add_missing_sums(size_t column, ThreadScratch& scratch) const {
@@ -224,51 +247,6 @@ private:
         scratch.placement.for_each_placement(column, *node_total_, scratch.categories, scratch.filter, work);
     }
 
-    bool fits(const Stat& side) const {
-        return side[kRows] >= std::max<int64_t>(1, context_.settings.min_samples_leaf) &&
-               side[kWeight] >= context_.settings.min_leaf_weight;
-    }
-    void score_edges(size_t column, const int64_t* bins, const RunContext& run_context, ThreadScratch& scratch) {
-        const double missing_score =
-            run_context.missing_branch ? score_bounds_.scorer.score(run_context.missing_branch) : 0.0;
-        const int64_t present = (*node_total_)[kRows] - scratch.placement.missing[kRows];
-        int64_t position = 0;
-        for (size_t b = 0; b < kMissingBin && position < present; ++b) {
-            builder_.read_bin(bins, column, b, scratch.bin_stat);
-            if (scratch.bin_stat[kRows] == 0) continue;
-            position += scratch.bin_stat[kRows];
-            add(scratch.placement.left.data(), scratch.bin_stat.data(), width_),
-                sub(scratch.placement.right.data(), scratch.bin_stat.data(), width_);
-            if (position == present || !fits(scratch.placement.left) || !fits(scratch.placement.right)) continue;
-            const double score = score_bounds_.scorer.score(scratch.placement.left.data()) +
-                                 score_bounds_.scorer.score(scratch.placement.right.data()) + missing_score;
-            const auto [lower, upper] =
-                score_bounds_.bounds(score, 2 + (run_context.missing_branch != nullptr), [] { return 0.0; });
-            scratch.filter.offer(run_context.column, position, lower, upper);
-        }
-    }
-    void bound_bins(size_t column, const int64_t* bins, const RunContext& run_context, ThreadScratch& scratch) {
-        const double missing_score =
-            run_context.missing_branch ? score_bounds_.scorer.score(run_context.missing_branch) : 0.0;
-        for (size_t b = 0; b < kMissingBin; ++b) {
-            builder_.read_bin(bins, column, b, scratch.bin_stat);
-            if (scratch.bin_stat[kRows] == 0) continue;
-            sub(scratch.placement.right.data(), scratch.bin_stat.data(), width_);
-            if (scratch.bin_stat[kRows] > 1 && builder_.mappers()[column].mixed[b]) {
-                const double upper =
-                    score_bounds_
-                        .bounds(bound_bin(score_bounds_.scorer, scratch.placement.left.data(), scratch.bin_stat.data(),
-                                          scratch.placement.right.data(),
-                                          S == TargetKind::regression ? builder_.bin_squares(bins, b) : 0.0) +
-                                    missing_score,
-                                2 + (run_context.missing_branch != nullptr), [] { return 0.0; })
-                        .upper;
-                if (!context_.settings.tuning.use_bounds || scratch.filter.can_win(run_context.column, upper))
-                    scratch.open_bins.push_back({run_context.column, static_cast<uint8_t>(b), upper});
-            }
-            add(scratch.placement.left.data(), scratch.bin_stat.data(), width_);
-        }
-    }
     // -- opening bins -------------------------------------------------------------------------------------------------
 
     void share_bounds() {
@@ -313,17 +291,17 @@ private:
         gather_sorted(column, node_, scratch.is_open.data(), scratch);
         builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing);
         if constexpr (S == TargetKind::regression) add_missing_sums(column, scratch);
-        for_each_placement(column, scratch, [&](RunContext run_context) {
+        for_each_placement(column, scratch, [&](RunContext run) {
             size_t begin = 0;
             for (size_t b = 0; b < kMissingBin; ++b) {
                 builder_.read_bin(bins, column, b, scratch.bin_stat);
                 const int64_t n = scratch.bin_stat[kRows];
                 if (n == 0) continue;
                 if (scratch.is_open[b]) {
-                    scan_gathered(run_context, begin, n - 1, scratch);
+                    scan_gathered(run, begin, n - 1, scratch);
                     begin += at(n);
                 }
-                run_context.rows_below += n;
+                run.rows_below += n;
                 add(scratch.placement.left.data(), scratch.bin_stat.data(), width_),
                     sub(scratch.placement.right.data(), scratch.bin_stat.data(), width_);
             }
@@ -348,20 +326,27 @@ private:
         scratch.check_interrupt();
         read_keys(context_.columns[column], scratch.rows, scratch.keys.data());
         scratch.check_interrupt();
-        if (!is_open) drop_missing(scratch);
-        scratch.order.resize(scratch.rows.size());
+        if (!is_open) move_missing_to_end(scratch);
+        scratch.order.resize(scratch.keys.size());
         std::iota(scratch.order.begin(), scratch.order.end(), 0u);
         scratch.sorter.sort(scratch.keys, scratch.order, scratch.check_interrupt);
     }
-    static void drop_missing(ThreadScratch& scratch) {
+    static void move_missing_to_end(ThreadScratch& scratch) {
         size_t n = 0;
+        scratch.missing_rows.clear();
         for (size_t i = 0; i < scratch.rows.size(); ++i) {
-            scratch.rows[n] = scratch.rows[i], scratch.keys[n] = scratch.keys[i];
-            n += scratch.keys[i] != kMissingKey;
+            if (scratch.keys[i] == kMissingKey) {
+                scratch.missing_rows.push_back(scratch.rows[i]);
+            } else {
+                scratch.rows[n] = scratch.rows[i], scratch.keys[n] = scratch.keys[i];
+                ++n;
+            }
         }
-        scratch.rows.resize(n), scratch.keys.resize(n);
+        std::copy(scratch.missing_rows.begin(), scratch.missing_rows.end(),
+                  scratch.rows.begin() + static_cast<int64_t>(n));
+        scratch.keys.resize(n);
     }
-    void scan_gathered(const RunContext& run_context, size_t begin, int64_t n_cuts, ThreadScratch& scratch) {
+    void scan_gathered(const RunContext& run, size_t begin, int64_t n_cuts, ThreadScratch& scratch) {
         const Target& target = context_.target;
         const auto row = [&](int64_t i) { return scratch.rows[scratch.order[begin + at(i)]]; };
         const auto value = [&](int64_t i) {
@@ -373,18 +358,18 @@ private:
             return scratch.keys[scratch.order[begin + at(i)]] != scratch.keys[scratch.order[begin + at(i) - 1]];
         };
         if (context_.unit_weights)
-            scratch.sorted_scan.scan(run_context, n_cuts, value, UnitWeight{}, differs, scratch.filter);
+            scratch.sorted_scan.scan(run, n_cuts, value, UnitWeight{}, differs, scratch.filter);
         else
             scratch.sorted_scan.scan(
-                run_context, n_cuts, value, [&](int64_t i) { return target.weight[row(i)]; }, differs, scratch.filter);
+                run, n_cuts, value, [&](int64_t i) { return target.weight[row(i)]; }, differs, scratch.filter);
     }
     void find_sorted_candidates(size_t column, ThreadScratch& scratch) {
         gather_sorted(column, node_, nullptr, scratch);
         std::fill(scratch.placement.missing.begin(), scratch.placement.missing.end(), 0);
-        if (static_cast<int64_t>(scratch.rows.size()) < node_.size())
-            count_missing(column, node_, scratch.placement.missing.data());
-        for_each_placement(column, scratch, [&](const RunContext& run_context) {
-            scan_gathered(run_context, 0, static_cast<int64_t>(scratch.rows.size()) - 1, scratch);
+        for (size_t i = scratch.keys.size(); i < scratch.rows.size(); ++i)
+            add_row(scratch.placement.missing.data(), scratch.rows[i]);
+        for_each_placement(column, scratch, [&](const RunContext& run) {
+            scan_gathered(run, 0, static_cast<int64_t>(scratch.keys.size()) - 1, scratch);
         });
     }
 
@@ -398,33 +383,14 @@ private:
     }
     Bucket sorted_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
         gather_sorted(column, node, nullptr, scratch);
-        const auto present = static_cast<int64_t>(scratch.rows.size());
+        const auto present = static_cast<int64_t>(scratch.keys.size());
         const auto key = [&](int64_t i) { return scratch.keys[scratch.order[at(i)]]; };
-        std::vector<int64_t> positions;
-        for (int64_t i = 1; filter_disabled_ && i < present; ++i) {
-            if (key(i) != key(i - 1)) positions.push_back(i);
-        }
-        filter_disabled_ ? positions.push_back(present) : void(positions = positions_of(column, present));
-        scratch.stats.assign((positions.size() + 1) * width_, 0);
-        int64_t begin = 0, distinct = -1;
-        for (size_t p = 0; p < positions.size() && present; ++p) {
-            int64_t* stat = scratch.stats.data() + p * width_;
-            for (int64_t i = begin; i < positions[p]; ++i) {
-                add_row(stat, scratch.rows[scratch.order[at(i)]]);
-                distinct += i == 0 || key(i) != key(i - 1);
-            }
-            const int64_t position = context_.settings.random_ties ? distinct : positions[p] - 1;
-            out.push_back({nullptr, nullptr, stat, key(begin), key(positions[p] - 1), position});
-            begin = positions[p];
-        }
-        int64_t* missing = scratch.stats.data() + positions.size() * width_;
-        count_missing(column, node, missing);
-        return {nullptr, nullptr, missing, 0, 0, 0};
-    }
-    void count_missing(size_t column, Segment node, int64_t* missing) const {
-        for (Row r : row_list(node)) {
-            if (key_of(context_.columns[column], r) == kMissingKey) add_row(missing, r);
-        }
+        const SortedRows rows{
+            present, node.size(),
+            [&](int64_t* stat, int64_t i) { add_row(stat, scratch.rows[i < present ? scratch.order[at(i)] : at(i)]); },
+            [&](int64_t i) { return key(i) != key(i - 1); }, key};
+        return scratch.cut_buckets.fill(rows, filter_disabled_ ? nullptr : &scratch.filter, column, *node_total_,
+                                        context_.settings.random_ties, out);
     }
     // Sorts only the bins next to a surviving cut, to find its keys.
     Bucket bin_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
@@ -509,73 +475,31 @@ private:
 
     // -- categories ---------------------------------------------------------------------------------------------------
 
-    bool needs_rows(size_t column) const {
-        return S == TargetKind::multiclass &&
-               (width_ > 64 || at(context_.columns[column].n_levels) * width_ > (1u << 20));
-    }
-    void count_categories(size_t column, Segment node, ThreadScratch& scratch) const {
+    auto category_rows(size_t column, Segment node) const {
         const auto n_levels = at(context_.columns[column].n_levels);
         const Row* rows = row_list(node).data();
         const auto codes = context_.columns[column].template view<int32_t>();
+        return CategoryRows{node.size(),
+                            n_levels,
+                            [=](int64_t i) { return static_cast<uint32_t>(codes[rows[i]]); },
+                            [=, this](int64_t* stat, int64_t i) { add_row(stat, rows[i]); },
+                            [=](int64_t i) { return rows[i]; },
+                            [=, this](CategoryCounts& counts) { return read_counts(column, node, n_levels, counts); }};
+    }
+    // From the node's histogram, if it has one.
+    bool read_counts(size_t column, Segment node, size_t n_levels, CategoryCounts& counts) const {
         const bool default_units = y_ == context_.target.y;  // histograms use the units of the table
-        if (uses_histogram_ && default_units && builder_.is_binned(column)) {
-            const int64_t* bins = builder_.bins(builder_.cached(node), column);
-            scratch.counts.levels.clear();
-            scratch.counts.stats.clear();
-            for (size_t l = 0; l <= n_levels; ++l) {
-                builder_.read_bin(bins, column, l < n_levels ? l : kMissingBin, scratch.bin_stat);
-                if (l < n_levels && scratch.bin_stat[kRows] == 0) continue;
-                scratch.counts.levels.push_back(static_cast<uint32_t>(l));
-                scratch.counts.stats.insert(scratch.counts.stats.end(), scratch.bin_stat.begin(),
-                                            scratch.bin_stat.end());
-            }
-            return;
+        if (!uses_histogram_ || !default_units || !builder_.is_binned(column)) return false;
+        const int64_t* bins = builder_.bins(builder_.cached(node), column);
+        Stat bin_stat(width_);
+        counts.levels.clear(), counts.stats.clear();
+        for (size_t l = 0; l <= n_levels; ++l) {
+            builder_.read_bin(bins, column, l < n_levels ? l : kMissingBin, bin_stat);
+            if (l < n_levels && bin_stat[kRows] == 0) continue;
+            counts.levels.push_back(static_cast<uint32_t>(l));
+            counts.stats.insert(counts.stats.end(), bin_stat.begin(), bin_stat.end());
         }
-        scratch.counts.count(
-            node.size(), n_levels, width_,
-            [&](int64_t i) { return codes[rows[i]] < 0 ? n_levels : at(codes[rows[i]]); },
-            [&](int64_t* stat, int64_t i) { add_row(stat, rows[i]); });
-    }
-    void find_category_candidates(size_t column, ThreadScratch& scratch) {
-        const auto column_index = static_cast<int32_t>(column);
-        if (needs_rows(column)) {
-            constexpr double kInf = std::numeric_limits<double>::infinity();
-            scratch.filter.offer(column_index, 0, -kInf, kInf);
-            return;
-        }
-        count_categories(column, node_, scratch);
-        const int64_t* missing = scratch.counts.missing(width_);
-        if (scratch.counts.size() == 0 || scratch.counts.size() + (missing[kRows] > 0) < 2) return;
-        scratch.categories.scan(context_.columns[column], column_index, scratch.counts.stats.data(),
-                                scratch.counts.size(), node_total_->data(), missing,
-                                context_.has_missing_branch(missing), scratch.filter);
-    }
-    Bucket category_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
-        if (needs_rows(column)) return category_row_buckets(column, node, out, scratch);
-        count_categories(column, node, scratch);
-        for (size_t i = 0; i < scratch.counts.size(); ++i) {
-            const int64_t code = scratch.counts.levels[i];
-            out.push_back(
-                {nullptr, nullptr, scratch.counts.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
-        }
-        return {nullptr, nullptr, scratch.counts.missing(width_), 0, 0, 0};
-    }
-    Bucket category_row_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
-        const auto codes = context_.columns[column].template view<int32_t>();
-        scratch.rows.assign(row_list(node).begin(), row_list(node).end());
-        std::stable_sort(scratch.rows.begin(), scratch.rows.end(), [&](Row a, Row b) {
-            return static_cast<uint32_t>(codes[a]) < static_cast<uint32_t>(codes[b]);  // missing (−1) last
-        });
-        size_t i = 0;
-        const Row* row_list = scratch.rows.data();
-        while (i < scratch.rows.size() && codes[row_list[i]] >= 0) {
-            size_t j = i;
-            while (j < scratch.rows.size() && codes[row_list[j]] == codes[row_list[i]]) ++j;
-            const int64_t code = codes[row_list[i]];
-            out.push_back({row_list + i, row_list + j, nullptr, code, code, static_cast<int64_t>(out.size())});
-            i = j;
-        }
-        return {row_list + i, row_list + scratch.rows.size(), nullptr, 0, 0, 0};
+        return true;
     }
 
     static Segment child(Segment node, const std::vector<int64_t>& sizes, size_t b) {

@@ -16,10 +16,11 @@
 #include <span>
 #include <vector>
 
-#include "criteria/bin_bound.hpp"
 #include "engines/engine.hpp"
 #include "problem/fit_context.hpp"
-#include "search/category_split.hpp"
+#include "search/binned_column.hpp"
+#include "search/category_counts.hpp"
+#include "search/cut_buckets.hpp"
 #include "search/missing_placement.hpp"
 #include "search/sorted_scan.hpp"
 #include "util/thread_pool.hpp"
@@ -156,8 +157,8 @@ public:
     Bucket buckets(size_t column, Segment, std::vector<Bucket>& out) override {
         out.clear();
         ThreadScratch& scratch = *scratches_[0];
-        return context_.columns[column].is_code() ? category_buckets(column, out, scratch)
-                                                  : cut_buckets(column, out, scratch);
+        return context_.columns[column].is_code() ? scratch.node_categories.buckets(category_rows(column), out)
+                                                  : number_buckets(column, out, scratch);
     }
     int64_t n_cuts(size_t column, Segment) override {
         int64_t cuts = 0;
@@ -217,14 +218,18 @@ private:
         ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds,
                       const CheckInterrupt& check_interrupt)
             : sorted_scan(context.settings, context.tables, score_bounds, check_interrupt),
+              bin_scan(context, score_bounds),
               categories(context.settings, score_bounds, context.n_classes()),
+              node_categories(context),
               placement(context) {}
         SortedScan<S> sorted_scan;
+        BinScan<S> bin_scan;
         CategoryScan<S> categories;
-        CategoryCounts counts;
+        NodeCategories<S> node_categories;
+        CutBuckets cut_buckets;
         CandidateFilter filter;
         MissingPlacement<S> placement;
-        Stat stats, slot_sums;
+        Stat slot_sums;
     };
 
     template <class Work>
@@ -237,10 +242,14 @@ private:
 
     void find_column_candidates(size_t column, ThreadScratch& scratch) {
         if (presorted_.by_column[column].is_constant) return;
-        if (context_.columns[column].is_code()) return find_category_candidates(column, scratch);
+        if (context_.columns[column].is_code())
+            return scratch.node_categories.find_candidates(column, category_rows(column), *node_total_,
+                                                           scratch.categories, scratch.filter);
         sum_blocks(column, scratch);
-        for_each_placement(column, scratch,
-                           [&](const RunContext& run_context) { score_block_ends(column, run_context, scratch); });
+        const auto present = static_cast<int64_t>(presorted_.by_column[column].present);
+        for_each_placement(column, scratch, [&](const RunContext& run) {
+            scratch.bin_scan.score_edges(blocks(column), run, present, scratch.placement, scratch.filter);
+        });
     }
     // Statistics of a column's blocks and of its missing rows: one addition per row.
     void sum_blocks(size_t column, ThreadScratch& scratch) {
@@ -260,94 +269,54 @@ private:
             begin = end;
         }
     }
-    // Calls work(run_context) for each placement of the missing rows.
+    // Calls work(run) for each placement of the missing rows.
     template <class Work>
     void for_each_placement(size_t column, ThreadScratch& scratch, const Work& work) {
         const int64_t* missing = block_sums_[column].data() + presorted_.by_column[column].block_ends.size() * width_;
         scratch.placement.missing.assign(missing, missing + width_);
         scratch.placement.for_each_placement(column, *node_total_, scratch.categories, scratch.filter, work);
     }
-    bool fits(const Stat& side) const {
-        return side[kRows] >= std::max<int64_t>(1, context_.settings.min_samples_leaf) &&
-               side[kWeight] >= context_.settings.min_leaf_weight;
-    }
-    typename ScoreBounds<S>::Range bounds(double score, const RunContext& run_context) const {
-        const double missing_score =
-            run_context.missing_branch ? score_bounds_.scorer.score(run_context.missing_branch) : 0.0;
-        return score_bounds_.bounds(score + missing_score, 2 + (run_context.missing_branch != nullptr),
-                                    [] { return 0.0; });
-    }
-    void score_block_ends(size_t column, const RunContext& run_context, ThreadScratch& scratch) {
+    auto blocks(size_t column) const {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
-        for (size_t b = 0; b + 1 < sorted.block_ends.size(); ++b) {
-            const int64_t* block = block_sums_[column].data() + b * width_;
-            add(scratch.placement.left.data(), block, width_), sub(scratch.placement.right.data(), block, width_);
-            if (!fits(scratch.placement.left) || !fits(scratch.placement.right)) continue;
-            const auto [min_rows, max_blocks] = bounds(score_bounds_.scorer.score(scratch.placement.left.data()) +
-                                                           score_bounds_.scorer.score(scratch.placement.right.data()),
-                                                       run_context);
-            scratch.filter.offer(run_context.column, sorted.block_ends[b], min_rows, max_blocks);
-        }
+        const int64_t* sums = block_sums_[column].data();
+        return BinnedColumn{sorted.block_ends.size(), [=, this](size_t b) { return sums + b * width_; },
+                            [&sorted](size_t b) { return sorted.mixed[b]; }, [](size_t) { return 0.0; }};
     }
     void open_blocks(size_t column, ThreadScratch& scratch) {
-        const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
-        if (sorted.is_constant || context_.columns[column].is_code()) return;
-        for_each_placement(column, scratch, [&](RunContext run_context) {
-            size_t begin = 0;
-            for (size_t b = 0; b < sorted.block_ends.size(); begin = sorted.block_ends[b++]) {
-                const int64_t* block = block_sums_[column].data() + b * width_;
-                run_context.rows_below = static_cast<int64_t>(begin);
-                if (sorted.mixed[b] && may_win(run_context, block, scratch))
-                    scan_block(column, run_context, block[kRows], scratch);
-                add(scratch.placement.left.data(), block, width_), sub(scratch.placement.right.data(), block, width_);
-            }
+        if (presorted_.by_column[column].is_constant || context_.columns[column].is_code()) return;
+        const auto binned = blocks(column);
+        for_each_placement(column, scratch, [&](const RunContext& run) {
+            scratch.bin_scan.open_bins(binned, run, scratch.placement, scratch.filter,
+                                       [&](size_t b, double, const RunContext& block) {
+                                           scan_block(column, block, binned.stat(b)[kRows], scratch);
+                                       });
         });
     }
-    bool may_win(const RunContext& run_context, const int64_t* block, ThreadScratch& scratch) {
-        if (!context_.settings.tuning.use_bounds) return true;
-        sub(scratch.placement.right.data(), block, width_);
-        const double best =
-            bound_bin(score_bounds_.scorer, scratch.placement.left.data(), block, scratch.placement.right.data(), 0.0);
-        add(scratch.placement.right.data(), block, width_);
-        return scratch.filter.can_win(run_context.column, bounds(best, run_context).upper);
-    }
-    void scan_block(size_t column, const RunContext& run_context, int64_t n_rows, ThreadScratch& scratch) {
+    void scan_block(size_t column, const RunContext& run, int64_t n_rows, ThreadScratch& scratch) {
         const Target& target = context_.target;
-        const Row* rows = presorted_.by_column[column].rows.data() + run_context.rows_below;
+        const Row* rows = presorted_.by_column[column].rows.data() + run.rows_below;
         scratch.sorted_scan.scan(
-            run_context, n_rows - 1, [&](int64_t i) { return int64_t{target.label[rows[i]]}; },
+            run, n_rows - 1, [&](int64_t i) { return int64_t{target.label[rows[i]]}; },
             [&](int64_t i) { return target.weight[rows[i]]; },
-            [&](int64_t i) { return differs(column, at(run_context.rows_below + i)); }, scratch.filter);
+            [&](int64_t i) { return differs(column, at(run.rows_below + i)); }, scratch.filter);
     }
 
     // -- buckets for the exact splitter -------------------------------------------------------------------------------
 
-    Bucket cut_buckets(size_t column, std::vector<Bucket>& out, ThreadScratch& scratch) {
+    Bucket number_buckets(size_t column, std::vector<Bucket>& out, ThreadScratch& scratch) {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
-        std::vector<int64_t> positions;
-        scratches_[0]->filter.list_positions(column, positions);
-        if (sorted.present) positions.push_back(static_cast<int64_t>(sorted.present));
-        scratch.stats.assign((positions.size() + 1) * width_, 0);
-        size_t begin = 0;
-        int64_t distinct = -1;
-        for (size_t p = 0; p < positions.size(); begin = at(positions[p++])) {
-            const size_t end = at(positions[p]);
-            int64_t* stat = scratch.stats.data() + p * width_;
-            add_run(column, begin, end, stat);
-            int64_t position = positions[p] - 1;
-            if (context_.settings.random_ties) {  // random ties depend on the index of the cut among all cuts
-                for (size_t i = begin; i < end; ++i) distinct += i == 0 || differs(column, i);
-                position = distinct;
-            }
-            out.push_back({nullptr, nullptr, stat, key_at(column, begin), key_at(column, end - 1), position});
-        }
-        int64_t* missing = scratch.stats.data() + positions.size() * width_;
-        add(missing, block_sums_[column].data() + sorted.block_ends.size() * width_, width_);
-        return {nullptr, nullptr, missing, 0, 0, 0};
+        const SortedRows rows{
+            static_cast<int64_t>(sorted.present), context_.target.n_rows,
+            [&](int64_t* stat, int64_t begin, int64_t end) { add_run(column, at(begin), at(end), stat); },
+            [&](int64_t i) { return differs(column, at(i)); }, [&](int64_t i) { return key_at(column, at(i)); }};
+        return scratch.cut_buckets.fill(rows, &scratch.filter, column, *node_total_, context_.settings.random_ties,
+                                        out);
     }
     // Adds the rows [begin, end) of a column's order; whole blocks are already summed.
     void add_run(size_t column, size_t begin, size_t end, int64_t* stat) const {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
+        if (begin < end && begin == sorted.present)  // the missing rows
+            return add(stat, block_sums_[column].data() + sorted.block_ends.size() * width_, width_);
         auto b =
             at(std::upper_bound(sorted.block_ends.begin(), sorted.block_ends.end(), begin) - sorted.block_ends.begin());
         while (begin < end) {
@@ -362,30 +331,12 @@ private:
 
     // -- categories ---------------------------------------------------------------------------------------------------
 
-    void count_categories(size_t column, ThreadScratch& scratch) const {
-        const auto n_levels = at(context_.columns[column].n_levels);
+    auto category_rows(size_t column) const {
         const auto codes = context_.columns[column].template view<int32_t>();
-        scratch.counts.count(
-            context_.target.n_rows, n_levels, width_,
-            [&](int64_t i) { return codes[at(i)] < 0 ? n_levels : at(codes[at(i)]); },
-            [&](int64_t* stat, int64_t i) { add_row(stat, static_cast<Row>(i)); });
-    }
-    void find_category_candidates(size_t column, ThreadScratch& scratch) {
-        count_categories(column, scratch);
-        const int64_t* missing = scratch.counts.missing(width_);
-        if (scratch.counts.size() == 0) return;
-        scratch.categories.scan(context_.columns[column], static_cast<int32_t>(column), scratch.counts.stats.data(),
-                                scratch.counts.size(), node_total_->data(), missing,
-                                context_.has_missing_branch(missing), scratch.filter);
-    }
-    Bucket category_buckets(size_t column, std::vector<Bucket>& out, ThreadScratch& scratch) {
-        count_categories(column, scratch);
-        for (size_t i = 0; i < scratch.counts.size(); ++i) {
-            const int64_t code = scratch.counts.levels[i];
-            out.push_back(
-                {nullptr, nullptr, scratch.counts.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
-        }
-        return {nullptr, nullptr, scratch.counts.missing(width_), 0, 0, 0};
+        return CategoryRows{context_.target.n_rows, at(context_.columns[column].n_levels),
+                            [=](int64_t i) { return static_cast<uint32_t>(codes[at(i)]); },
+                            [this](int64_t* stat, int64_t i) { add_row(stat, static_cast<Row>(i)); },
+                            [](int64_t i) { return static_cast<Row>(i); }};
     }
 
     const FitContext& context_;

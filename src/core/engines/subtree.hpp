@@ -19,8 +19,8 @@
 #include "engines/engine.hpp"
 #include "problem/fit_context.hpp"
 #include "problem/quartiles.hpp"
+#include "search/category_counts.hpp"
 #include "search/category_histogram.hpp"
-#include "search/category_split.hpp"
 #include "search/cut_buckets.hpp"
 #include "search/missing_placement.hpp"
 #include "search/sorted_scan.hpp"
@@ -58,6 +58,7 @@ public:
           traits_(context.columns.size()),
           local_levels_(context.columns.size()),
           buffer_(rows_.size()),
+          node_categories_(context),
           placement_(context) {
         read_targets();
         for (size_t c = 0; c < context.columns.size(); ++c) {
@@ -112,7 +113,7 @@ public:
         for (size_t c : columns) {
             if (node.size() > kManyRows || c % 64 == 63) check_interrupt_();
             if (context_.columns[c].is_code())
-                find_category_candidates(c, node);
+                node_categories_.find_candidates(c, category_rows(c, node), node_total, categories_, filter_);
             else if (context_.unit_weights)
                 find_number_candidates(c, node, UnitWeight{});
             else
@@ -125,7 +126,7 @@ public:
     void disable_filter() override { filter_disabled_ = true; }
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
-        return context_.columns[column].is_code() ? category_buckets(column, node, out)
+        return context_.columns[column].is_code() ? node_categories_.buckets(category_rows(column, node), out)
                                                   : number_buckets(column, node, out);
     }
     int64_t n_cuts(size_t column, Segment node) override {
@@ -341,13 +342,13 @@ private:
                               rank_at(column, node.begin) == rank_at(column, node.begin + present - 1);
         const auto value = [&](int64_t i) { return value_of(entries[i]); };
         const auto differs = differs_in(column, node);
-        placement_.for_each_placement(column, *node_total_, categories_, filter_, [&](const RunContext& run_context) {
+        placement_.for_each_placement(column, *node_total_, categories_, filter_, [&](const RunContext& run) {
             if (constant) return;
             if constexpr (requires { Weight::unit_weights; })
-                sorted_scan_.scan(run_context, present - 1, value, weight, differs, filter_);
+                sorted_scan_.scan(run, present - 1, value, weight, differs, filter_);
             else
                 sorted_scan_.scan(
-                    run_context, present - 1, value, [&](int64_t i) { return weight(entries[i]); }, differs, filter_);
+                    run, present - 1, value, [&](int64_t i) { return weight(entries[i]); }, differs, filter_);
         });
     }
     auto differs_in(size_t column, Segment node) const {
@@ -377,11 +378,6 @@ private:
                                                : category_histogram_.level(row, local.histogram_column);
     }
 
-    // With many classes and levels the statistics would take too much memory: the exact splitter moves rows instead.
-    bool needs_rows(size_t n_levels) const {
-        return S == TargetKind::multiclass && (width_ > 64 || n_levels * width_ > (1u << 20));
-    }
-
     void fill_category_histogram(Segment node) {
         const uint32_t* entries = node_entries();
         const int64_t piece = std::max<int64_t>(1, (1 << 20) / static_cast<int64_t>(category_histogram_.width()));
@@ -393,58 +389,20 @@ private:
                 [&](size_t i) { return class_of(entries[i]); });
         }
     }
-    void count_categories(size_t column, Segment node) {
+    auto category_rows(size_t column, Segment node) {
         const LocalLevels& local = local_levels_[column];
-        if (local.histogram_column != kNone)
-            return counts_.unpack(category_histogram_.counts(local.histogram_column));  // counted in find_candidates
         const uint32_t* entries = node_entries() + node.begin;
-        counts_.count(
-            node.size(), local.codes.size(), width_, [&](int64_t i) { return level_of(local, row_of(entries[i])); },
-            [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); });
-    }
-    void find_category_candidates(size_t column, Segment node) {
-        const auto column_index = static_cast<int32_t>(column);
-        if (needs_rows(local_levels_[column].codes.size())) {
-            constexpr double kInf = std::numeric_limits<double>::infinity();
-            filter_.offer(column_index, 0, -kInf, kInf);
-            return;
-        }
-        count_categories(column, node);
-        const int64_t* missing = counts_.missing(width_);
-        if (counts_.size() == 0 || counts_.size() + (missing[kRows] > 0) < 2) return;
-        categories_.scan(context_.columns[column], column_index, counts_.stats.data(), counts_.size(),
-                         node_total_->data(), missing, context_.has_missing_branch(missing), filter_);
-    }
-    Bucket category_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
-        const LocalLevels& local = local_levels_[column];
-        if (needs_rows(local.codes.size())) return category_row_buckets(column, node, out);
-        count_categories(column, node);
-        for (size_t i = 0; i < counts_.size(); ++i) {
-            const int64_t code = local.codes[counts_.levels[i]];
-            out.push_back({nullptr, nullptr, counts_.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
-        }
-        return {nullptr, nullptr, counts_.missing(width_), 0, 0, 0};
-    }
-    Bucket category_row_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
-        const LocalLevels& local = local_levels_[column];
-        order_.assign(node_entries() + node.begin, node_entries() + node.end);
-        std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
-            const uint32_t x = local.of_row[row_of(a)], y = local.of_row[row_of(b)];
-            return x != y ? x < y : a < b;
-        });
-        row_buffer_.resize(order_.size());
-        for (size_t i = 0; i < order_.size(); ++i) row_buffer_[i] = rows_[row_of(order_[i])];
-        size_t i = 0;
-        while (i < order_.size() && local.of_row[row_of(order_[i])] < local.codes.size()) {
-            size_t j = i;
-            const uint32_t level = local.of_row[row_of(order_[i])];
-            while (j < order_.size() && local.of_row[row_of(order_[j])] == level) ++j;
-            const int64_t code = local.codes[level];
-            out.push_back({row_buffer_.data() + i, row_buffer_.data() + j, nullptr, code, code,
-                           static_cast<int64_t>(out.size())});
-            i = j;
-        }
-        return {row_buffer_.data() + i, row_buffer_.data() + row_buffer_.size(), nullptr, 0, 0, 0};
+        return CategoryRows{node.size(),
+                            local.codes.size(),
+                            [=, this, &local](int64_t i) { return level_of(local, row_of(entries[i])); },
+                            [=, this](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); },
+                            [=, this](int64_t i) { return rows_[row_of(entries[i])]; },
+                            [this, &local](CategoryCounts& counts) {  // counted in find_candidates
+                                if (local.histogram_column == kNone) return false;
+                                counts.unpack(category_histogram_.counts(local.histogram_column));
+                                return true;
+                            },
+                            [&local](size_t level) { return int64_t{local.codes[level]}; }};
     }
 
     void assign_category_branches(size_t column, Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) {
@@ -555,9 +513,9 @@ private:
     // scratch
     KeySorter sorter_;
     std::vector<int64_t> keys_, start_;
-    CategoryCounts counts_;
     std::vector<uint32_t> buffer_, order_, branch_of_;
     std::vector<Row> row_buffer_;
+    NodeCategories<S> node_categories_;
     MissingPlacement<S> placement_;
     CutBuckets cut_buckets_;
 };

@@ -17,6 +17,7 @@
 #include "engines/forest.hpp"
 #include "engines/histogram.hpp"
 #include "engines/subtree.hpp"
+#include "engines/two_class_forest.hpp"
 #include "grow/grower.hpp"
 #include "problem/row_subset.hpp"
 
@@ -222,7 +223,8 @@ private:
             return grow_alone<Stats>(extra_trees);
         }
         if (shared.ranks) {
-            ForestEngine<S> forest_engine(context, *shared.ranks, list_rows(), check_interrupt());
+            using Forest = std::conditional_t<S == TargetKind::binary, TwoClassForestEngine, ForestEngine<S>>;
+            Forest forest_engine(context, *shared.ranks, list_rows(), check_interrupt());
             return grow_alone<Stats>(forest_engine);
         }
         if (settings_.max_leaf_nodes <= 0 && fits_subtree_engine(target_.n_rows, context)) {

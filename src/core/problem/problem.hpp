@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "criteria/registry.hpp"
+
 namespace treewise {
 
 // Split kinds, numbered as in tree/arrays.py. The order is the preference among equal gains; a presence test comes last
@@ -34,11 +36,8 @@ enum StopReason : uint8_t {
     kMaxLeafNodes,
 };
 
-enum class Criterion { entropy, gini, error, squared_error, absolute_error, poisson };
 inline constexpr size_t kMaxExhaustiveLevels =
     10;  // with more than two classes: try all subsets up to this many levels
-
-enum class Rule { gain, ratio, c45 };  // what candidates are ranked by
 
 inline constexpr int64_t kMissingInt = std::numeric_limits<int64_t>::min();
 inline constexpr int32_t kMissingCode = -1;

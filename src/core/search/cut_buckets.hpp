@@ -13,7 +13,7 @@ namespace treewise {
 template <class Add, class Differs, class RankAt>
 struct SortedRows {
     int64_t present, n;
-    Add add;          // add(stat, i): adds row i to statistics
+    Add add;          // add(stat, i): adds row i to statistics; or add(stat, begin, end) a range of rows
     Differs differs;  // differs(i): whether rows i − 1 and i have different values
     RankAt rank;      // rank(i): rank or key of row i
 };
@@ -34,14 +34,14 @@ public:
             if (positions_[p] - begin(p) > positions_[largest] - begin(largest)) largest = p;
         }
         int64_t* missing = stats_.data() + n * width;
-        for (int64_t i = rows.present; i < rows.n; ++i) rows.add(missing, i);
+        add_range(rows, rows.present, rows.n, missing);
         int64_t* remainder = stats_.data() + largest * width;  // computed by subtraction: the longest run is not read
         add(remainder, node_total.data(), width), sub(remainder, missing, width);
         int64_t distinct = -1;
         for (size_t p = 0; p < n && rows.present; ++p) {
             int64_t* stat = stats_.data() + p * width;
             if (p != largest) {
-                for (int64_t i = begin(p); i < positions_[p]; ++i) rows.add(stat, i);
+                add_range(rows, begin(p), positions_[p], stat);
                 sub(remainder, stat, width);
             }
             for (int64_t i = begin(p); count_values && i < positions_[p]; ++i) distinct += i == 0 || rows.differs(i);
@@ -52,6 +52,13 @@ public:
     }
 
 private:
+    template <class Rows>
+    static void add_range(const Rows& rows, int64_t begin, int64_t end, int64_t* stat) {
+        if constexpr (requires { rows.add(stat, begin, end); })
+            rows.add(stat, begin, end);
+        else
+            for (int64_t i = begin; i < end; ++i) rows.add(stat, i);
+    }
     // Without a filter: all cuts.
     template <class Rows>
     void find_positions(const Rows& rows, const CandidateFilter* filter, size_t column) {

@@ -17,7 +17,7 @@ public:
     Stat missing;      // statistics of the missing rows; filled by the caller
     Stat left, right;  // below the run, and the run with everything above it; `work` may move rows
 
-    // Offers the presence test, then calls work(run_context) for each placement of the missing rows.
+    // Offers the presence test, then calls work(run) for each placement of the missing rows.
     template <class Work>
     void for_each_placement(size_t column, const Stat& node_total, CategoryScan<S>& categories, CandidateFilter& filter,
                             const Work& work) {

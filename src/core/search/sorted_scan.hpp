@@ -82,11 +82,9 @@ public:
     // value(i), weight(i): of row i; differs(i): whether rows i − 1 and i have different values. Cuts after row 1 …
     // n_cuts.
     template <class Load, class Weight, class Differs>
-    void scan(const RunContext& run_context, int64_t n_cuts, const Load& value, const Weight& weight,
-              const Differs& differs, CandidateFilter& filter) {
-        const auto with = [&]<Criterion C>() {
-            Scan<C>{*this, run_context, filter}.scan(n_cuts, value, weight, differs);
-        };
+    void scan(const RunContext& run, int64_t n_cuts, const Load& value, const Weight& weight, const Differs& differs,
+              CandidateFilter& filter) {
+        const auto with = [&]<Criterion C>() { Scan<C>{*this, run, filter}.scan(n_cuts, value, weight, differs); };
         const Criterion criterion = settings_.criterion;
         if constexpr (S == TargetKind::regression) {
             if (criterion == Criterion::poisson) return with.template operator()<Criterion::poisson>();
@@ -190,30 +188,30 @@ private:
               score_bounds(s.score_bounds_),
               tables(s.tables_),
               check_interrupt(s.check_interrupt_),
-              run_context(a),
+              run(a),
               filter(c),
-              run(s.score_bounds_.scorer) {
-            missing_score = run_context.missing_branch ? score_bounds.scorer.score(run_context.missing_branch) : 0.0;
-            n_filled = 2 + (run_context.missing_branch != nullptr);
+              sides(s.score_bounds_.scorer) {
+            missing_score = run.missing_branch ? score_bounds.scorer.score(run.missing_branch) : 0.0;
+            n_filled = 2 + (run.missing_branch != nullptr);
         }
 
         template <class Load, class Weight, class Differs>
         void scan(int64_t n_cuts, const Load& value, const Weight& weight, const Differs& differs) {
-            const int64_t first = std::max<int64_t>(1, settings.min_samples_leaf - run_context.left[kRows]);
-            const int64_t last =
-                std::min(n_cuts, run_context.right[kRows] - std::max<int64_t>(1, settings.min_samples_leaf));
-            run.start(run_context.left, run_context.right);
+            const int64_t first = std::max<int64_t>(1, settings.min_samples_leaf - run.left[kRows]);
+            const int64_t last = std::min(n_cuts, run.right[kRows] - std::max<int64_t>(1, settings.min_samples_leaf));
+            sides.start(run.left, run.right);
             int64_t i = 0;
-            for (; i < first - 1 && i < last; ++i) run.move_row(value(i), weight(i));
+            for (; i < first - 1 && i < last; ++i) sides.move_row(value(i), weight(i));
             if constexpr (S == TargetKind::binary || C == Criterion::squared_error) {
-                if (settings.rule == Rule::gain && run.left_weight() + run.right_weight() <= tables.reciprocals.max())
+                if (settings.rule == Rule::gain &&
+                    sides.left_weight() + sides.right_weight() <= tables.reciprocals.max())
                     return scan_blocks(i, last, value, weight, differs);
             }
             for (size_t blocks = 1; i < last; ++blocks) {
                 if (blocks % kBlocksBetweenChecks == 0) check_interrupt();
                 const int64_t stop = std::min(last, i + kBlock);
                 for (; i < stop; ++i) {
-                    run.move_row(value(i), weight(i));
+                    sides.move_row(value(i), weight(i));
                     offer_current_cut(i + 1, differs);
                 }
             }
@@ -223,15 +221,16 @@ private:
         template <class Load, class Weight, class Differs>
         void scan_blocks(int64_t i, int64_t last, const Load& value, const Weight& weight, const Differs& differs) {
             const double mean = score_bounds.scorer.mean(), share = score_bounds.score_of_gain(1.0, n_filled);
-            const int64_t all = run.left_weight() + run.right_weight();
-            const double sum = static_cast<double>(run.left_sum() + run.right_sum()) - mean * static_cast<double>(all);
+            const int64_t all = sides.left_weight() + sides.right_weight();
+            const double sum =
+                static_cast<double>(sides.left_sum() + sides.right_sum()) - mean * static_cast<double>(all);
             constexpr bool kUnit = requires { Weight::unit_weights; };
             double prefix[kBlock], weights[kBlock], scores[kBlock];
             for (size_t blocks = 1; i < last; ++blocks) {
                 if (blocks % kBlocksBetweenChecks == 0) check_interrupt();
                 const int64_t n = std::min(kBlock, last - i);
                 // The score a cut needs to be competitive.
-                const double required_score = filter.best_lower_bound(run_context.column) / share -
+                const double required_score = filter.best_lower_bound(run.column) / share -
                                               score_bounds.error_bound(n_filled) + score_bounds.scorer.parent_score() -
                                               missing_score;
                 if constexpr (S == TargetKind::binary) {
@@ -240,19 +239,19 @@ private:
                         for (int64_t k = 0; k < n; ++k)
                             rows += weight(i + k), ones += moved(value(i + k), weight(i + k));
                         if (bound_block(rows, ones) < required_score) {
-                            run.move_rows(rows, ones), i += n;
+                            sides.move_rows(rows, ones), i += n;
                             continue;
                         }
                     }
                 }
-                int64_t left_sum = run.left_sum(), left_weight = run.left_weight();
+                int64_t left_sum = sides.left_sum(), left_weight = sides.left_weight();
                 for (int64_t k = 0; k < n; ++k) {
                     left_weight += weight(i + k);
                     left_sum += moved(value(i + k), weight(i + k));
                     weights[k] = static_cast<double>(left_weight);
                     prefix[k] = static_cast<double>(left_sum) - (S == TargetKind::regression ? mean * weights[k] : 0.0);
                 }
-                const CutSweep block{n, run.left_weight(), all, sum, prefix, kUnit ? nullptr : weights, scores};
+                const CutSweep block{n, sides.left_weight(), all, sum, prefix, kUnit ? nullptr : weights, scores};
                 if constexpr (C == Criterion::gini) score_cuts_gini(block, tables.reciprocals.data());
                 if constexpr (C == Criterion::entropy) score_cuts_entropy(block, tables.nlogn.data());
                 if constexpr (C == Criterion::error) score_cuts_error(block);
@@ -263,21 +262,22 @@ private:
                     if (scores[k] >= required_score)
                         offer(i + k + 1, scores[k], static_cast<int64_t>(weights[k]), all, differs);
                 }
-                run.move_rows(left_weight - run.left_weight(), left_sum - run.left_sum()), i += n;
+                sides.move_rows(left_weight - sides.left_weight(), left_sum - sides.left_sum()), i += n;
             }
         }
         static int64_t moved(int64_t value, int64_t weight) { return S == TargetKind::binary ? value * weight : value; }
         template <class Differs>
         void offer(int64_t i, double score, int64_t left_weight, int64_t all, const Differs& differs) {
             const auto [lower, upper] = score_bounds.bounds(score + missing_score, n_filled, [] { return 0.0; });
-            if (!filter.can_win(run_context.column, upper) || !differs(i)) return;
+            if (!filter.can_win(run.column, upper) || !differs(i)) return;
             const auto least_weight = settings.min_leaf_weight;
             if (left_weight < least_weight || all - left_weight < least_weight) return;
-            filter.offer(run_context.column, run_context.rows_below + i, lower, upper);
+            filter.offer(run.column, run.rows_below + i, lower, upper);
         }
         // Upper bound over all orders of the block's rows.
         double bound_block(int64_t rows, int64_t ones) const {
-            const int64_t m = run.left_weight(), a = run.left_sum(), n = run.right_weight(), b = run.right_sum();
+            const int64_t m = sides.left_weight(), a = sides.left_sum(), n = sides.right_weight(),
+                          b = sides.right_sum();
             const auto side = [&](int64_t weight, int64_t moved_ones) {
                 const auto x = static_cast<double>(moved_ones), y = static_cast<double>(weight - moved_ones);
                 if constexpr (C == Criterion::gini) return (x * x + y * y) * tables.reciprocals.data()[weight];
@@ -291,25 +291,26 @@ private:
 
         template <class Differs>
         void offer_current_cut(int64_t i, const Differs& differs) {
-            const auto [lower, upper] = score_bounds.bounds(run.score() + missing_score, n_filled, [&] {
-                return score_bounds.nlogn(run.left_weight()) + score_bounds.nlogn(run.right_weight()) +
-                       (run_context.missing_branch ? score_bounds.nlogn(run_context.missing_branch[kWeight]) : 0.0);
+            const auto [lower, upper] = score_bounds.bounds(sides.score() + missing_score, n_filled, [&] {
+                return score_bounds.nlogn(sides.left_weight()) + score_bounds.nlogn(sides.right_weight()) +
+                       (run.missing_branch ? score_bounds.nlogn(run.missing_branch[kWeight]) : 0.0);
             });
-            if (!filter.can_win(run_context.column, upper) || !differs(i)) return;
-            if (run.left_weight() < settings.min_leaf_weight || run.right_weight() < settings.min_leaf_weight) return;
+            if (!filter.can_win(run.column, upper) || !differs(i)) return;
+            if (sides.left_weight() < settings.min_leaf_weight || sides.right_weight() < settings.min_leaf_weight)
+                return;
             // Poisson: a branch whose targets are all 0 is no candidate; one whose quantised sum is 0 may still be one.
-            const bool sure = C != Criterion::poisson || (run.left_sum() > 0 && run.right_sum() > 0);
-            filter.offer(run_context.column, run_context.rows_below + i,
-                         sure ? lower : -std::numeric_limits<double>::infinity(), upper);
+            const bool sure = C != Criterion::poisson || (sides.left_sum() > 0 && sides.right_sum() > 0);
+            filter.offer(run.column, run.rows_below + i, sure ? lower : -std::numeric_limits<double>::infinity(),
+                         upper);
         }
 
         const Settings& settings;
         const ScoreBounds<S>& score_bounds;
         const LookupTables& tables;
         const CheckInterrupt& check_interrupt;
-        const RunContext& run_context;
+        const RunContext& run;
         CandidateFilter& filter;
-        RunningSplit<C, S> run;
+        RunningSplit<C, S> sides;
         double missing_score;
         int n_filled;
     };

@@ -43,7 +43,7 @@ def tie_key(node: int, key: tuple[int, int, int, int]) -> int:
 def shuffled_columns(node: int, n_columns: int) -> Iterator[int]:
     """Yield the columns in the random order of a node, without replacement.
 
-    >>> sorted(columns_in_turn(7, 5))
+    >>> sorted(shuffled_columns(7, 5))
     [0, 1, 2, 3, 4]
     """
     key, order = mix64(node, _COLUMN_STREAM), list(range(n_columns))

@@ -16,8 +16,8 @@ _NOT_SINGLE_WIDTH = re.compile(r"[^\x00-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\
 def format_exact(value: float) -> str:
     """Format a number as short as possible without losing any digit.
 
-    >>> number(42.35), number(4325.0), number(1e15), number(1e-7), number(-0.0), number(float("inf"))
-    ('42.35', '4325', '1000000000000000', '1e-07', '0', 'inf')
+    >>> [format_exact(value) for value in (42.35, 4325.0, 1e15, 1e-7, -0.0, float("inf"))]
+    ['42.35', '4325', '1000000000000000', '1e-07', '0', 'inf']
     """
     if isinstance(value, int):
         return str(value)
@@ -29,8 +29,8 @@ def format_exact(value: float) -> str:
 def format_count(value: float) -> str:
     """Format a count with thousands separators, a fractional weight to four significant digits.
 
-    >>> count(32561), count(12.0), count(0.25), count(1234.5678)
-    ('32,561', '12', '0.25', '1,234.57')
+    >>> [format_count(value) for value in (32561, 12.0, 0.25, 1234.5678)]
+    ['32,561', '12', '0.25', '1,234.57']
     """
     if value == int(value):
         return f"{int(value):,}"
@@ -40,7 +40,7 @@ def format_count(value: float) -> str:
 def format_percent(share: float) -> str:
     """Format a share of 1 in percent with one decimal, without the sign.
 
-    >>> percent(1 / 3), percent(1.0)
+    >>> format_percent(1 / 3), format_percent(1.0)
     ('33.3', '100.0')
     """
     return f"{100 * share:.1f}"
@@ -49,8 +49,8 @@ def format_percent(share: float) -> str:
 def format_share(share: float) -> str:
     """Format a share of 1 in percent; only exactly 0 and 1 become 0.0 and 100.0.
 
-    >>> rough_percent(0.0), rough_percent(4 / 8124), rough_percent(1 / 3), rough_percent(8120 / 8124)
-    ('0.0', '<0.1', '33.3', '>99.9')
+    >>> [format_share(share) for share in (0.0, 4 / 8124, 1 / 3, 8120 / 8124)]
+    ['0.0', '<0.1', '33.3', '>99.9']
     """
     text = format_percent(share)
     if text == "0.0" and share > 0:
@@ -123,8 +123,8 @@ def clip(text: str, width: int, ellipsis: str = "…") -> str:
 def format_rounded(value: float) -> str:
     """Format a measured number (a mean, a spread) to five significant digits.
 
-    >>> figure(3932.7997), figure(1234567.8), figure(0.000123456), figure(4.0), figure(1 / 3)
-    ('3,932.8', '1,234,568', '0.00012346', '4', '0.33333')
+    >>> [format_rounded(value) for value in (3932.7997, 1234567.8, 0.000123456, 4.0, 1 / 3)]
+    ['3,932.8', '1,234,568', '0.00012346', '4', '0.33333']
     """
     if value == 0 or not 1e-4 <= abs(value) < 1e15:
         return format_exact(float(f"{value:.5g}"))

@@ -1,13 +1,13 @@
-"""The command itself: finds the verb, and turns whatever goes wrong into one sentence and an exit code.
+"""The command ``treewise``: find the verb, and turn every failure into one sentence and an exit status.
 
-0    done
-1    the answer is no (evaluate --fail-under, compare)
-2    the command: an option or a parameter
-3    the table, or no room for the output
-4    the model file
-70   a fault of ours
-130  stopped by Ctrl-C
-141  whoever reads our output has closed it (as after ``| head``)
+0    success
+1    negative result (evaluate --fail-under, compare)
+2    usage error: an option or a parameter
+3    data error, or no space for the output
+4    model file error
+70   internal error
+130  interrupted by Ctrl-C
+141  broken pipe (as after ``| head``)
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from treewise.errors import (
     did_you_mean,
 )
 
-USAGE, DATA, MODEL, OURS, STOPPED, CLOSED = 2, 3, 4, 70, 130, 141
+USAGE, DATA, MODEL, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 70, 130, 141
 
 EXIT_CODES: tuple[tuple[type[TreewiseError], int], ...] = (
     (ParameterError, USAGE),
@@ -43,33 +43,33 @@ EXIT_CODES: tuple[tuple[type[TreewiseError], int], ...] = (
     (ParseError, MODEL),
 )
 
-# Each verb with its purpose, the first words a newcomer reads. A module is imported when its verb is used.
+# Each verb with its description in --help. The module of a verb is imported when the verb is used.
 VERBS = {
-    "demo": "See it work: a tree, its arithmetic and a prediction.",
+    "demo": "Show a worked example: a tree, its arithmetic and a prediction.",
     "data": "List the built-in tables, or print one.",
-    "grow": "Grow a tree on a table, print it, and save it.",
-    "stump": "Rank every test that a tree could begin with.",
-    "extend": "Grow further trees for an ensemble.",
-    "distill": "Make one tree that says what many say, and count how faithful it is.",
-    "prune": "Cut a tree back, and show why; or list the trees nested in it.",
-    "show": "Print a tree: bounded or whole, from a node down, or as a summary.",
-    "draw": "Draw a tree: SVG, PNG or PDF, with the path of a row or histograms of a table.",
-    "report": "Write a tree as one HTML page to look at, ask, print and send.",
-    "trace": "Show how every split was chosen, with its arithmetic.",
-    "explain": "Say why a row gets its answer, step by step, and what would alter it.",
-    "predict": "Predict the rows of a table, or a single row, with a tree.",
-    "evaluate": "Compare a tree with a table whose answers are known.",
-    "rules": "Say a tree in rules: one a leaf, with how often and how surely it holds.",
+    "grow": "Grow a tree or an ensemble on a table, print it and save it.",
+    "stump": "Rank all candidate splits of the root.",
+    "extend": "Add trees to an ensemble.",
+    "distill": "Grow one tree that imitates a model, and measure how faithful it is.",
+    "prune": "Prune a tree and show why; or list its nested subtrees.",
+    "show": "Print a tree, a subtree or a summary.",
+    "draw": "Draw a tree as SVG, PNG or PDF.",
+    "report": "Write an interactive HTML report of a tree.",
+    "trace": "Show how each split was chosen, with its arithmetic.",
+    "explain": "Explain the prediction for a row, and what would change it.",
+    "predict": "Predict the rows of a table, or a single row.",
+    "evaluate": "Measure the error of a model on a table with known answers.",
+    "rules": "List a tree as rules, one per leaf, with coverage and probability.",
     "subgroups": "Find groups of rows that differ from the rest, and test them on other rows.",
-    "importance": "Say which columns matter to a tree.",
-    "agreement": "Say how far many trees agree on each row.",
-    "stages": "Follow the error of many trees, from one to all.",
-    "stability": "Say how sure the structure of a tree is.",
-    "refit": "Keep the splits of a tree, and count every node anew on a table.",
-    "export": "Write a tree in another form: as nested if and else, or as complete text.",
-    "compare": "Tell whether two trees are equivalent, and where they differ.",
-    "regions": "Draw what trees predict over two columns, with the rows of a table.",
-    "curve": "Choose the size of a tree: training error against validation error.",
+    "importance": "Rank the columns by importance.",
+    "agreement": "Show how far the trees of an ensemble agree on each row.",
+    "stages": "Show the error of an ensemble by number of trees.",
+    "stability": "Measure how stable the structure of a tree is.",
+    "refit": "Keep the splits of a tree, and recompute its nodes on a table.",
+    "export": "Export a tree as nested if/else, or as complete text.",
+    "compare": "Decide whether two trees are equivalent, and show where they differ.",
+    "regions": "Draw the decision regions of trees over two columns.",
+    "curve": "Plot training and validation error against the size of a tree.",
 }
 
 EPILOG = """\
@@ -81,22 +81,22 @@ Start here:
   treewise predict model.json new.csv -o out.csv
 
 \b
-MODEL is a saved tree (.json) or one written by hand (.txt); MODEL comes first, then DATA.
-DATA is a CSV, TSV or Parquet file (.gz too), "-" for standard input, or a built-in table's name.
-"treewise VERB --help" explains a verb.
+MODEL is a saved tree or ensemble (.json) or a tree written by hand (.txt). It comes before DATA.
+DATA is a CSV, TSV or Parquet file (.gz too), "-" for standard input, or a built-in table.
+"treewise VERB --help" describes a verb.
 
 \b
-Results go to standard output, remarks to standard error.
-Exit: 0 done, 1 the answer is no, 2 command, 3 table (or no room for the output), 4 model file,
-70 a fault of treewise, 130 Ctrl-C, 141 the reader of our output has closed it.
+Results go to standard output, remarks and errors to standard error.
+Exit status: 0 success, 1 negative result (compare, --fail-under), 2 usage error, 3 data error or disk full,
+4 model file error, 70 internal error, 130 interrupted by Ctrl-C, 141 broken pipe.
 """
 
 
 class App(click.Group):
-    """The group of verbs, each loaded from its own file when it is asked for."""
+    """The group of verbs; each is imported from its own module on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs in reading order."""
+        """Return the verbs in the order of ``--help``."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -110,32 +110,32 @@ class App(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb, or say which there are."""
+        """Find the verb, or list the existing ones."""
         if args and not args[0].startswith("-") and args[0] not in VERBS:
-            ctx.fail(f'no verb "{args[0]}".{did_you_mean(args[0], VERBS)} There are {", ".join(VERBS)}.')
+            ctx.fail(f'no verb "{args[0]}".{did_you_mean(args[0], VERBS)} Verbs: {", ".join(VERBS)}.')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs without loading them."""
+        """List the verbs without importing them."""
         with formatter.section("Verbs"):
             formatter.write_dl(list(VERBS.items()))
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
-        """Run, and exit with the code that says how it went."""
+        """Run, and exit with the status."""
         words = list(sys.argv[1:] if args is None else args)
-        sys.exit(guarded(lambda: self._run(words)))
+        sys.exit(run_guarded(lambda: self._run(words)))
 
     def _run(self, words: list[str]) -> int:
         try:
             with self.make_context("treewise", words) as ctx:
                 result = self.invoke(ctx)
-        except click.exceptions.Exit as wanted:
-            return wanted.exit_code
+        except click.exceptions.Exit as done:
+            return done.exit_code
         return result if isinstance(result, int) else 0
 
 
 def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Print the version, and be done."""
+    """Print the version and exit."""
     if wanted:
         from treewise._version import __version__
 
@@ -145,7 +145,7 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 app = App(
     name="treewise",
-    help="Decision trees you can read: grow them, and see every number on the way.",
+    help="Decision trees you can read: grow, prune, explain and evaluate them.",
     epilog=EPILOG,
     subcommand_metavar="VERB …",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
@@ -162,8 +162,8 @@ app = App(
 )
 
 
-def guarded(run: Callable[[], int]) -> int:
-    """Run, and turn every way of failing into a sentence on standard error and an exit code."""
+def run_guarded(run: Callable[[], int]) -> int:
+    """Run, and turn every failure into a sentence on standard error and an exit status."""
     started = time.monotonic()
     so_far.forget()
     try:
@@ -171,21 +171,21 @@ def guarded(run: Callable[[], int]) -> int:
         flush()
     except KeyboardInterrupt:
         complain(f"stopped by Ctrl-C after {time.monotonic() - started:.1f} s; {so_far}.")
-        code = STOPPED
+        code = INTERRUPTED
     except BrokenPipeError:
         discard_output()
-        code = CLOSED
+        code = BROKEN_PIPE
     except click.exceptions.NoArgsIsHelpError as help_wanted:
         click.echo(help_wanted.format_message(), err=True)
         code = USAGE
     except click.ClickException as error:
-        complain(usage_sentence(error))
+        complain(_usage_message(error))
         code = USAGE
     except TreewiseError as error:
         complain(in_options(error.message))
-        code = next((code for kind, code in EXIT_CODES if isinstance(error, kind)), OURS)
+        code = next((code for kind, code in EXIT_CODES if isinstance(error, kind)), INTERNAL)
     except MemoryError:
-        complain("not enough memory for this table. Fewer columns (--columns, --ignore) or rows need less.")
+        complain("not enough memory for this table. Use fewer columns (--columns, --ignore) or fewer rows.")
         code = DATA
     except Exception as error:
         if isinstance(error, OSError) and error.errno in NO_ROOM:  # while click printed a help page
@@ -193,23 +193,23 @@ def guarded(run: Callable[[], int]) -> int:
             return DATA
         if os.environ.get("TREEWISE_TRACEBACK"):
             raise
-        report = "This is a fault of treewise, please report it; TREEWISE_TRACEBACK=1 shows where it is."
-        complain(f"{fault_in_words(error)} {report}")
-        code = OURS
+        report = "This is a bug in treewise, please report it; TREEWISE_TRACEBACK=1 shows a traceback."
+        complain(f"{_describe_bug(error)} {report}")
+        code = INTERNAL
     return code
 
 
-def usage_sentence(error: click.ClickException) -> str:
-    """Say what is wrong with the command, and where its help is."""
-    said = error.format_message().rstrip()
-    if not said.endswith((".", "?", ")")):
-        said += "."
+def _usage_message(error: click.ClickException) -> str:
+    """Return the message of a usage error, with the command that prints help."""
+    message = error.format_message().rstrip()
+    if not message.endswith((".", "?", ")")):
+        message += "."
     context = getattr(error, "ctx", None)
-    return f"{said} Help: {context.command_path} --help" if context is not None else said
+    return f"{message} Help: {context.command_path} --help" if context is not None else message
 
 
-def fault_in_words(error: Exception) -> str:
-    """Say where an error of ours happened, in one line."""
+def _describe_bug(error: Exception) -> str:
+    """Describe an unexpected exception in one line, with file and line."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next

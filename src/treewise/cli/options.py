@@ -107,21 +107,21 @@ def _settings_options(group: str, section: str) -> Iterator[GrowOption]:
 
 
 GROW_OPTIONS = (
-    GrowOption("target", TABLE, "Column to predict; a built-in table knows its own", "COLUMN"),
-    GrowOption("task", TABLE, "What the target is, when its values leave it open", "classification|regression"),
+    GrowOption("target", TABLE, "Column to predict (built-in tables have a default)", "COLUMN"),
+    GrowOption("task", TABLE, "Type of the target, where its values leave it open", "classification|regression"),
     GrowOption(
         "ignore",
         TABLE,
-        "Column to leave out; repeat it, or separate by commas",
+        "Column to leave out; repeat, or separate by commas",
         "COLUMN",
         read_names,
         many=True,
     ),
-    GrowOption("columns", TABLE, "Learn from these columns only", "A,B,…", read_names, many=True),
+    GrowOption("columns", TABLE, "Use only these columns", "A,B,…", read_names, many=True),
     GrowOption(
         "kinds",
         TABLE,
-        'What a column is: GPA=nominal, "Price=free<cheap<expensive" (ordered), "Hunger={a,b}" (its levels)',
+        'Type of a column: GPA=nominal, "Price=free<cheap<expensive" (ordered), "Hunger={a,b}" (levels)',
         "COLUMN=KIND",
         read_kind,
         flag="--kind",
@@ -130,15 +130,15 @@ GROW_OPTIONS = (
     GrowOption(
         "na_values",
         TABLE,
-        'Text that means missing, such as "?"; repeat it for more',
+        'Text that marks a missing value, such as "?"; may be repeated',
         "TEXT",
         flag="--na",
         many=True,
     ),
     GrowOption("drop_missing_target", TABLE, "Leave out rows whose target is missing", type=bool),
-    GrowOption("preset", LEARNING, "A book's settings; other options win over them", "id3|cart|c45"),
+    GrowOption("preset", LEARNING, "Settings of a textbook algorithm; other options override them", "id3|cart|c45"),
     *_settings_options("learning", LEARNING),
-    GrowOption("positive", LEARNING, "The class that percentages speak of (default: the last)", "CLASS"),
+    GrowOption("positive", LEARNING, "Positive class, shown in percentages (default: the last)", "CLASS"),
     *_settings_options("limits", LIMITS),
     GrowOption(
         "pruning",
@@ -151,11 +151,11 @@ GROW_OPTIONS = (
     GrowOption(
         "validation",
         CUT,
-        "For reduced_error: a table the tree has not seen, or the share of rows to hold back",
+        "For reduced_error: a validation table, or the share of rows to hold out",
         "DATA|X",
         read_share_or_name,
     ),
-    GrowOption("ccp_alpha", CUT, "Price of a leaf; above 0 the tree is pruned by cost complexity", "X", float, 0.0),
+    GrowOption("ccp_alpha", CUT, "Penalty per leaf; above 0 the tree is pruned by cost complexity", "X", float, 0.0),
     GrowOption("sample_weight", WEIGHTS, "Column with the weight of each row", "COLUMN"),
     GrowOption(
         "class_weight",
@@ -167,19 +167,19 @@ GROW_OPTIONS = (
     GrowOption(
         "priors",
         WEIGHTS,
-        "The share of each class where the tree will be used: no=0.9,yes=0.1",
+        "Class proportions where the tree will be used: no=0.9,yes=0.1",
         "SHARES",
         read_shares,
     ),
     GrowOption(
         "cost",
         WEIGHTS,
-        'What mistakes cost, true class then predicted one: "bad:good=5"; any other costs 1',
+        'Misclassification costs, true class then predicted class: "bad:good=5"; others cost 1',
         "COSTS",
         read_costs,
     ),
     *_settings_options("randomness", WEIGHTS),
-    GrowOption("n_jobs", WEIGHTS, "Threads that work on it (default: one a processor)", "N", int),
+    GrowOption("n_jobs", WEIGHTS, "Number of threads (default: one per processor)", "N", int),
 )
 
 
@@ -194,7 +194,7 @@ ENSEMBLE_OPTIONS = (
     EnsembleOption(
         "n_estimators",
         MANY,
-        "How many trees (default 100; bagging 10; adaboost 50, and it may end earlier)",
+        "Number of trees (default 100; bagging 10; adaboost 50 at most)",
         "N",
         int,
         of=METHODS,
@@ -202,7 +202,7 @@ ENSEMBLE_OPTIONS = (
     EnsembleOption(
         "bootstrap",
         MANY,
-        "Draw each tree's rows with replacement (default yes; extra_trees no)",
+        "Sample the rows of each tree with replacement (default yes; extra_trees no)",
         type=bool,
         off=True,
         of=DRAWING,
@@ -210,24 +210,28 @@ ENSEMBLE_OPTIONS = (
     EnsembleOption(
         "max_samples",
         MANY,
-        "Rows that are drawn for a tree, or their share (default all)",
+        "Number, or share, of rows sampled for each tree (default all)",
         "N",
         read_count_or_share,
         of=DRAWING,
     ),
-    EnsembleOption("bootstrap_features", MANY, "Draw each tree's columns with replacement", type=bool, of=("bagging",)),
+    EnsembleOption(
+        "bootstrap_features", MANY, "Sample the columns of each tree with replacement", type=bool, of=("bagging",)
+    ),
     EnsembleOption(
         "oob_score",
         MANY,
-        "Estimate the error on the rows each tree has not seen (extra_trees: with --bootstrap)",
+        "Estimate the error on out-of-bag rows (extra_trees: with --bootstrap)",
         type=bool,
         of=DRAWING,
     ),
-    EnsembleOption("learning_rate", MANY, "What each tree's say is multiplied by", "X", float, 1.0, of=("adaboost",)),
+    EnsembleOption(
+        "learning_rate", MANY, "Factor applied to the vote weight of each tree", "X", float, 1.0, of=("adaboost",)
+    ),
     EnsembleOption(
         "resample",
         MANY,
-        "Draw each round's rows by their weights instead of weighing them",
+        "Sample the rows of each round by weight, instead of weighting them",
         type=bool,
         of=("adaboost",),
     ),
@@ -271,7 +275,7 @@ def ensemble_options(function: Function) -> Function:
     """Put ``--ensemble`` and the options of growing many trees on a verb."""
     for each in reversed(ENSEMBLE_OPTIONS):
         function = each.add_to(function)
-    help = "Grow many trees that vote: forest, extra_trees, bagging or adaboost."
+    help = "Grow an ensemble: forest, extra_trees, bagging or adaboost."
     return option("--ensemble", type=click.Choice(METHODS), metavar="METHOD", section=MANY, help=help)(function)
 
 

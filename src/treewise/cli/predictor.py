@@ -78,14 +78,14 @@ class Predictor:
     def sentences(self) -> list[str]:
         """Say what is predicted for each row, and why: the tests on its path, or how far the trees agree."""
         from treewise.ensemble import Ensemble
-        from treewise.explain.ensemble.explanation import answers_in_words
+        from treewise.explain.ensemble.explanation import describe_predictions
         from treewise.tree.tree import Tree
 
         if isinstance(self.model, Tree):
             reasons = _tree_sentences(self.model, self.answers)
         else:
             assert isinstance(self.model, Ensemble)
-            reasons = [[sentence] for sentence in answers_in_words(self.model, self.rows.table)]
+            reasons = [[sentence] for sentence in describe_predictions(self.model, self.rows.table)]
         return [line for i, lines in enumerate(reasons) for line in [*lines, *self._certainty(i)]]
 
     def _certainty(self, row: int) -> list[str]:

@@ -51,7 +51,7 @@ def form_option(*forms: str) -> Callable[[Function], Function]:
         "form",
         type=click.Choice(forms),
         metavar="|".join(forms),
-        help="Form of the result (default: text, or what the ending of -o says).",
+        help="Output format (default: by the file ending of -o, else text).",
     )
 
 

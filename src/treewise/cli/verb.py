@@ -17,11 +17,11 @@ from treewise.cli.param_types import read_costs, read_count_or_share, read_row
 Function = Callable[..., Any]
 
 # The sections of --help, in the order in which a newcomer needs them.
-SHOWN, TABLE, OUTPUT, JUDGED = "What to show", "The table", "Output", "Yes or no"
-BASELINES, JUDGES = "Baseline models", "What to follow, and who judges"
-LEARNING, LIMITS, CUT, WEIGHTS = "How it learns", "How far it grows", "How it is pruned", "Weights and ties"
-MANY = "Many trees"
-JUDGED_BY, TO_A_SIZE = "With the rows it was grown on", "To a size"
+SHOWN, TABLE, OUTPUT, JUDGED = "Selection", "Input", "Output", "Exit status"
+BASELINES, JUDGES = "Baseline models", "Validation"
+LEARNING, LIMITS, CUT, WEIGHTS = "Splits", "Limits", "Pruning", "Weights, ties and threads"
+MANY = "Ensembles"
+JUDGED_BY, TO_A_SIZE = "Cross-validation", "Pruning to a size"
 SECTIONS = (
     *(SHOWN, JUDGES, TABLE, OUTPUT, BASELINES, JUDGED),
     *(LEARNING, LIMITS, CUT, MANY, JUDGED_BY, TO_A_SIZE, WEIGHTS),
@@ -92,7 +92,7 @@ def option(*names: str, section: str = OUTPUT, **settings: Any) -> Callable[[Fun
 
 
 def format_option(
-    *formats: str, default: str | None = None, text: str = "Form of the result"
+    *formats: str, default: str | None = None, text: str = "Output format"
 ) -> Callable[[Function], Function]:
     """Add ``--format`` with the forms that make sense for a verb."""
     first = default if default is not None else formats[0]
@@ -123,7 +123,12 @@ class TextOptions(NamedTuple):
 
 
 na_option = option(
-    "--na", "na_values", multiple=True, metavar="TEXT", section=TABLE, help='Text that means missing, such as "?".'
+    "--na",
+    "na_values",
+    multiple=True,
+    metavar="TEXT",
+    section=TABLE,
+    help='Text that marks a missing value, such as "?"; may be repeated.',
 )
 
 
@@ -133,18 +138,16 @@ def text_options(function: Function) -> Function:
         "--separator",
         metavar="CHAR",
         section=TABLE,
-        help='What stands between the cells of a text file: ";", "tab" (default: by its first line).',
+        help='Field separator, such as ";" or "tab" (default: guessed from the first line).',
     )
-    decimal = option(
-        "--decimal", metavar="CHAR", section=TABLE, help="Decimal mark of its numbers: . or , (default .)."
-    )
+    decimal = option("--decimal", metavar="CHAR", section=TABLE, help="Decimal mark: . or , (default .).")
     header = option(
         "--no-header",
         "header",
         flag_value=False,
         default=True,
         section=TABLE,
-        help="Its first line is data already; the columns are x1, x2, …",
+        help="The file has no header line; columns are named x1, x2, …",
     )
     return separator(decimal(header(function)))
 
@@ -163,7 +166,7 @@ row_option = option(
     multiple=True,
     metavar="'A=1, B=x'",
     section=TABLE,
-    help="A single row, by column name; repeat it for more.",
+    help="A single row, by column name; may be repeated.",
 )
 
 
@@ -192,18 +195,23 @@ def cost_option(help: str) -> Callable[[Function], Function]:
 
 
 tree_option = option(
-    "--tree", "member", type=int, metavar="N", section=SHOWN, help="Of a MODEL that holds many trees this one, from 0."
+    "--tree", "member", type=int, metavar="N", section=SHOWN, help="For an ensemble: which tree, counting from 0."
 )
 
 estimate_option = option(
     "--estimate",
     metavar="NAME",
-    help="How probabilities are made of counts: maximum_likelihood, laplace, m_estimate=M, shrinkage=L"
-    " (default maximum_likelihood).",
+    help="Estimator of leaf probabilities: maximum_likelihood, laplace, m_estimate=M, shrinkage=L (default"
+    " maximum_likelihood).",
 )
 
 confidence_option = option(
-    "--confidence", type=float, default=0.95, metavar="X", section=SHOWN, help="Of the intervals (default 0.95)."
+    "--confidence",
+    type=float,
+    default=0.95,
+    metavar="X",
+    section=SHOWN,
+    help="Confidence level of the intervals (default 0.95).",
 )
 
 
@@ -214,11 +222,11 @@ def support_option(help: str) -> Callable[[Function], Function]:
 
 def top_option(of: str) -> Callable[[Function], Function]:
     """Put ``--top`` on a verb that lists things in an order."""
-    return option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help=f"The first N {of} only.")
+    return option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help=f"Show only the first N {of}.")
 
 
 jobs_option = option(
-    "--n-jobs", type=int, metavar="N", section=SHOWN, help="Threads that work on it (default: one a processor)."
+    "--n-jobs", type=int, metavar="N", section=SHOWN, help="Number of threads (default: one per processor)."
 )
 
 
@@ -231,15 +239,15 @@ def choice_option(flag: str, *choices: str, help: str) -> Callable[[Function], F
 
 unit_option = choice_option("--unit", "bits", "nats", help="Unit of entropy")
 
-per_option = choice_option("--per", "row", "total", help="Gains per row of the node, or in total")
+per_option = choice_option("--per", "row", "total", help="Report gains per row of the node, or in total")
 
-quiet_option = option("-q", "--quiet", is_flag=True, help="Only the result, and errors.")
+quiet_option = option("-q", "--quiet", is_flag=True, help="Print only the result and errors.")
 
 
 def all_option(of: str) -> Callable[[Function], Function]:
     """Put ``--all`` on a verb that lists things, of which a terminal is shown the first ones."""
-    help = f"Every {of}, however many, as into a file or a pipe."
+    help = f"Show every {of}, as in a file or a pipe."
     return option("--all", "whole", is_flag=True, section=SHOWN, help=help)
 
 
-whole_option = option("--all", "whole", is_flag=True, help="Print every line of the tree, as into a file or a pipe.")
+whole_option = option("--all", "whole", is_flag=True, help="Print the whole tree, as in a file or a pipe.")

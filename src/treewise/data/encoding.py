@@ -1,12 +1,12 @@
-"""Columns as the learner sees them, and the way back.
+"""Encodings: how a column becomes the array that is learned from, and back.
 
-Stands between the table (``table``: cells as they came in) and everything that learns or predicts. An
-``Encoding`` says what a column is: it holds no rows and travels inside the tree. ``learn`` finds the encoding
-of a training column; ``apply`` turns any later column into the same numbers, or says clearly why it cannot.
+Between the table (``table.py``: cells as read) and everything that trains or predicts. An ``Encoding`` describes a
+column without its rows and is stored in the tree. ``fit_encoding`` infers it from a training column; ``encode_column``
+encodes any later column the same way, or raises.
 
-    kind       the encoded array                      missing      never seen
-    number     float64, or float32 as it came         NaN
-    integer    int64, for whole numbers past 2^53     INT64_MIN
+    kind       the encoded array                      missing      unseen
+    number     float64, or float32 if given as such   NaN
+    integer    int64, for integers beyond 2^53        INT64_MIN
     datetime   int64 in ``unit`` since 1970 UTC       INT64_MIN
     boolean    int32 codes into ("false", "true")     -1
     nominal    int32 codes into ``levels``            -1           -2
@@ -84,16 +84,16 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-_NEVER_SEEN = "(never seen)"  # what decode says for UNSEEN
+_NEVER_SEEN = "(never seen)"  # decoded UNSEEN
 
 _KIND_NAMES = ("number", "nominal", "ordered", "boolean", "datetime", *SPLIT_KINDS)
 
-MAX_INTEGER_CLASSES = 20  # a target with more different numbers than this is a quantity
+MAX_INTEGER_CLASSES = 20  # a target with more distinct numbers is continuous
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """What a column is: its name, its kind, its levels in order (categories) or its unit (datetimes).
+    """The encoding of a column: name, kind, ordered levels (categories) or unit (datetimes).
 
     >>> size = Encoding("size", "ordered", ("S", "M", "L"))
     >>> size.is_categorical, size.format("M"), Encoding("born", "datetime", unit="D").format(19797)
@@ -107,11 +107,11 @@ class Encoding:
 
     @property
     def is_categorical(self) -> bool:
-        """Whether values are levels rather than quantities."""
+        """Whether the values are levels."""
         return self.kind in ("boolean", "nominal", "ordered")
 
     def format(self, value: float | int | str) -> str:
-        """Write one decoded value in words."""
+        """Format one decoded value."""
         if isinstance(value, str):
             return safe(value)
         if self.kind == "datetime":
@@ -121,22 +121,21 @@ class Encoding:
 
 @dataclass(frozen=True, eq=False)
 class EncodedColumn:
-    """A training column, encoded: what it is, its values, remarks for the user, and how it is to be split."""
+    """An encoded training column, with notes for the user."""
 
     encoding: Encoding
     values: Array
     notes: tuple[str, ...] = ()
-    splits: str | None = None  # one of SPLIT_KINDS when the kind said so
+    splits: str | None = None  # one of SPLIT_KINDS, if the kind names one
 
 
-# -- learning what a column is -------------------------------------------------------------------------------
+# -- fitting ----------------------------------------------------------------------------------------------------
 
 
 def fit_encoding(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
-    """Decide what a training column is, and encode it.
+    """Infer the encoding of a training column, and encode it.
 
-    Without ``kind`` the column decides: numbers, categories, booleans or datetimes. With it, the user does: a
-    kind by name, a list of levels (ordered, in this order), or a set of levels (no order).
+    ``kind`` overrides the inference: the name of a kind, a list of levels (ordered), or a set of levels (unordered).
 
     >>> from treewise.data.table import read
     >>> table = read({"size": ["S", "L", "S"], "weight": ["1.5", "NA", "2"]})
@@ -145,34 +144,39 @@ def fit_encoding(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
     >>> fit_encoding(table["weight"]).values.tolist(), fit_encoding(table["weight"]).notes
     ([1.5, nan, 2.0], ('weight: "NA" read as missing in 1 cell (all other cells are numbers)',))
     """
-    wanted, levels, splits = _parse_kind(column.name, kind)
+    kind_name, levels, splits = _parse_kind(column.name, kind)
     notes: list[str] = []
-    if column.form == "int":  # one column of a matrix is slow to walk, and is walked several times
+    if column.form == "int":  # a strided column is slow, and is read several times
         column = replace(column, values=np.ascontiguousarray(column.values))
-    if column.form == "text" or (column.is_coded and wanted in ("number", "boolean", "datetime")):
-        column = _parse_text_column(column.drop_unused_labels(), wanted, notes)
-    if wanted in (None, "category"):
-        own = _natural_kind(column)
-        wanted = own if wanted is None or own in ("boolean", "ordered") else "nominal"
-    encoding = Encoding(column.name, cast(Kind, wanted))
-    if wanted == "number" and _needs_integers(column):
+    if column.form == "text" or (column.is_coded and kind_name in ("number", "boolean", "datetime")):
+        column = _parse_text_column(column.drop_unused_labels(), kind_name, notes)
+    if kind_name in (None, "category"):
+        natural = _natural_kind(column)
+        kind_name = natural if kind_name is None or natural in ("boolean", "ordered") else "nominal"
+    encoding = Encoding(column.name, cast(Kind, kind_name))
+    if kind_name == "number" and _needs_integers(column):
         encoding = replace(encoding, kind="integer")
-    elif wanted == "datetime":
+    elif kind_name == "datetime":
         encoding = replace(encoding, unit=column.unit or "D")
-    elif wanted == "boolean":
+    elif kind_name == "boolean":
         encoding = replace(encoding, levels=BOOLEANS)
     elif encoding.is_categorical:
-        found = levels or _levels_of(column)
-        encoding = replace(encoding, levels=found)
-        if isinstance(kind, str) and kind in ("ordered", "ordinal") and column.form == "text" and len(found) > 2:
-            notes.append(note_alphabetical_order(column.name, found))
+        column_levels = levels or _levels_of(column)
+        encoding = replace(encoding, levels=column_levels)
+        if (
+            isinstance(kind, str)
+            and kind in ("ordered", "ordinal")
+            and column.form == "text"
+            and len(column_levels) > 2
+        ):
+            notes.append(note_alphabetical_order(column.name, column_levels))
     values = _encode_training_column(encoding, column, declared=levels is not None)
     notes += note_suspicious(column)
     return EncodedColumn(encoding, values, tuple(notes), splits)
 
 
 def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, ...] | None, str | None]:
-    """Understand what the user says a column is: the kind, the declared levels, the split kind."""
+    """Return the kind, the declared levels and the split kind of a user's ``kind``."""
     if kind is None:
         return None, None, None
     if isinstance(kind, str) and kind in SPLIT_KINDS:
@@ -180,9 +184,9 @@ def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str
     if isinstance(kind, str) and kind in _KIND_NAMES:
         return kind, None, None
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
-        said = f'"{truncate(kind)}"' if isinstance(kind, str) else shown(kind)
+        text = f'"{truncate(kind)}"' if isinstance(kind, str) else shown(kind)
         raise ParameterError(
-            f'unknown kind {said} for column "{safe(name)}".',
+            f'unknown kind {text} for column "{safe(name)}".',
             hint=f"{did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}; or the levels, as a list"
             " (in their order) or a set.",
             column=name,
@@ -191,52 +195,51 @@ def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str
     if not levels:
         raise ParameterError(f'kind of "{safe(name)}": no levels are given.', hint="List those that may occur.")
     if len(set(levels)) < len(levels):
-        said = listing([safe(level) for level in levels])
-        raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {said}.', hint="Give each once.")
+        text = listing([safe(level) for level in levels])
+        raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {text}.', hint="Give each once.")
     if isinstance(kind, Set):
         return "nominal", sort_levels(levels), None
     return "ordered", tuple(levels), None
 
 
 def _level_text(level: object, name: str) -> str:
-    """Write a declared level as text; 4.0 stays 4.0."""
+    """Return a declared level as text; 4.0 stays 4.0."""
     if isinstance(level, bool | np.bool_):
         return BOOLEANS[int(level)]
     allowed = isinstance(level, str | float | np.generic | dt.date)
     if not allowed and not (isinstance(level, int) and abs(level) < 2**63):
         raise ParameterError(
-            f'kind of "{safe(name)}": {shown(level)} is no level.', hint="Levels are text, numbers or dates."
+            f'kind of "{safe(name)}": {shown(level)} is not a level.', hint="Levels are text, numbers or dates."
         )
     return str(level)
 
 
-def _parse_text_column(column: Column, wanted: str | None, notes: list[str]) -> Column:
-    """Read a text column as what its cells say, unless they are just words.
+def _parse_text_column(column: Column, kind_name: str | None, notes: list[str]) -> Column:
+    """Parse a text column of numbers, booleans or dates; other columns are returned unchanged.
 
-    Numbers (with the usual markers for missing), true/false and dates are recognised; a leading zero makes a
-    code.
+    The usual markers become missing, with a note. A leading zero makes a number a code.
     """
     if not column.labels:
         return column
-    readings = parse_numbers(column.labels)
-    free = wanted in (None, "nominal", "ordered", "category")
-    if readings.all_numbers and (wanted == "number" or (free and not readings.padded)):
-        if readings.too_large.any():
-            if wanted in (None, "number"):
-                raise_too_large(column, readings)
+    parsed = parse_numbers(column.labels)
+    is_unspecific = kind_name in (None, "nominal", "ordered", "category")
+    if parsed.all_numbers and (kind_name == "number" or (is_unspecific and not parsed.padded)):
+        if parsed.too_large.any():
+            if kind_name in (None, "number"):
+                raise_too_large(column, parsed)
             return column
-        notes += note_markers(column, readings.is_marker, "numbers")
-        return to_number_column(column, readings)
-    meant = to_bool_column(column) if free or wanted == "boolean" else None
-    if meant is None and (free or wanted == "datetime"):
-        meant = to_datetime_column(column)
-    if meant is not None:
-        notes += note_markers(column, np.array([is_marker(x) for x in column.labels]), FORM_NAMES[meant.form])
-        return meant
-    if wanted is None:
-        check_stray_text(column, readings)
-        if "?" in (marks := [label.strip() for label in column.labels]):
-            cells = int(np.count_nonzero(column.values == marks.index("?")))
+        notes += note_markers(column, parsed.is_marker, "numbers")
+        return to_number_column(column, parsed)
+    converted = to_bool_column(column) if is_unspecific or kind_name == "boolean" else None
+    if converted is None and (is_unspecific or kind_name == "datetime"):
+        converted = to_datetime_column(column)
+    if converted is not None:
+        notes += note_markers(column, np.array([is_marker(x) for x in column.labels]), FORM_NAMES[converted.form])
+        return converted
+    if kind_name is None:
+        check_stray_text(column, parsed)
+        if "?" in (stripped_labels := [label.strip() for label in column.labels]):
+            cells = int(np.count_nonzero(column.values == stripped_labels.index("?")))
             notes.append(
                 f'{safe(column.name)}: "?" in {plural(cells, "cell")} is taken as a category of its own.'
                 " If it means missing: " + Param("na_values", ["?"])
@@ -245,7 +248,7 @@ def _parse_text_column(column: Column, wanted: str | None, notes: list[str]) -> 
 
 
 def _natural_kind(column: Column) -> str:
-    """Return the kind a column has by itself."""
+    """Return the kind of a column without a user's ``kind``."""
     if column.form in ("float", "int"):
         return "number"
     if column.form == "bool":
@@ -253,35 +256,35 @@ def _natural_kind(column: Column) -> str:
     if column.form == "datetime":
         return "datetime"
     if not column.labels:
-        return "number"  # nothing is known about it: nothing stands in it
+        return "number"  # all cells are missing
     if not column.ordered and {label.lower() for label in column.labels[:10]} <= set(BOOLEANS):
         return "boolean"
     return "ordered" if column.ordered else "nominal"
 
 
 def _needs_integers(column: Column) -> bool:
-    """Tell whether whole numbers are too large to be doubles."""
+    """Return whether some integers cannot be represented as doubles."""
     if column.form != "int" or not len(column) or column.values.itemsize < 8:
         return False
     return int(column.values.max()) > MAX_EXACT_INT or int(column.values.min()) < -MAX_EXACT_INT
 
 
 def _levels_of(column: Column) -> tuple[str, ...]:
-    """Return the levels of a column: those declared by its dtype, else those that occur, by value."""
+    """Return the levels of a column: those of its dtype, else those that occur, sorted by value."""
     if column.form == "category":
         return column.labels
     if column.form == "text":
         return sort_levels(column.labels)
     if column.form == "bool":
         return BOOLEANS
-    present = np.unique(column.values[~column.is_missing()])
+    distinct = np.unique(column.values[~column.is_missing()])
     if column.form == "datetime":
-        return tuple(format_datetime(v, column.unit) for v in present.tolist())
-    return tuple(format_numbers(present))
+        return tuple(format_datetime(v, column.unit) for v in distinct.tolist())
+    return tuple(format_numbers(distinct))
 
 
 def sort_levels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Sort levels by value: numbers first, as numbers, then words.
+    """Sort levels: numbers first, by value, then text.
 
     >>> sort_levels(["10", "9", "more", "1"])
     ('1', '9', '10', 'more')
@@ -296,7 +299,7 @@ def sort_levels(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _encode_training_column(encoding: Encoding, column: Column, declared: bool) -> Array:
-    """Encode a training column by what the user or the column itself says it is."""
+    """Encode a training column; raise DataError for a cell that does not fit."""
     try:
         values = _to_encoded(encoding, column)
         if declared and (values == UNSEEN).any():
@@ -314,7 +317,7 @@ def _encode_training_column(encoding: Encoding, column: Column, declared: bool) 
 
 
 def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
-    """Say which cell is not what the user, or the column's use, says the column is."""
+    """Return the error for a cell that does not fit the declared or required kind."""
     name, where = safe(encoding.name), f"row {misfit.row + 1:,}"
     if encoding.is_categorical and encoding.kind != "boolean":
         levels = listing([safe(level) for level in encoding.levels])
@@ -337,10 +340,10 @@ def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
 
 
 def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
-    """Encode a later column as the training column was.
+    """Encode a column as the training column was encoded.
 
-    Numbers may come as text and levels as numbers, as long as they say the same; a level the tree has never
-    seen becomes ``UNSEEN``; a column in which nothing stands fits anything.
+    Numbers may be given as text and levels as numbers, if their values are equal; levels not seen in training become
+    ``UNSEEN``; an all-missing column fits any kind.
 
     >>> from treewise.data.table import read
     >>> gpa = Encoding("GPA", "nominal", ("3.5", "3.7", "4.0"))
@@ -363,7 +366,7 @@ def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
 
 
 def _to_encoded(encoding: Encoding, column: Column) -> Array:
-    """Turn a column into the array its encoding asks for, or raise MisfitError."""
+    """Convert a column to the array of its encoding, or raise MisfitError."""
     if column.is_all_missing():
         if encoding.kind == "number":
             return np.full(len(column), np.nan)
@@ -382,7 +385,7 @@ def _to_encoded(encoding: Encoding, column: Column) -> Array:
 
 
 def is_missing(encoding: Encoding, values: Array) -> Mask:
-    """Return where an encoded array has nothing."""
+    """Return a mask of the missing values of an encoded array."""
     if encoding.kind == "number":
         return np.asarray(np.isnan(values))
     return np.asarray(values == (-1 if encoding.is_categorical else INT64_MIN))
@@ -391,24 +394,23 @@ def is_missing(encoding: Encoding, values: Array) -> Mask:
 def decode(encoding: Encoding, values: Array) -> list[float | int | str | None]:
     """Return encoded values as Python values: numbers, levels, None for missing.
 
-    Datetimes come back as whole numbers of their unit, which is what their thresholds are; a level that was
-    never seen has no name and says so.
+    Datetimes are returned as integers in their unit, as thresholds are; unseen levels as "(never seen)".
 
     >>> decode(Encoding("town", "nominal", ("Bari", "Rome")), np.array([1, -1, 0, -2]))
     ['Rome', None, 'Bari', '(never seen)']
     """
     if encoding.is_categorical:
-        names = [*encoding.levels, _NEVER_SEEN, None]  # counted from the end, -2 is never seen and -1 missing
+        names = [*encoding.levels, _NEVER_SEEN, None]  # indexed from the end: -2 is unseen, -1 is missing
         return [names[code] for code in values.tolist()]
-    gone = is_missing(encoding, values).tolist()
-    return [None if out else value for value, out in zip(values.tolist(), gone, strict=True)]
+    missing_mask = is_missing(encoding, values).tolist()
+    return [None if missing else value for value, missing in zip(values.tolist(), missing_mask, strict=True)]
 
 
 # -- the target, and weights ---------------------------------------------------------------------------------
 
 
 def encode_numbers(column: Column) -> Floats:
-    """Return a column that must be numbers, as doubles; NaN is missing.
+    """Return a column of numbers as doubles, NaN for missing; raise if it is not numeric.
 
     >>> from treewise.data.table import read
     >>> encode_numbers(read({"w": [1, None, 2]})["w"]).tolist()
@@ -420,7 +422,7 @@ def encode_numbers(column: Column) -> Floats:
 
 
 def encode_classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[str | int | float | bool, ...]]:
-    """Return a target as classes: whether they are numbers, each row's class, and the classes by value.
+    """Encode a target as classes: whether they are numbers, the class code of each row, the sorted classes.
 
     >>> from treewise.data.table import read
     >>> encode_classes(read({"y": ["yes", "no", "yes"]})["y"])
@@ -434,65 +436,65 @@ def encode_classes(column: Column) -> tuple[bool, npt.NDArray[np.int64], tuple[s
         column = column.drop_unused_labels()
         labels = column.labels if column.form == "category" else sort_levels(column.labels)
         return False, to_levels(column, labels).astype(np.int64), labels
-    present, place = run_interruptible(lambda: unique_inverse(column.values), rows=len(column))
-    values: list[str | int | float | bool] = present.tolist()
+    distinct, codes = run_interruptible(lambda: unique_inverse(column.values), rows=len(column))
+    values: list[str | int | float | bool] = distinct.tolist()
     if column.form == "bool":
         values = [bool(v) for v in values]
     elif column.form == "datetime":
         values = [format_datetime(int(v), column.unit) for v in values]
-    elif column.form == "float" and is_whole(present) and np.abs(present).max(initial=0) <= MAX_EXACT_INT:
+    elif column.form == "float" and is_whole(distinct) and np.abs(distinct).max(initial=0) <= MAX_EXACT_INT:
         values = [int(v) for v in values]
-    return column.form in ("int", "float"), place, tuple(values)
+    return column.form in ("int", "float"), codes, tuple(values)
 
 
 def unique_inverse(values: Array) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Return the different values, sorted, and the place of each cell among them.
+    """Return the sorted distinct values, and the index of each cell among them.
 
-    As ``np.unique``, but whole numbers close together are counted, not sorted; 0, 1, … are their own places.
+    Like ``np.unique`` with inverse, but a narrow range of integers is counted instead of sorted.
 
     >>> unique_inverse(np.array([7.0, 5.0, 7.0]))
     (array([5., 7.]), array([1, 0, 1]))
     """
     low, high = (values.min().item(), values.max().item()) if len(values) else (0, 0)
-    near = low >= -MAX_EXACT_INT and high <= MAX_EXACT_INT and high - low < len(values)
-    if not near or (values.dtype.kind == "f" and not (is_whole(values[:100]) and is_whole(values))):
-        present, place = np.unique(values, return_inverse=True)
-        return present, place.astype(np.int64, copy=False)
+    is_narrow = low >= -MAX_EXACT_INT and high <= MAX_EXACT_INT and high - low < len(values)
+    if not is_narrow or (values.dtype.kind == "f" and not (is_whole(values[:100]) and is_whole(values))):
+        distinct, codes = np.unique(values, return_inverse=True)
+        return distinct, codes.astype(np.int64, copy=False)
     whole = np.ascontiguousarray(values, np.int64)
     if low != 0:
         whole = whole - int(low)
     seen = np.zeros(int(high - low) + 1, bool)
     step = max(len(seen), 1 << 16)
-    for begin in range(0, len(whole), step):  # in pieces: bincount copies what may not be written to
-        here = np.bincount(whole[begin : begin + step]) > 0
-        seen[: len(here)] |= here
-    present = (np.flatnonzero(seen) + int(low)).astype(values.dtype)
-    return present, whole if seen.all() else (np.cumsum(seen) - 1)[whole]
+    for begin in range(0, len(whole), step):  # in chunks: bincount copies read-only arrays
+        present = np.bincount(whole[begin : begin + step]) > 0
+        seen[: len(present)] |= present
+    distinct = (np.flatnonzero(seen) + int(low)).astype(values.dtype)
+    return distinct, whole if seen.all() else (np.cumsum(seen) - 1)[whole]
 
 
 def is_continuous(column: Column) -> bool:
-    """Tell whether some rows already prove a target to be no class: fractions, or many different numbers."""
+    """Return whether a sample of rows proves a target continuous: fractions, or many distinct numbers."""
     if column.form not in ("int", "float"):
         return False
-    some = column.values[:: max(1, len(column) // 1000)]
-    return not is_whole(some) or len(np.unique(some)) > MAX_INTEGER_CLASSES
+    sample = column.values[:: max(1, len(column) // 1000)]
+    return not is_whole(sample) or len(np.unique(sample)) > MAX_INTEGER_CLASSES
 
 
 def _parse_target_text(column: Column) -> Column:
-    """Read a target of text as numbers if it is nothing else; a marker among them must be declared."""
-    readings = parse_numbers(column.labels)
-    if np.count_nonzero(readings.is_number) > MAX_INTEGER_CLASSES:
-        check_stray_text(column, readings)
-    numbers_only = readings.all_numbers and readings.is_number.any()
-    if not numbers_only or readings.padded or readings.too_large.any():
+    """Parse a text target that consists of numbers; raise if it also has a marker that was not declared."""
+    parsed = parse_numbers(column.labels)
+    if np.count_nonzero(parsed.is_number) > MAX_INTEGER_CLASSES:
+        check_stray_text(column, parsed)
+    numbers_only = parsed.all_numbers and parsed.is_number.any()
+    if not numbers_only or parsed.padded or parsed.too_large.any():
         return column
-    if readings.is_marker.any():
-        row = column.first_row_with(readings.is_marker)
-        stray = column.format_cell(row)
+    if parsed.is_marker.any():
+        row = column.first_row_with(parsed.is_marker)
+        cell = column.format_cell(row)
         raise DataError(
-            f'target "{safe(column.name)}" is {stray} in row {row + 1:,}, where other rows have numbers.',
-            hint=hint_missing(stray),
+            f'target "{safe(column.name)}" is {cell} in row {row + 1:,}, where other rows have numbers.',
+            hint=hint_missing(cell),
             column=column.name,
             row=row,
         )
-    return to_number_column(column, readings)
+    return to_number_column(column, parsed)

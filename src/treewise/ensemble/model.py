@@ -338,9 +338,9 @@ class Ensemble(Model):
         return {**self.summary()._repr_mimebundle_(include, exclude), "text/plain": repr(self)}
 
     def agreement(self, data: Any, *, progress: Progress | None = None) -> Agreement:
-        """Say how far the trees agree on each row: the say for each class, or how far values spread.
+        """Return how far the trees agree on each row: the vote weight of each class, or the spread of the values.
 
-        The rows they quarrel about most come first.
+        Sorted by disagreement, most contested first.
 
         >>> import treewise as tw
         >>> found = tw.forest("penguins", n_estimators=20).agreement("penguins")
@@ -352,12 +352,12 @@ class Ensemble(Model):
         return agreement(self, data, progress)
 
     def explain(self, row: Any) -> EnsembleExplanation:
-        """Say why one row gets its answer: how far the trees agree, and which columns speak for and against it.
+        """Explain the prediction for one row: how far the trees agree, and the contribution of each column.
 
         >>> import treewise as tw
         >>> row = {"GPA": "3.7", "Recommendation": "good", "University": "top10", "Published": "no"}
         >>> print(tw.forest("admissions", n_estimators=20).explain(row).sentences[0])
-        Class = N: 13 of 20 trees say so, the mean of their probabilities is 65.0 %.
+        Class = N: predicted by 13 of 20 trees, mean probability 65.0 %.
         """
         from treewise.explain.ensemble.explanation import explain
 
@@ -372,14 +372,14 @@ class Ensemble(Model):
         sample_weight: Any = None,
         progress: Progress | None = None,
     ) -> Stages:
-        """Return the error after one tree, two trees, … on a table whose answers are known, and on another, ``test``.
+        """Return the error after one tree, two trees, … on a labelled table, and on another one, ``test``.
 
-        Of boosting the bound on the training error stands beside it where ``data`` is the table the trees were grown
-        on and all rows weigh the same: it bounds no other error.
+        For boosting, the bound on the training error is included if ``data`` is the training table and all rows have
+        the same weight: it bounds no other error.
 
         >>> import treewise as tw
         >>> found = tw.forest("penguins", n_estimators=20).stages("penguins")
-        >>> found.best.trees, [round(stage.training, 3) for stage in found[:3]]
+        >>> found.best.trees, [round(stage.error, 3) for stage in found[:3]]
         (5, [0.015, 0.012, 0.006])
         """
         from treewise.explain.ensemble.stages import stages

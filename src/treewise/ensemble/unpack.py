@@ -144,7 +144,7 @@ def class_figures(one: PackedTrees, blank: Arrays, criterion: str, empty_branch:
     labels = one.count_class.astype(np.uint8 if n_classes <= 256 else np.int32)
     target = _core.Target(labels, np.empty(0), weight, n_classes, 0, scale)
     settings = _core.Settings()
-    settings.criterion = _core.Criterion[CRITERIA[criterion].impurity or criterion]
+    settings.criterion = CRITERIA[criterion].impurity or criterion
     settings.empty_from_root = empty_branch == "root"
     ends = np.repeat(leaves, one.n_counts)
     found = _core.refit_at_nodes(blank.for_core, blank.parent, ends, target, settings)

@@ -1,9 +1,8 @@
-"""A tree against a table, leaf by leaf: what a tree written by hand gets wrong, and whose fault it is.
+"""Check a tree, usually a hand-written one, against a table leaf by leaf: ``tree.check(data)``.
 
-Stands beside ``measure.py``, which counts errors. Here they are put to account: leaves that say another class than most
-of their rows (the tree's fault, and ``refit`` mends them), leaves that no row reaches (nothing can be said of them),
-rows that find no branch, and contradictions: rows alike in every column the tree may ask that are of different classes,
-which no tree over these columns can tell apart. What was found is in ``findings.py``.
+``evaluate.py`` counts errors; this module attributes them: to leaves that do not predict the majority of their rows
+(``refit`` corrects these), to rows that match no branch, and to contradictions, rows that are equal in every column of
+the tree but have different classes, which no tree over these columns can separate. It also lists leaves without rows.
 """
 
 from __future__ import annotations
@@ -40,40 +39,40 @@ from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
 
-ROUNDING = 4 * float(np.finfo(float).eps)  # of the largest value: what sums in another order may differ by
+_ROUNDING = 4 * float(np.finfo(float).eps)  # relative rounding error of sums in another order
 
-ALL_SHOWN = 40  # leaves that are listed in the order of the tree; of more, those with a finding come first
-MOST_ROWS = 6  # row numbers that are listed
-RANKS = {"disagrees": 0, "no answer": 1, "empty": 2, "": 3}
+_ALL_SHOWN = 40  # up to so many leaves are listed in tree order; of more, those with a finding come first
+_MOST_ROWS = 6  # row numbers that are listed
+_RANKS = {"disagrees": 0, "no answer": 1, "empty": 2, "": 3}
 
 
 @dataclass(frozen=True)
 class LeafCheck:
-    """A leaf, or an inner node where rows find no branch, and what the table's rows there say."""
+    """A leaf, or an internal node where rows match no branch, compared with the table's rows there."""
 
     node: int
-    rule: str  # the way there in words
-    says: Label | None  # what the tree says there; None where nothing is written
+    rule: str  # the conditions on the path
+    says: Label | None  # the prediction of the tree; None if there is none
     rows: int
-    weight: float  # of these rows; their number where rows weigh 1
-    majority: Label | None  # what the table says there: the class of most weight (or least cost), or the mean
-    agreeing: float | None  # the weight of the rows that are what the tree says; None for numbers
+    weight: float  # of these rows
+    majority: Label | None  # of the table's rows: the class of most weight (or least cost), or the mean
+    agreeing: float | None  # weight of the rows that the tree predicts correctly; None for regression
     finding: str  # "disagrees", "empty", "no answer", or ""
 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Rows that are alike in every column the tree may ask, and of different classes."""
+    """Rows that are equal in every column of the tree, but have different classes."""
 
     rows: tuple[int, ...]  # from 1
-    cells: dict[str, str]  # what they share, in words
+    cells: dict[str, str]  # the cells they share, as text
     counts: dict[Label, float]  # the weight of each class among them
     node: int  # where they all end
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Check(Displayable):
-    """A tree against a table. ``print`` it; ``empty``, ``disagreeing`` and ``contradictions`` are the findings."""
+    """The result of ``tree.check``: ``print`` it, or read ``empty``, ``disagreeing`` and ``contradictions``."""
 
     table: str
     target: str
@@ -90,21 +89,21 @@ class Check(Displayable):
 
     @property
     def empty(self) -> tuple[LeafCheck, ...]:
-        """The leaves that no row reaches."""
+        """The leaves without rows."""
         return tuple(leaf for leaf in self.leaves if leaf.finding == "empty")
 
     @property
     def disagreeing(self) -> tuple[LeafCheck, ...]:
-        """The leaves that say another class than most of their rows, or a number outside the interval of their mean."""
+        """The leaves that do not predict the majority of their rows, or a value outside the interval of their mean."""
         return tuple(leaf for leaf in self.leaves if leaf.finding == "disagrees")
 
     @property
     def sound(self) -> bool:
-        """Whether nothing speaks against the tree: no leaf disagrees, and every row has its leaf."""
+        """Whether no leaf disagrees with its rows and every row matches a branch."""
         return not self.disagreeing and not self.unanswered
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
+        """Return everything as plain values, for JSON."""
         figures = ("errors", "errors_refitted", "least_errors")
         return {
             "table": self.table,
@@ -128,10 +127,10 @@ class Check(Displayable):
     # -- in words ---------------------------------------------------------------------------------------------------
 
     def result_table(self) -> ResultTable:
-        """Return the leaves."""
+        """Return the leaves as a result table."""
         leaves = self.leaves
-        if len(leaves) > ALL_SHOWN:
-            leaves = tuple(sorted(leaves, key=lambda leaf: RANKS[leaf.finding]))
+        if len(leaves) > _ALL_SHOWN:
+            leaves = tuple(sorted(leaves, key=lambda leaf: _RANKS[leaf.finding]))
         rows = [
             (e.node, e.rule, e.says, e.rows, e.weight, e.majority, e.agreeing, (e.agreeing, e.weight), e.finding)
             for e in leaves
@@ -146,7 +145,9 @@ class Check(Displayable):
             ColumnSpec("weight", "count", only=None if weighted else "data"),
             ColumnSpec("majority", "label", title="rows say" if classes else "mean of its rows"),
             ColumnSpec("agreeing", "count", only="data"),
-            ColumnSpec("share", "share", title="% right", formatter=share_said, only="text" if classes else "data"),
+            ColumnSpec(
+                "share", "share", title="% right", formatter=_format_share_right, only="text" if classes else "data"
+            ),
             ColumnSpec("finding", title=""),
         )
         kept = [i for i, heading in enumerate(headings) if classes or heading.name not in ("share", "agreeing")]
@@ -154,21 +155,21 @@ class Check(Displayable):
             f"Checked against {self.table}, column {self.target}: {plural(self.n, 'row')}",
             tuple(headings[i] for i in kept),
             [tuple(row[i] for i in kept) for row in rows],
-            below=self.verdicts,
+            below=self.conclusions,
             row_name="leaf",
-            max_rows=max(ALL_SHOWN, len(self.disagreeing)),
+            max_rows=max(_ALL_SHOWN, len(self.disagreeing)),
         )
 
     def result_tables(self) -> tuple[ResultTable, ...]:
-        """Return the leaves, and below them the contradictions where there are some."""
+        """Return the leaves and, if there are any, the contradictions."""
         if not self.contradictions:
             return (self.result_table(),)
         headings = (ColumnSpec("rows"), ColumnSpec("cells", title="alike in"), ColumnSpec("counts", title="but"))
         rows = [
             (
-                listing([f"{row:,}" for row in c.rows], most=MOST_ROWS),
+                listing([f"{row:,}" for row in c.rows], most=_MOST_ROWS),
                 ", ".join(f"{name} {cell}" for name, cell in c.cells.items()),
-                counts_in_words(c.counts),
+                _format_counts(c.counts),
             )
             for c in self.contradictions
         ]
@@ -178,62 +179,64 @@ class Check(Displayable):
         )
 
     @property
-    def verdicts(self) -> tuple[str, ...]:
-        """Say what was found, a sentence each."""
+    def conclusions(self) -> tuple[str, ...]:
+        """The findings, one sentence each."""
         return (*self._unanswered(), *self._disagreeing(), *self._empty(), *self._contradicted())
 
     def _unanswered(self) -> list[str]:
         if not self.unanswered:
             return []
-        rows = listing([f"{row:,}" for row in self.unanswered], most=MOST_ROWS)
+        rows = listing([f"{row:,}" for row in self.unanswered], most=_MOST_ROWS)
         many = len(self.unanswered) > 1
-        return [f"{'Rows' if many else 'Row'} {rows} {'find' if many else 'finds'} no branch: write one, or otherwise."]
+        return [
+            f'{"Rows" if many else "Row"} {rows} {"match" if many else "matches"} no branch: add one, or "otherwise".'
+        ]
 
     def _disagreeing(self) -> list[str]:
-        found, classes = self.disagreeing, self.task == "classification"
-        others = "most of its rows" if classes else "the mean of its rows allows (95 %, Student)"
-        if not found:
-            return [f"No leaf says other than {others}."]
-        many = "A leaf says" if len(found) == 1 else f"{len(found):,} leaves say"
-        said = f"{many} other than {others if len(found) == 1 else others.replace('its', 'their')} ({nodes_of(found)})."
+        leaves, many = self.disagreeing, len(self.disagreeing) > 1
+        expected = f"the majority of {'their' if many else 'its'} rows"
+        if self.task == "regression":
+            expected = f"a value within the interval (95 %, Student) of the mean of {'their' if many else 'its'} rows"
+        if not leaves:
+            return [f"Every leaf predicts {expected}."]
+        number = f"{len(leaves):,} leaves do" if many else "1 leaf does"
+        sentence = f"{number} not predict {expected} ({_list_nodes(leaves)})."
         if self.errors is None or self.errors_refitted is None:
-            return [f"{said} refit puts the means there."]
+            return [f"{sentence} refit sets the means."]
         wrong = (
             f"{format_count(self.errors)} → {format_count(self.errors_refitted)} of {format_count(self.weight)} wrong"
         )
-        return [f"{said} refit mends it: {wrong}."]
+        return [f"{sentence} refit corrects this: {wrong}."]
 
     def _empty(self) -> list[str]:
         if not self.empty:
             return ["Every leaf has rows."]
         of_all = f"{len(self.empty):,} of {plural(len(self.leaves), 'leaf', 'leaves')}"
-        right = "it is right" if len(self.empty) == 1 else "they are right"
-        return [f"No row reaches {of_all} ({nodes_of(self.empty)}): the table cannot tell whether {right}."]
+        have, right = ("has", "it is right") if len(self.empty) == 1 else ("have", "they are right")
+        return [f"{of_all} {have} no rows ({_list_nodes(self.empty)}): the table cannot tell whether {right}."]
 
     def _contradicted(self) -> list[str]:
         if self.task != "classification" or not self.columns:
             return []
-        alike = f"alike in {listing([safe(name) for name in self.columns], most=8)}"
+        equal = f"equal in {listing([safe(name) for name in self.columns], most=8)}"
         if not self.contradictions:
-            return [f"No contradictions: no rows are {alike} and of different classes."]
+            return [f"No contradictions: no rows are {equal} and differ in class."]
         assert self.least_errors is not None
-        least = f"{format_count(self.least_errors)} of {format_count(self.weight)}"
+        least = f"at least {format_count(self.least_errors)} of {format_count(self.weight)}"
         groups = plural(len(self.contradictions), "contradiction")
-        return [
-            f"{groups}: rows {alike}, of different classes. Any tree over these columns gets at least {least} wrong."
-        ]
+        return [f"{groups}: rows {equal} with different classes. Any tree over these columns gets {least} wrong."]
 
 
-def nodes_of(leaves: tuple[LeafCheck, ...]) -> str:
-    """List the numbers of some leaves."""
-    numbers = listing([str(leaf.node) for leaf in leaves], most=MOST_ROWS)
+def _list_nodes(leaves: tuple[LeafCheck, ...]) -> str:
+    """Return the node numbers of some leaves as text."""
+    numbers = listing([str(leaf.node) for leaf in leaves], most=_MOST_ROWS)
     return f"node {numbers}" if len(leaves) == 1 else f"nodes {numbers}"
 
 
-def counts_in_words(counts: dict[Label, float]) -> str:
-    """Write how many there are of each class; the label first where it is a number itself.
+def _format_counts(counts: dict[Label, float]) -> str:
+    """Format counts per class; the label first if it is a number.
 
-    >>> counts_in_words({"N": 2.0, "P": 3.0}), counts_in_words({0: 1.0, 1: 7.0})
+    >>> _format_counts({"N": 2.0, "P": 3.0}), _format_counts({0: 1.0, 1: 7.0})
     ('2 N, 3 P', '0: 1, 1: 7')
     """
     worded = all(isinstance(label, str) for label in counts)
@@ -241,8 +244,8 @@ def counts_in_words(counts: dict[Label, float]) -> str:
     return ", ".join(form.format(label, format_count(weight)) for label, weight in counts.items())
 
 
-def share_said(pair: tuple[float | None, float]) -> str:
-    """Write which share of a leaf's rows is what the tree says."""
+def _format_share_right(pair: tuple[float | None, float]) -> str:
+    """Format the share of a leaf's rows that is predicted correctly."""
     right, weight = pair
     return format_percent(right / weight) if right is not None and weight > 0 else "–"
 
@@ -250,7 +253,7 @@ def share_said(pair: tuple[float | None, float]) -> str:
 def check(
     tree: Tree, data: Any, target: Any = None, *, drop_missing_target: bool = False, sample_weight: Any = None
 ) -> Check:
-    """Hold a tree, grown or written by hand, against a table that knows the answers.
+    """Check a tree, grown or hand-written, against a table with true labels.
 
     >>> import treewise as tw
     >>> tree = tw.parse("GPA = 4.0 -> P\\nGPA = 3.7 -> N\\nGPA = 3.5 -> N")
@@ -267,48 +270,48 @@ def check(
     table, column = table.take(rows), column.take(rows)
     tree = with_classes_of(as_compared(with_levels_of(tree, table), column), column)
     nodes = answering_nodes(tree, np.atleast_1d(apply(tree, table)))
-    held = LeafRows(tree, table, column, rows, nodes, weight[rows])
-    return held.by_classes() if tree.task == "classification" else held.by_numbers()
+    leaf_rows = LeafRows(tree, table, column, rows, nodes, weight[rows])
+    return leaf_rows.by_classes() if tree.task == "classification" else leaf_rows.by_numbers()
 
 
 @dataclass(frozen=True, eq=False)
 class LeafRows:
-    """A tree, the rows it is held against, and which node answers for each."""
+    """A tree, the rows it is checked against, and the node that answers for each."""
 
     tree: Tree
     table: Table
     column: Column  # the true answers
-    rows: Ints  # which rows of the table that was given these are
+    rows: Ints  # their row numbers in the given table
     nodes: Ints
     weight: Floats
 
     def by_classes(self) -> Check:
-        """Compare what leaves say with the classes of their rows."""
+        """Compare the predictions of leaves with the classes of their rows."""
         truth, labels = class_places(self.tree, self.column)
-        there = LeafTally.of(self.nodes, truth, self.weight, len(labels))
-        cost, known, leaves = cost_matrix_of(self.tree), len(self.tree.classes), []
+        tally = LeafTally.of(self.nodes, truth, self.weight, len(labels))
+        cost, n_known, leaves = cost_matrix_of(self.tree), len(self.tree.classes), []
         right = refitted = 0.0
         for node in self._listed():
-            counts = there.counts(node)
-            says, best = int(self.tree.arrays.label[node]), best_classes(counts, cost, known)
+            counts = tally.counts(node)
+            says, best = int(self.tree.arrays.label[node]), _best_classes(counts, cost, n_known)
             right += counts.get(says, 0.0)
             refitted += counts.get(best[0], 0.0) if best else 0.0
-            agrees = says in best  # also where another class is as frequent
+            agrees = says in best  # also if another class is equally frequent
             majority = labels[says if agrees else best[0]] if best else None
             leaves.append(self._leaf(node, majority, counts.get(says, 0.0), agrees))
         total = float(self.weight.sum())
-        alike = self._alike()
-        groups = LeafTally.of(alike, truth, self.weight, len(labels))
+        row_group = self._group_equal_rows()
+        groups = LeafTally.of(row_group, truth, self.weight, len(labels))
         return self._check(
             leaves,
-            contradictions=tuple(self._contradictions(alike, groups, labels)),
+            contradictions=tuple(self._contradictions(row_group, groups, labels)),
             errors=total - right,
             errors_refitted=total - refitted,
-            least_errors=total - groups.of_most,
+            least_errors=total - groups.majority_weight,
         )
 
     def by_numbers(self) -> Check:
-        """Compare what leaves say with the means of their rows: within Student's interval they agree."""
+        """Compare the predictions of leaves with the means of their rows, within Student's interval."""
         values, leaves = encode.encode_numbers(self.column), []
         order = np.argsort(self.nodes, kind="stable")
         first = np.searchsorted(self.nodes[order], np.arange(len(self.tree) + 1)).tolist()
@@ -318,8 +321,8 @@ class LeafRows:
             if len(at):
                 mean = measure.mean(values[at], self.weight[at])
                 spread = measure.root_mean_square(values[at] - mean, self.weight[at])
-                near = student_half_width(spread, len(at)) + ROUNDING * float(np.abs(values[at]).max())
-                agrees = says is None or abs(float(says) - mean) <= near
+                tolerance = student_half_width(spread, len(at)) + _ROUNDING * float(np.abs(values[at]).max())
+                agrees = says is None or abs(float(says) - mean) <= tolerance
             leaves.append(self._leaf(node, mean, None, agrees))
         return self._check(leaves)
 
@@ -340,23 +343,25 @@ class LeafRows:
     # -- leaves -----------------------------------------------------------------------------------------------------
 
     def _listed(self) -> list[int]:
-        """Return the leaves, and the inner nodes that answer for rows without a branch."""
+        """Return the leaves, and the internal nodes that answer for rows without a branch."""
         shown = self.tree.arrays.kind == LEAF
         shown[self.nodes] = True
         found: list[int] = np.flatnonzero(shown).tolist()
         return found
 
     def _leaf(self, node: int, majority: Label | None, agreeing: float | None, agrees: bool) -> LeafCheck:
-        rows, says = self._rows_at[node], self.tree.prediction(node)
+        rows, says = self._contradictingat[node], self.tree.prediction(node)
         finding = "empty" if not rows else "no answer" if says is None else "" if agrees else "disagrees"
-        return LeafCheck(node, self._routes.rule(node), says, rows, self._weight_at[node], majority, agreeing, finding)
+        return LeafCheck(
+            node, self._node_paths.rule(node), says, rows, self._weight_at[node], majority, agreeing, finding
+        )
 
     @cached_property
-    def _routes(self) -> NodePaths:
+    def _node_paths(self) -> NodePaths:
         return NodePaths(self.tree)
 
     @cached_property
-    def _rows_at(self) -> list[int]:
+    def _contradictingat(self) -> list[int]:
         found: list[int] = np.bincount(self.nodes, minlength=len(self.tree)).tolist()
         return found
 
@@ -369,13 +374,13 @@ class LeafRows:
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        """The columns the tree may ask, as far as the table has them."""
+        """The columns of the tree that the table has."""
         return tuple(name for name in self.tree.columns if name in self.table.columns)
 
-    def _alike(self) -> Ints:
-        """Number the rows so that those have one number which are alike in every column the tree may ask.
+    def _group_equal_rows(self) -> Ints:
+        """Return a group number per row, equal for rows that are equal in every column of the tree.
 
-        Alike is what the tree sees alike: a missing value is like another, and so is a level it has never seen.
+        Cells are compared as encoded: all missing cells are equal, and so are all unseen levels.
         """
         number = np.zeros(len(self.table), np.int64)
         for name in self._columns:
@@ -384,34 +389,34 @@ class LeafRows:
             number = np.unique(number * len(different) + code.reshape(-1), return_inverse=True)[1].reshape(-1)
         return number
 
-    def _contradictions(self, alike: Ints, groups: LeafTally, labels: tuple[Label, ...]) -> list[Contradiction]:
-        """List the rows that are alike and of different classes, those first of which most must be wrong."""
-        mixed = np.isin(alike, groups.mixed)
-        places = np.flatnonzero(mixed)
-        order = places[np.argsort(alike[places], kind="stable")]
-        parts = np.split(order, np.flatnonzero(np.diff(alike[order])) + 1) if len(order) else []
+    def _contradictions(self, row_group: Ints, groups: LeafTally, labels: tuple[Label, ...]) -> list[Contradiction]:
+        """Return groups of equal rows with different classes, those with the most unavoidable errors first."""
+        mixed = np.isin(row_group, groups.mixed)
+        contradicting = np.flatnonzero(mixed)
+        order = contradicting[np.argsort(row_group[contradicting], kind="stable")]
+        parts = np.split(order, np.flatnonzero(np.diff(row_group[order])) + 1) if len(order) else []
         found = []
         for part in parts:
             first = int(part[0])
-            counts = {labels[place]: weight for place, weight in groups.counts(int(alike[first])).items()}
-            cells = {name: said_cell(self.table[name], first) for name in self._columns}
+            counts = {labels[class_code]: weight for class_code, weight in groups.counts(int(row_group[first])).items()}
+            cells = {name: _format_shared_cell(self.table[name], first) for name in self._columns}
             found.append(Contradiction(tuple((self.rows[part] + 1).tolist()), cells, counts, int(self.nodes[first])))
         return sorted(found, key=lambda each: (max(each.counts.values()) - sum(each.counts.values()), each.rows[0]))
 
 
 @dataclass(frozen=True, eq=False)
 class LeafTally:
-    """The weight of each class in each group, zeros left out: there may be many groups and 10,000 classes."""
+    """The weight of each class in each group, as sparse pairs: there may be many groups and 10,000 classes."""
 
     group: Ints  # of each pair, increasing
-    place: Ints
+    class_code: Ints
     weight: Floats
     start: dict[int, tuple[int, int]]  # the pairs of each group
 
     @classmethod
-    def of(cls, group: Ints, place: Ints, weight: Floats, n_places: int) -> LeafTally:
-        """Count."""
-        pairs, at = np.unique(group * n_places + place, return_inverse=True)
+    def of(cls, group: Ints, class_code: Ints, weight: Floats, n_places: int) -> LeafTally:
+        """Sum the weights."""
+        pairs, at = np.unique(group * n_places + class_code, return_inverse=True)
         groups = pairs // n_places
         names, first = np.unique(groups, return_index=True)
         last = np.append(first[1:], len(pairs))
@@ -419,40 +424,40 @@ class LeafTally:
         return cls(groups, pairs % n_places, np.bincount(at.reshape(-1), weight).astype(np.float64), spans)
 
     def counts(self, group: int) -> dict[int, float]:
-        """Return the weight of each class of a group, by its place."""
+        """Return the weight of each class code in a group."""
         first, last = self.start.get(group, (0, 0))
-        return dict(zip(self.place[first:last].tolist(), self.weight[first:last].tolist(), strict=True))
+        return dict(zip(self.class_code[first:last].tolist(), self.weight[first:last].tolist(), strict=True))
 
     @property
-    def of_most(self) -> float:
-        """The weight that is right where every group is given its most frequent class."""
+    def majority_weight(self) -> float:
+        """The weight predicted correctly if every group gets its majority class."""
         return float(np.maximum.reduceat(self.weight, [first for first, _ in self.start.values()]).sum())
 
     @property
     def mixed(self) -> list[int]:
-        """The groups of more than one class."""
+        """The groups with more than one class."""
         return [group for group, (first, last) in self.start.items() if last - first > 1]
 
 
-def best_classes(counts: dict[int, float], cost: CostMatrix | None, known: int) -> list[int]:
-    """Return the classes a tree should say to rows of these counts, the first of equals first; none without rows.
+def _best_classes(counts: dict[int, float], cost: CostMatrix | None, n_known: int) -> list[int]:
+    """Return the class codes that are optimal for these counts, in order; empty without rows.
 
     That is the class of most weight, or of least expected cost. Classes the tree does not know (those from ``known``
     on) it cannot say.
     """
-    sayable = {place: weight for place, weight in counts.items() if place < known}
-    if not sayable:
+    known_counts = {class_code: weight for class_code, weight in counts.items() if class_code < n_known}
+    if not known_counts:
         return []
     if cost is None:
-        most = max(sayable.values())
-        return [place for place, weight in sayable.items() if weight >= most * (1 - EQUAL)]
-    expected = cost.expected([sayable.get(place, 0.0) for place in range(known)])
+        largest = max(known_counts.values())
+        return [class_code for class_code, weight in known_counts.items() if weight >= largest * (1 - EQUAL)]
+    expected = cost.expected([known_counts.get(class_code, 0.0) for class_code in range(n_known)])
     found: list[int] = np.flatnonzero(expected <= expected.min() * (1 + EQUAL)).tolist()
     return found
 
 
-def said_cell(column: Column, row: int) -> str:
-    """Write what rows share in a column."""
+def _format_shared_cell(column: Column, row: int) -> str:
+    """Format the cell that rows share in a column."""
     if column.is_missing()[row]:
         return "missing"
     return safe(column.labels[column.values[row]]) if column.is_coded else column.format_cell(row)

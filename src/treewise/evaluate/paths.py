@@ -1,8 +1,8 @@
-"""Which way each row of a table goes down a tree, in words (CS221 section 5, question 1).
+"""The path of each row of a table down a tree, as conditions (CS221 section 5, question 1): ``tree.paths(data)``.
 
-Stands above ``predict/predict.py``: the core finds the node each row ends at; here the tests on the way there are
-said, as they are for that very row. Where a branch is for missing values too, a row's path says which of
-the two it was.
+The core finds the leaf of each row; this module formats the conditions on the path as they apply to that row: at a
+branch that also takes missing values, the path says whether the row's value was missing. ``NodePaths`` formats the path
+to a node in general.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from treewise.train.true_labels import Ints, as_compared, class_places, target_c
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
-WIDEST = 100  # columns that paths are filled up to; what is longer just pushes its own answer to the right
+_WIDEST = 100  # characters to which paths are padded; longer ones are not cut
 
 
 @dataclass(frozen=True)
 class RowPath:
-    """One row's way down the tree."""
+    """The path of one row."""
 
     row: int  # from 1
-    node: int  # where it ends
-    tests: tuple[str, ...]  # the conditions it meets, in words
+    node: int  # the leaf
+    tests: tuple[str, ...]  # the conditions it satisfies
     prediction: Label | None
-    truth: Label | None  # what the table says; None where it does not say
-    stays: str = ""  # the column whose never-seen value keeps the row at an inner node
+    truth: Label | None  # the true label; None if unknown
+    stays: str = ""  # the column whose unseen level stops the row at an internal node
 
     @property
     def wrong(self) -> bool:
-        """Whether the table says another class than the tree."""
+        """Whether the prediction differs from the true class."""
         return self.truth is not None and not isinstance(self.prediction, float) and self.truth != self.prediction
 
     def __str__(self) -> str:
@@ -50,16 +50,16 @@ class RowPath:
 
 
 class Paths(Displayable, Sequence[RowPath]):
-    """The paths of a table's rows, made when asked for; ``print`` lists them, one line a row."""
+    """The paths of a table's rows, computed on access; ``print`` lists them, one line per row."""
 
     def __init__(self, tree: Tree, table: Table, truth: Sequence[Label | None]) -> None:
         self._tree, self._table, self._truth = tree, table, truth
         columns = encode_columns(tree, table)
         self._nodes = find_leaves(tree, columns, len(table))
-        self._speakers = answering_nodes(tree, self._nodes)
-        self._missing, self._unseen = odd_cells(tree, columns)
-        self._said: dict[tuple[int, frozenset[int]], tuple[str, ...]] = {}
-        self._routes = NodePaths(tree, missing=False)
+        self._answering = answering_nodes(tree, self._nodes)
+        self._missing, self._unseen = _missing_and_unseen(tree, columns)
+        self._cache: dict[tuple[int, frozenset[int]], tuple[str, ...]] = {}
+        self._node_paths = NodePaths(tree, missing=False)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -74,53 +74,53 @@ class Paths(Displayable, Sequence[RowPath]):
             row=row + 1,
             node=node,
             tests=self._tests(row, node),
-            prediction=self._tree.prediction(int(self._speakers[row])),
+            prediction=self._tree.prediction(int(self._answering[row])),
             truth=self._truth[row],
             stays=split.column if split else "",
         )
 
     def _tests(self, row: int, node: int) -> tuple[str, ...]:
-        """Say the tests a row meets; rows with the same end and the same gaps meet the same."""
-        missing = frozenset(c for c, gone in self._missing.items() if gone[row])
-        unseen = frozenset(c for c, new in self._unseen.items() if new[row])
+        """Return the conditions of a row; rows with the same leaf and the same missing cells share them."""
+        missing = frozenset(c for c, is_missing in self._missing.items() if is_missing[row])
+        unseen = frozenset(c for c, is_unseen in self._unseen.items() if is_unseen[row])
         if unseen:
-            return tuple(self._test(step, row, missing, unseen) for step in self._routes.steps(node))
-        if (node, missing) not in self._said:
-            self._said[node, missing] = tuple(
-                self._test(step, row, missing, unseen) for step in self._routes.steps(node)
+            return tuple(self._test(step, row, missing, unseen) for step in self._node_paths.steps(node))
+        if (node, missing) not in self._cache:
+            self._cache[node, missing] = tuple(
+                self._test(step, row, missing, unseen) for step in self._node_paths.steps(node)
             )
-        return self._said[node, missing]
+        return self._cache[node, missing]
 
     def _test(self, step: int, row: int, missing: frozenset[int], unseen: frozenset[int]) -> str:
-        """Say one test as this row met it; a negative step says how many are left out."""
-        tree, column = self._tree, self._asked(step)
+        """Return one condition as it applies to a row; a negative step is a number of omitted ones."""
+        tree, column = self._tree, self._tested_column(step)
         if column in missing:
             return f"{safe(tree.columns[column])} missing"
         if column in unseen:
             cell = self._table[tree.columns[column]].format_cell(row)
             return f"{safe(tree.columns[column])} never seen ({cell})"
-        return self._routes.words(step)
+        return self._node_paths.condition(step)
 
-    def _asked(self, step: int) -> int:
-        """Return the column that the test before a step asks for; none where steps are left out."""
+    def _tested_column(self, step: int) -> int:
+        """Return the column tested before a step; -1 for omitted steps."""
         arrays = self._tree.arrays
         return -1 if step < 0 else int(arrays.column[arrays.parent[step]])
 
     def lines(self) -> Iterator[str]:
-        """Write one line a row: number, path, prediction, and the truth where it differs."""
+        """Yield one line per row: number, path, prediction, and the true label if it differs."""
         digits = len(f"{len(self):,}")
-        one_a_node = np.unique(self._nodes, return_index=True)[1].tolist()
-        width = max([w for w in (display_width(str(self[row])) for row in one_a_node) if w <= WIDEST], default=0)
+        first_rows = np.unique(self._nodes, return_index=True)[1].tolist()
+        width = max([w for w in (display_width(str(self[row])) for row in first_rows) if w <= _WIDEST], default=0)
         for path in self:
-            line = f"{path.row:>{digits},}  {pad(str(path), width)}  → {say_answer(path.prediction)}"
+            line = f"{path.row:>{digits},}  {pad(str(path), width)}  → {_format_prediction(path.prediction)}"
             if path.wrong:
-                line += f"   wrong: {say_answer(path.truth)}"
+                line += f"   wrong: {_format_prediction(path.truth)}"
             elif isinstance(path.prediction, float) and path.truth is not None:
-                line += f"   true: {say_answer(path.truth)}"
+                line += f"   true: {_format_prediction(path.truth)}"
             yield line
 
     def result_table(self) -> ResultTable:
-        """Return the rows, each with its way, and the truth where the table says it."""
+        """Return the paths as a result table, with the true labels if known."""
         headings = (
             ColumnSpec("row", "count"),
             ColumnSpec("node", "count", formatter=str),
@@ -132,7 +132,7 @@ class Paths(Displayable, Sequence[RowPath]):
         return ResultTable(f"Paths of {self._table.name}", headings, PathCells(self))
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
-        """Return one line a row, all of them."""
+        """Return one line per row."""
         return "\n".join(self.lines())
 
     def __repr__(self) -> str:
@@ -140,7 +140,7 @@ class Paths(Displayable, Sequence[RowPath]):
 
 
 class PathCells(Sequence[tuple[Any, ...]]):
-    """The cells of a sheet of paths, made when asked for: a notebook shows fifty of a million."""
+    """The rows of the result table of paths, computed on access: a notebook shows fifty of a million."""
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
@@ -156,9 +156,9 @@ class PathCells(Sequence[tuple[Any, ...]]):
 
 
 def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
-    """Return the path of each row in words: which tests it meets, and what the tree answers.
+    """Return the path of each row: the conditions it satisfies, and the prediction.
 
-    Where the table has the true answers, rows that are predicted wrongly say so.
+    If the table has the true labels, wrong predictions are marked.
 
     >>> import treewise as tw
     >>> tree = tw.grow("admissions", preset="id3", max_depth=2)
@@ -169,28 +169,30 @@ def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
     """
     table, _ = read_rows(tree, data)
     tree = with_levels_of(tree, table)
-    column = true_answers(tree, table, target)
+    column = _true_labels(tree, table, target)
     if column is not None:
         tree = as_compared(tree, column)
-    return Paths(tree, table, truths(tree, column, len(table)))
+    return Paths(tree, table, _label_values(tree, column, len(table)))
 
 
-def odd_cells(tree: Tree, columns: Sequence[npt.NDArray[Any] | None]) -> tuple[dict[int, Any], dict[int, Any]]:
-    """Return, for the columns that have such cells, where they are missing and where they were never seen."""
+def _missing_and_unseen(
+    tree: Tree, columns: Sequence[npt.NDArray[Any] | None]
+) -> tuple[dict[int, Any], dict[int, Any]]:
+    """Return masks of the missing cells and of the unseen levels, for the columns that have any."""
     missing, unseen = {}, {}
     for i, (encoding, values) in enumerate(zip(tree.encodings, columns, strict=True)):
         if values is None:
             continue
-        gone = encode.is_missing(encoding, values)
-        if gone.any():
-            missing[i] = gone
-        if encoding.is_categorical and (new := values == encode.UNSEEN).any():
-            unseen[i] = new
+        is_missing = encode.is_missing(encoding, values)
+        if is_missing.any():
+            missing[i] = is_missing
+        if encoding.is_categorical and (is_unseen := values == encode.UNSEEN).any():
+            unseen[i] = is_unseen
     return missing, unseen
 
 
-def true_answers(tree: Tree, table: Table, target: str | None) -> Column | None:
-    """Return the column with the true answers, if there is one."""
+def _true_labels(tree: Tree, table: Table, target: str | None) -> Column | None:
+    """Return the column of true labels, if there is one."""
     try:
         column = target_column(tree, table, target)
     except (ParameterError, DataError):
@@ -200,45 +202,44 @@ def true_answers(tree: Tree, table: Table, target: str | None) -> Column | None:
     return None if column.is_missing().all() else column
 
 
-def truths(tree: Tree, column: Column | None, n_rows: int) -> Sequence[Label | None]:
-    """Return what the table says of each row, as far as it says it."""
+def _label_values(tree: Tree, column: Column | None, n_rows: int) -> Sequence[Label | None]:
+    """Return the true label of each row, None where it is missing."""
     known: list[Label | None] = [None] * n_rows
     if column is None:
         return known
-    there: Ints = np.flatnonzero(~column.is_missing())
-    present = column.take(there)
+    labelled: Ints = np.flatnonzero(~column.is_missing())
+    present = column.take(labelled)
     if tree.task == "regression":
         values: list[Any] = encode.encode_numbers(present).tolist()
     else:
         places, labels = class_places(tree, present)
         values = [labels[place] for place in places.tolist()]
-    for row, value in zip(there.tolist(), values, strict=True):
+    for row, value in zip(labelled.tolist(), values, strict=True):
         known[row] = value
     return known
 
 
-def say_answer(value: Label | None) -> str:
-    """Write a class or a number; a node of a hand-written tree may have no answer."""
+def _format_prediction(value: Label | None) -> str:
+    """Format a prediction; a hand-written tree may have none."""
     if value is None:
         return "no answer"
     return format_rounded(value) if isinstance(value, float) else safe(value)
 
 
-LONGEST = 50  # tests; a longer way shows its beginning and its end, so that text stays linear in rows and leaves
+LONGEST = (
+    50  # conditions; longer paths show their beginning and end, so that the output stays linear in rows and leaves
+)
 
 
 class NodePaths:
-    """The ways down one tree; what was said once is kept. ``missing`` says "or missing" where a branch is for both."""
+    """The paths to the nodes of one tree, cached; ``missing`` adds "or missing" where a branch takes both."""
 
     def __init__(self, tree: Tree, missing: bool = True) -> None:
         self._tree, self._missing = tree, missing
-        self._words: dict[int, str] = {}
+        self._conditions: dict[int, str] = {}
 
     def steps(self, node: int) -> list[int]:
-        """Return the nodes on the way from below the root; of a very long way the beginning and the end.
-
-        A negative number stands for so many that are left out.
-        """
+        """Return the nodes of a path below the root; a negative number stands for so many omitted ones."""
         depth, half = int(self._tree.depths[node]), LONGEST // 2
         if depth <= LONGEST:
             return list(self._tree.path(node)[1:])
@@ -247,13 +248,13 @@ class NodePaths:
             end.append(int(self._tree.arrays.parent[end[-1]]))
         return [*self._tree.path(self._cuts[node])[1:], -(depth - 2 * half), *reversed(end)]
 
-    def words(self, step: int) -> str:
-        """Say the test that leads to a node; a negative number says how many are left out."""
+    def condition(self, step: int) -> str:
+        """Return the condition of a node; for a negative step the number of omitted ones."""
         if step < 0:
             return f"… {-step:,} more tests …"
-        if step not in self._words:
-            self._words[step] = self._tree.condition(step) if self._missing else self._plain(step)
-        return self._words[step]
+        if step not in self._conditions:
+            self._conditions[step] = self._tree.condition(step) if self._missing else self._plain(step)
+        return self._conditions[step]
 
     def _plain(self, step: int) -> str:
         tree = self._tree
@@ -263,17 +264,17 @@ class NodePaths:
         return split.condition(branch, tree.encoding_of(split.column))
 
     def rule(self, node: int) -> str:
-        """Say the whole way to a node.
+        """Return all conditions of the path to a node.
 
         >>> import treewise as tw
         >>> NodePaths(tw.grow("admissions", preset="id3")).rule(4)
         'GPA = 3.7 and Published = no and University = top10'
         """
-        return " and ".join(map(self.words, self.steps(node))) or "all rows"
+        return " and ".join(map(self.condition, self.steps(node))) or "all rows"
 
     @cached_property
     def _cuts(self) -> list[int]:
-        """For each node its ancestor where a long way is cut; a node above the cut is its own."""
+        """For each node, its ancestor where a long path is cut; itself above the cut."""
         cuts, parent, depth = (
             list(range(len(self._tree))),
             self._tree.arrays.parent.tolist(),

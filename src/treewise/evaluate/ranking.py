@@ -1,7 +1,7 @@
-"""Two classes: how well the probability of the positive one ranks rows, and whether it can be taken at its word.
+"""Binary classification: ROC, precision-recall and calibration of the predicted probability of the positive class.
 
-Stands beside ``figures.py``, whose evaluation holds a ``Ranking`` where there are two classes; ``measure.py`` counts. A
-tree says only as many different probabilities as it has leaves, so this is a short list, whatever the table's size.
+A ``ClassificationEvaluation`` of two classes has a ``Ranking``. A tree predicts at most one distinct probability per
+leaf, so the counts are kept per distinct probability, whatever the size of the table.
 """
 
 from __future__ import annotations
@@ -20,54 +20,54 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows that were given about the same probability, and how many of them were positive."""
+    """A calibration bin: rows with similar predicted probabilities."""
 
-    said: float  # the mean probability of the positive class
-    found: float  # the share that is positive
+    predicted: float  # mean predicted probability of the positive class
+    observed: float  # observed share of the positive class
     weight: float
-    interval: tuple[float, float]  # 95 %, of that share (Wilson)
+    interval: tuple[float, float]  # 95 % (Wilson) of the observed share
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """What a table holds at each probability that was said, the highest first. Weights, where rows have any.
+    """Weights of positive and other rows at each distinct predicted probability, the highest first.
 
     >>> ranked = Ranking.of("yes", np.array([0.9, 0.2, 0.9, 0.4]), np.array([True, False, False, True]))
-    >>> ranked.chance.tolist(), ranked.positives.tolist(), ranked.others.tolist()
+    >>> ranked.probability.tolist(), ranked.positives.tolist(), ranked.others.tolist()
     ([0.9, 0.4, 0.2], [1.0, 1.0, 0.0], [1.0, 0.0, 1.0])
     >>> ranked.auc, round(ranked.brier, 4)
     (0.625, 0.305)
     """
 
     positive: Label
-    chance: Floats
+    probability: Floats
     positives: Floats  # weight of the rows of the positive class
     others: Floats  # weight of all other rows
-    rows_a_weight: float = 1.0  # rows of equal weight that tell as much, over all weight (Kish 1965)
+    sample_size_per_weight: float = 1.0  # effective sample size divided by total weight (Kish 1965)
 
     @classmethod
     def of(
-        cls, positive: Label, chance: Floats, is_positive: npt.NDArray[np.bool_], weight: Floats | None = None
+        cls, positive: Label, probability: Floats, is_positive: npt.NDArray[np.bool_], weight: Floats | None = None
     ) -> Ranking:
-        """Count the rows at each probability."""
-        w = np.ones(len(chance)) if weight is None else weight
-        levels, place = np.unique(-chance, return_inverse=True)
+        """Count the rows at each distinct probability."""
+        w = np.ones(len(probability)) if weight is None else weight
+        levels, place = np.unique(-probability, return_inverse=True)
         positives = np.bincount(place, w * is_positive, len(levels)).astype(np.float64)
         others = np.bincount(place, w * ~is_positive, len(levels)).astype(np.float64)
         return cls(positive, 0.0 - levels, positives, others, float(w.sum() / (w**2).sum()))
 
     @property
     def roc(self) -> tuple[Floats, Floats]:
-        """The share of other rows, and of positive ones, at or above each probability; (0, 0) first.
+        """False-positive and true-positive rate at each probability as threshold, starting at (0, 0).
 
         >>> [ends.tolist() for ends in Ranking.of(1, np.array([0.9, 0.1]), np.array([True, False])).roc]
         [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
         """
-        return running_share(self.others), running_share(self.positives)
+        return _cumulative_share(self.others), _cumulative_share(self.positives)
 
     @property
     def auc(self) -> float | None:
-        """How likely a positive row is ranked above another one, ties half; None where one of them does not occur."""
+        """Area under the ROC curve (ties count half); None if one of the classes does not occur."""
         if not self.positives.sum() or not self.others.sum():
             return None
         across, up = self.roc
@@ -75,13 +75,13 @@ class Ranking:
 
     @property
     def precision_recall(self) -> tuple[Floats, Floats]:
-        """Of the rows at or above each probability the share that is positive; and the share of all positive ones."""
-        found, taken = np.cumsum(self.positives), np.cumsum(self.positives + self.others)
-        return found / taken, found / max(found[-1], np.finfo(float).tiny)
+        """Precision and recall at each probability as threshold."""
+        true_positives, predicted_positive = np.cumsum(self.positives), np.cumsum(self.positives + self.others)
+        return true_positives / predicted_positive, true_positives / max(true_positives[-1], np.finfo(float).tiny)
 
     @property
     def average_precision(self) -> float | None:
-        """The precision, averaged over the positive rows; None where there are none."""
+        """Average precision; None if there are no positive rows."""
         if not self.positives.sum():
             return None
         precision, recall = self.precision_recall
@@ -89,35 +89,35 @@ class Ranking:
 
     @property
     def brier(self) -> float:
-        """The mean squared difference of probability and outcome."""
-        lost = self.positives * (1 - self.chance) ** 2 + self.others * self.chance**2
+        """The Brier score: mean squared difference of probability and outcome."""
+        lost = self.positives * (1 - self.probability) ** 2 + self.others * self.probability**2
         return float(lost.sum() / (self.positives + self.others).sum())
 
     def bins(self, most: int = 10) -> tuple[Bin, ...]:
-        """Put neighbouring probabilities together until there are few enough, of about equal weight; lowest first.
+        """Group neighbouring probabilities into at most ``most`` bins of about equal weight, the lowest first.
 
-        >>> [(b.said, b.found) for b in Ranking.of(1, np.array([0.9, 0.1]), np.array([True, False])).bins()]
+        >>> [(b.predicted, b.observed) for b in Ranking.of(1, np.array([0.9, 0.1]), np.array([True, False])).bins()]
         [(0.1, 0.0), (0.9, 1.0)]
         """
         weight = (self.positives + self.others)[::-1]
-        chance, positives = self.chance[::-1], self.positives[::-1]
-        if len(chance) <= most:
-            groups: Sequence[npt.NDArray[np.int64]] = [np.array([i]) for i in range(len(chance))]
+        probability, positives = self.probability[::-1], self.positives[::-1]
+        if len(probability) <= most:
+            groups: Sequence[npt.NDArray[np.int64]] = [np.array([i]) for i in range(len(probability))]
         else:
             middle = np.cumsum(weight) - weight / 2
             number = np.minimum((middle / weight.sum() * most).astype(np.int64), most - 1)
             groups = [np.flatnonzero(number == i) for i in np.unique(number)]
-        made = []
+        bins = []
         for group in groups:
             w = float(weight[group].sum())
-            found = float(positives[group].sum()) / w
-            rows = w * self.rows_a_weight
-            said = float((chance[group] * weight[group]).sum()) / w
-            made.append(Bin(said, found, w, wilson(found * rows, rows)))
-        return tuple(made)
+            observed = float(positives[group].sum()) / w
+            rows = w * self.sample_size_per_weight
+            predicted = float((probability[group] * weight[group]).sum()) / w
+            bins.append(Bin(predicted, observed, w, wilson(observed * rows, rows)))
+        return tuple(bins)
 
 
-def running_share(weight: Floats) -> Floats:
-    """Return the share of the weight up to each place, from 0 on."""
+def _cumulative_share(weight: Floats) -> Floats:
+    """Return the cumulative share of the weight, starting at 0."""
     total = weight.sum()
     return np.concatenate([[0.0], np.cumsum(weight) / total]) if total else np.zeros(len(weight) + 1)

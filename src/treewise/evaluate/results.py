@@ -96,7 +96,7 @@ class ClassificationEvaluation(Evaluation):
 
         >>> import treewise as tw
         >>> tw.grow("noisy", max_depth=3).evaluate("noisy").draw("roc").get_ylabel()
-        'share of y = 1 found'
+        'true positive rate (y = 1)'
         """
         from treewise.show.plots.evaluation import draw_evaluation
 

@@ -74,7 +74,7 @@ def _split_bits(tree: Tree) -> Floats:
 def _log_factorial(n: Floats) -> Floats:
     """Return log n! in nats for real n (weights): Stirling's series at n + 8, divided back.
 
-    >>> log_factorial(np.array([0.0, 1.0, 5.0])).round(10).tolist() == [0.0, 0.0, round(float(np.log(120)), 10)]
+    >>> _log_factorial(np.array([0.0, 1.0, 5.0])).round(10).tolist() == [0.0, 0.0, round(float(np.log(120)), 10)]
     True
     """
     x = n + 8

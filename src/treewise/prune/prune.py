@@ -181,7 +181,7 @@ def _describe_split(tree: Tree, node: int) -> str:
 def option_names(decide: Callable[..., PruneDecision]) -> list[str]:
     """Return the names of a method's options.
 
-    >>> options_of(METHODS["gain"])
+    >>> option_names(METHODS["gain"])
     ['threshold', 'measure']
     """
     return [name for name in inspect.signature(decide).parameters if name != "tree"]

@@ -325,8 +325,8 @@ def core_target(training_set: TrainingSet) -> _core.Target:
 def core_settings(training_set: TrainingSet) -> _core.Settings:
     """Translate the settings into the core's: names into numbers, shares into counts."""
     asked, core = training_set.settings, _core.Settings()
-    core.criterion = _core.Criterion[training_set.criterion.impurity or training_set.criterion.name]
-    core.rule = _core.Rule[training_set.criterion.rule]
+    core.criterion = training_set.criterion.impurity or training_set.criterion.name
+    core.rule = training_set.criterion.rule
     core.gain_per_branch = training_set.by_branches
     core.missing_branch = asked.missing == "branch"
     core.empty_from_root = asked.empty_branch == "root"

@@ -164,7 +164,7 @@ ROW = "island=Dream, bill_length_mm=50, bill_depth_mm=18, flipper_length_mm=190,
 def test_predict_a_row(run, forest):
     answer = run(f"predict f.json --row '{ROW}' --proba")
     assert re.fullmatch(
-        r"species = Chinstrap: \d of 7 trees say so, the mean of their probabilities is \d+\.\d %\.", answer.lines[0]
+        r"species = Chinstrap: predicted by \d of 7 trees, mean probability \d+\.\d %\.", answer.lines[0]
     )
     assert re.fullmatch(r"Adelie \d+\.\d %  Chinstrap \d+\.\d %  Gentoo \d+\.\d %", answer.lines[1])
     short = run("predict f.json --row 'island=Dream'")
@@ -209,7 +209,7 @@ def test_an_option_is_refused_in_whole_sentences(run):
     assert answer.err.endswith(
         'must be "sqrt" or "log2", or a whole number of columns, or a share of them above 0 and up to 1.\n'
     )
-    assert "adaboost 50, and it may end earlier" in " ".join(run("grow --help").out.split())
+    assert "adaboost 50 at most" in " ".join(run("grow --help").out.split())
 
 
 def test_the_weights_of_rows_are_part_of_how_it_was_made(run, tmp_path):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.cli.app import VERBS, app, guarded
+from treewise.cli.app import VERBS, app, run_guarded
 from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS
 from treewise.cli.output import fit, write_file
 from treewise.cli.param_types import in_options, option_name
@@ -104,7 +104,7 @@ def test_a_fault_of_ours_is_one_sentence_too(run, monkeypatch):
     answer = run("grow penguins")
     assert answer.code == 70
     assert re.search(
-        r"treewise: ZeroDivisionError in test_errors.py line \d+: division\. This is a fault of treewise",
+        r"treewise: ZeroDivisionError in test_errors.py line \d+: division\. This is a bug in treewise",
         answer.err,
     )
 
@@ -113,7 +113,7 @@ def test_stopped_by_hand(capsys):
     def stop():
         raise KeyboardInterrupt
 
-    assert guarded(stop) == 130
+    assert run_guarded(stop) == 130
     assert re.search(r"treewise: stopped by Ctrl-C after 0\.\d s; nothing was written\.", capsys.readouterr().err)
 
 

@@ -8,7 +8,7 @@ def test_a_written_tree_is_checked(run, officials):
     assert answer.code == 0
     assert answer.lines[2] == " 3  GPA = 4.0 and Recommendation = normal and University = top20  → P"
     start = answer.lines.index("Checked against admissions, column Class: 12 rows")
-    assert "No leaf says other than most of its rows." in answer.lines[start:]
+    assert "Every leaf predicts the majority of its rows." in answer.lines[start:]
     found = json.loads(run(f"evaluate {officials} admissions --format json").out)["check"]
     assert [leaf["node"] for leaf in found["leaves"] if leaf["finding"] == "empty"] == [4, 6]
 
@@ -24,5 +24,8 @@ def test_what_is_wrong_is_said(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,y\n1,a\n1,b\n1,b\n2,a\n")
     tmp_path.joinpath("t.txt").write_text("x <= 1 -> a\nx > 1 -> b\n")
     answer = run("evaluate t.txt t.csv --target y")
-    assert "2 leaves say other than most of their rows (nodes 1, 2). refit mends it: 3 → 1 of 4 wrong." in answer.lines
+    assert (
+        "2 leaves do not predict the majority of their rows (nodes 1, 2). refit corrects this: 3 → 1 of 4 wrong."
+        in answer.lines
+    )
     assert answer.lines[-2:] == ["rows     alike in  but", "1, 2, 3  x 1       1 a, 2 b"]

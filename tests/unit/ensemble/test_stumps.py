@@ -26,7 +26,7 @@ def grown_both(training_set, weights, n_jobs=1):
     settings.seed = 0  # each round has one of its own
     weighed = replace(training_set, weight=weights, weight_scale=BITS)
     stumps = _core.StumpGrower(columns, target, settings)
-    grown, said = stumps.grow(weights, BITS, weighed.least_leaf_weight, training_set.settings.random_state)
+    grown, said = stumps.grow(weights, BITS, core_settings(weighed).min_leaf_weight, training_set.settings.random_state)
     tree = grow_training_set(weighed, n_jobs=1, keep_quartiles=False).arrays
     return (Arrays(**grown), said), (tree, tree.label[_core.find_leaves(tree.for_core, columns, len(training_set))])
 

@@ -37,9 +37,9 @@ def test_words(wrong):
     assert lines[3].split()[-4:] == ["N", "0", "–", "empty"]
     assert lines[10].split() == ["13", "GPA", "=", "3.5", "P", "4", "N", "0.0", "disagrees"]
     assert lines[11:] == [
-        "A leaf says other than most of its rows (node 13). refit mends it: 4 → 0 of 12 wrong.",
-        "No row reaches 2 of 9 leaves (nodes 4, 6): the table cannot tell whether they are right.",
-        "No contradictions: no rows are alike in GPA, Recommendation, University, Published and of different classes.",
+        "1 leaf does not predict the majority of its rows (node 13). refit corrects this: 4 → 0 of 12 wrong.",
+        "2 of 9 leaves have no rows (nodes 4, 6): the table cannot tell whether they are right.",
+        "No contradictions: no rows are equal in GPA, Recommendation, University, Published and differ in class.",
     ]
 
 
@@ -51,8 +51,8 @@ def test_contradictions_are_rows_no_tree_can_tell_apart():
         ((5, 6), {"x": "missing", "z": "b"}, {"P": 1.0, "N": 1.0}, 4),
     ]
     assert found.least_errors == 2
-    assert found.verdicts[-1] == (
-        "2 contradictions: rows alike in x, z, of different classes."
+    assert found.conclusions[-1] == (
+        "2 contradictions: rows equal in x, z with different classes."
         " Any tree over these columns gets at least 2 of 6 wrong."
     )
     shown = str(found).splitlines()
@@ -63,7 +63,7 @@ def test_rows_without_a_branch_are_listed_where_evaluate_refuses():
     tree = tw.parse("GPA = 4.0 -> P\nGPA = 3.7 -> P")
     found = tree.check("admissions")
     assert found.unanswered == (9, 10, 11, 12)
-    assert "Rows 9, 10, 11, 12 find no branch: write one, or otherwise." in found.verdicts
+    assert 'Rows 9, 10, 11, 12 match no branch: add one, or "otherwise".' in found.conclusions
     assert [e.finding for e in found.leaves] == ["no answer", "", ""]
     with pytest.raises(tw.DataError, match="row 9 of admissions stops at node 0"):
         tree.evaluate("admissions")
@@ -110,8 +110,8 @@ def test_numbers_agree_within_the_interval_of_their_mean():
     assert [(e.says, e.majority, e.finding) for e in found.leaves] == [(2.5, 2.5, ""), (70.0, 11.5, "disagrees")]
     assert found.contradictions == ()
     assert (
-        "A leaf says other than the mean of its rows allows (95 %, Student) (node 2). refit puts the means there."
-        in (found.verdicts)
+        "1 leaf does not predict a value within the interval (95 %, Student) of the mean of its rows (node 2). refit sets the means."
+        in (found.conclusions)
     )
 
 

@@ -102,11 +102,11 @@ def test_they_speak_of_what_the_ensemble_predicts(ensemble, table):
     found, answers = ensemble.shap(rows), ensemble.predict(rows)
     chances = ensemble.predict_proba(rows) if ensemble.classes else answers
     np.testing.assert_allclose(found.base + found.values.sum(axis=1), chances, atol=1e-9)
-    assert ensemble.agreement(rows).answers == answers.tolist()
+    assert ensemble.agreement(rows).predictions == answers.tolist()
     truth = np.array(table[ensemble.target.name]).astype(int if ensemble.classes else float)
     said = ensemble.predict(table)
     off = np.mean(said != truth) if ensemble.classes else np.sqrt(np.mean((said - truth) ** 2))
-    assert ensemble.stages(table)[-1].training == pytest.approx(off)
+    assert ensemble.stages(table)[-1].error == pytest.approx(off)
 
 
 def test_shapley_values_tell_their_progress_and_name_a_column_that_is_not_there():
@@ -130,20 +130,20 @@ def test_agreement_is_what_asking_each_tree_finds(ensemble, table):
     assert sorted(row.row for row in found) == list(range(1, 13))
     for row in found:
         column = said[:, row.row - 1]
-        assert row.answer == (answers[row.row - 1] if ensemble.classes else pytest.approx(answers[row.row - 1]))
+        assert row.prediction == (answers[row.row - 1] if ensemble.classes else pytest.approx(answers[row.row - 1]))
         if ensemble.classes:
             each = {c: ensemble.votes[column == c].sum() / ensemble.votes.sum() for c in ensemble.classes}
             assert row.shares == pytest.approx(each)
-            assert row.share == pytest.approx(each[row.answer])
+            assert row.share == pytest.approx(each[row.prediction])
         else:
-            assert row.spread == pytest.approx(np.std(column))
+            assert row.sd == pytest.approx(np.std(column))
             assert (row.low, row.high) == (column.min(), column.max())
     assert len(found.share) == (12 if ensemble.classes else 0)
-    disputed = [-row.share if ensemble.classes else row.spread for row in found]
+    disputed = [-row.share if ensemble.classes else row.sd for row in found]
     assert disputed == sorted(disputed, reverse=True)
     same = sum(len(set(column.tolist())) == 1 for column in said.T)
     assert found.unanimous == same
-    assert f"{same} row" in str(found)
+    assert f"All trees agree on {same} of 12 rows." in str(found)
 
 
 def test_trees_that_are_all_the_same_are_of_one_mind():
@@ -152,7 +152,7 @@ def test_trees_that_are_all_the_same_are_of_one_mind():
     assert found.unanimous == len(found) == 344
     assert set(found.share) == {1.0}
     assert [row.row for row in found[:3]] == [1, 2, 3]
-    assert found.of(5).answer == found.answers[5]
+    assert found.at(5).prediction == found.predictions[5]
 
 
 # -- importances ------------------------------------------------------------------------------------------------------
@@ -250,12 +250,12 @@ def test_stages_are_the_errors_of_the_first_trees(ensemble, table):
     for stage in found:
         said = answers_of(ensemble.first(stage.trees), table)
         off = np.mean(said != truth) if ensemble.classes else np.sqrt(np.mean((said - truth) ** 2))
-        assert stage.training == pytest.approx(off)
-        assert stage.test is None
+        assert stage.error == pytest.approx(off)
+        assert stage.test_error is None
         assert stage.bound is None
-    assert found.best.training == min(stage.training for stage in found)
+    assert found.best.error == min(stage.error for stage in found)
     weight = np.arange(60.0)
-    weighed = ensemble.stages(table, sample_weight=weight)[-1].training
+    weighed = ensemble.stages(table, sample_weight=weight)[-1].error
     if ensemble.classes:
         assert weighed == pytest.approx(np.average(answers_of(ensemble, table) != truth, weights=weight))
 
@@ -268,11 +268,11 @@ def test_stages_on_other_rows_with_the_bound_of_boosting():
     ensemble, told = boosted(), []
     assert ensemble.method == "adaboost"
     found = ensemble.stages(mixed_table(3), test=mixed_table(8), progress=told.append)
-    assert found[-1].test == ensemble.stages(mixed_table(8))[-1].training
-    assert found.best.test == min(stage.test for stage in found)
+    assert found[-1].test_error == ensemble.stages(mixed_table(8))[-1].error
+    assert found.best.test_error == min(stage.test_error for stage in found)
     assert [stage.bound for stage in found] == [r.bound for r in ensemble.rounds]
-    assert "Least on the test rows after" in str(found)
-    assert "at most %" in str(found)
+    assert "Lowest on the test rows after" in str(found)
+    assert "bound %" in str(found)
     assert told == [pytest.approx(0.1 * i) for i in range(1, 11)]
     with pytest.raises(tw.DataError, match="sample_weight is negative in row 1"):
         ensemble.stages(mixed_table(3), sample_weight=[-1.0] * 60)
@@ -284,11 +284,11 @@ def test_stages_of_boosting_are_its_rounds():
     noisy, other = tw.datasets.noisy(), tw.datasets.noisy(seed=1)
     boosted_stumps = tw.adaboost(noisy, "y", n_estimators=20)
     found = boosted_stumps.stages(noisy, test=other)
-    assert [s.training for s in found] == pytest.approx([r.training_error for r in boosted_stumps.rounds])
+    assert [s.error for s in found] == pytest.approx([r.training_error for r in boosted_stumps.rounds])
     assert [s.bound for s in found] == [r.bound for r in boosted_stumps.rounds]
-    assert all(s.training <= s.bound for s in found)
+    assert all(s.error <= s.bound for s in found)
     said = [np.mean(answers != other["y"].values) for answers in boosted_stumps.staged_predict(other)]
-    assert [s.test for s in found] == pytest.approx(said)
+    assert [s.test_error for s in found] == pytest.approx(said)
     student = tw.distill(boosted_stumps, noisy, max_leaf_nodes=6, folds=2)
     assert student.teacher == "AdaBoost of 20 trees"
 
@@ -315,7 +315,7 @@ def test_the_bound_of_boosting_stands_only_beside_the_error_it_bounds():
     ]
     for found in elsewhere:
         assert {stage.bound for stage in found} == {None}
-        assert "at most" not in str(found)
+        assert "bound %" not in str(found)
         assert not any("bound" in text.get_text() for text in found.draw().get_legend().get_texts())
 
 
@@ -335,10 +335,10 @@ def test_stages_are_drawn(tmp_path):
     ax = found.draw(path=tmp_path / "stages.png")
     assert (tmp_path / "stages.png").read_bytes().startswith(b"\x89PNG")
     lines = [line.get_ydata() for line in ax.lines]
-    np.testing.assert_allclose(lines[0], [100 * s.training for s in found])
-    np.testing.assert_allclose(lines[1], [100 * s.test for s in found])
+    np.testing.assert_allclose(lines[0], [100 * s.error for s in found])
+    np.testing.assert_allclose(lines[1], [100 * s.test_error for s in found])
     np.testing.assert_allclose(lines[2], [100 * min(1, s.bound) for s in found])
-    assert (lines[3][0], ax.lines[3].get_xdata()[0]) == (100 * found.best.test, found.best.trees)
+    assert (lines[3][0], ax.lines[3].get_xdata()[0]) == (100 * found.best.test_error, found.best.trees)
     assert ax.get_legend().get_texts()[1].get_text() == "test: the table, 60 rows"
     with pytest.raises(tw.ParameterError, match=r"a picture ends in \.png, \.svg or \.pdf"):
         boosted().draw_stages(mixed_table(3), path=tmp_path / "stages.gif")
@@ -364,32 +364,32 @@ def test_an_answer_in_words():
     row = {"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Dream"}
     found = forest.explain(row)
     assert found.sentences == (
-        "species = Chinstrap: 2 of 3 trees say so, the mean of their probabilities is 71.2 %.",
-        "Of a row of which nothing is known they say 19.8 %.",
-        "For it: bill_length_mm = 50 (+33.7 points), flipper_length_mm = 190 (+14.0 points),"
+        "species = Chinstrap: predicted by 2 of 3 trees, mean probability 71.2 %.",
+        "The mean over the training rows is 19.8 %.",
+        "In favour: bill_length_mm = 50 (+33.7 points), flipper_length_mm = 190 (+14.0 points),"
         " island = Dream (+3.7 points).",
     )
     chance = says(forest, read([row]))[0, 1]
-    assert found.base + sum(r.adds for r in found.reasons) == pytest.approx(chance)
-    assert found.answer == pytest.approx(chance)
+    assert found.base + sum(c.contribution for c in found.columns) == pytest.approx(chance)
+    assert found.output == pytest.approx(chance)
     assert forest.explain(read([row])).to_dict() == found.to_dict()
     voted = forest.with_(method="adaboost", votes=np.array([3.0, 1.0, 1.0])).explain(row)
-    assert voted.sentences[0] == "species = Adelie: it has 60.0 % of the votes of 3 trees."
-    assert any(sentence.startswith("Against it: ") for sentence in voted.sentences)
+    assert voted.sentences[0] == "species = Adelie: 60.0 % of the vote weight of 3 trees."
+    assert any(sentence.startswith("Against: ") for sentence in voted.sentences)
 
 
 def test_a_number_in_words():
     ensemble, table = ENSEMBLES[4]
     row = {name: cells[0] for name, cells in unusual_rows(table, 5).items()}
     found = ensemble.explain(row)
-    assert found.answer == pytest.approx(says(ensemble, read([row]))[0])
-    assert found.base + sum(r.adds for r in found.reasons) == pytest.approx(found.answer)
-    assert "the mean of 5 trees, which say from" in found.sentences[0]
+    assert found.output == pytest.approx(says(ensemble, read([row]))[0])
+    assert found.base + sum(c.contribution for c in found.columns) == pytest.approx(found.output)
+    assert "the mean of 5 trees, which predict " in found.sentences[0]
     assert any(sentence.startswith(("Raised by", "Lowered by")) for sentence in found.sentences)
 
 
 def test_explain_is_for_one_row():
-    with pytest.raises(tw.DataError, match=r"explain is for one row, and penguins has 344\. Take one of them"):
+    with pytest.raises(tw.DataError, match=r"explain takes one row, but penguins has 344\. Select one of them"):
         ensemble_of([tw.grow("penguins", max_depth=1)]).explain("penguins")
 
 
@@ -428,6 +428,6 @@ def test_the_summary_says_what_differs_from_the_usual(made, said):
 
 
 def test_agreement_says_where_the_mean_decides():
-    said = "The answer is the class of largest mean probability, which may differ from what most trees say."
+    said = "The prediction is the class of largest mean probability, which may differ from the majority vote."
     assert said in str(tw.forest("xor", n_estimators=3).agreement("xor"))
     assert said not in str(tw.adaboost("admissions", n_estimators=3).agreement("admissions"))

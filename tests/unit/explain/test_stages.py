@@ -6,7 +6,7 @@ import pytest
 import treewise as tw
 from treewise._lib.text import format_rounded
 
-KNOWN = "looks like the table the trees were grown on: expect more errors on new rows."
+KNOWN = "looks like the training table: expect larger errors on new rows."
 
 
 def numbers(n=120, seed=0):
@@ -22,17 +22,17 @@ def said_below(found):
 def test_rows_of_growth_are_no_test():
     forest = tw.forest("penguins", n_estimators=5)
     found = forest.stages("penguins")
-    assert found.seen
+    assert found.is_training_data
     assert said_below(found)[-1] == f"penguins {KNOWN}"
     both = forest.stages("penguins", test="penguins")
-    assert (both.to_dict()["seen"], both.to_dict()["test_seen"]) == (True, True)
+    assert (both.to_dict()["is_training_data"], both.to_dict()["test_is_training_data"]) == (True, True)
     assert said_below(both).count(f"penguins {KNOWN}") == 2
 
 
 def test_other_rows_are_not_taken_for_those_of_growth():
     forest = tw.forest(numbers(), "y", n_estimators=5)
     found = forest.stages(numbers(seed=1), test=numbers())
-    assert (found.seen, found.test_seen) == (False, True)
+    assert (found.is_training_data, found.test_is_training_data) == (False, True)
     assert [KNOWN in line for line in said_below(found)] == [False, True]
 
 
@@ -46,21 +46,21 @@ def test_out_of_bag_of_numbers_is_the_error_of_its_answers():
     assert any(line.startswith("Out of bag, all trees: ") and "R² " in line for line in said_below(found))
     assert found.to_dict()["out_of_bag"] == found.oob
     labels = [text.get_text() for text in found.draw().get_legend().get_texts()]
-    assert f"out of bag, all trees: {found.said_oob}" in labels
+    assert f"out of bag, all trees: {found.oob_text}" in labels
 
 
 def test_out_of_bag_of_numbers_on_other_rows_is_r2_alone():
     forest = tw.forest(numbers(), "y", n_estimators=60, oob_score=True)
     found = forest.stages(numbers(seed=1))
     assert found.oob is None
-    assert found.said_oob == f"R² {format_rounded(forest.oob.score)}"
+    assert found.oob_text == f"R² {format_rounded(forest.oob.score)}"
     labels = [text.get_text() for text in found.draw().get_legend().get_texts()]
-    assert f"out of bag, all trees: {found.said_oob}" in labels
+    assert f"out of bag, all trees: {found.oob_text}" in labels
 
 
 def test_the_bound_of_boosting_does_not_squash_the_errors():
     found = tw.adaboost("penguins", n_estimators=3).stages("penguins")
-    worst = 100 * max(stage.training for stage in found)
+    worst = 100 * max(stage.error for stage in found)
     ax = found.draw()
     assert ax.get_ylim() == pytest.approx((0, 1.15 * worst))
     assert 100 * found[0].bound > ax.get_ylim()[1]

@@ -137,10 +137,10 @@ def test_ranking_is_scikit_learns(rows):
     precision, recall, _ = precision_recall_curve(truth, chance, sample_weight=weight)
     np.testing.assert_allclose(ranking.precision_recall, [precision[-2::-1], recall[-2::-1]], atol=1e-12)
     bins = ranking.bins(3)
-    assert len(bins) <= 3 or len(bins) == len(ranking.chance)
+    assert len(bins) <= 3 or len(bins) == len(ranking.probability)
     assert sum(b.weight for b in bins) == pytest.approx(weight.sum())
-    assert sum(b.weight * b.found for b in bins) == pytest.approx(weight[truth].sum())
-    assert all(b.interval[0] <= b.found <= b.interval[1] for b in bins)
+    assert sum(b.weight * b.observed for b in bins) == pytest.approx(weight[truth].sum())
+    assert all(b.interval[0] <= b.observed <= b.interval[1] for b in bins)
 
 
 def test_weight_two_is_the_row_twice():

@@ -20,13 +20,20 @@ from treewise.cli.verb import SHOWN, all_option, na_option, option, take_text_op
         "treewise grow penguins --ensemble forest -o forest.json && treewise agreement forest.json penguins --top 5",
         "treewise agreement forest.json new.csv -o agreement.csv",
     ),
-    about="MODEL holds many trees (treewise grow --ensemble …). Of each row of DATA: what they say together, and how"
-    " much of the say is for each class; of numbers, how far apart the trees are. A row they quarrel about lies near a"
-    " border, or is like few rows the trees have seen. No true answers are needed.",
+    about="MODEL is an ensemble (treewise grow --ensemble …). For each row of DATA: the prediction and the"
+    " vote share of each class; for regression, the spread of the trees. Rows are sorted by"
+    " disagreement, most contested first. Contested rows lie near a decision boundary or are unlike the"
+    " training rows. No true answers are needed.",
 )
 @click.argument("model")
 @click.argument("data")
-@option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help="Show the first N rows; data holds all.")
+@option(
+    "--top",
+    type=click.IntRange(1),
+    metavar="N",
+    section=SHOWN,
+    help="Show the first N rows (csv and json contain all).",
+)
 @all_option("row")
 @na_option
 @text_options

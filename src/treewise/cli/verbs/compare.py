@@ -24,8 +24,9 @@ from treewise.errors import ParameterError
         "treewise compare old.json new.json --data new.csv --format json | jq .share_of_rows",
         "treewise compare old.json new.json --data new.csv --what probability --tolerance 0.01 && ./deploy",
     ),
-    about="Decided exactly, for every row there could be: with missing values, never-seen levels and any number. Each"
-    " MODEL is a saved tree (.json) or one written by hand (.txt). Exit 0 if they are equivalent, 1 if not.",
+    about="The decision is exact, over all possible rows: with missing values, unseen levels and any number."
+    " Each MODEL is a saved tree (.json) or one written by hand (.txt). Exits with 0 if the trees are"
+    " equivalent, 1 if not.",
 )
 @click.argument("first")
 @click.argument("second")
@@ -36,13 +37,13 @@ from treewise.errors import ParameterError
     multiple=True,
     metavar="N",
     section=SHOWN,
-    help="Of a MODEL that holds many trees this one, from 0; given twice, of the first and of the second.",
+    help="For an ensemble: which tree, counting from 0; given twice, for the first and the second MODEL.",
 )
 @option(
     "--data",
     metavar="DATA",
     section=TABLE,
-    help="A table: the share of its rows on which the trees differ, and one of them as the witness.",
+    help="A table: report the share of its rows on which the trees differ, with an example.",
 )
 @target_option("the one a tree was grown for")
 @na_option
@@ -53,7 +54,7 @@ from treewise.errors import ParameterError
     default="prediction",
     metavar="prediction|probability",
     section=SHOWN,
-    help="What must be the same (default: predictions).",
+    help="What must be equal (default: predictions).",
 )
 @option(
     "--tolerance",
@@ -61,9 +62,9 @@ from treewise.errors import ParameterError
     default=0.0,
     metavar="X",
     section=SHOWN,
-    help="How far numbers or probabilities may lie apart and still be equal (default 0).",
+    help="Largest difference of numbers or probabilities that counts as equal (default 0).",
 )
-@option("--complete", is_flag=True, section=SHOWN, help="Ask of rows without missing and never-seen values only.")
+@option("--complete", is_flag=True, section=SHOWN, help="Consider only rows without missing values and unseen levels.")
 @showing_options
 def command(
     first: str,

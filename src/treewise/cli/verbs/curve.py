@@ -46,9 +46,9 @@ def read_over(text: str) -> str:
         "treewise curve yours.csv --target COLUMN --over rows --validation 0.3",
         "treewise curve penguins -o curve.png",
     ),
-    about="Chooses the size of a tree by rows it has not seen. Of max_leaf_nodes, max_depth, min_samples_split and"
-    " ccp_alpha all values are read off one tree a fold; min_samples_leaf and rows are grown for each value."
-    " The built-in table noisy knows its true error.",
+    about="Helps to choose the size of a tree by its error on held-out rows. For max_leaf_nodes, max_depth,"
+    " min_samples_split and ccp_alpha, one tree per fold gives all values; for min_samples_leaf and"
+    " rows, a tree is grown for each value. The built-in table noisy has a known true error.",
 )
 @click.argument("data")
 @option(
@@ -59,15 +59,15 @@ def read_over(text: str) -> str:
     section=JUDGES,
     help="max_leaf_nodes, max_depth, min_samples_split, ccp_alpha, min_samples_leaf or rows (default max_leaf_nodes).",
 )
-@option("--values", type=read_numbers, metavar="A,B,…", section=JUDGES, help="Look at these values only.")
+@option("--values", type=read_numbers, metavar="A,B,…", section=JUDGES, help="Evaluate only these values.")
 @option(
     "--validation",
     metavar="FILE|SHARE",
     section=JUDGES,
-    help="Judge by another table, or by a share of the rows that is held out, such as 0.3.",
+    help="Validation table, or the share of rows to hold out, such as 0.3.",
 )
 @option(
-    "--folds", type=int, metavar="N", section=JUDGES, help="Judge by so many folds (default 10); 0 by the truth only."
+    "--folds", type=int, metavar="N", section=JUDGES, help="Number of folds (default 10); 0 uses only the true error."
 )
 @grow_options_without(CUT)
 @text_options

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         "treewise data admissions > admissions.csv",
         "treewise data penguins -o penguins.csv",
     ),
-    about="Wherever a command asks for DATA, the name of a built-in table will do.",
+    about="The name of a built-in table can be given wherever a command takes DATA.",
 )
 @click.argument("name", required=False)
 @option(
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     "form",
     type=click.Choice(TABLE_FORMATS),
     metavar="|".join(TABLE_FORMATS),
-    help="Form of the table (default csv, or by the ending of -o).",
+    help="Output format (default: by the file ending of -o, else csv).",
 )
 @output_option("Write the table to a file.")
 def command(name: str | None, form: str | None, output: str | None) -> None:

@@ -35,9 +35,10 @@ from treewise.cli.verb import (
         "treewise distill full.json yours.csv --test new.csv --max-depth 4 -o tree.json",
         "treewise distill island penguins --max-leaf-nodes 4",
     ),
-    about="TEACHER is a MODEL, of many trees or one, or a column of DATA with recorded decisions. The tree is grown on"
-    " the teacher's predictions, with the options of treewise grow; DATA needs no true labels. Agreement is measured on"
-    " held-out rows. A limit (--max-leaf-nodes, --max-depth) keeps the tree small enough to read.",
+    about="TEACHER is a MODEL, an ensemble or a tree, or a column of DATA with recorded decisions. The tree"
+    " is grown on the teacher's predictions, with the options of treewise grow; DATA needs no true"
+    " labels. Agreement is measured on held-out rows. A limit (--max-leaf-nodes, --max-depth) keeps the"
+    " tree small enough to read.",
 )
 @click.argument("teacher")
 @click.argument("data")

@@ -34,19 +34,27 @@ from treewise.errors import ParameterError
         "treewise draw model.json -o tree.pdf --direction right --row 'GPA=3.7, University=top20, Published=no'",
         "treewise draw model.json admissions -o tree.png",
     ),
-    about='The ending of FILE says what is drawn: .svg, or .png and .pdf (for these: pip install "treewise[plot]").'
-    " A DATA given with a MODEL adds small histograms of its rows. On a table the tree is grown first, with the"
-    " options of treewise grow; of a MODEL, --max-depth says how many levels to draw.",
+    about="The ending of FILE chooses the format: .svg, .png or .pdf (the latter two need: pip install"
+    ' "treewise[plot]"). DATA given with a MODEL adds small histograms of its rows. Given a table, the'
+    " tree is grown first, with the options of treewise grow. For a MODEL, --max-depth limits the levels"
+    " drawn.",
 )
 @click.argument("source", metavar="MODEL")
 @click.argument("data", metavar="", required=False)
 @tree_option
-@choice_option("--direction", "down", "right", help="Where the tree grows to")
-@option("--max-leaves", type=int, metavar="N", default=60, section=SHOWN, help="Most boxes at the ends (default 60).")
-@option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Draw from this node down.")
-@option("--row", type=read_row, metavar="'A=1, B=x'", section=SHOWN, help="Light the path of this row.")
-@option("--histograms", is_flag=True, section=SHOWN, help="Of the table that the tree is grown on.")
-@output_option("Write the picture to a file; without it, SVG is printed.")
+@choice_option("--direction", "down", "right", help="Direction of growth")
+@option(
+    "--max-leaves",
+    type=int,
+    metavar="N",
+    default=60,
+    section=SHOWN,
+    help="Maximum number of boxes without children (default 60).",
+)
+@option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Draw the subtree of this node.")
+@option("--row", type=read_row, metavar="'A=1, B=x'", section=SHOWN, help="Highlight the path of this row.")
+@option("--histograms", is_flag=True, section=SHOWN, help="Add histograms of the table the tree is grown on.")
+@output_option("Write the picture to a file (default: SVG on standard output).")
 @grow_options
 @text_options
 def command(

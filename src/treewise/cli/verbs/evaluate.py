@@ -55,8 +55,9 @@ AT_ONCE = 1000  # lines
         "treewise evaluate model.json admissions --picture roc=roc.png --picture confusion=confusion.svg",
         "treewise evaluate model.json new.csv --fail-under accuracy=0.85 && ./deploy",
     ),
-    about="MODEL is a saved tree (.json) or one written by hand (.txt). For classes: the error with its 95 %"
-    " interval (Wilson), what mistakes cost, log loss in nats and the confusion matrix; for numbers: RMSE, MAE and R².",
+    about="MODEL is a saved tree or ensemble (.json) or a tree written by hand (.txt). Classification: error"
+    " with its 95 % interval (Wilson), cost, log loss in nats and confusion matrix. Regression: RMSE,"
+    " MAE and R².",
 )
 @click.argument("model")
 @click.argument("data")
@@ -71,7 +72,7 @@ AT_ONCE = 1000  # lines
     multiple=True,
     metavar="NAME=X",
     section=JUDGED,
-    help="Exit with 1 when a figure is below X: accuracy=0.85, r2=0.5.",
+    help="Exit with 1 if a score is below X: accuracy=0.85, r2=0.5.",
 )
 @option(
     "--fail-over",
@@ -79,10 +80,10 @@ AT_ONCE = 1000  # lines
     multiple=True,
     metavar="NAME=X",
     section=JUDGED,
-    help="Exit with 1 when a figure is above X: error=0.15, cost=0.6, rmse=2.5.",
+    help="Exit with 1 if a score is above X: error=0.15, cost=0.6, rmse=2.5.",
 )
 @estimate_option
-@cost_option("What mistakes cost, bad:good=5 (default: what the tree predicts by); the predictions stay.")
+@cost_option("Misclassification costs to measure, bad:good=5 (default: those of the tree); predictions do not change.")
 @option(
     "--baselines",
     metavar="MODELS",
@@ -106,13 +107,13 @@ AT_ONCE = 1000  # lines
     metavar="WHAT=FILE",
     help="Draw confusion, roc, precision_recall or calibration: roc=roc.png (or .svg, .pdf).",
 )
-@option("--paths", "with_paths", is_flag=True, help="First the path of each row in words.")
+@option("--paths", "with_paths", is_flag=True, help="First print the path of each row.")
 @option(
     "--check",
     "with_check",
     is_flag=True,
-    help="Also leaf by leaf: which disagree with their rows, which no row reaches, and rows that contradict each other."
-    " Of a tree written by hand always.",
+    help="Also report leaves that disagree with their rows, leaves without rows, and contradictory rows"
+    " (always for trees written by hand).",
 )
 @format_option("text", "json")
 def command(

@@ -18,13 +18,13 @@ from treewise.formats.export.export import FORMATS
         "treewise export model.json",
         "treewise export model.json --format text -o tree.txt",
     ),
-    about="if-else is the tree as a book writes it, for readers. text is complete: every number is in it, and"
-    " treewise reads it back as a MODEL, edited or not.",
+    about="if-else is pseudocode for readers. text contains every number and can be read back as a MODEL,"
+    " edited or not.",
 )
 @click.argument("model")
 @tree_option
 @format_option("if-else", *(name for name in FORMATS if name != "if-else"))
-@output_option("Write it to a file.")
+@output_option("Write the result to a file.")
 def command(model: str, member: int | None, form: str, output: str | None) -> None:
     """Write a tree."""
     check_place(output, model)

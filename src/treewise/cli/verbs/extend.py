@@ -36,12 +36,12 @@ from treewise.errors import ParameterError
         " && treewise extend forest.json penguins --trees 30 -o forest.json",
         "treewise extend boosted.json yours.csv --trees 50 -o boosted100.json",
     ),
-    about="MODEL holds many trees (treewise grow --ensemble …), and DATA is the table they were grown on. The trees"
-    " that are there stay as they are; all together are what growing so many at once gives, to the last bit.",
+    about="MODEL is an ensemble (treewise grow --ensemble …), and DATA is the table it was grown on. The"
+    " existing trees do not change; the result is identical to growing all trees at once.",
 )
 @click.argument("model")
 @click.argument("data")
-@option("--trees", type=int, required=True, metavar="N", section=MANY, help="How many further trees.")
+@option("--trees", type=int, required=True, metavar="N", section=MANY, help="Number of trees to add.")
 @na_option
 @text_options
 @weight_option

@@ -40,7 +40,7 @@ from treewise.cli.verb import (
         "treewise grow yours.csv --target readmitted --ignore patient_id --na '?' --pruning cv",
     ),
     about='DATA is a CSV, TSV or Parquet file (.gz too), "-" for CSV on standard input, or a built-in table'
-    " (treewise data lists them). Nothing has to be said about column types; --kind corrects a wrong guess.",
+    " (listed by treewise data). Column types are inferred; --kind overrides them.",
 )
 @click.argument("data")
 @grow_options

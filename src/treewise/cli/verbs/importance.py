@@ -40,9 +40,9 @@ if TYPE_CHECKING:
         "treewise grow outlier -o model.json && treewise importance model.json -o importance.png",
         "treewise importance model.json new.csv --repeats 50 -o importance.csv",
     ),
-    about="Without DATA: how much impurity of the training rows the splits on each column take away. It favours columns"
-    " with many different values. With DATA, best of rows the tree has not seen: how much worse the tree does when a"
-    " column's values are shuffled (permutation importance), with an interval for other rows like these.",
+    about="Without DATA: the total decrease of impurity by the splits on each column, which favours columns"
+    " with many distinct values. With DATA, preferably held-out rows: permutation importance, the"
+    " increase of the error when a column is shuffled, with a confidence interval.",
 )
 @click.argument("model")
 @click.argument("data", required=False)
@@ -51,10 +51,12 @@ if TYPE_CHECKING:
     "--measure",
     metavar="NAME",
     section=SHOWN,
-    help="error, cost or log_loss; for numbers rmse or mae (default error, cost where the tree has costs, rmse).",
+    help="error, cost or log_loss; for regression rmse or mae (default error, cost if the tree has costs, rmse).",
 )
-@option("--repeats", type=int, metavar="N", section=SHOWN, help="How often each column is shuffled (default 10).")
-@option("--confidence", type=float, metavar="X", section=SHOWN, help="Of the intervals (default 0.95).")
+@option("--repeats", type=int, metavar="N", section=SHOWN, help="Number of shuffles per column (default 10).")
+@option(
+    "--confidence", type=float, metavar="X", section=SHOWN, help="Confidence level of the intervals (default 0.95)."
+)
 @option("--random-state", type=int, metavar="N", section=SHOWN, help="Seed of the shuffles (default 0).")
 @jobs_option
 @target_option()

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
         "treewise predict model.json --row 'GPA=3.7, University=top20, Published=no'",
         "treewise predict model.json new.parquet --proba --keep patient_id -o out.csv",
     ),
-    about="MODEL is a saved tree (.json) or one written by hand (.txt). DATA needs the columns that the tree"
-    " asks about, in any order; it may also be rows as JSON, and - is standard input. Cells are written as"
-    " they are: a spreadsheet that opens the result may take one that begins with = for a formula.",
+    about="MODEL is a saved tree or ensemble (.json) or a tree written by hand (.txt). DATA needs the columns"
+    ' used in splits, in any order; it may also be JSON rows, or "-" for standard input. Cells are'
+    " written unchanged: a spreadsheet may interpret one that begins with = as a formula.",
 )
 @click.argument("model")
 @click.argument("data", required=False)
@@ -50,12 +50,12 @@ if TYPE_CHECKING:
 @row_option
 @na_option
 @text_options
-@option("--proba", is_flag=True, help="Also the probability of each class.")
+@option("--proba", is_flag=True, help="Add the probability of each class.")
 @estimate_option
 @option(
     "--interval",
     is_flag=True,
-    help="Also how sure the leaf is: each probability with Wilson's interval, or Student's of a mean.",
+    help="Add confidence intervals of the leaf: Wilson's for probabilities, Student's for means.",
 )
 @option(
     "--confidence",
@@ -64,20 +64,20 @@ if TYPE_CHECKING:
     metavar="X",
     help="Confidence of the interval, between 0 and 1 (default 0.95).",
 )
-@cost_option("Predict the class of least expected cost, where mistakes cost so much: bad:good=5; any other 1.")
+@cost_option("Predict the class of least expected cost, with these misclassification costs: bad:good=5; others cost 1.")
 @option(
     "--keep",
     type=read_names,
     multiple=True,
     metavar="COLUMN",
-    help="Copy a column of DATA; repeat it, or separate by commas.",
+    help="Copy a column of DATA to the output; repeat, or separate by commas.",
 )
 @option(
     "--format",
     "form",
     type=click.Choice(TABLE_FORMATS),
     metavar="|".join(TABLE_FORMATS),
-    help="Form of the result (default csv, or by the ending of -o; text for --row).",
+    help="Output format (default: by the file ending of -o, else csv; text for --row).",
 )
 @output_option("Write the predictions to a file.")
 def command(

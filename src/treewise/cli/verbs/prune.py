@@ -49,42 +49,64 @@ TABLES = ("validation", "data")
         "treewise prune model.json --cp-table",
         "treewise prune model.json --at 1",
     ),
-    about="METHOD is reduced_error (--validation), gain (--threshold, --measure), cost_complexity (--ccp-alpha, or"
-    " --data to choose the size by folds), pessimistic (--confidence, --raising with --data), mdl or collapse.",
+    about="METHOD is reduced_error (--validation), gain (--threshold, --measure), cost_complexity"
+    " (--ccp-alpha, or --data to choose the size by cross-validation), pessimistic (--confidence,"
+    " --raising with --data), mdl or collapse.",
 )
 @click.argument("model")
 @tree_option
-@option("--method", metavar="METHOD", section=CUT, help="How to prune; without one: to a size.")
+@option("--method", metavar="METHOD", section=CUT, help="Pruning method; without one, prune to a size.")
 @option("--validation", metavar="DATA", section=CUT, help="For reduced_error: a table the tree has not seen.")
 @option("--order", metavar="bottom-up|top-down", section=CUT, help="For reduced_error (default bottom-up).")
-@option("--threshold", type=float, metavar="X", section=CUT, help="For gain: the least gain (default 0.01).")
-@option("--measure", metavar="accuracy|criterion", section=CUT, help="For gain: of what (default accuracy).")
-@option("--ccp-alpha", type=float, metavar="X", section=CUT, help="For cost_complexity: the price of a leaf.")
-@option("--risk", metavar="impurity|error", section=CUT, help="For cost_complexity: impurity, or error with folds.")
+@option("--threshold", type=float, metavar="X", section=CUT, help="For gain: minimum gain (default 0.01).")
+@option("--measure", metavar="accuracy|criterion", section=CUT, help="For gain: which gain (default accuracy).")
+@option("--ccp-alpha", type=float, metavar="X", section=CUT, help="For cost_complexity: penalty per leaf.")
+@option(
+    "--risk",
+    metavar="impurity|error",
+    section=CUT,
+    help="For cost_complexity: impurity, or error (with cross-validation).",
+)
 @option(
     "--confidence",
     type=float,
     metavar="X",
     section=CUT,
-    help="For pessimistic: above 0, at most 0.5 (default 0.25, C4.5's).",
+    help="For pessimistic: above 0, at most 0.5 (default 0.25, as C4.5).",
 )
-@option("--raising", is_flag=True, default=None, section=CUT, help="For pessimistic: raise subtrees; with --data.")
+@option(
+    "--raising", is_flag=True, default=None, section=CUT, help="For pessimistic: also raise subtrees; needs --data."
+)
 @option("--data", metavar="DATA", section=JUDGED_BY, help="The table the tree was grown on.")
-@option("--folds", type=int, metavar="N", section=JUDGED_BY, help="How many folds choose the size (default 10).")
-@option("--rule", metavar="1-SE|best", section=JUDGED_BY, help="The smallest tree within one standard error, or best.")
+@option("--folds", type=int, metavar="N", section=JUDGED_BY, help="Number of folds (default 10).")
+@option(
+    "--rule",
+    metavar="1-SE|best",
+    section=JUDGED_BY,
+    help="Choose the smallest tree within one standard error of the best, or the best.",
+)
 @option("--random-state", type=int, metavar="N", section=JUDGED_BY, help="Seed of the folds (default 0).")
-@option("--max-leaf-nodes", type=int, metavar="N", section=TO_A_SIZE, help="Most leaves, as grow keeps them.")
-@option("--max-depth", type=int, metavar="N", section=TO_A_SIZE, help="Most tests on a path.")
-@option("--at", type=read_at, metavar="N,N,…", section=TO_A_SIZE, help="Cut at these nodes.")
+@option(
+    "--max-leaf-nodes",
+    type=int,
+    metavar="N",
+    section=TO_A_SIZE,
+    help="Maximum number of leaves, in the order of growth.",
+)
+@option("--max-depth", type=int, metavar="N", section=TO_A_SIZE, help="Maximum depth.")
+@option("--at", type=read_at, metavar="N,N,…", section=TO_A_SIZE, help="Turn these nodes into leaves.")
 @na_option
 @text_options
 @option(
-    "--cp-table", is_flag=True, section=SHOWN, help="List the trees nested in MODEL, as rpart's printcp; cut nothing."
+    "--cp-table",
+    is_flag=True,
+    section=SHOWN,
+    help="Print the nested sequence of subtrees, like rpart's printcp, without pruning.",
 )
-@option("--all", "whole", is_flag=True, section=SHOWN, help="Every decision, and every line of the tree.")
+@option("--all", "whole", is_flag=True, section=SHOWN, help="Print all decisions and the whole tree.")
 @format_option("text", "json")
 @output_option("Save the pruned tree as a model file (.json), or as text to edit (.txt).")
-@option("-q", "--quiet", is_flag=True, help="No decisions and no remarks, only the tree.")
+@option("-q", "--quiet", is_flag=True, help="Print only the tree.")
 def command(
     model: str,
     member: int | None,

@@ -33,9 +33,8 @@ from treewise.cli.verb import (
         "treewise refit stnordaf.txt admissions -o officials.json",
         "treewise refit model.json new.csv -o model.json",
     ),
-    about="A tree written by hand has no rows: so it gets counts and probabilities at every node, and can be pruned."
-    " A leaf that no row reaches keeps the class somebody wrote there. treewise evaluate says beforehand what"
-    " will change.",
+    about="Gives a tree written by hand counts and probabilities at every node, so that it can be pruned. A"
+    " leaf without rows keeps its class. treewise evaluate shows beforehand what will change.",
 )
 @click.argument("model")
 @click.argument("data")

@@ -40,9 +40,10 @@ if TYPE_CHECKING:
         "treewise regions noisy -o grid.png",
         "treewise regions yours.csv --target COLUMN --x age --y pulse --vary max_depth=1,2,4,8 -o grid.pdf",
     ),
-    about="Areas have the colour of the predicted class, paler where it is less probable; points are the"
-    " rows of DATA, with a dark rim where the prediction is wrong. Several models are drawn side by side. Without a"
-    " MODEL, trees are grown on the two columns with more and more freedom: depth, rows to split, rows of a leaf.",
+    about="Areas have the colour of the predicted class, paler where it is less probable; points are the rows"
+    " of DATA, with a dark edge where the prediction is wrong. Several models are drawn side by side."
+    " Without a MODEL, trees are grown on the two columns with increasing flexibility: depth, rows to"
+    " split, rows per leaf.",
 )
 @click.argument("given", nargs=-1, required=True, metavar="MODEL… DATA")
 @option("--x", metavar="COLUMN", section=SHOWN, help="Column across (default: the first one used in a split).")
@@ -63,12 +64,12 @@ if TYPE_CHECKING:
     section=SHOWN,
     help="Without a MODEL: grow a row of trees with these values of a parameter.",
 )
-@option("--with-tree", is_flag=True, section=SHOWN, help="Draw the tree beside its regions (of one MODEL).")
+@option("--with-tree", is_flag=True, section=SHOWN, help="Draw the tree beside its regions (for a single MODEL).")
 @tree_option
 @target_option("the tree's")
 @na_option
 @text_options
-@output_option("Where to draw: .png, .svg or .pdf.")
+@output_option("The picture to write: .png, .svg or .pdf.")
 def command(
     given: Sequence[str],
     x: str | None,

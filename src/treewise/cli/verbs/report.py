@@ -23,29 +23,30 @@ from treewise.errors import ParameterError
         "treewise report model.json admissions -o report.html",
         "treewise report model.json admissions --rows sample -o report.html",
     ),
-    about="One file that needs no network: the answer in a sentence, the error, the tree to fold, zoom and ask, its"
-    " rules, columns, errors and how it was made. DATA is the table the tree was grown on. Rows of it are in the file"
-    " only on request (--rows). On a table alone the tree is grown first, with the options of treewise grow.",
+    about="A single file without external resources: a summary, the error, the tree (fold, zoom, query), its"
+    " rules, columns, errors and history. DATA is the table the tree was grown on; its rows are included"
+    " only on request (--rows). Given a table alone, the tree is grown first, with the options of"
+    " treewise grow.",
 )
 @click.argument("source", metavar="MODEL")
 @click.argument("data", metavar="DATA", required=False)
 @option("-o", "--output", metavar="FILE", required=True, help='The HTML file to write; "-" is standard output.')
 @tree_option
-@option("--test", metavar="FILE", section=SHOWN, help="A table the tree has not seen: its errors are the honest ones.")
+@option("--test", metavar="FILE", section=SHOWN, help="Held-out table for an unbiased estimate of the error.")
 @option(
     "--rows",
     type=click.Choice(["none", "sample", "all"]),
     metavar="none|sample|all",
     default="none",
     section=SHOWN,
-    help="Rows of DATA that are in the file, for whoever opens it (default none).",
+    help="Rows of DATA to include in the file (default none).",
 )
-@option("--title", metavar="TEXT", section=SHOWN, help="What stands at the top.")
+@option("--title", metavar="TEXT", section=SHOWN, help="Title of the page.")
 @option(
     "--computations/--no-computations",
     default=None,
     section=SHOWN,
-    help="Every node's candidates (default: where the table is small enough).",
+    help="Include the candidate splits of every node (default: if the table is small enough).",
 )
 @grow_options
 @text_options

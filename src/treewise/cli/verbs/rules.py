@@ -35,9 +35,9 @@ SORTS = ("support", "probability", "lift", "value", "node")
         "treewise rules model.json --class P --sort probability --min-support 2",
         "treewise rules model.json -o rules.csv",
     ),
-    about="One rule a leaf; conditions on one column are merged, and every row satisfies exactly one rule. MODEL is a"
-    " saved tree (.json) or one written by hand (.txt); on a table the tree is grown first, with the options of"
-    " treewise grow.",
+    about="One rule per leaf; conditions on the same column are merged, and every row satisfies exactly one"
+    " rule. MODEL is a saved tree (.json) or one written by hand (.txt); given a table, the tree is"
+    " grown first, with the options of treewise grow.",
 )
 @click.argument("source", metavar="MODEL")
 @tree_option
@@ -47,10 +47,16 @@ SORTS = ("support", "probability", "lift", "value", "node")
     metavar="NAME",
     default="support",
     section=SHOWN,
-    help="By support (rows), probability, lift, value (of numbers) or node (default support).",
+    help="Sort by support (rows), probability, lift, value (regression) or node (default support).",
 )
-@option("--class", "cls", metavar="CLASS", section=SHOWN, help="Speak of this class (default: the one predicted).")
-@support_option("Leave out rules of fewer rows, or of a smaller share of them.")
+@option(
+    "--class",
+    "cls",
+    metavar="CLASS",
+    section=SHOWN,
+    help="Report the probability of this class (default: the predicted one).",
+)
+@support_option("Minimum number, or share, of rows of a rule.")
 @confidence_option
 @top_option("rules")
 @all_option("rule")

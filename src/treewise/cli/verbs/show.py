@@ -38,19 +38,25 @@ if TYPE_CHECKING:
         "treewise show model.json --node 4 --max-depth 2",
         "treewise show penguins --target species --max-leaf-nodes 4",
     ),
-    about="MODEL is a saved tree (.json) or one written by hand (.txt). On a table the tree is grown first,"
-    " with the options of treewise grow; of a MODEL, --max-depth says how many levels to show.",
+    about="MODEL is a saved tree (.json) or one written by hand (.txt). Given a table, the tree is grown"
+    " first, with the options of treewise grow. For a MODEL, --max-depth limits the levels shown.",
 )
 @click.argument("source", metavar="MODEL")
 @tree_option
-@option("--summary", is_flag=True, section=SHOWN, help="What the model is, what it needs and how it was made.")
+@option(
+    "--summary",
+    is_flag=True,
+    section=SHOWN,
+    help="Print the size of the model, the columns it needs and how it was made.",
+)
 @all_option("line")
 @option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
 @option(
     "--bars/--no-bars",
     default=None,
     section=SHOWN,
-    help="A bar of the classes, or of the number, after each line (default: where there is room on a colour terminal).",
+    help="Draw a bar of the class distribution, or of the value, after each line (default: on a colour"
+    " terminal with room for it).",
 )
 @format_option("text", "json")
 @grow_options

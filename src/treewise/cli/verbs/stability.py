@@ -21,9 +21,9 @@ from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, t
         "treewise stability yours.csv --target COLUMN --pruning cv --resamples 200",
         "treewise stability yours.csv --target COLUMN --max-depth 3 -o stability.csv",
     ),
-    about="Grows the tree, with the options of treewise grow; measures at each node how near the best test of another"
-    " column came; and draws the rows again with replacement, each time growing a tree in the same way, to see which"
-    " questions come back, how far thresholds move and how often the answers agree.",
+    about="Grows the tree, with the options of treewise grow, and measures at each node the margin over the"
+    " best split of another column. Then grows trees on bootstrap samples to see which splits recur, how"
+    " far thresholds move and how often predictions agree.",
 )
 @click.argument("data")
 @option(
@@ -32,7 +32,7 @@ from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, t
     default=100,
     metavar="N",
     section=JUDGES,
-    help="How often the rows are drawn again (default 100).",
+    help="Number of bootstrap samples (default 100).",
 )
 @grow_options
 @text_options

@@ -32,12 +32,13 @@ from treewise.cli.verb import (
         "treewise stages forest.json yours.csv --test new.csv -o stages.csv",
         "treewise stages forest.json yours.csv --test new.csv -o stages.png",
     ),
-    about="MODEL holds many trees (treewise grow --ensemble …). How good are the first one, the first two, …? So one"
-    " sees how many it takes, and of boosting whether more of them still help on rows they have not seen (--test).",
+    about="MODEL is an ensemble (treewise grow --ensemble …). Shows the error of the first tree, the first"
+    " two, and so on: how many trees are enough, and whether further rounds of boosting still help on"
+    " held-out rows (--test).",
 )
 @click.argument("model")
 @click.argument("data")
-@option("--test", metavar="DATA", section=JUDGES, help="A table the trees have not seen.")
+@option("--test", metavar="DATA", section=JUDGES, help="Held-out table.")
 @target_option("the one the trees were grown for")
 @weight_option
 @all_option("stage")

@@ -32,12 +32,18 @@ from treewise.cli.verb import (
         "treewise stump penguins --top 5",
         "treewise stump yours.csv --target COLUMN --criterion gini -o tests.csv",
     ),
-    about="A stump asks one question. This ranks all that could be asked, of every column, by how much they tell; those"
-    " that are equally good share a rank. The quickest look at a table, and what boosting is made of (treewise grow"
-    " --ensemble adaboost).",
+    about="A stump is a tree with one split. This ranks the candidate splits of all columns by their gain;"
+    " ties share a rank. It is a quick first look at a table; AdaBoost (treewise grow --ensemble"
+    " adaboost) combines many stumps.",
 )
 @click.argument("data")
-@option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help="Show the first N tests; data holds all.")
+@option(
+    "--top",
+    type=click.IntRange(1),
+    metavar="N",
+    section=SHOWN,
+    help="Show the first N splits (csv and json contain all).",
+)
 @all_option("test")
 @unit_option
 @per_option

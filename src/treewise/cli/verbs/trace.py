@@ -52,29 +52,36 @@ OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per")  # options that s
         "treewise trace seven_points --unit nats --format latex --blanks -o exercise.tex",
         "treewise trace penguins --max-depth 2 --column flipper_length_mm -o gain.png",
     ),
-    about="On a table the tree is grown first, with the options of treewise grow; a MODEL is traced on the"
-    " table given with it. Every candidate is computed. Where they are few, all are written out; where they are"
-    " many, a node shows each column's best test and how many were tried: --column X writes out all of one"
-    " column, --format csv lists everything.",
+    about="Given a table, the tree is grown first, with the options of treewise grow; a MODEL is traced on"
+    " the table given with it. All candidate splits are computed. A node with few candidates lists all"
+    " of them; a node with many lists the best of each column: --column X lists all of one column,"
+    " --format csv everything.",
 )
 @click.argument("source", metavar="DATA")
 @click.argument("data", metavar="", required=False)
 @tree_option
-@option("--round", "number", type=int, metavar="N", section=SHOWN, help="Of boosting: work this round out, from 1.")
-@option("--all", "whole", is_flag=True, section=SHOWN, help="Every row of that round, as into a file or a pipe.")
-@option("--node", type=int, metavar="N", section=SHOWN, help="This node only (default: all).")
-@option("--column", metavar="COLUMN", section=SHOWN, help="Write out this column alone, every test of it.")
-@option("--top", type=int, metavar="K", section=SHOWN, help="The best K columns of each node.")
+@option(
+    "--round",
+    "number",
+    type=int,
+    metavar="N",
+    section=SHOWN,
+    help="For AdaBoost: work out this round, counting from 1.",
+)
+@option("--all", "whole", is_flag=True, section=SHOWN, help="With --round: show all rows, as in a file or a pipe.")
+@option("--node", type=int, metavar="N", section=SHOWN, help="Only this node (default: all).")
+@option("--column", metavar="COLUMN", section=SHOWN, help="List all candidate splits of this column.")
+@option("--top", type=int, metavar="K", section=SHOWN, help="Only the best K columns of each node.")
 @unit_option
 @per_option
 @option(
     "--blanks",
     is_flag=True,
     section=SHOWN,
-    help="Leave the results open: an exercise sheet of one node, node 0 unless --node names another.",
+    help="Leave the results blank: an exercise sheet of one node (default node 0).",
 )
 @form_option(*ENDINGS.values())
-@output_option("Write the trace to a file; .png, .svg or .pdf draws the gain of every test of --column at --node.")
+@output_option("Write the trace to a file; .png, .svg or .pdf plots the gain of all splits of --column at --node.")
 @grow_options
 @text_options
 def command(

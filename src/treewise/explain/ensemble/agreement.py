@@ -1,126 +1,164 @@
-"""How far the trees of an ensemble agree, row by row; the rows they quarrel about most come first.
+"""How far the trees of an ensemble agree on each row, most contested rows first.
 
-Stands on ``panel.py``. Of classes, what counts is the class each tree says, by its vote; of numbers, how far apart the
-values are. A row on which trees quarrel lies near a border, or is like few rows the trees have seen.
+For classes, the vote weight of each class is compared; for numbers, the spread of the values. A row on which trees
+disagree lies near a decision boundary, or resembles few training rows. ``MemberPredictions``, which evaluates one tree
+after another, serves the other modules of this package too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from treewise import _core
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_share, plural, safe
+from treewise.data import encoding as encode
 from treewise.ensemble import Ensemble
-from treewise.explain.ensemble.member_predictions import Floats, Ints, MemberPredictions, Progress
+from treewise.evaluate.evaluate import ComparedRows, refuse_infinite
+from treewise.predict.predict import EncodedRows, to_core_columns
 from treewise.train.loss_stats import size_of_numbers
+from treewise.train.true_labels import class_places
 from treewise.tree.arrays import Label
 
-MOST_ROWS = 20  # that are printed
-MOST_CLASSES = 8  # whose shares are printed
-BY_MEAN = "The answer is the class of largest mean probability, which may differ from what most trees say."
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[float], None]
+
+_MAX_ROWS = 20  # that are printed
+_MAX_CLASSES = 8  # whose shares are printed
+_BY_MEAN = "The prediction is the class of largest mean probability, which may differ from the majority vote."
+
+
+def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -> Agreement:
+    """Return how far the trees agree on each row of a table, or on a single row (``Ensemble.agreement``)."""
+    members, classes = MemberPredictions.of(ensemble, data), ensemble.classes
+    head = (members.rows.table.name, ensemble.target.name, len(ensemble), classes)
+    if ensemble.task == "regression":
+        values, sd, low, high = _summarise_values(members, progress)
+        return Agreement(*head, values, np.empty(0), sd, low, high, np.empty(0, np.int64))
+    votes = sum(members.each(_core.Output.votes, progress), start=np.zeros((len(members), len(classes))))
+    none = np.empty(0)
+    indices = ensemble.answers(members.rows).class_numbers()
+    predictions = [classes[i] for i in indices.tolist()]
+    by_mean = ensemble.method != "adaboost"
+    return Agreement(*head, predictions, votes / ensemble.votes.sum(), none, none, none, indices, by_mean)
+
+
+def _summarise_values(
+    members: MemberPredictions, progress: Progress | None
+) -> tuple[list[float], Floats, Floats, Floats]:
+    """Return mean, standard deviation, minimum and maximum of the trees' values for each row."""
+    unit = members.ensemble.predictor.unit
+    size = size_of_numbers(members.ensemble.members.value) / unit  # squares of huge or tiny numbers overflow
+    total, mean, squares = np.zeros((3, len(members)))
+    low, high = np.full(len(members), np.inf), np.full(len(members), -np.inf)
+    for n, output in enumerate(members.each(progress=progress), start=1):  # Welford's algorithm: no cancellation
+        value = output[:, 0]
+        total += value
+        deviation = value / size - mean
+        mean += deviation / n
+        squares += deviation * (value / size - mean)
+        np.minimum(low, value, out=low)
+        np.maximum(high, value, out=high)
+    n = len(members.ensemble)
+    return (total / n * unit).tolist(), np.sqrt(squares / n) * size * unit, low * unit, high * unit
 
 
 @dataclass(frozen=True)
 class RowAgreement:
-    """What the trees say of one row: the answer, and the say of the trees for each class; of numbers their spread."""
+    """The prediction for one row, with the share of the vote weight of each class; for numbers their spread."""
 
     row: int  # from 1
-    answer: Label | float
-    share: float | None  # of the say that is for the answer; None for numbers
-    shares: dict[Label, float]  # of the say for each class
-    spread: float | None = None  # of numbers: the standard deviation over the trees …
+    prediction: Label | float
+    share: float | None  # of the vote weight for the prediction; None for numbers
+    shares: dict[Label, float]  # of the vote weight for each class
+    sd: float | None = None  # for numbers: the standard deviation over the trees …
     low: float | None = None  # … the smallest and the largest value of a tree
     high: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Displayable, Sequence[RowAgreement]):
-    """The rows of a table, those the trees quarrel about most first. ``print`` it, index it, or ``.to_frame()``.
+    """The rows of a table, most contested first: print it, index it, or use ``.to_frame()``.
 
-    ``answers`` are in the order of the table, and with them ``share`` and ``shares``; of numbers, which have no such,
-    ``spread``, ``low`` and ``high``.
+    ``predictions``, ``share`` and ``shares`` (for numbers ``sd``, ``low`` and ``high``) are in the order of the table.
     """
 
     table: str
     target: str
     trees: int
     classes: tuple[Label, ...]
-    answers: Sequence[Any]  # of the ensemble, in the order of the table
-    shares: Floats  # rows × classes; of numbers empty
-    spread: Floats  # of numbers
+    predictions: Sequence[Any]  # of the ensemble
+    shares: Floats  # rows × classes; empty for numbers
+    sd: Floats  # for numbers
     low: Floats
     high: Floats
-    places: Ints  # of the answers among the classes
-    by_mean: bool = False  # whether the answer is the class of largest mean probability
+    class_indices: Ints  # of the predictions
+    by_mean: bool = False  # whether the prediction is the class of largest mean probability
 
     @property
     def share(self) -> Floats:
-        """How much of the say is for the answer, row by row: 1 where the trees are of one mind; of numbers empty."""
+        """The share of the vote weight for the prediction: 1 if all trees agree; empty for numbers."""
         if not self.classes:
             return np.empty(0)
-        rows: Floats = self.shares[np.arange(len(self.places)), self.places]
-        return rows
+        share: Floats = self.shares[np.arange(len(self.class_indices)), self.class_indices]
+        return share
 
     @cached_property
     def order(self) -> Ints:
-        """The rows (from 0), the most disputed first."""
-        return np.argsort(self.share if self.classes else -self.spread, kind="stable")
+        """The indices of the rows, most contested first."""
+        return np.argsort(self.share if self.classes else -self.sd, kind="stable")
 
     @property
     def unanimous(self) -> int:
-        """How many rows the trees are of one mind about."""
+        """The number of rows on which all trees agree."""
         if not self.classes:
             return int((self.low == self.high).sum())
         return int((np.count_nonzero(self.shares, axis=1) == 1).sum())
 
     def __len__(self) -> int:
-        return len(self.answers)
+        return len(self.predictions)
 
     @overload
-    def __getitem__(self, place: int) -> RowAgreement: ...
+    def __getitem__(self, index: int) -> RowAgreement: ...
     @overload
-    def __getitem__(self, place: slice) -> list[RowAgreement]: ...
-    def __getitem__(self, place: int | slice) -> RowAgreement | list[RowAgreement]:
-        rows = self.order[place]
-        return [self.of(int(row)) for row in rows] if isinstance(place, slice) else self.of(int(rows))
+    def __getitem__(self, index: slice) -> list[RowAgreement]: ...
+    def __getitem__(self, index: int | slice) -> RowAgreement | list[RowAgreement]:
+        rows = self.order[index]
+        return [self.at(int(row)) for row in rows] if isinstance(index, slice) else self.at(int(rows))
 
-    def of(self, row: int) -> RowAgreement:
-        """Return what the trees say of one row of the table (from 0)."""
+    def at(self, row: int) -> RowAgreement:
+        """Return the agreement on one row, by its index in the table."""
         if not self.classes:
-            ends = float(self.spread[row]), float(self.low[row]), float(self.high[row])
-            return RowAgreement(row + 1, self.answers[row], None, {}, *ends)
-        each = dict(zip(self.classes, self.shares[row].tolist(), strict=True))
-        return RowAgreement(row + 1, self.answers[row], float(self.share[row]), each)
+            spread = float(self.sd[row]), float(self.low[row]), float(self.high[row])
+            return RowAgreement(row + 1, self.predictions[row], None, {}, *spread)
+        shares = dict(zip(self.classes, self.shares[row].tolist(), strict=True))
+        return RowAgreement(row + 1, self.predictions[row], float(self.share[row]), shares)
 
     def result_table(self) -> ResultTable:
-        """Return every row, the most disputed first."""
-        what = f"{safe(self.target)} of {safe(self.table)}: {plural(len(self), 'row')}, {plural(self.trees, 'tree')}"
-        below: tuple[str, ...] = (f"{plural(self.unanimous, 'row')} of {len(self):,} on which all trees say the same.",)
-        below = (*below, BY_MEAN) if self.by_mean else below
+        """Return every row, most contested first."""
+        title = f"{safe(self.target)} of {safe(self.table)}: {plural(len(self), 'row')}, {plural(self.trees, 'tree')}"
+        below = (f"All trees agree on {self.unanimous:,} of {plural(len(self), 'row')}.", *[_BY_MEAN] * self.by_mean)
         return ResultTable(
-            what, self._headings(), AgreementLines(self), below=below, row_name="row", max_rows=MOST_ROWS
+            title, self._columns(), _AgreementLines(self), below=below, row_name="row", max_rows=_MAX_ROWS
         )
 
-    def _headings(self) -> tuple[ColumnSpec, ...]:
-        head = (ColumnSpec("row", "count"), ColumnSpec("answer", "label"))
+    def _columns(self) -> tuple[ColumnSpec, ...]:
+        head = (ColumnSpec("row", "count"), ColumnSpec("prediction", "label"))
         if not self.classes:
-            spread = (
-                ColumnSpec("spread", "number"),
-                ColumnSpec("low", "number", "least"),
-                ColumnSpec("high", "number", "most"),
-            )
-            return (*head, *spread)
-        only: Any = None if len(self.classes) <= MOST_CLASSES else "data"
-        each = [
+            low, high = ColumnSpec("low", "number", "min"), ColumnSpec("high", "number", "max")
+            return (*head, ColumnSpec("sd", "number"), low, high)
+        only: Any = None if len(self.classes) <= _MAX_CLASSES else "data"
+        shares = [
             ColumnSpec(f"share of {label}", "number", f"{label} %", format_share, only=only) for label in self.classes
         ]
-        return (*head, ColumnSpec("share", "share", "agree %"), *each)
+        return (*head, ColumnSpec("share", "share", "agree %"), *shares)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
@@ -128,57 +166,66 @@ class Agreement(Displayable, Sequence[RowAgreement]):
         return {**head, "rows": self.result_table().records()}
 
 
-class AgreementLines(Sequence[Sequence[Any]]):
-    """The rows of the sheet, each made when it is looked at."""
+class _AgreementLines(Sequence[Sequence[Any]]):
+    """The lines of the table, each made on access."""
 
-    def __init__(self, found: Agreement) -> None:
-        self.found = found
+    def __init__(self, agreement: Agreement) -> None:
+        self.agreement = agreement
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.agreement)
 
-    def __getitem__(self, place: Any) -> Any:
-        return list(map(line, self.found[place])) if isinstance(place, slice) else line(self.found[place])
+    def __getitem__(self, index: Any) -> Any:
+        rows = self.agreement[index]
+        return list(map(self._line, rows)) if isinstance(rows, list) else self._line(rows)
 
     def __iter__(self) -> Iterator[list[Any]]:
-        return map(line, self.found)
+        return map(self._line, self.agreement)
+
+    def _line(self, row: RowAgreement) -> list[Any]:
+        if row.share is None:
+            return [row.row, row.prediction, row.sd, row.low, row.high]
+        return [row.row, row.prediction, row.share, *row.shares.values()]
 
 
-def line(row: RowAgreement) -> list[Any]:
-    """Return the cells of one row."""
-    if row.share is None:
-        return [row.row, row.answer, row.spread, row.low, row.high]
-    return [row.row, row.answer, row.share, *row.shares.values()]
+# -- the predictions of each tree -----------------------------------------------------------------------------
 
 
-def agreement(ensemble: Ensemble, data: Any, progress: Progress | None = None) -> Agreement:
-    """Return how far the trees agree on each row of a table, or on a single row (``Ensemble.agreement``)."""
-    panel, classes = MemberPredictions.of(ensemble, data), ensemble.classes
-    about = (panel.rows.table.name, ensemble.target.name, len(ensemble), classes)
-    if ensemble.task == "regression":
-        values, spread, low, high = of_numbers(panel, progress)
-        return Agreement(*about, values, np.empty(0), spread, low, high, np.empty(0, np.int64))
-    tally = sum(panel.each(_core.Output.votes, progress), start=np.zeros((len(panel), len(classes))))
-    none = np.empty(0)
-    places = ensemble.answers(panel.rows).class_numbers()
-    answers = [classes[place] for place in places.tolist()]
-    by_mean = ensemble.method != "adaboost"
-    return Agreement(*about, answers, tally / ensemble.votes.sum(), none, none, none, places, by_mean)
+@dataclass(frozen=True, eq=False)
+class MemberPredictions:
+    """An ensemble and the encoded rows of a table, to be evaluated tree by tree."""
+
+    ensemble: Ensemble
+    rows: EncodedRows
+
+    @classmethod
+    def of(cls, ensemble: Ensemble, data: Any) -> MemberPredictions:
+        """Read and encode the rows."""
+        return cls(ensemble, ensemble.encode(data))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def each(self, output: _core.Output | None = None, progress: Progress | None = None) -> Iterator[Floats]:
+        """Iterate over the contribution of each tree to the prediction, rows × classes, or × 1 for numbers.
+
+        These are class shares, its vote for a class, or a value in the unit of ``ensemble.predictor``, as the ensemble
+        uses them; ``output`` asks for another of these.
+        """
+        predictor, trees = self.ensemble.predictor, len(self.ensemble)
+        columns = to_core_columns(self.ensemble.encodings, self.rows.columns)
+        for t in range(trees):
+            outputs = np.zeros((len(self), predictor.width))
+            predictor.voter.add(columns, len(self), output or predictor.said, t, t + 1, outputs)
+            yield outputs
+            if progress is not None:
+                progress((t + 1) / trees)
 
 
-def of_numbers(panel: MemberPredictions, progress: Progress | None) -> tuple[list[float], Floats, Floats, Floats]:
-    """Return the answers, how far trees spread about them, and the least and the largest value of a tree."""
-    unit = panel.ensemble.predictor.unit
-    size = size_of_numbers(panel.ensemble.members.value) / unit  # squares of huge or tiny numbers have no value
-    total, mean, squares = np.zeros((3, len(panel)))
-    low, high = np.full(len(panel), np.inf), np.full(len(panel), -np.inf)
-    for many, said in enumerate(panel.each(progress=progress), start=1):  # Welford's way: nothing cancels
-        value = said[:, 0]
-        total += value
-        off = value / size - mean
-        mean += off / many
-        squares += off * (value / size - mean)
-        np.minimum(low, value, out=low)
-        np.maximum(high, value, out=high)
-    many = len(panel.ensemble)
-    return (total / many * unit).tolist(), np.sqrt(squares / many) * size * unit, low * unit, high * unit
+def true_labels(ensemble: Ensemble, rows: ComparedRows) -> npt.NDArray[Any]:
+    """Return the true labels in the form of predictions: class indices, unknown ones last; or values."""
+    if ensemble.task == "classification":
+        return class_places(ensemble, rows.column)[0]
+    labels = encode.encode_numbers(rows.column)
+    refuse_infinite(labels, rows)
+    return labels

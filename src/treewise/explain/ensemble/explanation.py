@@ -1,6 +1,6 @@
-"""One answer of an ensemble in words: what it says, how far its trees agree, which columns speak for and against it.
+"""Explain one prediction of an ensemble: how far its trees agree, and the contribution of each column.
 
-Stands on ``agreement.py`` and ``shap.py``. A hundred paths cannot be read; what each column adds to the answer can.
+Stands on ``agreement.py`` and ``Ensemble.shap``. A hundred paths cannot be read; a few contributions can.
 """
 
 from __future__ import annotations
@@ -17,141 +17,151 @@ from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.ensemble import Ensemble
 from treewise.errors import DataError
-from treewise.explain.ensemble.agreement import RowAgreement, agreement
-from treewise.explain.ensemble.member_predictions import MemberPredictions
+from treewise.explain.ensemble.agreement import MemberPredictions, RowAgreement, agreement
 
-SAID = 3  # columns that a sentence names on either side
-NOTHING = 1e-12  # rounding
+_MAX_LISTED = 3  # columns in a sentence
+_ROUNDING = 1e-12
+
+
+def explain(ensemble: Ensemble, row: Any) -> EnsembleExplanation:
+    """Explain the prediction for one row (``Ensemble.explain``)."""
+    members = MemberPredictions.of(ensemble, row)
+    if len(members) != 1:
+        raise DataError(
+            f"explain takes one row, but {members.rows.table.name} has {len(members):,}.",
+            hint="Select one of them; agreement(data) takes a table.",
+        )
+    table = members.rows.table
+    rows = agreement(ensemble, table)
+    shapley = ensemble.shap(row if members.rows.single else table)
+    values = shapley.values if shapley.single else shapley.values[0]
+    is_regression = ensemble.task == "regression"
+    index = 0 if is_regression else int(rows.class_indices[0])
+    contributions = values if is_regression else values[:, index]
+    order = np.argsort(-np.abs(contributions), kind="stable").tolist()
+    columns = tuple(
+        ColumnContribution(ensemble.columns[i], _cell_text(members, i), float(contributions[i]))
+        for i in order
+        if abs(contributions[i]) > _ROUNDING
+    )
+    output = rows.predictions[0] if is_regression else ensemble.predict_proba(table)[0, index]
+    return EnsembleExplanation(
+        ensemble.target.name,
+        ensemble.method,
+        len(ensemble),
+        rows[0],
+        is_regression,
+        float(np.atleast_1d(shapley.base)[index]),
+        float(output),
+        columns,
+    )
+
+
+def describe_predictions(ensemble: Ensemble, table: Table) -> list[str]:
+    """Describe the prediction for each row of a table, without contributions, which take far longer."""
+    rows, head = agreement(ensemble, table), (ensemble.target.name, ensemble.method, len(ensemble))
+    if ensemble.task == "regression":
+        return [_describe_prediction(*head, rows.at(i), rows.predictions[i]) for i in range(len(rows))]
+    probabilities = ensemble.predict_proba(table)[np.arange(len(rows)), rows.class_indices].tolist()
+    return [_describe_prediction(*head, rows.at(i), probability) for i, probability in enumerate(probabilities)]
+
+
+def _describe_prediction(target: str, method: str, n_trees: int, row: RowAgreement, output: float) -> str:
+    trees = plural(n_trees, "tree")
+    if row.share is None:
+        assert row.low is not None
+        assert row.high is not None
+        limits = f"{format_rounded(row.low)} to {format_rounded(row.high)}"
+        return f"{safe(target)} = {format_rounded(output)}: the mean of {trees}, which predict {limits}."
+    prediction = f"{safe(target)} = {safe(row.prediction)}"
+    if method == "adaboost":
+        return f"{prediction}: {format_share(row.share)} % of the vote weight of {trees}."
+    agreeing = f"{round(row.share * n_trees):,} of {trees}"
+    return f"{prediction}: predicted by {agreeing}, mean probability {format_percent(output)} %."
 
 
 @dataclass(frozen=True)
 class ColumnContribution:
-    """What one column adds to an answer: to its probability, or to the value."""
+    """The contribution of one column to a prediction: to its probability, or to the value."""
 
     column: str
-    value: str | None  # of the row, in words; None where it is missing
-    adds: float
+    value: str | None  # of the row, as text; None if it is missing
+    contribution: float
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The column with its value."""
         return f"{safe(self.column)} missing" if self.value is None else f"{safe(self.column)} = {self.value}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EnsembleExplanation(Displayable):
-    """Why the trees of an ensemble together say what they say of one row. ``print`` it, or take its ``sentences``."""
+    """Why an ensemble makes its prediction for a row: print it, or read its ``sentences``."""
 
     target: str
     method: str
     trees: int
-    says: RowAgreement
-    numbers: bool
-    base: float  # the mean answer over the rows the trees were grown on: probability, or value
-    answer: float  # the probability of the class that is said, or the value
-    reasons: tuple[ColumnContribution, ...]  # the columns that add something, the largest first
+    agreement: RowAgreement
+    is_regression: bool
+    base: float  # the mean output over the training rows: a probability, or a value
+    output: float  # the probability of the predicted class, or the value
+    columns: tuple[ColumnContribution, ...]  # those that contribute, largest first
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The answer, how far the trees agree, and the columns that speak for and against it."""
+        """The prediction, the agreement of the trees, and the columns in favour and against."""
         return tuple(self._sentences())
 
     def _sentences(self) -> Iterator[str]:
-        yield answer_in_words(self.target, self.method, self.trees, self.says, self.answer)
-        start = format_rounded(self.base) if self.numbers else f"{format_percent(self.base)} %"
-        yield f"Of a row of which nothing is known they say {start}."
-        ups = [r for r in self.reasons if r.adds > 0]
-        downs = [r for r in self.reasons if r.adds < 0]
-        words = ("Raised by", "Lowered by") if self.numbers else ("For it", "Against it")
-        for word, some in zip(words, (ups, downs), strict=True):
-            if some:
-                listed = ", ".join(f"{r.words} ({self._moved(r.adds)})" for r in some[:SAID])
-                more = f", and {plural(len(some) - SAID, 'more column')}" if len(some) > SAID else ""
-                yield f"{word}: {listed}{more}."
+        yield _describe_prediction(self.target, self.method, self.trees, self.agreement, self.output)
+        base = format_rounded(self.base) if self.is_regression else f"{format_percent(self.base)} %"
+        yield f"The mean over the training rows is {base}."
+        positive = [c for c in self.columns if c.contribution > 0]
+        negative = [c for c in self.columns if c.contribution < 0]
+        labels = ("Raised by", "Lowered by") if self.is_regression else ("In favour", "Against")
+        for label, columns in zip(labels, (positive, negative), strict=True):
+            if columns:
+                listed = ", ".join(f"{c.text} ({self._signed(c.contribution)})" for c in columns[:_MAX_LISTED])
+                more = f", and {plural(len(columns) - _MAX_LISTED, 'more column')}" * (len(columns) > _MAX_LISTED)
+                yield f"{label}: {listed}{more}."
 
-    def _moved(self, adds: float) -> str:
-        sign = "+" if adds > 0 else "−"
-        return f"{sign}{format_rounded(abs(adds))}" if self.numbers else f"{sign}{in_points(abs(adds))} points"
+    def _signed(self, contribution: float) -> str:
+        size = abs(contribution)
+        text = format_rounded(size) if self.is_regression else f"{_format_points(size)} points"
+        return f"{'+' if contribution > 0 else '−'}{text}"
 
     def result_table(self) -> ResultTable:
-        """Return the columns that add something."""
-        adds = (
-            ColumnSpec("adds", "number") if self.numbers else ColumnSpec("adds", "number", "adds (points)", in_points)
-        )
-        headings = (ColumnSpec("column"), ColumnSpec("value"), adds)
-        rows = [(r.column, "missing" if r.value is None else r.value, r.adds) for r in self.reasons]
-        return ResultTable("", headings, rows, above=self.sentences, row_name="column")
+        """Return the columns that contribute."""
+        contribution = ColumnSpec("contribution", "number")
+        if not self.is_regression:
+            contribution = ColumnSpec("contribution", "number", "contribution (points)", _format_points)
+        columns = (ColumnSpec("column"), ColumnSpec("value"), contribution)
+        lines = [(c.column, "missing" if c.value is None else c.value, c.contribution) for c in self.columns]
+        return ResultTable("", columns, lines, above=self.sentences, row_name="column")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
-        says: dict[str, Any] = {"target": self.target, "trees": self.trees, "answer": self.says.answer}
-        says |= {"low": self.says.low, "high": self.says.high} if self.numbers else {"probability": self.answer}
-        if not self.numbers:
-            says |= {"share": self.says.share}
-        return {**says, "base": self.base, "columns": self.result_table().records(), "sentences": list(self.sentences)}
+        row = self.agreement
+        result: dict[str, Any] = {"target": self.target, "trees": self.trees, "prediction": row.prediction}
+        if self.is_regression:
+            result |= {"low": row.low, "high": row.high}
+        else:
+            result |= {"probability": self.output, "share": row.share}
+        columns, sentences = self.result_table().records(), list(self.sentences)
+        return {**result, "base": self.base, "columns": columns, "sentences": sentences}
 
 
-def answer_in_words(target: str, method: str, many: int, says: RowAgreement, answer: float) -> str:
-    """Say the answer, which is a probability or a value, and how far the trees agree."""
-    trees = plural(many, "tree")
-    if says.share is None:
-        assert says.low is not None
-        assert says.high is not None
-        ends = f"from {format_rounded(says.low)} to {format_rounded(says.high)}"
-        return f"{safe(target)} = {format_rounded(answer)}: the mean of {trees}, which say {ends}."
-    said = f"{safe(target)} = {safe(says.answer)}"
-    if method == "adaboost":
-        return f"{said}: it has {format_share(says.share)} % of the votes of {trees}."
-    agree = f"{round(says.share * many):,} of {trees} say so"
-    return f"{said}: {agree}, the mean of their probabilities is {format_percent(answer)} %."
+def _format_points(share: float) -> str:
+    """Return a change of a probability in percentage points.
 
-
-def answers_in_words(ensemble: Ensemble, table: Table) -> list[str]:
-    """Say the answer for each row of a table, without its reasons: the trees are asked, and no more."""
-    found, about = agreement(ensemble, table), (ensemble.target.name, ensemble.method, len(ensemble))
-    if ensemble.task == "regression":
-        return [answer_in_words(*about, found.of(i), found.answers[i]) for i in range(len(found))]
-    chances = ensemble.predict_proba(table)[np.arange(len(found)), found.places].tolist()
-    return [answer_in_words(*about, found.of(i), chance) for i, chance in enumerate(chances)]
-
-
-def explain(ensemble: Ensemble, row: Any) -> EnsembleExplanation:
-    """Explain the answer for one row (``Ensemble.explain``)."""
-    panel = MemberPredictions.of(ensemble, row)
-    if len(panel) != 1:
-        raise DataError(
-            f"explain is for one row, and {panel.rows.table.name} has {len(panel):,}."
-            " Take one of them; agreement(data) looks at many."
-        )
-    answers = agreement(ensemble, panel.rows.table)
-    says = answers[0]
-    found = ensemble.shap(row if panel.rows.single else panel.rows.table)
-    numbers = ensemble.task == "regression"
-    values = (found.values if found.single else found.values[0])[..., None] if numbers else found.values
-    values = values if found.single or numbers else values[0]
-    place = 0 if numbers else int(answers.places[0])
-    adds, base = values[:, place], float(np.atleast_1d(found.base)[place])
-    order = np.argsort(-np.abs(adds), kind="stable").tolist()
-    reasons = tuple(
-        ColumnContribution(ensemble.columns[i], cell(panel, i), float(adds[i])) for i in order if abs(adds[i]) > NOTHING
-    )
-    answer = float(says.answer) if numbers else float(ensemble.predict_proba(panel.rows.table)[0, place])
-    about = (ensemble.target.name, ensemble.method, len(ensemble), says, numbers)
-    return EnsembleExplanation(*about, base, answer, reasons)
-
-
-def in_points(share: float) -> str:
-    """Write a change of a probability in percentage points.
-
-    >>> in_points(0.1234), in_points(-0.5)
+    >>> _format_points(0.1234), _format_points(-0.5)
     ('12.3', '-50.0')
     """
     return f"{100 * share:.1f}"
 
 
-def cell(panel: MemberPredictions, column: int) -> str | None:
-    """Write what a row says of a column; None where it says nothing."""
-    values = panel.rows.columns[column]
-    encoding = panel.ensemble.encodings[column]
-    said = None if values is None else encode.decode(encoding, values)[0]
-    return None if said is None else encoding.format(said)
+def _cell_text(members: MemberPredictions, column: int) -> str | None:
+    """Return the row's value in a column; None if it is missing or unused."""
+    values, encoding = members.rows.columns[column], members.ensemble.encodings[column]
+    value = None if values is None else encode.decode(encoding, values)[0]
+    return None if value is None else encoding.format(value)

@@ -114,10 +114,10 @@ def draw_stages(found: Stages, ax: Axes | None = None, path: str | PathLike[str]
     trees = [stage.trees for stage in found]
     marker_size = 3.5 if len(trees) <= _MAX_MARKERS else 0.0
     entries: list[LegendEntry] = []
-    training = [percent * stage.training for stage in found]
+    training = [percent * stage.error for stage in found]
     (line,) = ax.plot(trees, training, "--o", color=_TRAINING, linewidth=1.6, markersize=marker_size)
     entries.append((line, f"{label_text(found.table)}, {plural(found.rows, 'row')}"))
-    test = [percent * stage.test for stage in found if stage.test is not None]
+    test = [percent * stage.test_error for stage in found if stage.test_error is not None]
     if test:
         (line,) = ax.plot(trees, test, "-s", color=_VALIDATION, linewidth=1.6, markersize=marker_size)
         entries.append((line, f"test: {label_text(found.test)}, {plural(found.test_rows, 'row')}"))
@@ -130,13 +130,13 @@ def draw_stages(found: Stages, ax: Axes | None = None, path: str | PathLike[str]
         entries.append((line, f"bound on the training error, ∏ z{off_scale}"))
     if oob:
         line = ax.axhline(oob[0], color=palette.MUTED, linewidth=1.2, linestyle="-.")
-        entries.append((line, f"out of bag, all trees: {found.said_oob}"))
-    elif found.said_oob:
-        entries.append((ax.plot([], [], " ")[0], f"out of bag, all trees: {found.said_oob}"))
+        entries.append((line, f"out of bag, all trees: {found.oob_text}"))
+    elif found.oob_text:
+        entries.append((ax.plot([], [], " ")[0], f"out of bag, all trees: {found.oob_text}"))
     best = found.best
-    error = best.training if best.test is None else best.test
+    error = best.error if best.test_error is None else best.test_error
     (marker,) = ax.plot([best.trees], [percent * error], "D", color=palette.INK, markersize=7, zorder=4)
-    entries.append((marker, f"lowest: {plural(best.trees, 'tree')}, {found.said(error)}"))
+    entries.append((marker, f"lowest: {plural(best.trees, 'tree')}, {found.format_error(error)}"))
     ax.set_ylim(bottom=0)
     if bounds and top > 0:  # the bound is far above the errors, which must stay readable
         ax.set_ylim(top=top)

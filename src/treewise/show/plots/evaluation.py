@@ -130,7 +130,7 @@ def _draw_precision_recall(found: ClassificationEvaluation, ranking: Ranking, ax
 def _draw_calibration(found: ClassificationEvaluation, ranking: Ranking, ax: Axes) -> None:
     """Draw the observed share of positive rows against the predicted probability, by leaf or in ten bins."""
     bins = ranking.bins()
-    predicted, observed = np.array([b.said for b in bins]), np.array([b.found for b in bins])
+    predicted, observed = np.array([b.predicted for b in bins]), np.array([b.observed for b in bins])
     ends = np.array([b.interval for b in bins])
     weight = np.array([b.weight for b in bins])
     (perfect,) = ax.plot([0, 1], [0, 1], ":", color=_BASELINE)
@@ -140,7 +140,7 @@ def _draw_calibration(found: ClassificationEvaluation, ranking: Ranking, ax: Axe
     positive = _positive_class(found, ranking)
     ax.set(xlabel=f"predicted probability of {positive}", ylabel=f"observed share of {positive}")
     _finish(ax, found, f"Brier score {ranking.brier:.4f}")
-    point = "one predicted probability" if len(bins) == len(ranking.chance) else "neighbouring probabilities"
+    point = "one predicted probability" if len(bins) == len(ranking.probability) else "neighbouring probabilities"
     entries = [
         (points, f"{point}; area: rows"),
         (intervals, "95 % confidence interval"),

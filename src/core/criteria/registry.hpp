@@ -1,0 +1,52 @@
+// The criteria and rules of the core, each declared once: enum, dispatch and names for Python are generated from these
+// lists. To add a criterion, write its statistics class (criteria/exact_impurity.hpp) and add a line here.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace treewise {
+
+// X(name, statistics class, whether criteria/approx_impurity.hpp has an approximate score). A criterion without one is
+// grown by the exact engine alone (grow/engine_choice.cpp).
+#define TREEWISE_CRITERIA(X)                     \
+    X(entropy, EntropyStats, true)               \
+    X(gini, GiniStats, true)                     \
+    X(error, ErrorStats, true)                   \
+    X(squared_error, SquaredErrorStats, true)    \
+    X(absolute_error, AbsoluteErrorStats, false) \
+    X(poisson, PoissonStats, true)
+
+// What candidates are ranked by: gain, gain ratio, or C4.5's two steps.
+#define TREEWISE_RULES(X) X(gain) X(ratio) X(c45)
+
+#define TREEWISE_NAME(name, ...) name,
+#define TREEWISE_QUOTED(name, ...) #name,
+#define TREEWISE_HAS_SCORE(name, stats, has_score) has_score,
+
+enum class Criterion { TREEWISE_CRITERIA(TREEWISE_NAME) };
+inline constexpr std::array kCriterionNames = std::to_array<std::string_view>({TREEWISE_CRITERIA(TREEWISE_QUOTED)});
+inline constexpr std::array kHasScore = std::to_array<bool>({TREEWISE_CRITERIA(TREEWISE_HAS_SCORE)});
+
+enum class Rule { TREEWISE_RULES(TREEWISE_NAME) };
+inline constexpr std::array kRuleNames = std::to_array<std::string_view>({TREEWISE_RULES(TREEWISE_QUOTED)});
+
+#undef TREEWISE_NAME
+#undef TREEWISE_QUOTED
+#undef TREEWISE_HAS_SCORE
+
+constexpr bool has_score(Criterion criterion) { return kHasScore[static_cast<size_t>(criterion)]; }
+
+// The enum value with this name.
+template <class Enum, size_t N>
+Enum enum_from_name(const std::array<std::string_view, N>& names, std::string_view name) {
+    for (size_t i = 0; i < N; ++i)
+        if (names[i] == name) return static_cast<Enum>(i);
+    throw std::invalid_argument("unknown name: " + std::string(name));
+}
+
+}  // namespace treewise
