@@ -96,6 +96,15 @@ def test_late_imports_point_upwards_only_where_listed():
                 )
 
 
+def test_late_imports_are_needed():
+    """No file is listed that does not import from a higher layer."""
+    for name in LATE_IMPORTS:
+        tree = ast.parse((PACKAGE / name).read_text(encoding="utf-8"))
+        here = name.removesuffix(".py").replace("/", ".")
+        others = [other for node in ast.walk(tree) for other in imported(ast.Module([node], []))]
+        assert any(layer(other) > layer(here) for other in others if other.split(".")[0] not in UNLAYERED), name
+
+
 def test_the_whole_package_is_for_the_command_line():
     """``import treewise`` reaches every layer, so below the command line it would defeat the check above."""
     for path in PACKAGE.rglob("*.py"):

@@ -63,40 +63,40 @@ def decoded_rows(tree, data):
     return list(zip(*columns, strict=True))
 
 
-def conditional_expectation(tree, spread, row, known):
+def conditional_expectation(tree, table, row, known):
     """Return the expected prediction when only some columns are known, by definition."""
-    total, waiting = np.zeros(spread.said.shape[1]), [(0, 1.0)]
+    total, waiting = np.zeros(table.outputs.shape[1]), [(0, 1.0)]
     while waiting:
         node, weight = waiting.pop()
         split = tree.split_at(node)
         if split is None:
-            total += weight * spread.said[node]
+            total += weight * table.outputs[node]
             continue
         column = int(tree.arrays.column[node])
         if column in known:
             branch = split.branch(row[column], tree.encodings[column])
             if branch is None:
-                total += weight * spread.said[spread.speaker[node]]
+                total += weight * table.outputs[table.answering[node]]
             else:
                 waiting.append((tree.children(node)[branch], weight))
             continue
-        if spread.stay[node] > 0:
-            total += weight * spread.stay[node] * spread.said[spread.speaker[node]]
-        waiting += [(child, weight * spread.share[child]) for child in tree.children(node)]
+        if table.stay[node] > 0:
+            total += weight * table.stay[node] * table.outputs[table.answering[node]]
+        waiting += [(child, weight * table.share[child]) for child in tree.children(node)]
     return total
 
 
-def shapley_by_enumeration(tree, spread, row):
+def shapley_by_enumeration(tree, table, row):
     """Return Shapley values by definition: the mean over all orders in which columns become known."""
     n = len(tree.columns)
-    found = np.zeros((n, spread.said.shape[1]))
+    found = np.zeros((n, table.outputs.shape[1]))
     for i in range(n):
         others = [j for j in range(n) if j != i]
         for size in range(n):
             chance = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
             for known in combinations(others, size):
                 found[i] += chance * (
-                    conditional_expectation(tree, spread, row, {*known, i})
-                    - conditional_expectation(tree, spread, row, set(known))
+                    conditional_expectation(tree, table, row, {*known, i})
+                    - conditional_expectation(tree, table, row, set(known))
                 )
     return found

@@ -34,13 +34,13 @@ TREEWISE_SIMD KeyRange range_of(const int64_t* keys, size_t n) {
 }
 
 TREEWISE_SIMD LeftSums sum_left(const int64_t* keys, size_t n, int64_t max_key, const int64_t* weight,
-                                const int64_t* load) {
-    int64_t rows = 0, weights = 0, quantised = 0;
+                                const int64_t* value) {
+    int64_t rows = 0, weights = 0, values = 0;
     for (size_t i = 0; i < n; ++i) {
         const int64_t mask = -int64_t{keys[i] <= max_key};
-        rows -= mask, weights += weight[i] & mask, quantised += load[i] & mask;
+        rows -= mask, weights += weight[i] & mask, values += value[i] & mask;
     }
-    return {rows, weights, quantised};
+    return {rows, weights, values};
 }
 
 TREEWISE_SIMD size_t argmax(const double* numbers, size_t n) {

@@ -1,5 +1,8 @@
-"""Explaining a tree: why it asks what it asks, and why a row gets its answer.
+"""Explain models: how a tree was grown, why a row gets its prediction, and how far to trust either.
 
-Stands among the outlets, above the search. ``trace`` shows all the computations behind every node; ``row`` explains one
-prediction, ``shap`` what each column adds to it.
+trace/, stump.py                 the computations behind every split
+row_explanation/, shap.py        one prediction: path, counterfactual, Shapley values
+rules.py, subgroups/             a tree as rules; nodes that differ from the rest
+stability/, compare/             the tree under resampling; two trees compared exactly
+distill/, ensemble/              one tree for a larger model; the agreement of many trees
 """

@@ -1,13 +1,13 @@
-"""What each column adds to a prediction: Shapley values, exact, for any tree (TreeSHAP, path-dependent).
+"""Shapley values: the exact contribution of each column to a prediction, for any tree (path-dependent TreeSHAP).
 
-Stands among the outlets, on ``predict/predict.py`` and the core's ``tree/shap.cpp``. A column that is not known leaves a row
-undecided: it then takes all branches of a test, in proportion to the training weight that took them. The value of a
-column is how much knowing it moves the answer, averaged over all orders in which the columns can become known; the
-values of a row add up to its prediction less the mean answer, ``base``.
+Stands on ``predict/predict.py`` and the core's ``tree/shap.cpp``. If a column is unknown, a row takes all branches of a
+split on it, in proportion to their training weight. The value of a column is how much knowing it changes the output,
+averaged over all orders in which columns can become known; the values of a row add up to its prediction minus the mean
+output, ``base``.
 
-``ends_of`` and ``shapley_of`` are the readable twin of the core: every end of the tree with what its path lets through,
-and one integral a column. A level with no branch keeps its row at the node, which is then an end too. Branches of a
-node that no training row came to count alike.
+``_terminal_paths`` and ``shapley_reference`` are the readable specification of the core: every terminal node with the
+shares that its path lets through, and one integral per column. A level without a branch keeps its row at the node,
+which is then terminal too. Branches of a node that no training row reached have equal shares.
 """
 
 from __future__ import annotations
@@ -36,51 +36,51 @@ Floats = npt.NDArray[np.float64]
 
 Progress = Callable[[float], None]
 
-DEEPEST = 1000  # tests
-ROUNDING = 1e-12
+_MAX_DEPTH = 1000
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShapValues(Displayable):
     """The values of every column for every row: ``values`` is (rows, columns, classes); for numbers (rows, columns).
 
-    A single row has no first axis. ``base`` is the mean answer, one number a class; ``base`` and a row's values add up
-    to its prediction. ``to_frame()`` has one line a row, class and column.
+    A single row has no first axis. ``base`` is the mean output, one number per class; ``base`` and the values of a row
+    add up to its prediction. ``to_frame()`` has one line per row, class and column.
 
     >>> import treewise as tw
-    >>> found = tw.grow("admissions", preset="id3").shap("admissions")
-    >>> found.values.shape, found.base.tolist(), found.classes
+    >>> shapley = tw.grow("admissions", preset="id3").shap("admissions")
+    >>> shapley.values.shape, shapley.base.tolist(), shapley.classes
     ((12, 4, 2), [0.5, 0.5], ('N', 'P'))
-    >>> print(found)
-    What each column adds to P(Class), 12 rows: the mean of |value|
+    >>> print(shapley)
+    Shapley values of P(Class): mean |value| over 12 rows
     column            N        P
     GPA         0.34498  0.34498
     Published   0.14799  0.14799
     University  0.10579  0.10579
-    Recommendation adds nothing.
+    Recommendation contributes nothing.
     """
 
     values: Floats
     base: Floats | float
     columns: tuple[str, ...]
-    classes: tuple[Label, ...]  # none for numbers
+    classes: tuple[Label, ...]  # empty for regression
     target: str
 
     @classmethod
-    def of(cls, found: Floats, base: Floats, single: bool, columns: tuple[str, ...], target: Target) -> ShapValues:
-        """Make them of (rows, columns, outputs) numbers, of numbers one output, and a base for each output."""
-        values = found[0] if single else found
+    def of(cls, cube: Floats, base: Floats, single: bool, columns: tuple[str, ...], target: Target) -> ShapValues:
+        """Make them from an array (rows, columns, outputs) and a base per output; regression has one output."""
+        values = cube[0] if single else cube
         if target.task == "regression":
             return cls(values[..., 0], float(base[0]), columns, (), target.name)
         return cls(values, base, columns, target.classes, target.name)
 
     @property
     def single(self) -> bool:
-        """Whether they are those of one row, which was not in a table."""
+        """Whether they belong to a single row that was not in a table."""
         return self.values.ndim == (2 if self.classes else 1)
 
     def result_table(self) -> ResultTable:
-        """Return every value, one line a row, class and column."""
+        """Return every value, one line per row, class and column."""
         by_class = (ColumnSpec("class", "label"),) if self.classes else ()
         number = () if self.single else (ColumnSpec("row", "count"),)
         return ResultTable(
@@ -98,25 +98,24 @@ class ShapValues(Displayable):
                     yield (*number, *label, name, of_column[c])
 
     def result_tables(self) -> tuple[ResultTable, ...]:
-        """Return what readers are shown: a row's values, or how much columns add to the rows of a table on average."""
+        """Return the table for readers: the values of a single row, or mean absolute values over a table."""
         base = np.atleast_1d(self.base)
         values = self.values if self.classes else self.values[..., None]
-        what = safe(self.target) if not self.classes else f"P({safe(self.target)})"
+        output = safe(self.target) if not self.classes else f"P({safe(self.target)})"
         if self.single:
-            title = f"What each column adds to {what}, beginning with the mean over all rows"
+            title = f"Shapley values of {output}, starting from the mean over all rows"
         else:
-            title = f"What each column adds to {what}, {plural(len(values), 'row')}: the mean of |value|"
+            title = f"Shapley values of {output}: mean |value| over {plural(len(values), 'row')}"
             values = np.abs(values).mean(axis=0) if len(values) else np.zeros(values.shape[1:])
         heads = [ColumnSpec(str(label), "number") for label in self.classes] or [ColumnSpec("value", "number")]
         order = np.argsort(-np.abs(values).max(axis=1), kind="stable").tolist()
         rows = [(self.columns[i], *values[i].tolist()) for i in order if values[i].any()]
-        idle = [safe(name) for name, of_column in zip(self.columns, values, strict=True) if not of_column.any()]
-        below = (
-            (f"{join_or_count(idle, 'other column')} {'adds' if len(idle) == 1 else 'add'} nothing.",) if idle else ()
-        )
+        unused = [safe(name) for name, of_column in zip(self.columns, values, strict=True) if not of_column.any()]
+        verb = "contributes" if len(unused) == 1 else "contribute"
+        below = (f"{join_or_count(unused, 'other column')} {verb} nothing.",) if unused else ()
         if self.single:
             total = base + values.sum(axis=0)
-            total[np.abs(total) < ROUNDING] = 0.0  # what is left over of sums that are zero on paper
+            total[np.abs(total) < _ROUNDING] = 0.0  # rounding errors of sums that are exactly zero
             rows = [("(all rows)", *base.tolist()), *rows, ("(this row)", *total.tolist())]
         return (ResultTable(title, (ColumnSpec("column"), *heads), rows, below=below, row_name="column"),)
 
@@ -137,7 +136,7 @@ def shap(model: Model, data: Any, estimate: Any = None, progress: Progress | Non
     """
     if estimate is not None and not isinstance(model, Tree):
         raise ParameterError("is for a single tree.", parameter="estimate", hint="Leave it out.")
-    way = LeafProbabilities.of(estimate)
+    probabilities = LeafProbabilities.of(estimate)
     data = series_as_dict(model, data)
     rows = model.encode(data)
     if rows.single and isinstance(data, Mapping):
@@ -149,9 +148,9 @@ def shap(model: Model, data: Any, estimate: Any = None, progress: Progress | Non
     decisions_only = isinstance(model, Ensemble) and model.method == "adaboost"
     for t, weight in enumerate(model.votes.tolist()):
         tree = model.trees[t]
-        way.check(tree)
-        refuse_unfit(tree)
-        table = ShapTable.of(tree, way, decisions_only)
+        probabilities.check(tree)
+        _check_tree(tree)
+        table = ShapTable.of(tree, probabilities, decisions_only)
         values += weight / unit * table.shapley(tree, columns, len(rows))
         base += weight / unit * table.base(tree)
         if progress is not None:
@@ -160,16 +159,16 @@ def shap(model: Model, data: Any, estimate: Any = None, progress: Progress | Non
     return ShapValues.of(values / total * unit, base / total * unit, rows.single, model.columns, model.target)
 
 
-def refuse_unfit(tree: Tree) -> None:
-    """Refuse a tree that is too deep, or that knows no training rows to spread a row by."""
-    if tree.depth > DEEPEST:
+def _check_tree(tree: Tree) -> None:
+    """Refuse a tree that is too deep, or that has no training weights."""
+    if tree.depth > _MAX_DEPTH:
         raise DataError(
-            f"the tree is {tree.depth:,} tests deep, and Shapley values are for {DEEPEST:,} at most.",
-            hint=Call(f"tree.prune(max_depth={DEEPEST})") + " makes it fit.",
+            f"the tree has depth {tree.depth:,}; Shapley values are limited to {_MAX_DEPTH:,}.",
+            hint=Call(f"tree.prune(max_depth={_MAX_DEPTH})") + " makes it fit.",
         )
     if not tree.arrays.weight[0] > 0:
         raise DataError(
-            "the tree knows no rows, and Shapley values spread a row by how many took each branch. "
+            "the tree has no training rows, whose shares Shapley values need. "
             + Call("tree.refit(data)")
             + " counts them."
         )
@@ -183,25 +182,25 @@ def check_all_mentioned(model: Model, row: Mapping[str, Any]) -> None:
         where = model.where_used(absent[0]) if isinstance(model, Tree) else "a tree"
         raise ColumnError(
             f'the row has no column "{safe(name)}", which {where} asks for.{did_you_mean(name, map(str, row))}'
-            f"{also_missing([model.columns[i] for i in absent[1:]])} (None says that it is missing. Shapley values take"
-            " all paths into account, not only the row's own.)"
+            f"{also_missing([model.columns[i] for i in absent[1:]])} (Use None for a missing value. Shapley values"
+            " take all paths into account, not only that of the row.)"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class ShapTable:
-    """How a row that says nothing spreads over the branches of each node, and what the ends answer."""
+    """How a row of unknown values is distributed over the branches of each node, and the output of each node."""
 
-    share: Floats  # of each node among its siblings; 1 at the root
-    stay: Floats  # of the rows that stay at a node; -1 where none can
-    speaker: npt.NDArray[np.int64]  # the node that answers for them
-    said: Floats  # what each node answers: a column for each class, or one for the value
+    share: Floats  # of the parent's rows that go to each node; 1 at the root
+    stay: Floats  # of the node's rows that stop there; -1 if none can
+    answering: npt.NDArray[np.int64]  # the node that provides their prediction
+    outputs: Floats  # of each node: a column per class, or one for the value
 
     @classmethod
-    def of(cls, tree: Tree, way: LeafProbabilities, decisions_only: bool = False) -> ShapTable:
-        """Take the shares from the training weights.
+    def of(cls, tree: Tree, probabilities: LeafProbabilities, decisions_only: bool = False) -> ShapTable:
+        """Compute the shares from the training weights.
 
-        With ``decisions_only`` a node answers with the class it predicts, as AdaBoost's votes do, not with its
+        With ``decisions_only`` the output of a node is the class it predicts, as in AdaBoost's votes, not its
         probabilities.
         """
         a, n = tree.arrays, len(tree)
@@ -210,39 +209,37 @@ class ShapTable:
         staying = np.where(can_stay, np.maximum(a.weight - below, 0.0), 0.0)
         total = below + staying
         branches = np.bincount(a.parent[1:], minlength=n)
-        empty = total <= 0  # nobody came: branches count alike
+        empty = total <= 0  # no training rows: equal shares
         share = np.ones(n)
         up = a.parent[1:]
         share[1:] = np.where(
             empty[up], 1.0 / np.maximum(branches[up], 1), a.weight[1:] / np.where(empty, 1.0, total)[up]
         )
         stay = np.where(can_stay, staying / np.where(empty, 1.0, total), -1.0)
-        everyone = np.arange(n)
+        nodes = np.arange(n)
         if tree.task == "regression":
-            said = node_values(tree, everyone, way)[:, None]
-            ends = (a.kind == LEAF) | can_stay
-            if np.isnan(said[answering_nodes(tree, np.flatnonzero(ends))]).any():
-                raise DataError(
-                    "a node of the tree predicts nothing. " + Call("tree.refit(data)") + " finds what it should."
-                )
-            said = np.where(np.isnan(said), 0.0, said)  # of nodes at which no row ends
+            outputs = node_values(tree, nodes, probabilities)[:, None]
+            is_terminal = (a.kind == LEAF) | can_stay
+            if np.isnan(outputs[answering_nodes(tree, np.flatnonzero(is_terminal))]).any():
+                raise DataError("a node of the tree has no prediction. " + Call("tree.refit(data)") + " computes it.")
+            outputs = np.where(np.isnan(outputs), 0.0, outputs)  # of nodes at which no row stops
         elif decisions_only:
-            said = np.zeros((n, len(tree.classes)))
+            outputs = np.zeros((n, len(tree.classes)))
             known = a.label >= 0
-            said[known, a.label[known]] = 1.0
+            outputs[known, a.label[known]] = 1.0
         else:
-            said = class_probabilities(tree, everyone, way)
-        return cls(share, stay, answering_nodes(tree, everyone), np.ascontiguousarray(said))
+            outputs = class_probabilities(tree, nodes, probabilities)
+        return cls(share, stay, answering_nodes(tree, nodes), np.ascontiguousarray(outputs))
 
     def shapley(self, tree: Tree, columns: Sequence[_core.Column], n_rows: int) -> Floats:
         """Return the values of all rows: (rows, columns, outputs)."""
-        outputs = self.said.shape[1]
-        how = (self.share, self.stay, self.speaker, self.said.ravel(), outputs)
-        found = _core.shapley(tree.arrays.for_core, columns, n_rows, *how)
-        return found.reshape(n_rows, len(tree.columns), outputs)
+        n_outputs = self.outputs.shape[1]
+        table = (self.share, self.stay, self.answering, self.outputs.ravel(), n_outputs)
+        values = _core.shapley(tree.arrays.for_core, columns, n_rows, *table)
+        return values.reshape(n_rows, len(tree.columns), n_outputs)
 
     def base(self, tree: Tree) -> Floats:
-        """Return the answer for a row of which nothing is known: the mean over the ends."""
+        """Return the output for a row of unknown values: the mean over the terminal nodes."""
         a, depths = tree.arrays, tree.depths
         reach = self.share.copy()
         order = np.argsort(depths, kind="stable")
@@ -250,48 +247,48 @@ class ShapTable:
             reach[level] *= reach[a.parent[level]]
         leaves, stays = np.flatnonzero(a.kind == LEAF), np.flatnonzero(self.stay > 0)
         weight = np.concatenate([reach[leaves], reach[stays] * self.stay[stays]])
-        said = self.said[np.concatenate([leaves, self.speaker[stays]])]
-        return np.array([math.fsum((weight * column).tolist()) for column in said.T])
+        outputs = self.outputs[np.concatenate([leaves, self.answering[stays]])]
+        return np.array([math.fsum((weight * column).tolist()) for column in outputs.T])
 
 
-# -- the readable twin ------------------------------------------------------------------------------------------------
+# -- the specification ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class LeafPath:
-    """An end of the tree as one row sees it: by column, whether it passes all tests, and which share of rows does."""
+class _TerminalPath:
+    """A terminal node as seen by one row: for each column, whether the row passes, and the share of rows that do."""
 
     columns: Mapping[int, tuple[bool, float]]
-    speaker: int
+    answering: int
 
 
-def ends_of(tree: Tree, spread: ShapTable, row: Sequence[Any]) -> Iterator[LeafPath]:
-    """Go through the ends of a tree with what each column on the way lets through; ``row`` holds decoded cells."""
-    waiting: list[tuple[int, dict[int, tuple[bool, float]]]] = [(0, {})]
-    while waiting:
-        node, columns = waiting.pop()
+def _terminal_paths(tree: Tree, table: ShapTable, row: Sequence[Any]) -> Iterator[_TerminalPath]:
+    """Iterate over the terminal nodes of a tree; ``row`` holds decoded cells."""
+    stack: list[tuple[int, dict[int, tuple[bool, float]]]] = [(0, {})]
+    while stack:
+        node, columns = stack.pop()
         split = tree.split_at(node)
         if split is None:
-            yield LeafPath(columns, node)
+            yield _TerminalPath(columns, node)
             continue
         column = int(tree.arrays.column[node])
-        takes = split.branch(row[column], tree.encodings[column])
+        taken = split.branch(row[column], tree.encodings[column])
         passes, share = columns.get(column, (True, 1.0))
         for branch, child in enumerate(tree.children(node)):
-            waiting.append((child, {**columns, column: (passes and takes == branch, share * spread.share[child])}))
-        if spread.stay[node] >= 0:
-            met = {**columns, column: (passes and takes is None, share * spread.stay[node])}
-            yield LeafPath(met, int(spread.speaker[node]))
+            stack.append((child, {**columns, column: (passes and taken == branch, share * table.share[child])}))
+        if table.stay[node] >= 0:
+            staying = {**columns, column: (passes and taken is None, share * table.stay[node])}
+            yield _TerminalPath(staying, int(table.answering[node]))
 
 
-def shapley_of(tree: Tree, spread: ShapTable, row: Sequence[Any]) -> Floats:
-    """Return the Shapley values of one row: (columns, outputs), by one integral for each end and column on its way."""
-    found = np.zeros((len(tree.columns), spread.said.shape[1]))
-    for end in ends_of(tree, spread, row):
-        x, weight = np.polynomial.legendre.leggauss(max(1, (len(end.columns) + 1) // 2))
+def shapley_reference(tree: Tree, table: ShapTable, row: Sequence[Any]) -> Floats:
+    """Return the Shapley values of one row, (columns, outputs), by one integral per terminal node and column."""
+    values = np.zeros((len(tree.columns), table.outputs.shape[1]))
+    for path in _terminal_paths(tree, table, row):
+        x, weight = np.polynomial.legendre.leggauss(max(1, (len(path.columns) + 1) // 2))
         t = (x + 1) / 2
-        lets_through = {column: r * (1 - t) + passes * t for column, (passes, r) in end.columns.items()}
-        for column, (passes, r) in end.columns.items():
-            others = math.prod((f for other, f in lets_through.items() if other != column), start=np.ones(len(t)))
-            found[column] += (passes - r) * float(weight @ others) / 2 * spread.said[end.speaker]
-    return found
+        factors = {column: share * (1 - t) + passes * t for column, (passes, share) in path.columns.items()}
+        for column, (passes, share) in path.columns.items():
+            others = math.prod((f for other, f in factors.items() if other != column), start=np.ones(len(t)))
+            values[column] += (passes - share) * float(weight @ others) / 2 * table.outputs[path.answering]
+    return values

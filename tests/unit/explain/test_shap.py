@@ -5,7 +5,7 @@ import pytest
 
 import treewise as tw
 from tests.support.shapley import decoded_rows, mixed_table, shapley_by_enumeration, unusual_rows, varied_trees
-from treewise.explain.shap import ShapTable, shapley_of
+from treewise.explain.shap import ShapTable, shapley_reference
 from treewise.predict.leaf_probabilities import LeafProbabilities
 from treewise.tree.arrays import LEAF
 
@@ -17,15 +17,15 @@ def answers(tree, rows):
 @pytest.mark.parametrize("seed", range(3))
 def test_brute_force_over_subsets_twin_and_core_agree(seed):
     for tree, table in varied_trees(seed):
-        spread = ShapTable.of(tree, LeafProbabilities())
+        shares = ShapTable.of(tree, LeafProbabilities())
         rows = unusual_rows(table, seed)
         values = tree.shap(rows).values
         values = values[..., None] if tree.task == "regression" else values
         for i, row in enumerate(decoded_rows(tree, rows)):
             if i >= 5:
                 break
-            assert np.allclose(shapley_by_enumeration(tree, spread, row), values[i], atol=1e-12)
-            assert np.allclose(shapley_of(tree, spread, row), values[i], atol=1e-12)
+            assert np.allclose(shapley_by_enumeration(tree, shares, row), values[i], atol=1e-12)
+            assert np.allclose(shapley_reference(tree, shares, row), values[i], atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -66,8 +66,8 @@ def test_many_columns_on_one_path():
     tree = tw.grow(x, x @ rng.normal(size=40), max_depth=30)
     found = tree.shap(x[:50])
     assert np.abs(found.base + found.values.sum(axis=1) - tree.predict(x[:50])).max() < 1e-9
-    spread = ShapTable.of(tree, LeafProbabilities())
-    assert np.allclose(shapley_of(tree, spread, x[7].tolist())[:, 0], found.values[7], atol=1e-10)
+    table = ShapTable.of(tree, LeafProbabilities())
+    assert np.allclose(shapley_reference(tree, table, x[7].tolist())[:, 0], found.values[7], atol=1e-10)
 
 
 def test_deep_trees_up_to_a_limit():
@@ -76,7 +76,7 @@ def test_deep_trees_up_to_a_limit():
     chain = "\n".join([*lines, "  " * n + f"x <= {n} -> 1", "  " * n + f"x > {n} -> 0"])
     data = {"x": np.arange(n + 3), "y": np.arange(n + 3) % 2}
     tree = tw.parse(chain, target="y").refit(data)
-    with pytest.raises(tw.DataError, match=r"^the tree is 1,003 tests deep, and Shapley values are for 1,000 at most"):
+    with pytest.raises(tw.DataError, match=r"^the tree has depth 1,003; Shapley values are limited to 1,000"):
         tree.shap(data)
     shorter = tree.prune(max_depth=1000)
     found = shorter.shap(data)
@@ -84,7 +84,7 @@ def test_deep_trees_up_to_a_limit():
 
 
 def test_what_cannot_be_explained_is_refused():
-    with pytest.raises(tw.DataError, match=r"the tree knows no rows.*tree\.refit\(data\) counts them\."):
+    with pytest.raises(tw.DataError, match=r"the tree has no training rows.*tree\.refit\(data\) counts them\."):
         tw.parse("x <= 1 -> a\nx > 1 -> b").shap({"x": [1]})
     tree = tw.grow("penguins", max_leaf_nodes=4)
     with pytest.raises(tw.ColumnError, match='the row has no column "bill_length_mm", which node 1 asks for'):

@@ -238,11 +238,17 @@ class Explanation(Displayable):
         return {name: to_plain(value) for name, value in result.items()}
 
 
-def _counterfactual_dict(found: Counterfactual) -> dict[str, Any]:
+def _counterfactual_dict(counterfactual: Counterfactual) -> dict[str, Any]:
     changes = [
-        {"column": c.column, "value": c.value, "condition": c.condition, "distance": c.distance} for c in found.changes
+        {"column": c.column, "value": c.value, "condition": c.condition, "distance": c.distance}
+        for c in counterfactual.changes
     ]
-    return {"prediction": found.prediction, "node": found.node, "distance": found.distance, "changes": changes}
+    return {
+        "prediction": counterfactual.prediction,
+        "node": counterfactual.node,
+        "distance": counterfactual.distance,
+        "changes": changes,
+    }
 
 
 def _signed(value: float) -> str:
@@ -370,10 +376,10 @@ def _notes(tree: Tree, path: RowPath, given: Sequence[str] | None) -> list[str]:
     return notes
 
 
-def _describe_counterfactual(tree: Tree, found: Counterfactual, estimate: LeafProbabilities) -> list[str]:
-    prediction = describe_prediction(tree, found.answering, found.prediction, estimate, "like that")
-    changes = join_words([_describe_change(tree, change) for change in found.changes])
-    unscaled = [change for change in found.changes if change.scale in ("thresholds", "none")]
+def _describe_counterfactual(tree: Tree, counterfactual: Counterfactual, estimate: LeafProbabilities) -> list[str]:
+    prediction = describe_prediction(tree, counterfactual.answering, counterfactual.prediction, estimate, "like that")
+    changes = join_words([_describe_change(tree, change) for change in counterfactual.changes])
+    unscaled = [change for change in counterfactual.changes if change.scale in ("thresholds", "none")]
     return [f"It would be {prediction} if {changes}.", *(_scale_note(tree, change) for change in unscaled)]
 
 
