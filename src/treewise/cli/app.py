@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import click
 
-from treewise.cli.output import NO_ROOM, complain, discard_output, flush, out_of_reach, so_far
+from treewise.cli.output import DISK_FULL, discard_output, flush_output, output_error, print_error, written
 from treewise.cli.param_types import in_options
 from treewise.errors import (
     DataError,
@@ -165,12 +165,12 @@ app = App(
 def run_guarded(run: Callable[[], int]) -> int:
     """Run, and turn every failure into a sentence on standard error and an exit status."""
     started = time.monotonic()
-    so_far.forget()
+    written.forget()
     try:
         code = run()
-        flush()
+        flush_output()
     except KeyboardInterrupt:
-        complain(f"stopped by Ctrl-C after {time.monotonic() - started:.1f} s; {so_far}.")
+        print_error(f"stopped by Ctrl-C after {time.monotonic() - started:.1f} s; {written}.")
         code = INTERRUPTED
     except BrokenPipeError:
         discard_output()
@@ -179,22 +179,22 @@ def run_guarded(run: Callable[[], int]) -> int:
         click.echo(help_wanted.format_message(), err=True)
         code = USAGE
     except click.ClickException as error:
-        complain(_usage_message(error))
+        print_error(_usage_message(error))
         code = USAGE
     except TreewiseError as error:
-        complain(in_options(error.message))
+        print_error(in_options(error.message))
         code = next((code for kind, code in EXIT_CODES if isinstance(error, kind)), INTERNAL)
     except MemoryError:
-        complain("not enough memory for this table. Use fewer columns (--columns, --ignore) or fewer rows.")
+        print_error("not enough memory for this table. Use fewer columns (--columns, --ignore) or fewer rows.")
         code = DATA
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in NO_ROOM:  # while click printed a help page
-            complain(str(out_of_reach(error)))
+        if isinstance(error, OSError) and error.errno in DISK_FULL:  # while click printed a help page
+            print_error(str(output_error(error)))
             return DATA
         if os.environ.get("TREEWISE_TRACEBACK"):
             raise
         report = "This is a bug in treewise, please report it; TREEWISE_TRACEBACK=1 shows a traceback."
-        complain(f"{_describe_bug(error)} {report}")
+        print_error(f"{_describe_bug(error)} {report}")
         code = INTERNAL
     return code
 

@@ -116,7 +116,7 @@ def grow_tree(
     data: str | Table, options: dict[str, Any], form: TextOptions, quiet: bool = False
 ) -> tuple[TrainingSet, Tree]:
     """Grow a tree by the options of ``treewise.grow``, with a report on standard error."""
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
     from treewise.train.grow import fit
 
     options = read_validation(options, form)
@@ -129,7 +129,7 @@ def grow_tree(
             options,
             on_prepared=report.on_prepared,
             on_grown=report.on_grown,
-            progress=bar,
+            progress=progress_bar,
         )
     report.finish_tree(tree)
     assert report.training_set is not None
@@ -139,12 +139,12 @@ def grow_tree(
 def grow_ensemble(data: str, method: str, options: dict[str, Any], form: TextOptions, quiet: bool) -> Ensemble:
     """Grow an ensemble by the options of ``treewise.forest`` or a sister of it, with a report on standard error."""
     import treewise
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
 
     options = dict(options)
     table = _read(data, options, form)
     report = GrowthReport(table, quiet)
-    with report.notes_on_error(), bar("grow") as progress:
+    with report.notes_on_error(), progress_bar("grow") as progress:
         grow = getattr(treewise, method)
         ensemble: Ensemble = grow(
             table, options.pop("target", None), **options, progress=progress, on_prepared=report.on_prepared

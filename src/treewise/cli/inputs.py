@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 MODEL_ENDINGS = (".json", ".txt")
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
 ROW_ENDINGS = (".json", ".jsonl", ".ndjson")
-USUAL = TextOptions()
+_DEFAULT_FORM = TextOptions()
 WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o model.json"
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A tree or many, and the file they came from."""
+    """A tree or an ensemble, and the file it was read from."""
 
     name: str
     made: Tree | Ensemble
@@ -44,36 +44,36 @@ class LoadedModel:
 
     @property
     def many(self) -> Ensemble | None:
-        """The trees, where the file holds many; None where it holds one."""
+        """The ensemble; None if the file contains a single tree."""
         from treewise.tree.tree import Tree
 
         return None if isinstance(self.made, Tree) else self.made
 
     @property
     def tree(self) -> Tree:
-        """The tree, for a verb that reads one; of many, one has to be picked."""
+        """The tree, for a verb that takes a single one; an ensemble is refused."""
         from treewise.tree.tree import Tree
 
         if isinstance(self.made, Tree):
             return self.made
         name = safe(self.name)
         raise ParameterError(
-            f"{name} holds {plural(len(self.made), 'tree')}. Pick one with --tree N (0 to {len(self.made) - 1}), or"
-            f" make one of them: treewise distill {name} DATA -o tree.json"
+            f"{name} holds {plural(len(self.made), 'tree')}. Choose one with --tree N (0 to {len(self.made) - 1}), or"
+            f" distill them into one: treewise distill {name} DATA -o tree.json"
         )
 
     @property
     def trees(self) -> Ensemble:
-        """The trees, for a verb that reads many of them."""
+        """The ensemble, for a verb that takes one; a single tree is refused."""
         if self.many is None:
             raise ParameterError(
-                f"{safe(self.name)} holds a single tree, and this is about many:"
+                f"{safe(self.name)} contains a single tree, but this verb takes an ensemble:"
                 " treewise grow DATA --target COLUMN --ensemble forest -o forest.json"
             )
         return self.many
 
     def only_of_one(self, **given: object) -> None:
-        """Refuse options that ask something of a single tree, where there are many."""
+        """Refuse options that apply to a single tree only, for an ensemble."""
         for name, value in given.items():
             if self.many is not None and value not in (None, False, ()):
                 raise ParameterError(
@@ -82,7 +82,7 @@ class LoadedModel:
                 )
 
     def member(self, number: int | None) -> LoadedModel:
-        """Return one of many trees as a model of its own; without a number, what there is."""
+        """Return one tree of an ensemble as a model of its own; without a number, this model."""
         if number is None:
             return self
         if self.many is None:
@@ -93,12 +93,12 @@ class LoadedModel:
 
     @property
     def sha256(self) -> str:
-        """The checksum of the file."""
+        """The SHA-256 checksum of the file."""
         return hashlib.sha256(self.content).hexdigest()
 
     @property
     def saved(self) -> dict[str, Any]:
-        """What the file says about itself: format and version; nothing for a tree written by hand."""
+        """Format and version of the file; empty for a tree written by hand."""
         if not self.content.lstrip().startswith(b"{"):
             return {}
         head = json.loads(self.content)
@@ -106,7 +106,7 @@ class LoadedModel:
 
 
 def looks_like_model(given: str) -> bool:
-    """Tell a MODEL by its ending."""
+    """Tell whether a name ends like a model file."""
     return given.lower().endswith(MODEL_ENDINGS)
 
 
@@ -115,12 +115,12 @@ def read_model(given: str, target: str | None = None, member: int | None = None)
 
     ``member`` picks one of many trees.
     """
-    return read_whole(given, target).member(member)
+    return _read_model_file(given, target).member(member)
 
 
-def read_whole(given: str, target: str | None) -> LoadedModel:
+def _read_model_file(given: str, target: str | None) -> LoadedModel:
     """Read a model file with all that is in it."""
-    content = sys.stdin.buffer.read() if given == "-" else read_file(given)
+    content = sys.stdin.buffer.read() if given == "-" else _read_file(given)
     name = "standard input" if given == "-" else Path(given).name
     if given.lower().endswith(TABLE_ENDINGS):
         raise ModelFormatError(f"{safe(name)} is a table, not a model. {WHAT_A_MODEL_IS}")
@@ -136,10 +136,10 @@ def read_whole(given: str, target: str | None) -> LoadedModel:
         return LoadedModel(name, loads(text, safe(name)), content)
     if given.lower().endswith(".json"):
         raise ModelFormatError(f"{safe(name)} is not a model: it does not begin like JSON. {WHAT_A_MODEL_IS}")
-    return LoadedModel(name, parse_text(text, safe(name), target), content)
+    return LoadedModel(name, _parse_text(text, safe(name), target), content)
 
 
-def parse_text(text: str, name: str, target: str | None) -> Tree:
+def _parse_text(text: str, name: str, target: str | None) -> Tree:
     """Read a tree written by hand."""
     from treewise.formats.text_format.parse import parse
 
@@ -155,7 +155,7 @@ def parse_text(text: str, name: str, target: str | None) -> Tree:
         raise ParseError(name + between + error.message) from None
 
 
-def read_file(given: str) -> bytes:
+def _read_file(given: str) -> bytes:
     """Read a model file, or say what was perhaps meant."""
     path = Path(given).expanduser()
     try:
@@ -177,10 +177,10 @@ def read_model_and_data(
     data: str,
     na_values: Sequence[str],
     target: str | None = None,
-    form: TextOptions = USUAL,
+    form: TextOptions = _DEFAULT_FORM,
     member: int | None = None,
 ) -> tuple[LoadedModel, Table]:
-    """Read both, after seeing that they stand in their order."""
+    """Read a MODEL and DATA; refuse the wrong order."""
     if looks_like_model(data) and not looks_like_model(model) and model != "-":
         raise ParameterError(f"MODEL comes first, then DATA: {safe(data)} {safe(model)}.")
     if model == data == "-":
@@ -188,7 +188,7 @@ def read_model_and_data(
     return read_model(model, target, member), read_data(data, na_values, form)
 
 
-def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = USUAL) -> Table:
+def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = _DEFAULT_FORM) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
     from treewise.data.csv_file import CsvFormat
     from treewise.data.table import parse_na_values, read, read_bytes
@@ -196,17 +196,17 @@ def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = USU
     if given == "-":
         content = sys.stdin.buffer.read()
         if content.lstrip()[:1] in (b"{", b"["):
-            return read_json_rows(content, "standard input", na_values)
+            return _read_json_rows(content, "standard input", na_values)
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
         return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*form))
     path = Path(given).expanduser()
     if given.lower().endswith(ROW_ENDINGS) and path.is_file():
-        return read_json_rows(path.read_bytes(), path.name, na_values)
+        return _read_json_rows(path.read_bytes(), path.name, na_values)
     return read(given, na_values=na_values, **form._asdict())
 
 
-def read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
+def _read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
     """Read rows written as JSON: one object, a list of them, or one a line."""
     from treewise.data.table import read, read_rows
 

@@ -64,7 +64,7 @@ class GrowOption:
         return self.flag or "--" + self.parameter.replace("_", "-")
 
     def add_to(self, function: Function) -> Function:
-        """Put the option on a verb."""
+        """Add the option to a verb."""
         shown = "" if self.default is None else f" (default {self.default})"
         about: dict[str, Any] = {"help": f"{self.help}{shown}."}
         if self.type is bool:
@@ -75,7 +75,7 @@ class GrowOption:
         return option(typed, self.parameter, section=self.section, **about)(function)
 
     def value(self, found: Any) -> Any:
-        """Return what was given as the parameter takes it; None where nothing was."""
+        """Return the given value as the parameter takes it; None if it was not given."""
         if found is None or found == () or (found is False and not self.off):
             return None
         if self.type is read_names:
@@ -185,7 +185,7 @@ GROW_OPTIONS = (
 
 @dataclass(frozen=True)
 class EnsembleOption(GrowOption):
-    """A parameter of one or more of the functions that grow many trees."""
+    """A parameter of one or more of the functions that grow ensembles."""
 
     of: tuple[str, ...] = METHODS
 
@@ -239,7 +239,7 @@ ENSEMBLE_OPTIONS = (
 
 
 def grow_options_without(*left_out: str) -> Callable[[Function], Function]:
-    """Put the options of growing on a verb, but for some sections or parameters that it decides itself."""
+    """Add the options of growing to a verb, except some sections or parameters."""
 
     def decorate(function: Function) -> Function:
         for each in reversed(GROW_OPTIONS):
@@ -253,7 +253,7 @@ def grow_options_without(*left_out: str) -> Callable[[Function], Function]:
 grow_options = grow_options_without()
 
 
-def given(options: dict[str, Any], table: Sequence[GrowOption] = GROW_OPTIONS) -> dict[str, Any]:
+def given_options(options: dict[str, Any], table: Sequence[GrowOption] = GROW_OPTIONS) -> dict[str, Any]:
     """Return the options that were given, as parameters of ``treewise.grow``.
 
     >>> given({"max_depth": 3, "ties": None, "ignore": (["id"], ["name", "town"]), "columns": ()})
@@ -264,22 +264,22 @@ def given(options: dict[str, Any], table: Sequence[GrowOption] = GROW_OPTIONS) -
 
 
 def take_grow_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of growing out of all options of a verb."""
-    return given({each.parameter: options.pop(each.parameter, None) for each in GROW_OPTIONS})
+    """Remove the options of growing from those of a verb, and return them."""
+    return given_options({each.parameter: options.pop(each.parameter, None) for each in GROW_OPTIONS})
 
 
 # -- many trees -----------------------------------------------------------------------------------------
 
 
 def ensemble_options(function: Function) -> Function:
-    """Put ``--ensemble`` and the options of growing many trees on a verb."""
+    """Add ``--ensemble`` and its options to a verb."""
     for each in reversed(ENSEMBLE_OPTIONS):
         function = each.add_to(function)
     help = "Grow an ensemble: forest, extra_trees, bagging or adaboost."
     return option("--ensemble", type=click.Choice(METHODS), metavar="METHOD", section=MANY, help=help)(function)
 
 
-def in_words(methods: Sequence[str]) -> str:
+def _join_or(methods: Sequence[str]) -> str:
     """List methods.
 
     >>> in_words(("forest", "extra_trees", "bagging")), in_words(["adaboost"])
@@ -290,9 +290,9 @@ def in_words(methods: Sequence[str]) -> str:
 
 
 def take_ensemble_options(options: dict[str, Any], method: str | None) -> dict[str, Any]:
-    """Take the options of growing many trees out of all options of a verb; one that has no part in it is refused."""
-    asked = given({each.parameter: options.pop(each.parameter) for each in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS)
+    """Remove the options of ensembles from those of a verb, and return them; refuse those of other methods."""
+    asked = given_options({each.parameter: options.pop(each.parameter) for each in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS)
     for each in ENSEMBLE_OPTIONS:
         if each.parameter in asked and method not in each.of:
-            raise ParameterError(f"{each.name} is for --ensemble {in_words(each.of)}. Leave it out.")
+            raise ParameterError(f"{each.name} is for --ensemble {_join_or(each.of)}. Leave it out.")
     return asked

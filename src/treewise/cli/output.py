@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from treewise.tree.tree import Tree
 
 # What ASCII terminals get instead; alignment may suffer a little, meaning does not.
-PLAIN = str.maketrans(
+_ASCII = str.maketrans(
     {
         "→": "->",
         "◄": "<",
@@ -53,66 +53,68 @@ PLAIN = str.maketrans(
     }
 )
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass
 class PartialOutput:
-    """What this command has written, for someone who stops it."""
+    """What the command has written so far, for the message after Ctrl-C."""
 
     files: list[str] = field(default_factory=list)  # finished ones
     printed: bool = False
 
     def forget(self) -> None:
-        """Begin a command."""
+        """Reset at the start of a command."""
         self.files.clear()
         self.printed = False
 
     def __str__(self) -> str:
         if self.files:
             return f"{', '.join(self.files)} was written"
-        return "no file was written, and what was printed may end early" if self.printed else "nothing was written"
+        return (
+            "no file was written, and the printed output may be incomplete" if self.printed else "nothing was written"
+        )
 
 
-so_far = PartialOutput()
+written = PartialOutput()
 
 
-def fit(text: str, stream: TextIO) -> str:
-    """Return the text as the stream can show it."""
+def encode_for(text: str, stream: TextIO) -> str:
+    """Return the text in characters that the stream can encode."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
-        plain = text.replace(" · ", " | ").translate(PLAIN)
+        plain = text.replace(" · ", " | ").translate(_ASCII)
         return plain.encode(encoding, "backslashreplace").decode(encoding)
     return text
 
 
-def is_plain(stream: TextIO) -> bool:
-    """Tell whether a stream can show ASCII only."""
-    return fit("├─→", stream) != "├─→"
+def is_ascii_only(stream: TextIO) -> bool:
+    """Tell whether a stream can encode only ASCII."""
+    return encode_for("├─→", stream) != "├─→"
 
 
-def say(text: str) -> None:
-    """Write a result for people; no name in it can steer the terminal."""
+def print_text(text: str) -> None:
+    """Print a result; control characters in names are escaped."""
     text = "\n".join(map(safe, text.split("\n")))
-    put((fit(text, sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))
+    write_stdout((encode_for(text, sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))
 
 
-def put(data: bytes) -> None:
-    """Write all of this to standard output: unbuffered (``python -u``) it may take a part at a time."""
+def write_stdout(data: bytes) -> None:
+    """Write bytes to standard output; unbuffered (``python -u``), a write may be partial."""
     try:
         sys.stdout.flush()
         left = memoryview(data)
         while left:
-            so_far.printed = True
+            written.printed = True
             left = left[sys.stdout.buffer.write(left) :]
     except OSError as error:
-        raise out_of_reach(error) from None
+        raise output_error(error) from None
 
 
-def out_of_reach(error: OSError) -> Exception:
-    """Say why nothing more can be printed, as on a full disk; a reader who has closed a pipe is no error."""
+def output_error(error: OSError) -> Exception:
+    """Return the error for a failed write to standard output; a broken pipe is returned as it is."""
     if isinstance(error, BrokenPipeError):
         return error
     discard_output()
@@ -120,37 +122,37 @@ def out_of_reach(error: OSError) -> Exception:
 
 
 def remark(head: str, text: str) -> None:
-    """Write one remark beside the result: ``note  visit_no: 4,812 different values …``."""
+    """Print a remark on standard error: ``note  visit_no: 4,812 different values …``."""
     sys.stdout.flush()
     lead = f"{head:<5} " if head else ""
-    sys.stderr.write(fit(lead + safe(text), sys.stderr) + "\n")
+    sys.stderr.write(encode_for(lead + safe(text), sys.stderr) + "\n")
     sys.stderr.flush()
 
 
-def complain(sentence: str) -> None:
-    """Say what went wrong; a terminal that is gone too is no second error."""
+def print_error(sentence: str) -> None:
+    """Print an error message on standard error; a closed terminal is ignored."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
         discard_output()
     try:
-        sys.stderr.write(fit(f"treewise: {safe(sentence)}", sys.stderr) + "\n")
+        sys.stderr.write(encode_for(f"treewise: {safe(sentence)}", sys.stderr) + "\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         pass
 
 
-def flush() -> None:
-    """Make sure that everything has reached its reader, while we can still say so."""
+def flush_output() -> None:
+    """Flush both streams while an error can still be reported."""
     try:
         sys.stdout.flush()
     except OSError as error:
-        raise out_of_reach(error) from None
+        raise output_error(error) from None
     sys.stderr.flush()
 
 
 def discard_output() -> None:
-    """Forget what is still to be written: nobody reads it, and Python would complain about it at exit."""
+    """Discard unwritten output, which Python would otherwise try to write at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())
@@ -160,8 +162,8 @@ def discard_output() -> None:
         os.close(nowhere)
 
 
-def check_place(output: str | None, *inputs: str | None) -> None:
-    """Refuse a file that cannot be written, or that is also read, before any work is done for it."""
+def check_output(output: str | None, *inputs: str | None) -> None:
+    """Refuse, before any work is done, an output file that cannot be written or is also an input."""
     if output in (None, "-"):
         return
     path = Path(str(output)).expanduser()
@@ -170,12 +172,12 @@ def check_place(output: str | None, *inputs: str | None) -> None:
     if not path.is_file():  # new, or a pipe or a device, which loses nothing
         return
     for given in inputs:
-        if given is not None and is_read_from(given, path):
+        if given is not None and _is_same_file(given, path):
             raise ParameterError(f"cannot write {safe(output)}: it is also an input. Give the output another name.")
 
 
-def is_read_from(given: str, path: Path) -> bool:
-    """Tell whether an input is this very file; standard input is where the shell has redirected it from a file."""
+def _is_same_file(given: str, path: Path) -> bool:
+    """Tell whether an input is this file, also by redirection of standard input."""
     if given == "-":
         try:
             return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
@@ -185,19 +187,19 @@ def is_read_from(given: str, path: Path) -> bool:
     return source.exists() and os.path.samefile(path, source)
 
 
-def deliver(content: str | bytes, output: str | None) -> None:
-    """Write data: to standard output, or to a file that is complete when it appears."""
+def write_output(content: str | bytes, output: str | None) -> None:
+    """Write content to standard output, or atomically to a file."""
     data = content.encode() if isinstance(content, str) else content
     if output in (None, "-"):
-        put(data)
+        write_stdout(data)
     else:
         write_file(Path(str(output)).expanduser(), data)
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file beside its place, then move it there: whoever reads it sees the old one or the new one."""
+    """Write a temporary file and rename it, so that readers see the old or the new content."""
     if path.exists() and not path.is_file():  # a pipe, a device: nothing can be moved onto it
-        return write_through(path, data)
+        return _write_device(path, data)
     target = path.resolve()
     temporary = None
     try:
@@ -206,27 +208,27 @@ def write_file(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, new_mode(target))
+        os.chmod(temporary, _file_mode(target))
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise _write_error(path, error) from None
     finally:
         if temporary is not None:
             os.unlink(temporary)
-    so_far.files.append(str(path))
+    written.files.append(str(path))
     return None
 
 
-def write_through(path: Path, data: bytes) -> None:
+def _write_device(path: Path, data: bytes) -> None:
     """Write to something that is not a plain file."""
     try:
         path.write_bytes(data)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise _write_error(path, error) from None
 
 
-def new_mode(path: Path) -> int:
+def _file_mode(path: Path) -> int:
     """Return the permissions the file has, or that a new one would get."""
     if path.exists():
         return path.stat().st_mode & 0o7777
@@ -235,10 +237,10 @@ def new_mode(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def unwritable(path: Path, error: OSError) -> TreewiseError:
+def _write_error(path: Path, error: OSError) -> TreewiseError:
     """Say why a file cannot be written: there is no room for it, or it is a place one cannot write to."""
     said = f"cannot write {safe(path)}: {error.strerror or error}."
-    return DataError(said) if error.errno in NO_ROOM else ParameterError(said)
+    return DataError(said) if error.errno in DISK_FULL else ParameterError(said)
 
 
 # -- model files ----------------------------------------------------------------------------------------
@@ -272,22 +274,22 @@ def save_ensemble(ensemble: Ensemble, output: str) -> None:
     """Save an ensemble as one file; a large one is packed."""
     from treewise.formats.model_file.model_file import dumps
 
-    deliver(dumps(ensemble), output)
+    write_output(dumps(ensemble), output)
 
 
-PATIENCE = 0.5  # seconds before a bar is worth its flicker
+_DELAY = 0.5  # seconds before the bar appears
 
 
 class ProgressBar:
-    """A bar that appears after a while; called with the share that is done."""
+    """A progress bar that appears after a delay; called with the share of the work done."""
 
     def __init__(self, title: str) -> None:
         self.title, self.started = title, time.monotonic()
         self.shown: tuple[Progress, TaskID] | None = None
 
     def __call__(self, done: float) -> None:
-        """Show how far we are."""
-        if self.shown is None and time.monotonic() - self.started > PATIENCE:
+        """Update the bar."""
+        if self.shown is None and time.monotonic() - self.started > _DELAY:
             self.shown = self._show()
         if self.shown is not None:
             progress, task = self.shown
@@ -308,14 +310,14 @@ class ProgressBar:
         return progress, progress.add_task(self.title, total=1.0)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self.shown is not None:
             self.shown[0].stop()
 
 
 @contextmanager
-def bar(title: str, wanted: bool = True) -> Iterator[Callable[[float], None] | None]:
-    """Show a bar while something long runs; nothing where standard error is not a terminal, or it is not wanted."""
+def progress_bar(title: str, wanted: bool = True) -> Iterator[Callable[[float], None] | None]:
+    """Show a progress bar on a terminal; yield None where standard error is not one, or it is not wanted."""
     if not (wanted and sys.stderr.isatty()):
         yield None
         return

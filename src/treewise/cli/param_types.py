@@ -99,7 +99,7 @@ def read_method(text: str) -> str | dict[str, Any]:
 
 
 def read_setting(text: str) -> tuple[str, Any]:
-    """Read an option of a method: a number, yes or no where it is one, else a word."""
+    """Read an option of a method: a number, true or false, or a word."""
     name, value = split_at_equals(text)
     if not name or not value:
         raise BadParameter(f'"{text}" is not OPTION=VALUE, as in gain:threshold=0.02.')
@@ -248,7 +248,7 @@ def split_outside_quotes(text: str, separator: str, keep: bool = False) -> list[
 
 
 def unquote(text: str) -> str:
-    """Take double quotes off a text that stands in them."""
+    """Remove enclosing double quotes."""
     return text[1:-1] if re.fullmatch(QUOTED, text) else text
 
 

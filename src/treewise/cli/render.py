@@ -21,7 +21,7 @@ from click import BadParameter
 
 from treewise._lib.result_table import align_columns
 from treewise._lib.text import format_exact, safe
-from treewise.cli.output import deliver, fit, is_plain, put, remark, say
+from treewise.cli.output import encode_for, is_ascii_only, print_text, remark, write_output, write_stdout
 from treewise.cli.param_types import in_options, split_at_equals
 from treewise.cli.verb import Function, option, output_option
 from treewise.errors import ParameterError, did_you_mean
@@ -39,13 +39,13 @@ ENDINGS = {".txt": "text", ".md": "markdown", ".csv": "csv", ".json": "json", ".
 NARROWEST = 40
 
 
-def showing_options(function: Function) -> Function:
-    """Put ``--format`` and ``-o`` on a verb that ends in ``present``."""
-    return form_option(*FORMS)(output_option("Write the result to a file.")(function))
+def result_options(function: Function) -> Function:
+    """Add ``--format`` and ``-o`` to a verb whose result is shown by ``present``."""
+    return format_by_ending_option(*FORMS)(output_option("Write the result to a file.")(function))
 
 
-def form_option(*forms: str) -> Callable[[Function], Function]:
-    """Put ``--format`` on a verb whose files tell their form by their ending."""
+def format_by_ending_option(*forms: str) -> Callable[[Function], Function]:
+    """Add ``--format`` to a verb whose default format follows from the ending of the file."""
     return option(
         "--format",
         "form",
@@ -68,29 +68,29 @@ def present(
     """
     form = choose_format(form, output, other_endings=drawn)
     if form == "text" and output in (None, "-"):
-        text = shown.to_text(terminal_width(), most, bold if has_style() else str)
-        return say_styled(with_hint(text) if most is None else text)
-    deliver(content(shown, form, most), output)
+        text = shown.to_text(_terminal_width(), most, bold if has_style() else str)
+        return print_styled(_with_hint(text) if most is None else text)
+    write_output(_format_result(shown, form, most), output)
     if output not in (None, "-"):
         remark("", f"→ {safe(output)}")
     return None
 
 
 def most_rows(listed: Sized, whole: bool, output: str | None = None) -> int | None:
-    """Say how many rows of a list are shown: all in a file, in a pipe, or if asked for; None is what a screen holds."""
+    """Return how many rows to show: all in a file, in a pipe or on request; None for what fits a terminal."""
     return len(listed) if whole or output is not None or not sys.stdout.isatty() else None
 
 
-def with_hint(text: str) -> str:
-    """Say below a table that leaves rows out how to see them, where the verb has ``--all``."""
+def _with_hint(text: str) -> str:
+    """Name ``--all`` below a shortened table, where the verb has it."""
     context = click.get_current_context(silent=True)
     if context is None or all(parameter.name != "whole" for parameter in context.command.params):
         return text
     return re.sub(r"(?m)^… [\d,]+ more \w+$", r"\g<0>: --all", text)
 
 
-def content(shown: Displayable, form: str, most: int | None) -> str:
-    """Return a result in one of the forms, as a file holds it."""
+def _format_result(shown: Displayable, form: str, most: int | None) -> str:
+    """Return a result in a format, as the content of a file."""
     if form == "json":
         return json_text(shown.to_dict())
     if form == "csv":
@@ -127,8 +127,8 @@ def choose_format(
     return endings[ending]
 
 
-def terminal_width() -> int:
-    """Return how wide a line may be: the terminal's width; 100 columns where nobody reads a screen."""
+def _terminal_width() -> int:
+    """Return the width of the terminal; 100 columns where there is none."""
     from treewise._lib.result_table import WIDTH
 
     try:
@@ -138,7 +138,7 @@ def terminal_width() -> int:
 
 
 def has_style() -> bool:
-    """Tell whether standard output is a terminal that shows bold, and nobody asked for plain text."""
+    """Tell whether standard output is a terminal with styles, and NO_COLOR is not set."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return False
     from rich.console import Console
@@ -157,15 +157,15 @@ def bold(text: str) -> str:
 
 
 def coloured(text: str, place: int) -> str:
-    """Give a text the colour of the class at this place among the classes."""
+    """Give a text the colour of a class, by its index."""
     return f"\x1b[38;5;{COLOURS[place % len(COLOURS)]}m{text}{UNCOLOURED}"
 
 
-def say_styled(text: str) -> None:
-    """Write a result for people; our own bold and colours are kept, while no name can steer the terminal."""
+def print_styled(text: str) -> None:
+    """Print a result with our own styles; other control characters are escaped."""
     pieces = STYLES.split(text)
     pieces[::2] = ["\n".join(map(safe, piece.split("\n"))) for piece in pieces[::2]]
-    put((fit("".join(pieces), sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))
+    write_stdout((encode_for("".join(pieces), sys.stdout) + "\n").encode(sys.stdout.encoding or "utf-8"))
 
 
 # -- trees and ensembles --------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def bounded_tree_text(tree: Tree, bars: bool | None, training_set: TrainingSet |
     paint = coloured if style else unpainted
     has_samples = with_bars is not False and training_set is not None and tree.task == "regression"
     samples = NodeSamples.from_training_set(tree, training_set) if has_samples and training_set is not None else None
-    return render(tree, ascii=is_plain(sys.stdout), bars=with_bars, paint=paint, samples=samples, **bounds)
+    return render(tree, ascii=is_ascii_only(sys.stdout), bars=with_bars, paint=paint, samples=samples, **bounds)
 
 
 def screen_width() -> int | None:
@@ -213,14 +213,14 @@ def screen_width() -> int | None:
 
 def show_ensemble(ensemble: Ensemble, whole: bool = False) -> None:
     """Print the summary of an ensemble; for AdaBoost also its rounds."""
-    say_styled(ensemble.summary().to_text(emphasis=bold if has_style() else str))
+    print_styled(ensemble.summary().to_text(emphasis=bold if has_style() else str))
     show_rounds(ensemble, whole)
 
 
 def show_rounds(ensemble: Ensemble, whole: bool) -> None:
     """Print the rounds of boosting: on a terminal the first and the last ones, unless all are asked for."""
     if ensemble.method == "adaboost":
-        say("")
+        print_text("")
         present(ensemble.rounds, most=most_rows(ensemble, whole))
 
 
@@ -238,7 +238,7 @@ TABLE_ENDINGS = {
 
 
 def frame_content(frame: Any, form: str) -> str | bytes:
-    """Write a dataframe in one of the forms; missing cells are empty, or null."""
+    """Return a dataframe in a format; missing cells are empty or null."""
     if form == "parquet":
         content = io.BytesIO()
         frame.write_parquet(content)
@@ -246,14 +246,17 @@ def frame_content(frame: Any, form: str) -> str | bytes:
     if form == "csv":
         return str(frame.write_csv())
     if form == "text":
-        return align_columns([list(map(safe, frame.columns)), *(list(map(cell, row)) for row in frame.rows())]) + "\n"
+        return (
+            align_columns([list(map(safe, frame.columns)), *(list(map(_format_cell, row)) for row in frame.rows())])
+            + "\n"
+        )
     lines = str(frame.write_ndjson())
     if form == "jsonl":
         return lines
     return "[\n" + ",\n".join(lines.rstrip("\n").split("\n")) + "\n]\n"
 
 
-def cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     """Write one cell for people."""
     if value is None:
         return ""
@@ -301,7 +304,7 @@ def is_picture(output: str | None) -> bool:
 
 
 def check_picture(output: str | None) -> None:
-    """See to it that what is asked for can be drawn, before it is computed."""
+    """Check that matplotlib is installed if a picture is asked for, before anything is computed."""
     if is_picture(output):
         from treewise.show.mpl_helpers import require_matplotlib
 
@@ -322,8 +325,8 @@ def read_picture(text: str) -> tuple[str, str]:
     return what, file
 
 
-def picture(ax: Axes, output: str) -> bytes:
-    """Return a picture as the content of its file."""
+def picture_content(ax: Axes, output: str) -> bytes:
+    """Return the content of a picture file."""
     from treewise.show.mpl_helpers import figure_bytes, image_format
 
     figure = ax.get_figure(root=True)

@@ -16,7 +16,7 @@ from treewise.cli.param_types import read_costs, read_count_or_share, read_row
 
 Function = Callable[..., Any]
 
-# The sections of --help, in the order in which a newcomer needs them.
+# The sections of --help, in order.
 SHOWN, TABLE, OUTPUT, JUDGED = "Selection", "Input", "Output", "Exit status"
 BASELINES, JUDGES = "Baseline models", "Validation"
 LEARNING, LIMITS, CUT, WEIGHTS = "Splits", "Limits", "Pruning", "Weights, ties and threads"
@@ -29,7 +29,7 @@ SECTIONS = (
 
 
 class SectionOption(click.Option):
-    """An option that knows under which heading ``--help`` lists it."""
+    """An option with the section of ``--help`` that lists it."""
 
     def __init__(self, *args: Any, section: str = OUTPUT, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -37,7 +37,7 @@ class SectionOption(click.Option):
 
 
 class VerbCommand(click.Command):
-    """A command whose help shows purpose, examples and sections of options, in this order."""
+    """A command whose help shows description, examples and sections of options, in this order."""
 
     def __init__(
         self, *args: Any, synopsis: str = "", examples: Sequence[str] = (), about: str = "", **kwargs: Any
@@ -46,12 +46,12 @@ class VerbCommand(click.Command):
         self.synopsis, self.examples, self.about = synopsis, tuple(examples), about
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the forms of the command, one below the other."""
+        """Write the usage lines."""
         lines = [f"{ctx.command_path} {form}".rstrip() for form in self.synopsis.split("\n")]
         formatter.write("Usage: " + "\n       ".join(lines) + "\n")
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the purpose, what the words mean, and the examples."""
+        """Write the description and the examples."""
         for paragraph in filter(None, (self.help, self.about)):
             formatter.write_paragraph()
             lines = textwrap.wrap(paragraph, formatter.width, break_on_hyphens=False)  # --max-depth stays whole
@@ -74,7 +74,7 @@ class VerbCommand(click.Command):
 
 
 def verb(name: str, synopsis: str, examples: Sequence[str], about: str = "") -> Callable[[Function], VerbCommand]:
-    """Make a function the body of a verb."""
+    """Decorate the function that runs a verb."""
 
     def decorate(function: Function) -> VerbCommand:
         command = click.command(
@@ -94,7 +94,7 @@ def option(*names: str, section: str = OUTPUT, **settings: Any) -> Callable[[Fun
 def format_option(
     *formats: str, default: str | None = None, text: str = "Output format"
 ) -> Callable[[Function], Function]:
-    """Add ``--format`` with the forms that make sense for a verb."""
+    """Add ``--format`` with the formats of a verb."""
     first = default if default is not None else formats[0]
     return option(
         "--format",
@@ -112,7 +112,7 @@ def output_option(what: str) -> Callable[[Function], Function]:
 
 
 class TextOptions(NamedTuple):
-    """How delimited text is written, under the names of ``treewise.read``."""
+    """The format of delimited text, as parameters of ``treewise.read``."""
 
     separator: str | None = None
     decimal: str = "."
@@ -133,7 +133,7 @@ na_option = option(
 
 
 def text_options(function: Function) -> Function:
-    """Put the options for reading delimited text on a verb; all verbs that take DATA have them."""
+    """Add the options for reading delimited text, which all verbs that take DATA have."""
     separator = option(
         "--separator",
         metavar="CHAR",
@@ -153,7 +153,7 @@ def text_options(function: Function) -> Function:
 
 
 def take_text_options(options: dict[str, Any]) -> TextOptions:
-    """Take the options for delimited text out of all options of a verb."""
+    """Remove the options for delimited text from those of a verb, and return them."""
     separator, decimal = options.pop("separator"), options.pop("decimal")
     named = {"tab": "\t", "\\t": "\t", "space": " "}.get(separator, separator)
     return TextOptions(named, decimal or ".", options.pop("header"))
@@ -174,7 +174,7 @@ row_option = option(
 
 
 def target_option(usual: str = "the one the tree was grown for") -> Callable[[Function], Function]:
-    """Put ``--target`` on a verb that takes a finished tree, and answers that are known."""
+    """Add ``--target`` to a verb that compares a model with known answers."""
     help = f"Column with the true answers (default: {usual})."
     return option("--target", metavar="COLUMN", section=TABLE, help=help)
 
@@ -190,7 +190,7 @@ drop_option = option(
 
 
 def cost_option(help: str) -> Callable[[Function], Function]:
-    """Put ``--cost`` on a verb that takes a finished tree."""
+    """Add ``--cost`` to a verb that takes a model."""
     return option("--cost", type=read_costs, metavar="TRUE:PREDICTED=X", help=help)
 
 
@@ -216,12 +216,12 @@ confidence_option = option(
 
 
 def support_option(help: str) -> Callable[[Function], Function]:
-    """Put ``--min-support`` on a verb that lists groups of rows."""
+    """Add ``--min-support`` to a verb that lists groups of rows."""
     return option("--min-support", type=read_count_or_share, default=0, metavar="N", section=SHOWN, help=help)
 
 
 def top_option(of: str) -> Callable[[Function], Function]:
-    """Put ``--top`` on a verb that lists things in an order."""
+    """Add ``--top`` to a verb that prints a ranking."""
     return option("--top", type=click.IntRange(1), metavar="N", section=SHOWN, help=f"Show only the first N {of}.")
 
 
@@ -231,7 +231,7 @@ jobs_option = option(
 
 
 def choice_option(flag: str, *choices: str, help: str) -> Callable[[Function], Function]:
-    """Put an option on a verb that is one of some words, the first unless said."""
+    """Add an option with fixed choices; the first is the default."""
     said = f"{help} (default {choices[0]})."
     kind = click.Choice(choices)
     return option(flag, type=kind, metavar="|".join(choices), default=choices[0], section=SHOWN, help=said)
@@ -245,7 +245,7 @@ quiet_option = option("-q", "--quiet", is_flag=True, help="Print only the result
 
 
 def all_option(of: str) -> Callable[[Function], Function]:
-    """Put ``--all`` on a verb that lists things, of which a terminal is shown the first ones."""
+    """Add ``--all`` to a verb that prints only the first items on a terminal."""
     help = f"Show every {of}, as in a file or a pipe."
     return option("--all", "whole", is_flag=True, section=SHOWN, help=help)
 

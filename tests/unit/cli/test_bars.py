@@ -3,7 +3,7 @@
 import re
 import sys
 
-from treewise.cli.render import coloured, say_styled
+from treewise.cli.render import coloured, print_styled
 
 
 def become_a_terminal(monkeypatch):
@@ -35,7 +35,7 @@ def test_one_without_colours_does_not(run, monkeypatch):
 
 
 def test_no_name_steers_the_terminal(capsys):
-    say_styled(f"{coloured('██', 0)} \x1b[2J\x1b[31m red \x9b1m\nnext")
+    print_styled(f"{coloured('██', 0)} \x1b[2J\x1b[31m red \x9b1m\nnext")
     assert capsys.readouterr().out == f"{coloured('██', 0)} \\x1b[2J\\x1b[31m red \\x9b1m\nnext\n"
 
 

@@ -55,7 +55,7 @@ def test_a_verb_for_one_tree_says_what_to_do(run, three, verb):
     answer = run(line.replace("m.json", "f.json"))
     assert (answer.code, answer.out) == (2, "")
     assert answer.err == (
-        "treewise: f.json holds 3 trees. Pick one with --tree N (0 to 2), or make one of them:"
+        "treewise: f.json holds 3 trees. Choose one with --tree N (0 to 2), or distill them into one:"
         " treewise distill f.json DATA -o tree.json\n"
     )
 

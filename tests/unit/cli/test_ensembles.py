@@ -270,7 +270,7 @@ def test_a_single_tree_is_not_many(run, model, verb):
     answer = run(f"{verb} {model} penguins" + " --trees 3 -o f.json" * (verb == "extend"))
     assert answer.code == 2
     assert answer.err == (
-        "treewise: m.json holds a single tree, and this is about many:"
+        "treewise: m.json contains a single tree, but this verb takes an ensemble:"
         " treewise grow DATA --target COLUMN --ensemble forest -o forest.json\n"
     )
 

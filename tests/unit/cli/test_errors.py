@@ -16,7 +16,7 @@ import pytest
 import treewise as tw
 from treewise.cli.app import VERBS, app, run_guarded
 from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS
-from treewise.cli.output import fit, write_file
+from treewise.cli.output import encode_for, write_file
 from treewise.cli.param_types import in_options, option_name
 from treewise.errors import Call, Message, Param, ParameterError, PythonOnly
 
@@ -173,7 +173,7 @@ def test_every_option_can_be_named():
 
 def test_ascii_stands_in_where_the_terminal_has_nothing_else():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    assert fit("12 − [4·H(0/4)] · → ├─ naïve", stream) == "12 - [4*H(0/4)] | -> |- na\\xefve"
+    assert encode_for("12 − [4·H(0/4)] · → ├─ naïve", stream) == "12 - [4*H(0/4)] | -> |- na\\xefve"
 
 
 def test_output_without_unicode():

@@ -23,7 +23,7 @@ def test_one_of_many_trees_beside_a_single_one(run, tmp_path):
     tw.draw_regions(trees, "outlier_validation", "x1", "x2", path=tmp_path / "own.svg")
     assert tmp_path.joinpath("r.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
     for words, said in (
-        ("f.json outlier_validation", "f.json holds 3 trees. Pick one with --tree N (0 to 2)"),
+        ("f.json outlier_validation", "f.json holds 3 trees. Choose one with --tree N (0 to 2)"),
         ("t.json outlier_validation --tree 0", "--tree 0: t.json holds a single tree. Leave it out."),
         ("outlier --tree 0", "--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out."),
     ):

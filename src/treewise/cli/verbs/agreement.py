@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.output import check_place
-from treewise.cli.render import most_rows, present, showing_options
+from treewise.cli.output import check_output
+from treewise.cli.render import most_rows, present, result_options
 from treewise.cli.verb import SHOWN, all_option, na_option, option, take_text_options, text_options, verb
 
 
@@ -37,7 +37,7 @@ from treewise.cli.verb import SHOWN, all_option, na_option, option, take_text_op
 @all_option("row")
 @na_option
 @text_options
-@showing_options
+@result_options
 def command(
     model: str,
     data: str,
@@ -49,11 +49,11 @@ def command(
     **text: Any,
 ) -> None:
     """Ask all trees, and show."""
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
 
-    check_place(output, model, data)
+    check_output(output, model, data)
     found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
     trees = found.trees
-    with bar("agreement") as progress:
+    with progress_bar("agreement") as progress:
         result = trees.agreement(table, progress=progress)
     present(result, form, output, top or most_rows(result, whole, output))

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from treewise.cli.inputs import LoadedModel, read_data, read_model
-from treewise.cli.output import check_place
-from treewise.cli.render import present, showing_options
+from treewise.cli.output import check_output
+from treewise.cli.render import present, result_options
 from treewise.cli.verb import SHOWN, TABLE, na_option, option, take_text_options, target_option, text_options, verb
 from treewise.errors import ParameterError
 
@@ -65,7 +65,7 @@ from treewise.errors import ParameterError
     help="Largest difference of numbers or probabilities that counts as equal (default 0).",
 )
 @option("--complete", is_flag=True, section=SHOWN, help="Consider only rows without missing values and unseen levels.")
-@showing_options
+@result_options
 def command(
     first: str,
     second: str,
@@ -83,7 +83,7 @@ def command(
     """Compare, show, and answer by the exit code."""
     from treewise.explain.compare.compare import compare
 
-    check_place(output, first, second, *([data] if data else []))
+    check_output(output, first, second, *([data] if data else []))
     if [first, second, data].count("-") > 1:
         raise ParameterError("only one of the trees and the table can come from standard input.")
     one, two = picked(read_model(first, target), read_model(second, target), members)

@@ -11,9 +11,9 @@ from treewise._lib.text import plural, safe
 from treewise.cli.growing import prepare_and_report
 from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options_without, take_grow_options
-from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.param_types import read_numbers
-from treewise.cli.render import check_picture, is_picture, json_text, picture
+from treewise.cli.render import check_picture, is_picture, json_text, picture_content
 from treewise.cli.verb import (
     CUT,
     JUDGES,
@@ -86,10 +86,10 @@ def command(
     **options: Any,
 ) -> None:
     """Follow the errors, draw them, write them."""
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
     from treewise.evaluate.validation_curve.curve import Validation, curve_from_training_set, known_truth
 
-    check_place(output, data, validation)
+    check_output(output, data, validation)
     check_picture(output)
     text = take_text_options(options)
     asked = take_grow_options(options)
@@ -98,17 +98,17 @@ def command(
     if validation is not None:
         share = as_share(validation)
         judges = read_data(validation, asked.get("na_values", ()), text) if share is None else share
-    with bar("curve") as progress:
+    with progress_bar("curve") as progress:
         judging = Validation(judges, folds, known_truth(data), asked.get("random_state", 0))
         found = curve_from_training_set(training_set, over, judging, values, asked.get("n_jobs"), progress)
     if form == "text" and output != "-":
-        say(str(found) if quiet else f"\n{found}")
+        print_text(str(found) if quiet else f"\n{found}")
     elif form == "json":
-        deliver(json_text(found.to_dict()), None)
+        write_output(json_text(found.to_dict()), None)
     else:
-        deliver(found.to_csv(), None)
+        write_output(found.to_csv(), None)
     if output is not None and output != "-":
-        deliver(picture(found.draw(), output) if is_picture(output) else found.to_csv(), output)
+        write_output(picture_content(found.draw(), output) if is_picture(output) else found.to_csv(), output)
         if not quiet:
             remark("", f"{plural(len(found), 'point')} → {safe(output)}")
 

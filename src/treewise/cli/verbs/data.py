@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from treewise._lib.result_table import align_columns
-from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.render import TABLE_ENDINGS, TABLE_FORMATS, choose_format, frame_content
 from treewise.cli.verb import option, output_option, verb
 
@@ -43,12 +43,12 @@ def command(name: str | None, form: str | None, output: str | None) -> None:
     if name is None:
         tables = [make() for make in NAMES.values()]
         rows = [[key, f"{len(t):,}", t.target or "", t.title] for key, t in zip(NAMES, tables, strict=True)]
-        say(align_columns([["name", "rows", "predicts", ""], *rows], right=(1,)))
+        print_text(align_columns([["name", "rows", "predicts", ""], *rows], right=(1,)))
         return
-    check_place(output)
+    check_output(output)
     form = choose_format(form, output, TABLE_ENDINGS, default="csv")
     table = load(name)
-    deliver(frame_content(table.to_polars(), form), output)
+    write_output(frame_content(table.to_polars(), form), output)
     if table.kinds:
         options = " ".join(f"--kind {shlex.quote(written_kind(*each))}" for each in table.kinds.items())
         remark("note", f"a file cannot say what these columns are; to grow the same trees from it, add {options}")

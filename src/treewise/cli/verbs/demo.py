@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from treewise._lib.result_table import align_columns
 from treewise._lib.text import format_percent, plural, safe
-from treewise.cli.output import is_plain, say
+from treewise.cli.output import is_ascii_only, print_text
 from treewise.cli.param_types import read_row
-from treewise.cli.render import cell
+from treewise.cli.render import _format_cell
 from treewise.cli.verb import verb
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def command() -> None:
     trace_command = "treewise trace admissions --target Class --preset id3 --per total"
     gaps = sum(int(column.is_missing().sum()) for column in penguins.columns.values())
 
-    say("treewise: decision trees you can read.      (built-in data; nothing is written to your disk)\n")
+    print_text("treewise: decision trees you can read.      (built-in data; nothing is written to your disk)\n")
     part(1, f"A table: {admissions.title}", "treewise data admissions", head_of(admissions))
     tree_command = "treewise grow admissions --target Class --preset id3 -o model.json"
     part(2, "The tree", tree_command, [*drawing(learned), size_and_hits(learned, admissions)])
@@ -50,19 +50,19 @@ def command() -> None:
         "treewise grow penguins --target species --max-leaf-nodes 4",
         [*drawing(species), size_and_hits(species, penguins)],
     )
-    say("Now with your own table:   treewise grow yours.csv --target COLUMN --pruning cv -o model.json")
-    say("As rules, or as a page:    treewise rules model.json · treewise report model.json yours.csv -o r.html")
+    print_text("Now with your own table:   treewise grow yours.csv --target COLUMN --pruning cv -o model.json")
+    print_text("As rules, or as a page:    treewise rules model.json · treewise report model.json yours.csv -o r.html")
 
 
 def part(number: int, title: str, typed: str, lines: list[str]) -> None:
     """Print one step: what it is, what to type for it, and what comes out."""
-    say("\n".join([f"{number}  {title}", f"   $ {typed}", *(f"   {line}" for line in lines), ""]))
+    print_text("\n".join([f"{number}  {title}", f"   $ {typed}", *(f"   {line}" for line in lines), ""]))
 
 
 def head_of(table: Table) -> list[str]:
     """Return the first rows of a table, and how many more there are."""
     frame = table.to_polars()
-    shown = align_columns([frame.columns, *(list(map(cell, row)) for row in frame.head(ROWS_SHOWN).rows())])
+    shown = align_columns([frame.columns, *(list(map(_format_cell, row)) for row in frame.head(ROWS_SHOWN).rows())])
     return [*shown.splitlines(), f"… {len(table) - ROWS_SHOWN} more rows"]
 
 
@@ -70,7 +70,7 @@ def drawing(tree: Tree) -> list[str]:
     """Return the lines of a tree."""
     from treewise.show.text_tree.text_tree import render
 
-    return render(tree, ascii=is_plain(sys.stdout)).splitlines()
+    return render(tree, ascii=is_ascii_only(sys.stdout)).splitlines()
 
 
 def size_and_hits(tree: Tree, table: Table) -> str:

@@ -10,9 +10,9 @@ from treewise._lib.text import safe
 from treewise.cli.growing import read_validation
 from treewise.cli.inputs import looks_like_model, read_data, read_model
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import check_model_ending, check_place, deliver, dump_tree, remark, say
+from treewise.cli.output import check_model_ending, check_output, dump_tree, print_text, remark, write_output
 from treewise.cli.param_types import in_options
-from treewise.cli.render import json_text, present, say_styled, tree_text
+from treewise.cli.render import json_text, present, print_styled, tree_text
 from treewise.cli.verb import (
     JUDGES,
     format_option,
@@ -64,29 +64,29 @@ def command(
     **options: Any,
 ) -> None:
     """Ask the teacher, grow, compare, show, save."""
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
     from treewise.explain.distill.distill import distill
 
-    check_place(output, teacher, data, test)
+    check_output(output, teacher, data, test)
     check_model_ending(output)
     text, asked = take_text_options(options), take_grow_options(options)
     who: Any = read_model(teacher, member=member).made if looks_like_model(teacher) or teacher == "-" else teacher
     asked, na_values = read_validation(asked, text), asked.get("na_values", ())
     table = read_data(data, na_values, text)
     other = None if test is None else read_data(test, na_values, text)
-    with bar("distill") as progress:
+    with progress_bar("distill") as progress:
         found = distill(who, table, test=other, folds=folds, progress=progress, **asked)
     if output is not None:  # before the page, whose reader may leave early
-        deliver(dump_tree(found.tree, output), output)
+        write_output(dump_tree(found.tree, output), output)
     for note in () if quiet else found.tree.notes:
         remark("note", in_options(note))
     if output == "-":
         return
     if form == "json":
-        deliver(json_text(found.to_dict()), None)
+        write_output(json_text(found.to_dict()), None)
     else:
         present(found)
-        say("")
-        say_styled(tree_text(found.tree, whole))
+        print_text("")
+        print_styled(tree_text(found.tree, whole))
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

@@ -10,7 +10,7 @@ from treewise._lib.text import safe
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import is_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.output import check_output, remark, write_output
 from treewise.cli.param_types import read_row
 from treewise.cli.predictor import never_seen, read_typed, remark_on_typed
 from treewise.cli.verb import (
@@ -69,7 +69,7 @@ def command(
     """Draw a tree."""
     from treewise.show.picture.picture import draw, picture_format
 
-    check_place(output, source, data)
+    check_output(output, source, data)
     form = "svg" if output in (None, "-") else picture_format(str(output))
     if form != "svg":
         from treewise.show.picture.render import check_format
@@ -92,7 +92,7 @@ def command(
     typed = [] if row is None else [row]
     lit = read_typed(tree, typed) if typed else None
     picture = draw(tree, highlight=None if lit is None else lit.table, data=table, **options)
-    deliver(picture.to_bytes(form), output)
+    write_output(picture.to_bytes(form), output)
     remark_on_typed(tree, typed, [] if lit is None else never_seen(tree, lit))
     if output not in (None, "-"):
         remark("", f"{picture.scene.width:.0f} × {picture.scene.height:.0f} pixels → {safe(output)}")

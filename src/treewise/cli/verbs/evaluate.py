@@ -11,9 +11,9 @@ import click
 
 from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.param_types import read_bound
-from treewise.cli.render import check_picture, json_text, picture, present, read_picture
+from treewise.cli.render import check_picture, json_text, picture_content, present, read_picture
 from treewise.cli.verb import (
     BASELINES,
     JUDGED,
@@ -140,7 +140,7 @@ def command(
     from treewise.evaluate import check, evaluate, paths
 
     for _, file in pictures:
-        check_place(file, model, data)
+        check_output(file, model, data)
         check_picture(file)
     found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
     options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
@@ -152,7 +152,7 @@ def command(
             table, target, sample_weight=sample_weight, drop_missing_target=drop_missing_target
         )
     check_names(evaluation, fail_under, fail_over)
-    drawn = [(picture(drawing(evaluation, what), file), what, file) for what, file in pictures]
+    drawn = [(picture_content(drawing(evaluation, what), file), what, file) for what, file in pictures]
     comparison = None if baselines is None else compare_with_baselines(found, table, baselines, folds)
     ways = paths(found.tree, table, target) if with_paths else None
     findings = None
@@ -163,22 +163,24 @@ def command(
         more: dict[str, Any] = {} if ways is None else {"paths": [path_of(ways, i) for i in range(len(ways))]}
         more |= {} if findings is None else {"check": findings.to_dict()}
         more |= {} if comparison is None else {"baselines": comparison.to_dict()["models"]}
-        deliver(json_text({"model": found.name, **evaluation.to_dict(), **more}), None)
+        write_output(json_text({"model": found.name, **evaluation.to_dict(), **more}), None)
     else:
         if ways is not None:
             lines = ways.lines()
             while some := list(islice(lines, AT_ONCE)):
-                say("\n".join(some))
-            say("")
-        say(f"{safe(found.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
-        say(str(evaluation))
+                print_text("\n".join(some))
+            print_text("")
+        print_text(f"{safe(found.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
+        print_text(str(evaluation))
         if findings is not None:
-            say("")
+            print_text("")
             present(findings)
         if comparison is not None:
-            say(f"\ncompared with baseline models; every row is predicted by models fitted without it\n{comparison}")
+            print_text(
+                f"\ncompared with baseline models; every row is predicted by models fitted without it\n{comparison}"
+            )
     for content, what, file in drawn:
-        deliver(content, file)
+        write_output(content, file)
         remark("", f"{what} → {safe(file)}")
     return judged(evaluation, fail_under, fail_over)
 
@@ -194,7 +196,7 @@ def drawing(evaluation: Evaluation, what: str) -> Axes:
 
 def compare_with_baselines(found: LoadedModel, table: Table, baselines: str, folds: int) -> ModelComparison:
     """Compare trees grown like this one with baseline models, on folds of the table."""
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
     from treewise.evaluate.baselines.compare_models import grow_like, score_models
     from treewise.evaluate.baselines.models import find_baselines
     from treewise.predict.costs import cost_matrix_of
@@ -211,7 +213,7 @@ def compare_with_baselines(found: LoadedModel, table: Table, baselines: str, fol
         remark("note", f"the trees of the folds are grown like {found.name}, except for: {', '.join(left_out)}")
     training_set, cost = prepare_like(tree, table), cost_matrix_of(tree)
     now = {"cost": None if cost is None else cost.to_dict()}
-    with bar("comparing") as progress:
+    with progress_bar("comparing") as progress:
         training_set = replace(training_set, asked={**training_set.asked, **now})
         return score_models(training_set, grow, baselines, folds=folds, progress=progress)
 

@@ -12,10 +12,10 @@ from treewise._lib.text import plural
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import LoadedModel, looks_like_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import check_place, say
+from treewise.cli.output import check_output, print_text
 from treewise.cli.param_types import read_names, read_row_numbers
 from treewise.cli.predictor import never_seen, read_typed, remark_on_typed
-from treewise.cli.render import present, showing_options
+from treewise.cli.render import present, result_options
 from treewise.cli.verb import (
     SHOWN,
     TABLE,
@@ -77,7 +77,7 @@ MOST_ROWS = 20  # of a table that are explained without being asked for
 )
 @option("--shap", is_flag=True, section=SHOWN, help="Print the Shapley values of the columns instead.")
 @estimate_option
-@showing_options
+@result_options
 @grow_options
 @text_options
 def command(
@@ -95,7 +95,7 @@ def command(
     **options: Any,
 ) -> None:
     """Explain rows."""
-    check_place(output, source, data)
+    check_output(output, source, data)
     if shap and (desired is not None or fixed):
         raise ParameterError(
             "--desired and --fixed are for the counterfactual, which --shap does not compute: leave them out."
@@ -195,9 +195,9 @@ def explain_many(
         raise ParameterError("of many trees one row is written at a time: --rows 1; or --shap for all of them.")
     for i, number in enumerate(numbers):
         if i:
-            say("")
+            print_text("")
         if len(some) > 1:
-            say(f"row {number + 1:,}")
+            print_text(f"row {number + 1:,}")
         present(trees.explain(some.take(np.array([i]))), form, output)
     return None
 

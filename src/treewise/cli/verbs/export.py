@@ -6,7 +6,7 @@ import click
 
 from treewise._lib.text import plural, safe
 from treewise.cli.inputs import read_model
-from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.verb import format_option, output_option, tree_option, verb
 from treewise.formats.export.export import FORMATS
 
@@ -27,11 +27,11 @@ from treewise.formats.export.export import FORMATS
 @output_option("Write the result to a file.")
 def command(model: str, member: int | None, form: str, output: str | None) -> None:
     """Write a tree."""
-    check_place(output, model)
+    check_output(output, model)
     tree = read_model(model, member=member).tree
     written = tree.export(form)
     if output in (None, "-"):
-        say(written.rstrip("\n"))
+        print_text(written.rstrip("\n"))
     else:
-        deliver(written, output)
+        write_output(written, output)
         remark("", f"{plural(tree.n_leaves, 'leaf', 'leaves')} → {safe(output)}")

@@ -10,7 +10,7 @@ import click
 from treewise._lib.text import safe
 from treewise.cli.growing import GrowthReport
 from treewise.cli.inputs import check_training_table, read_model_and_data
-from treewise.cli.output import check_ensemble_ending, check_place, remark, save_ensemble
+from treewise.cli.output import check_ensemble_ending, check_output, remark, save_ensemble
 from treewise.cli.render import show_ensemble
 from treewise.cli.verb import (
     MANY,
@@ -62,17 +62,17 @@ def command(
     **text: Any,
 ) -> None:
     """Grow further, show, save."""
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
 
     if output is None:
         raise ParameterError("extend: -o FILE says where to save all trees; it may be MODEL itself.")
-    check_place(output, data)
+    check_output(output, data)
     check_ensemble_ending(output)
     found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
     before = found.trees
     check_training_table(before, table)
     report = GrowthReport(table, quiet)
-    with bar("grow") as progress:
+    with progress_bar("grow") as progress:
         ensemble = before.extend(table, trees, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress)
     report.finish_ensemble(ensemble, known_notes=before.notes, advise=False)
     save_ensemble(ensemble, output)  # before the page, whose reader may leave early

@@ -13,13 +13,13 @@ from treewise.cli.options import ensemble_options, grow_options, take_ensemble_o
 from treewise.cli.output import (
     check_ensemble_ending,
     check_model_ending,
-    check_place,
-    deliver,
+    check_output,
     dump_tree,
     remark,
     save_ensemble,
+    write_output,
 )
-from treewise.cli.render import EVERY_LINE, say_styled, show_ensemble, tree_text
+from treewise.cli.render import EVERY_LINE, print_styled, show_ensemble, tree_text
 from treewise.cli.verb import (
     TextOptions,
     output_option,
@@ -51,7 +51,7 @@ from treewise.cli.verb import (
 @quiet_option
 def command(data: str, ensemble: str | None, output: str | None, whole: bool, quiet: bool, **options: Any) -> None:
     """Grow, show, save."""
-    check_place(output, data)
+    check_output(output, data)
     form = take_text_options(options)
     growing = take_grow_options(options) | take_ensemble_options(options, ensemble)
     if ensemble is None:
@@ -66,11 +66,11 @@ def _grow_tree(
 ) -> None:
     training_set, tree = grow_tree(data, options, form, quiet)
     if output is not None:  # before the page, whose reader may leave early
-        deliver(dump_tree(tree, output), output)
+        write_output(dump_tree(tree, output), output)
     if output == "-":
         return
     view = tree_text(tree, whole, training_set=training_set)
-    say_styled(view)
+    print_styled(view)
     if output is not None and not quiet:
         small = int(tree.arrays.rows[0]) <= 1000 and not options.get("sample_weight")
         is_folded = EVERY_LINE in view.rpartition("\n")[2]

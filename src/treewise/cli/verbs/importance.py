@@ -9,8 +9,8 @@ import click
 
 from treewise._lib.text import safe
 from treewise.cli.inputs import read_model, read_model_and_data
-from treewise.cli.output import check_place, deliver, remark
-from treewise.cli.render import PICTURE_ENDINGS, check_picture, is_picture, picture, present, showing_options
+from treewise.cli.output import check_output, remark, write_output
+from treewise.cli.render import PICTURE_ENDINGS, check_picture, is_picture, picture_content, present, result_options
 from treewise.cli.verb import (
     SHOWN,
     drop_option,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 @na_option
 @text_options
 @estimate_option
-@showing_options
+@result_options
 def command(
     model: str,
     data: str | None,
@@ -76,22 +76,22 @@ def command(
     **options: Any,
 ) -> None:
     """Measure, and show."""
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
     from treewise.evaluate.importances import importances
 
     text = take_text_options(options)
     given = {name: value for name, value in options.items() if value is not None and value is not False}
     if data is None:
-        check_place(output, model)
+        check_output(output, model)
         for name in given:
             raise ParameterError(f"--{name.replace('_', '-')} needs a table: treewise importance MODEL DATA.")
         check_picture(output)
         found = read_model(model, member=member)
         return show(importances(found.tree) if found.many is None else found.many.importances(), form, output)
-    check_place(output, model, data)
+    check_output(output, model, data)
     check_picture(output)
     found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
-    with bar("importance") as progress:
+    with progress_bar("importance") as progress:
         if found.many is None:
             result = importances(found.tree, table, progress=progress, **given)
         else:
@@ -103,6 +103,6 @@ def command(
 def show(result: Importances, form: str | None, output: str | None) -> None:
     """Print the result, write it, or draw it."""
     if form is None and output is not None and is_picture(output):
-        deliver(picture(result.draw(), output), output)
+        write_output(picture_content(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
     return present(result, form, output, drawn=PICTURE_ENDINGS)

@@ -9,7 +9,7 @@ import click
 
 from treewise._lib.text import plural, safe
 from treewise.cli.inputs import read_model, read_model_and_data
-from treewise.cli.output import check_place, deliver, remark, say
+from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.param_types import read_names
 from treewise.cli.predictor import Predictor, encode_typed, remark_on_typed
 from treewise.cli.render import TABLE_ENDINGS, TABLE_FORMATS, choose_format, frame_content
@@ -100,7 +100,7 @@ def command(
     from treewise.predict.confidence_intervals import check_confidence
     from treewise.train.true_labels import with_levels_of
 
-    check_place(output, model, data)
+    check_output(output, model, data)
     check_confidence(confidence)
     form = choose_format(form, output, TABLE_ENDINGS, default="text" if typed else "csv")
     if (data is None) == (not typed):
@@ -120,13 +120,13 @@ def command(
     if form == "text" and typed:
         sentences = "\n".join(predictor.sentences())
         if output in (None, "-"):
-            say(sentences)
+            print_text(sentences)
         else:
-            deliver(sentences + "\n", output)
+            write_output(sentences + "\n", output)
         return remark_on_typed(loaded, typed, predictor.notes())
     kept = [name for names in keep for name in names]
     frame = beside(kept, rows.table if data is None else table, predictor.columns())
-    deliver(frame_content(frame, form), output)
+    write_output(frame_content(frame, form), output)
     remark_on_typed(loaded, typed, (*rows.table.notes, *predictor.notes()))
     if output not in (None, "-"):
         columns = listing([safe(name) for name in frame.columns], most=12)

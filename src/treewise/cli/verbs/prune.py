@@ -12,9 +12,17 @@ import click
 from treewise._lib.text import plural, safe
 from treewise.cli.growing import pruning_notes, pruning_summary
 from treewise.cli.inputs import read_data, read_model
-from treewise.cli.output import check_model_ending, check_place, deliver, dump_tree, is_plain, remark, say
+from treewise.cli.output import (
+    check_model_ending,
+    check_output,
+    dump_tree,
+    is_ascii_only,
+    print_text,
+    remark,
+    write_output,
+)
 from treewise.cli.param_types import read_at
-from treewise.cli.render import json_text, say_styled, tree_text
+from treewise.cli.render import json_text, print_styled, tree_text
 from treewise.cli.verb import (
     CUT,
     JUDGED_BY,
@@ -119,7 +127,7 @@ def command(
     **options: Any,
 ) -> None:
     """Prune, say why, show and save."""
-    check_place(output, model)
+    check_output(output, model)
     check_model_ending(output)
     text = take_text_options(options)
     asked = {name: value for name, value in options.items() if value is not None}
@@ -134,7 +142,7 @@ def command(
     pruned = tree.prune(asked.pop("method", None), **asked)
     seconds = time.monotonic() - started
     if output is not None:  # before the page, whose reader may leave early
-        deliver(dump_tree(pruned, output), output)
+        write_output(dump_tree(pruned, output), output)
     show_pruned(pruned, form, whole, quiet, seconds, to_output=output == "-")
     if output not in (None, "-") and not quiet:
         remark("", f"saved {safe(output)}")
@@ -153,16 +161,16 @@ def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float,
     if to_output:
         return
     if form == "json":
-        deliver(json_text(dict(step)), None)
+        write_output(json_text(dict(step)), None)
         return
     if not quiet:
         lines = "\n".join(table_lines(step, whole=True) if whole else cut_lines(step))
-        say(lines.encode("ascii", "replace").decode() if is_plain(sys.stdout) else lines)
+        print_text(lines.encode("ascii", "replace").decode() if is_ascii_only(sys.stdout) else lines)
         if "cp_table" in step:
-            say("")
-            say(str(tree.cp_table))
-        say("")
-    say_styled(tree_text(tree, whole))
+            print_text("")
+            print_text(str(tree.cp_table))
+        print_text("")
+    print_styled(tree_text(tree, whole))
 
 
 def cut_lines(step: Mapping[str, Any]) -> list[str]:
@@ -190,6 +198,6 @@ def list_nested(tree: Tree, asked: dict[str, Any], form: str) -> None:
         raise ParameterError(f"--cp-table cuts nothing, so --{next(iter(asked)).replace('_', '-')} has no part in it.")
     table = tree.cp_table
     if form == "json":
-        deliver(json_text({"root_error": table.root_error, "rows": [row._asdict() for row in table]}), None)
+        write_output(json_text({"root_error": table.root_error, "rows": [row._asdict() for row in table]}), None)
     else:
-        say(str(table))
+        print_text(str(table))

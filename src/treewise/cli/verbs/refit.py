@@ -9,9 +9,9 @@ import click
 
 from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
-from treewise.cli.output import check_model_ending, check_place, deliver, dump_tree, remark
+from treewise.cli.output import check_model_ending, check_output, dump_tree, remark, write_output
 from treewise.cli.param_types import in_options
-from treewise.cli.render import say_styled, tree_text
+from treewise.cli.render import print_styled, tree_text
 from treewise.cli.verb import (
     na_option,
     output_option,
@@ -61,16 +61,16 @@ def command(
     """Count anew, show, save."""
     from treewise.train.true_labels import settled
 
-    check_place(output, data)
+    check_output(output, data)
     check_model_ending(output)
     found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
     tree = settled(found.tree, table, target).refit(table, sample_weight=sample_weight)
     if output is not None:  # before the page, whose reader may leave early
-        deliver(dump_tree(tree, output), output)
+        write_output(dump_tree(tree, output), output)
     for note in () if quiet else tree.notes:
         remark("note", in_options(note))
     if output == "-":
         return
-    say_styled(tree_text(tree, whole))
+    print_styled(tree_text(tree, whole))
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

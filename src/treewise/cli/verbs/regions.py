@@ -9,9 +9,9 @@ import click
 
 from treewise._lib.text import plural, safe
 from treewise.cli.inputs import looks_like_model, read_data, read_model_and_data
-from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.output import check_output, remark, write_output
 from treewise.cli.param_types import read_fixed, read_varied
-from treewise.cli.render import check_picture, is_picture, picture
+from treewise.cli.render import check_picture, is_picture, picture_content
 from treewise.cli.verb import (
     SHOWN,
     na_option,
@@ -86,7 +86,7 @@ def command(
     """Draw, and write."""
     if output is None or not is_picture(output):
         raise ParameterError("-o FILE says where to draw: a name that ends in .png, .svg or .pdf.")
-    check_place(output, *given)
+    check_output(output, *given)
     check_picture(output)
     form = take_text_options(text)
     if len(given) == 1 and not looks_like_model(given[0]):
@@ -105,7 +105,7 @@ def command(
         across, up = first_columns(list(found.values()), x, y)
         axes = side_by_side(found, table, across, up, fixed=dict(fixed), target=target, with_tree=with_tree)
     first, *_ = axes
-    deliver(picture(first, output), output)
+    write_output(picture_content(first, output), output)
     remark("", f"{plural(len(axes), 'picture')} → {safe(output)}")
 
 

@@ -10,7 +10,7 @@ from treewise._lib.text import safe
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import is_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import check_place, deliver, remark
+from treewise.cli.output import check_output, remark, write_output
 from treewise.cli.verb import SHOWN, option, take_text_options, text_options, tree_option, verb
 from treewise.errors import ParameterError
 
@@ -54,7 +54,7 @@ def command(source: str, data: str | None, member: int | None, output: str, test
     """Write the report of a tree."""
     from treewise.show.report.report import ReportOptions, report_html
 
-    check_place(output, source, data, test)
+    check_output(output, source, data, test)
     wanted = ReportOptions(options.pop("rows"), options.pop("computations"), options.pop("title"))
     text_form, asked = take_text_options(options), take_grow_options(options)
     na_values = asked.get("na_values", ())
@@ -71,6 +71,6 @@ def command(source: str, data: str | None, member: int | None, output: str, test
     table = read_data(data, na_values, text_form)
     held = None if test is None else read_data(test, na_values, text_form)
     page = report_html(tree, table, held, wanted).encode()
-    deliver(page, output)
+    write_output(page, output)
     if output != "-":
         remark("", f"{len(page) / 1000:,.0f} kB → {safe(output)}")

@@ -9,8 +9,8 @@ import click
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import is_model, take_model
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import check_place
-from treewise.cli.render import most_rows, present, showing_options
+from treewise.cli.output import check_output
+from treewise.cli.render import most_rows, present, result_options
 from treewise.cli.verb import (
     SHOWN,
     all_option,
@@ -60,7 +60,7 @@ SORTS = ("support", "probability", "lift", "value", "node")
 @confidence_option
 @top_option("rules")
 @all_option("rule")
-@showing_options
+@result_options
 @grow_options
 @text_options
 def command(
@@ -77,7 +77,7 @@ def command(
     **options: Any,
 ) -> None:
     """Show the rules of a tree."""
-    check_place(output, source)
+    check_output(output, source)
     text_form = take_text_options(options)
     asked = take_grow_options(options)
     if is_model(source, asked):

@@ -11,9 +11,9 @@ from treewise._lib.text import safe
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import LoadedModel, is_model, take_model
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import deliver, remark, say
+from treewise.cli.output import print_text, remark, write_output
 from treewise.cli.param_types import in_options
-from treewise.cli.render import MOST_LINES, bounded_tree_text, json_text, say_styled, screen_width, tree_text
+from treewise.cli.render import MOST_LINES, bounded_tree_text, json_text, print_styled, screen_width, tree_text
 from treewise.cli.verb import (
     SHOWN,
     all_option,
@@ -86,13 +86,13 @@ def command(
         return show_many(model, whole, form)
     tree = model.tree
     if form == "json":
-        deliver(json_text(summary_of(model) if summary else nodes_of(tree)), None)
+        write_output(json_text(summary_of(model) if summary else nodes_of(tree)), None)
     elif summary:
-        say(summary_text(model))
+        print_text(summary_text(model))
     else:
         for note in missing_value_notes(tree):
             remark("note", note)
-        say_styled(shown_tree(tree, training_set, whole, node, shown_depth, bars))
+        print_styled(shown_tree(tree, training_set, whole, node, shown_depth, bars))
     return None
 
 
@@ -102,9 +102,9 @@ def show_many(model: LoadedModel, whole: bool, form: str) -> None:
 
     if form == "json":
         rounds = {"rounds": model.trees.rounds.result_table().records()} if model.trees.method == "adaboost" else {}
-        deliver(json_text({**summary_of(model), **rounds}), None)
+        write_output(json_text({**summary_of(model), **rounds}), None)
     else:
-        say(summary_text(model))
+        print_text(summary_text(model))
         show_rounds(model.trees, whole)
 
 

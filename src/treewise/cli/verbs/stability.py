@@ -8,8 +8,8 @@ import click
 
 from treewise.cli.growing import prepare_and_report, read_validation
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import check_place, remark
-from treewise.cli.render import present, showing_options
+from treewise.cli.output import check_output, remark
+from treewise.cli.render import present, result_options
 from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, text_options, verb
 
 
@@ -36,15 +36,15 @@ from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, t
 )
 @grow_options
 @text_options
-@showing_options
+@result_options
 @quiet_option
 def command(data: str, resamples: int, form: str | None, output: str | None, quiet: bool, **options: Any) -> None:
     """Grow, draw again, compare, show."""
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
     from treewise.explain.stability.stability import check_resamples, stability_of
     from treewise.train.grow import PRUNING, pruning_for
 
-    check_place(output, data)
+    check_output(output, data)
     check_resamples(resamples)
     text = take_text_options(options)
     asked = take_grow_options(options)
@@ -52,7 +52,7 @@ def command(data: str, resamples: int, form: str | None, output: str | None, qui
     later = {name: asked.pop(name) for name in PRUNING if name in asked}
     wanted = pruning_for(asked.get("preset"), **later)
     training_set = prepare_and_report(data, asked, text, quiet)
-    with bar("resamples") as progress:
+    with progress_bar("resamples") as progress:
         found = stability_of(training_set, wanted, resamples=resamples, n_jobs=asked.get("n_jobs"), progress=progress)
     if not quiet:
         remark("", "")

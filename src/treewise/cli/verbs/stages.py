@@ -9,8 +9,16 @@ import click
 
 from treewise._lib.text import safe
 from treewise.cli.inputs import read_data, read_model_and_data
-from treewise.cli.output import check_place, deliver, remark
-from treewise.cli.render import PICTURE_ENDINGS, check_picture, is_picture, most_rows, picture, present, showing_options
+from treewise.cli.output import check_output, remark, write_output
+from treewise.cli.render import (
+    PICTURE_ENDINGS,
+    check_picture,
+    is_picture,
+    most_rows,
+    picture_content,
+    present,
+    result_options,
+)
 from treewise.cli.verb import (
     JUDGES,
     all_option,
@@ -44,7 +52,7 @@ from treewise.cli.verb import (
 @all_option("stage")
 @na_option
 @text_options
-@showing_options
+@result_options
 def command(
     model: str,
     data: str,
@@ -58,17 +66,17 @@ def command(
     **text: Any,
 ) -> None:
     """Ask one tree after another, and show or draw."""
-    from treewise.cli.output import bar
+    from treewise.cli.output import progress_bar
 
-    check_place(output, model, data, test)
+    check_output(output, model, data, test)
     check_picture(output)
     text_form = take_text_options(text)
     found, table = read_model_and_data(model, data, na_values, form=text_form)
     trees = found.trees
     other = None if test is None else read_data(test, na_values, text_form)
-    with bar("stages") as progress:
+    with progress_bar("stages") as progress:
         result = trees.stages(table, target, test=other, sample_weight=sample_weight, progress=progress)
     if form is None and output is not None and is_picture(output):
-        deliver(picture(result.draw(), output), output)
+        write_output(picture_content(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
     return present(result, form, output, most_rows(result, whole, output), drawn=PICTURE_ENDINGS)

@@ -8,8 +8,8 @@ import click
 
 from treewise.cli.growing import prepare_and_report
 from treewise.cli.options import grow_options_without, take_grow_options
-from treewise.cli.output import check_place, remark
-from treewise.cli.render import most_rows, present, showing_options
+from treewise.cli.output import check_output, remark
+from treewise.cli.render import most_rows, present, result_options
 from treewise.cli.verb import (
     CUT,
     SHOWN,
@@ -47,7 +47,7 @@ from treewise.cli.verb import (
 @all_option("test")
 @unit_option
 @per_option
-@showing_options
+@result_options
 @grow_options_without(CUT, "max_depth", "max_leaf_nodes", "max_features", "splitter")
 @text_options
 @quiet_option
@@ -65,7 +65,7 @@ def command(
     """Rank, and show."""
     from treewise.explain.stump import stump_of
 
-    check_place(output, data)
+    check_output(output, data)
     text, asked = take_text_options(options), take_grow_options(options)
     training_set = prepare_and_report(data, {**asked, "max_depth": 1}, text, quiet)
     found = stump_of(training_set, unit, per, asked.get("n_jobs"))

@@ -9,8 +9,8 @@ import click
 
 from treewise._lib.text import plural
 from treewise.cli.inputs import read_data, read_model_and_data
-from treewise.cli.output import check_place, remark
-from treewise.cli.render import most_rows, present, showing_options
+from treewise.cli.output import check_output, remark
+from treewise.cli.render import most_rows, present, result_options
 from treewise.cli.verb import (
     SHOWN,
     confidence_option,
@@ -60,7 +60,7 @@ from treewise.cli.verb import (
 @drop_option
 @na_option
 @text_options
-@showing_options
+@result_options
 def command(
     model: str,
     data: str,
@@ -74,7 +74,7 @@ def command(
     **options: Any,
 ) -> None:
     """Compare, and show."""
-    check_place(output, model, data, test)
+    check_output(output, model, data, test)
     text = take_text_options(options)
     found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
     other = None if test is None else read_data(test, na_values, text)

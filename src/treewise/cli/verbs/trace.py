@@ -16,10 +16,26 @@ from treewise._lib.text import plural, safe
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import check_training_table, is_model, read_model_and_data, refuse_growing
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import bar, check_place, deliver, flush, is_plain, remark, say
+from treewise.cli.output import (
+    check_output,
+    flush_output,
+    is_ascii_only,
+    print_text,
+    progress_bar,
+    remark,
+    write_output,
+)
 from treewise.cli.param_types import in_options
 from treewise.cli.render import PICTURE_ENDINGS as DRAWN
-from treewise.cli.render import check_picture, choose_format, form_option, is_picture, most_rows, picture, present
+from treewise.cli.render import (
+    check_picture,
+    choose_format,
+    format_by_ending_option,
+    is_picture,
+    most_rows,
+    picture_content,
+    present,
+)
 from treewise.cli.verb import (
     SHOWN,
     TextOptions,
@@ -80,7 +96,7 @@ OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per")  # options that s
     section=SHOWN,
     help="Leave the results blank: an exercise sheet of one node (default node 0).",
 )
-@form_option(*ENDINGS.values())
+@format_by_ending_option(*ENDINGS.values())
 @output_option("Write the trace to a file; .png, .svg or .pdf plots the gain of all splits of --column at --node.")
 @grow_options
 @text_options
@@ -99,7 +115,7 @@ def command(
     """Trace a tree on a table."""
     from treewise.train.true_labels import settled
 
-    check_place(output, source, data)
+    check_output(output, source, data)
     drawn = form is None and number is None and is_picture(output)
     if number is not None:
         form = form_of_round(form, output, member)
@@ -136,7 +152,7 @@ def command(
     if drawn:
         assert output is not None
         seen = trace[0 if node is None else node]
-        deliver(picture(seen.draw(options["column"]), output), output)
+        write_output(picture_content(seen.draw(options["column"]), output), output)
         remark("", f"node {seen.id} → {safe(output)}")
     else:
         assert form is not None
@@ -186,11 +202,11 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
     """
     from treewise.explain.trace.render import TraceFormat, blocks, render
 
-    how = TraceFormat(form, page_width(), blanks, ascii=is_plain(sys.stdout), write=in_options)
+    how = TraceFormat(form, page_width(), blanks, ascii=is_ascii_only(sys.stdout), write=in_options)
     notes = [in_options(note) for note in trace.notes]
     printed = form == "text" and output in (None, "-")
     watched = printed and sys.stdout.isatty()
-    with bar("trace", wanted=not watched) as progress, remark_when_long(progress is None and not watched):
+    with progress_bar("trace", wanted=not watched) as progress, remark_when_long(progress is None and not watched):
 
         def nodes() -> Iterator[NodeTrace]:
             for done, node in enumerate(trace.every()):
@@ -199,11 +215,11 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
                 yield node
 
         if not printed:
-            deliver(render(nodes(), how, notes).rstrip("\n") + "\n", output)
+            write_output(render(nodes(), how, notes).rstrip("\n") + "\n", output)
             return
         for piece in blocks(nodes(), how, notes):
-            say(piece)
-            flush()
+            print_text(piece)
+            flush_output()
 
 
 @contextmanager
