@@ -135,12 +135,11 @@ def _refit_on_test(tree: Tree, test: Table, warnings: list[str]) -> Tree:
 
 def _evaluate(tree: Tree, table: Table) -> Evaluation:
     """Evaluate the tree as it was grown: with its weights, and its treatment of rows without a label."""
-    grown = next((step for step in tree.history if step.get("did") == "grow"), {})
-    weight = grown.get("sample_weight")
+    weight = tree.fit_info.sample_weight
     return evaluate(
         tree,
         table,
-        drop_missing_target=bool(grown.get("drop_missing_target")),
+        drop_missing_target=tree.fit_info.drop_missing_target,
         sample_weight=weight if weight in table.columns else None,
     )
 
