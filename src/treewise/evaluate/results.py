@@ -343,7 +343,7 @@ class RegressionEvaluation(Evaluation):
 def _format_interval(low: float, high: float) -> str:
     """Format an interval in percent, with the decimals that its upper end needs.
 
-    >>> between(0.0219, 0.0643), between(0.00019, 0.00126), between(0.0, 0.00047)
+    >>> _format_interval(0.0219, 0.0643), _format_interval(0.00019, 0.00126), _format_interval(0.0, 0.00047)
     ('2.2 to 6.4', '0.02 to 0.13', '0.000 to 0.047')
     """
     decimals = max(1, 1 - math.floor(math.log10(100 * high)))

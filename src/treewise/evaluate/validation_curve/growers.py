@@ -374,7 +374,7 @@ class CurveGrower:
 def geometric_range(low: int, high: int, most: int) -> list[int]:
     """Return integers from one number to another in about equal ratios.
 
-    >>> spread(1, 100, 5), spread(3, 3, 5)
+    >>> geometric_range(1, 100, 5), geometric_range(3, 3, 5)
     ([1, 3, 10, 32, 100], [3])
     """
     return sorted({round(float(number)) for number in np.geomspace(low, high, most)})

@@ -172,7 +172,7 @@ def choose_best(judges: LossStats, allowance: bool) -> tuple[int, int]:
 def _exponent(number: float) -> int:
     """Return the decimal exponent of a number.
 
-    >>> exponent(0.033), exponent(1092.2)
+    >>> _exponent(0.033), _exponent(1092.2)
     (-2, 3)
     """
     return math.floor(math.log10(number))
