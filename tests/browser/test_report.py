@@ -23,11 +23,11 @@ def test_folding(penguins, open_page):
     tree, path = penguins
     here = open_page(path)
     assert here.boxes() == len(tree)
-    here.page.click("#fold-all")
+    here.page.click("#collapse-all")
     assert here.boxes() == 1 + len(tree.children(0))
     here.box(tree.children(0)[0]).locator(".handle").click()
     assert here.boxes() > 1 + len(tree.children(0))
-    here.page.click("#unfold-all")
+    here.page.click("#expand-all")
     assert here.boxes() == len(tree)
 
 
@@ -53,7 +53,7 @@ def test_every_box_is_seen_at_first(tmp_path, open_page):
 def test_zoom_and_pan(penguins, open_page):
     here = open_page(penguins[1])
     before = here.box(0).bounding_box()
-    here.page.click("#larger")
+    here.page.click("#zoom-in")
     assert here.box(0).bounding_box()["width"] > 1.1 * before["width"]
     here.page.click("#fit")
     place = here.page.locator("#tree").bounding_box()
@@ -72,9 +72,9 @@ def test_a_leaf_shows_its_rule_and_its_rows(penguins, open_page):
     here = open_page(path)
     leaf = next(node.id for node in tree if node.is_leaf)
     here.box(leaf).click()
-    panel = here.page.locator("#selected")
+    panel = here.page.locator("#details")
     rule = next(rule for rule in tree.rules() if rule.node == leaf)
-    assert f"{rule.words} → {rule.prediction}" in panel.inner_text()
+    assert f"{rule.text} → {rule.prediction}" in panel.inner_text()
     assert here.page.locator("#rows tbody tr").count() == min(50, tree[leaf].rows)
     assert f"Rows of node {leaf}" in here.page.locator("#rows").inner_text()
 
@@ -83,11 +83,11 @@ def test_an_inner_node_shows_its_computations(penguins, open_page):
     tree, path = penguins
     here = open_page(path)
     here.box(0).click()
-    panel = here.page.locator("#selected").inner_text()
-    assert "Why this question" in panel
+    panel = here.page.locator("#details").inner_text()
+    assert "Candidates" in panel
     root = tree.trace("penguins")[0]
     assert root["bill_length_mm"].words in panel
-    assert here.page.locator("#selected .computations tr", has_text="◄").count() == 1
+    assert here.page.locator("#details .computations tr", has_text="◄").count() == 1
 
 
 def test_a_row_lights_its_path(penguins, open_page):
@@ -95,15 +95,15 @@ def test_a_row_lights_its_path(penguins, open_page):
     here = open_page(path)
     here.page.locator("#rows tbody tr").nth(0).click()
     first = tree.apply(tw.datasets.penguins().head(1))[0]
-    lit = {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .node.lit").all()}
+    lit = {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .node.highlighted").all()}
     assert lit == set(tree.path(int(first)))
-    assert f"node {first}" in here.page.locator("#answer").inner_text()
+    assert f"node {first}" in here.page.locator("#prediction").inner_text()
 
 
 def ask(here, tree, row):
     """Type a row into the form; what is not in it stays open."""
     for column, value in row.items():
-        field = here.page.locator(f"#ask-{tree.columns.index(column)}")
+        field = here.page.locator(f"#input-{tree.columns.index(column)}")
         if field.count() == 0:
             continue  # a column the tree never asks about
         if field.evaluate("it => it.tagName") == "SELECT":
@@ -117,7 +117,7 @@ def test_asking_with_everything_known(penguins, open_page):
     here = open_page(path)
     row = {"flipper_length_mm": 206.5, "bill_length_mm": 43.36, "island": "Dream"}
     ask(here, tree, row)
-    said = here.page.locator("#answer").inner_text()
+    said = here.page.locator("#prediction").inner_text()
     assert f"→ {tree.predict(row)}" in said
     assert f"node {tree.apply(row)}," in said
 
@@ -129,11 +129,11 @@ def test_dont_know_keeps_every_possible_branch(penguins, open_page):
     possible = {tree.apply({"island": "Dream", "flipper_length_mm": f, "bill_length_mm": b, "bill_depth_mm": 17,
                             "body_mass_g": 4000, "sex": "MALE"})
                 for f in range(170, 235) for b in range(30, 62)}  # fmt: skip
-    assert f"{len(possible)} leaves still possible" in here.page.locator("#answer").inner_text()
-    here.page.click("#forget")
-    assert here.page.locator("#tree .node.lit").count() == 0
-    here.page.locator(f"#ask-{tree.columns.index('flipper_length_mm')}").fill("tall")
-    assert "a number, please" in here.page.locator("#ask").inner_text()
+    assert f"{len(possible)} leaves possible" in here.page.locator("#prediction").inner_text()
+    here.page.click("#clear")
+    assert here.page.locator("#tree .node.highlighted").count() == 0
+    here.page.locator(f"#input-{tree.columns.index('flipper_length_mm')}").fill("tall")
+    assert "enter a number" in here.page.locator("#form").inner_text()
 
 
 def test_missing_is_an_answer(penguins, open_page):
@@ -142,8 +142,8 @@ def test_missing_is_an_answer(penguins, open_page):
     row = {"flipper_length_mm": None, "island": "Biscoe", "bill_length_mm": 40.0}
     ask(here, tree, {"island": "Biscoe", "bill_length_mm": 40.0})
     at = tree.columns.index("flipper_length_mm")
-    here.page.locator(f'.field:has(#ask-{at}) button:has-text("missing")').click()
-    assert f"node {tree.apply(row)}," in here.page.locator("#answer").inner_text()
+    here.page.locator(f'.field:has(#input-{at}) button:has-text("missing")').click()
+    assert f"node {tree.apply(row)}," in here.page.locator("#prediction").inner_text()
 
 
 def test_training_and_test_figures(penguins, open_page):
@@ -159,9 +159,9 @@ def test_searching_a_column(penguins, open_page):
     tree, path = penguins
     here = open_page(path)
     here.page.fill("#search", "ISLAND")
-    here.page.wait_for_selector("#tree .found")
+    here.page.wait_for_selector("#tree .match")
     wanted = {node.id for node in tree if node.split is not None and node.split.column == "island"}
-    assert {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .found").all()} == wanted
+    assert {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .match").all()} == wanted
 
 
 def test_the_keyboard_alone(penguins, open_page):
@@ -170,12 +170,12 @@ def test_the_keyboard_alone(penguins, open_page):
     here.box(0).focus()
     here.page.keyboard.press("ArrowRight")
     first = tree.children(0)[0]
-    assert f"Node {first}" in here.page.locator("#selected").inner_text()
+    assert f"Node {first}" in here.page.locator("#details").inner_text()
     before = here.boxes()
     here.page.keyboard.press("ArrowLeft")  # folds
     assert here.boxes() < before
     here.page.keyboard.press("ArrowLeft")  # goes up
-    assert "Node 0" in here.page.locator("#selected").inner_text()
+    assert "Node 0" in here.page.locator("#details").inner_text()
     assert here.page.evaluate("document.activeElement.dataset.node") == "0"
 
 
@@ -183,13 +183,13 @@ def test_a_rule_leads_to_its_leaf(penguins, open_page):
     tree, path = penguins
     here = open_page(path)
     here.page.locator("#rules button[data-leaf]").nth(1).click()
-    assert f"Node {tree.rules()[1].node}" in here.page.locator("#selected").inner_text()
+    assert f"Node {tree.rules()[1].node}" in here.page.locator("#details").inner_text()
 
 
 def test_on_paper(penguins, open_page, tmp_path):
     here = open_page(penguins[1])
     here.page.emulate_media(media="print")
-    assert not here.page.locator("#ask").is_visible()
+    assert not here.page.locator("#form").is_visible()
     assert here.page.locator("#tree").is_visible()
     here.page.emulate_media(media="screen")
     content = here.page.pdf(path=tmp_path / "page.pdf")
@@ -218,7 +218,7 @@ def test_names_that_would_break_out(tmp_path, open_page):
         path, table, test=table, rows="all", title="<img src=x onerror=alert(2)>"
     )
     here = open_page(path)
-    here.page.click("#unfold-all")
+    here.page.click("#expand-all")
     for box in here.page.locator("#tree .node").all()[:12]:
         box.dispatch_event("click")
     here.page.locator("#rows tbody tr").first.click()
@@ -231,7 +231,7 @@ def follow_rows(here, tree, expected):
     for row, end in enumerate(expected[:50]):
         here.box(0).dispatch_event("click")
         here.page.locator(f'#rows [data-row="{row}"]').evaluate("it => it.click()")
-        assert f"node {end}" in here.page.locator("#answer").inner_text(), row
+        assert f"node {end}" in here.page.locator("#prediction").inner_text(), row
 
 
 @pytest.mark.parametrize("categorical", ["subset", "multiway", "one_value"])
@@ -279,11 +279,11 @@ def test_what_is_typed_is_read_as_python_reads_it(tmp_path, open_page, kind, typ
     path = tmp_path / "page.html"
     tree.report(path, table)
     here = open_page(path)
-    here.page.fill("#ask-0", typed)
+    here.page.fill("#input-0", typed)
     if cell is None:
-        assert "please" in here.page.locator("#ask").inner_text()
+        assert "enter a" in here.page.locator("#form").inner_text()
     else:
-        assert f"node {tree.apply({'x': [cell]})[0]}," in here.page.locator("#answer").inner_text()
+        assert f"node {tree.apply({'x': [cell]})[0]}," in here.page.locator("#prediction").inner_text()
 
 
 def test_what_no_row_had_is_still_possible(tmp_path, open_page):
@@ -292,12 +292,12 @@ def test_what_no_row_had_is_still_possible(tmp_path, open_page):
     path = tmp_path / "page.html"
     tree.report(path, table)
     here = open_page(path)
-    here.page.locator("#ask-1").select_option(label="p")
-    lit = {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .node.lit").all()}
+    here.page.locator("#input-1").select_option(label="p")
+    lit = {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .node.highlighted").all()}
     empty = next(node.id for node in tree if node.stop == "no_rows")
     assert empty in lit
-    here.page.locator("#ask-0").select_option(label="c")
-    assert f"node {empty}, which answers as node 0 (40 rows)" in here.page.locator("#answer").inner_text()
+    here.page.locator("#input-0").select_option(label="c")
+    assert f"node {empty}, which predicts as node 0 (40 rows)" in here.page.locator("#prediction").inner_text()
 
 
 def test_costs_decide_what_is_said_of_rows_half_known(tmp_path, open_page):
@@ -310,8 +310,8 @@ def test_costs_decide_what_is_said_of_rows_half_known(tmp_path, open_page):
     here = open_page(path)
     used = sorted({node.split.column for node in tree if node.split is not None})
     assert used == ["x", "z"]
-    here.page.fill(f"#ask-{tree.columns.index('z')}", "0.9")
-    answer = here.page.locator("#answer").inner_text()
+    here.page.fill(f"#input-{tree.columns.index('z')}", "0.9")
+    answer = here.page.locator("#prediction").inner_text()
     shares = dict(re.findall(r"(good|bad) ([0-9.]+) %", answer.split("\n", 1)[1]))
     least = "bad" if 10 * float(shares["bad"]) > float(shares["good"]) else "good"
     assert answer.startswith(f"→ {least}")
@@ -327,4 +327,4 @@ def test_a_large_tree_opens_folded(tmp_path, open_page):
     here = open_page(path)
     assert here.boxes() < 60 < tree.n_leaves
     assert path.stat().st_size < 5_000_000
-    assert "memorised" in here.page.locator(".warn").first.inner_text()
+    assert "memorised" in here.page.locator(".warning").first.inner_text()

@@ -176,7 +176,7 @@ def test_every_public_method_of_a_tree_is_thought_of():
             "split_counts",
             "impurity_decreases",
         ),
-        *("votes", "trees", "baseline", "with_", "classes", "task", "columns", "na_values"),
+        *("votes", "trees", "baseline", "fit_info", "with_", "classes", "task", "columns", "na_values"),
         *("predict", "predict_proba", "predict_interval", "interval", "cost", "with_cost", "apply"),
         *("log_likelihood", "split", "refit", "prune", "steps", "save"),
     }

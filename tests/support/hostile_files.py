@@ -271,7 +271,7 @@ def check_node(tree: Tree, i: int, children: list[int]) -> None:
     encoding = tree.encodings[a.column[i]]
     assert len(children) == split.n_branches
     assert 0 <= split.missing <= split.own_branches
-    assert encoding.is_categorical == (split.kind != "threshold")
+    assert split.kind == "presence" or encoding.is_categorical == (split.kind != "threshold")
     levels = getattr(split, "levels", ())
     assert len(set(levels)) == len(levels)
     if split.kind == "threshold":

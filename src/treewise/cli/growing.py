@@ -96,7 +96,8 @@ class GrowthReport:
             if note not in known_notes
         )
         self._print_new_notes(notes)
-        bootstrap = ensemble.history[0]["ensemble"].get("bootstrap", ensemble.method != "adaboost")
+        info = ensemble.fit_info.ensemble
+        bootstrap = info is None or info.option("bootstrap", ensemble.method != "adaboost")
         if advise and ensemble.oob is None and bootstrap:
             remark("note", "--oob-score estimates the error on rows that a tree has not seen")
         remark("", "")

@@ -55,6 +55,7 @@ class Table:
     target: str | None = None  # default target of a built-in table
     notes: tuple[str, ...] = ()
     title: str = ""  # one-line description of a built-in table
+    na_values: tuple[str, ...] = ()  # markers read as missing; a model grown on the table remembers them
 
     def __len__(self) -> int:
         return self.n_rows
@@ -187,6 +188,7 @@ def read(
         table = table._with({column: partial(table.columns.__getitem__, column) for column in columns})
     if markers:
         table = table._with({n: partial(_masked, table.columns, n, markers) for n in table.columns})
+        table = replace(table, na_values=tuple(dict.fromkeys((*table.na_values, *markers))))
     return table
 
 
@@ -273,7 +275,7 @@ def read_bytes(data: bytes, name: str, markers: Sequence[str], csv_format: CsvFo
     if csv_format.separator is None and name.removesuffix(".gz").endswith((".tsv", ".tab")):
         csv_format = replace(csv_format, separator="\t")
     lazy_columns, notes = read_csv(data, name, markers, csv_format)
-    return Table(name, lazy_columns, lazy_columns.n_rows, notes=notes)
+    return Table(name, lazy_columns, lazy_columns.n_rows, notes=notes, na_values=tuple(markers))
 
 
 def _read_parquet(data: bytes, name: str) -> pl.DataFrame:

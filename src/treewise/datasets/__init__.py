@@ -1,7 +1,7 @@
-"""Small built-in tables: the lecture notes' own, a sampler with a known truth, and a real one.
+"""Built-in tables: those of the lecture notes, samples of a known distribution, and the Palmer penguins.
 
-Stands beside ``table``, which is all it imports: every function returns a ``Table`` with a title and a
-usual target. ``NAMES`` is what ``treewise data`` lists, and what may stand for DATA on the command line.
+Every function returns a ``Table`` with a title and a default target. ``treewise data`` lists ``NAMES``, each of which
+can be given as DATA on the command line.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ NAMES: Mapping[str, Callable[[], Table]] = {
     "noisy": noisy,
     "penguins": penguins,
 }
-TRUTHS: Mapping[str, Callable[[], Sampler]] = {"noisy": sampler}  # where a table's rows come from
+TRUTHS: Mapping[str, Callable[[], Sampler]] = {"noisy": sampler}  # the known distribution of a table
 
 
 def load(name: str) -> Table:

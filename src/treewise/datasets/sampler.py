@@ -1,6 +1,6 @@
-"""Noisy tables with a known truth, so that the true error of a tree can be computed rather than estimated.
+"""Samples of a known distribution, for which the true error of a tree can be computed exactly.
 
-Stands beside ``textbook.py``. The ID3 notes define the true error of a prediction rule h as Pr(h(x) != y)
+The ID3 notes define the true error of a prediction rule h as Pr(h(x) != y)
 over the distribution D that rows are drawn from. Here D is finite: the columns x1, …, xd are uniform on a
 grid of cells, and in each cell y is 1 with a known probability. The true error is one sum over the cells.
 """
@@ -23,15 +23,15 @@ class Predictor(Protocol):
     """Anything that predicts the classes 0 and 1 for the rows of a table, as a tree does."""
 
     def predict(self, data: Any, /) -> Sequence[Any] | npt.NDArray[Any]:
-        """Return one class a row."""
+        """Return one class per row."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
-    """A distribution to draw tables from: uniform over the cells of a grid, P(y = 1) known in each.
+    """A distribution of tables: uniform over the cells of a grid, with P(y = 1) given for each.
 
-    ``rate[i, j]`` is P(y = 1 | x1 = i, x2 = j); any number of dimensions will do.
+    ``rate[i, j]`` is P(y = 1 | x1 = i, x2 = j); with any number of dimensions.
 
     >>> coin = Sampler(np.array([0.25, 0.75]))           # x1 is 0 or 1, and y follows it three times of four
     >>> coin.sample(5, seed=1)["x1"].values.shape
@@ -58,21 +58,21 @@ class Sampler:
         return self._table(cell, f"{n} rows drawn with seed {seed}", y)
 
     def cells(self) -> Table:
-        """Return every cell once, without the target: the rows on which a rule must be known to be judged."""
+        """Return every cell once, without the target."""
         return self._table(np.arange(self.rate.size), "every cell of the grid once")
 
     def true_error(self, rule: Predictor | Callable[[Table], Sequence[Any] | npt.NDArray[Any]]) -> float:
         """Return Pr(h(x) != y) of a tree, or of any function from a table to classes 0 and 1."""
         cells = self.cells()
-        said = np.asarray(rule.predict(cells) if hasattr(rule, "predict") else rule(cells))
-        if said.shape != (self.rate.size,) or not np.isin(said, (0, 1)).all():
-            raise ParameterError(f"the rule must answer 0 or 1 for each of the {self.rate.size} cells.")
+        predicted = np.asarray(rule.predict(cells) if hasattr(rule, "predict") else rule(cells))
+        if predicted.shape != (self.rate.size,) or not np.isin(predicted, (0, 1)).all():
+            raise ParameterError(f"the rule must return 0 or 1 for each of the {self.rate.size} cells.")
         rate = self.rate.ravel()
-        return math.fsum(np.where(said == 1, 1 - rate, rate)) / self.rate.size
+        return math.fsum(np.where(predicted == 1, 1 - rate, rate)) / self.rate.size
 
     @property
     def least_error(self) -> float:
-        """The true error of the best rule there is: the likelier class in each cell."""
+        """The Bayes error: that of predicting the likelier class in each cell."""
         return math.fsum(np.minimum(self.rate, 1 - self.rate).ravel()) / self.rate.size
 
     def _table(self, cell: npt.NDArray[np.int64], title: str, y: npt.NDArray[Any] | None = None) -> Table:
@@ -84,7 +84,7 @@ class Sampler:
 
 
 def sampler(noise: float = 0.1, size: int = 32) -> Sampler:
-    """Return a truth of four rectangles on a size × size grid, its labels flipped with probability ``noise``.
+    """Return a distribution of four rectangles on a size × size grid, labels flipped with probability ``noise``.
 
         x2 ▲ 1 │ 0
            │ 1 │ 0         left half: 1 above the middle
@@ -100,7 +100,7 @@ def sampler(noise: float = 0.1, size: int = 32) -> Sampler:
         raise ParameterError("the share of wrong labels must be from 0 to 0.5.", parameter="noise", value=noise)
     if size < 4 or size % 4:
         raise ParameterError(
-            "must be a multiple of 4, so that the truth lies on whole cells.", parameter="size", value=size
+            "must be a multiple of 4, so that the regions consist of whole cells.", parameter="size", value=size
         )
     x1, x2 = np.indices((size, size))
     truth = np.where(x1 < size // 2, x2 >= size // 2, x2 < size // 4)
@@ -108,7 +108,7 @@ def sampler(noise: float = 0.1, size: int = 32) -> Sampler:
 
 
 def noisy(n: int = 200, noise: float = 0.1, seed: int = 0, size: int = 32) -> Table:
-    """Draw a noisy table with a known truth; ``sampler(noise, size)`` computes the true error of its trees.
+    """Draw a table from ``sampler(noise, size)``, which computes the true error of its trees.
 
     >>> noisy(300, noise=0.2, seed=7).n_rows
     300

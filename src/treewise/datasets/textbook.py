@@ -1,9 +1,7 @@
-"""The lecture notes' own tables, small enough to check with a pencil.
+"""The tables of the lecture notes, small enough to check by hand.
 
-Stands beside ``table``: each function returns a ``Table`` that knows its title, its usual target, and the
-kinds the notes give its columns (levels that never occur included). Where a note printed only a picture, the
-points here are those its counts and numbers imply. They are written as the notes print them: a header, then
-one line a row.
+Each function returns a ``Table`` with its title, default target and the kinds of its columns (including levels that
+never occur). Where the notes show only a figure, the points are those implied by its counts and numbers.
 """
 
 from __future__ import annotations

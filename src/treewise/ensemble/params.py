@@ -117,9 +117,9 @@ class AdaBoostParams(EnsembleParams):
 
 def how_grown(ensemble: Ensemble, call: str) -> Mapping[str, Any]:
     """Return the step of an ensemble's history that says how it was grown, or say that ``call`` needs one."""
-    for step in ensemble.history:
-        if "n_estimators" in step.get("ensemble", {}) and step["ensemble"].get("method") == ensemble.method:
-            return step
+    info = ensemble.fit_info
+    if info.ensemble is not None and info.ensemble.n_estimators and info.ensemble.method == ensemble.method:
+        return info.recorded
     raise ParameterError(
         f"{call}: the history of the ensemble does not say how it was grown, and this needs it.", hint="Grow it anew."
     )

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -379,11 +379,14 @@ def baseline_of(ensemble: Ensemble) -> Label | None:
     if ensemble.task == "regression":
         unit = ensemble.predictor.unit
         return float((root_values(ensemble.members) / unit).mean()) * unit
-    recorded: Mapping[str, Any] = next((step["ensemble"] for step in ensemble.history if "ensemble" in step), {})
-    majority = recorded.get("majority")
-    if type(majority) is int and 0 <= majority < len(ensemble.classes):
-        return ensemble.classes[majority]
-    return None if recorded.get("resample") else ensemble.classes[int(np.argmax(root_shares(ensemble)))]
+    info = ensemble.fit_info.ensemble
+    if info is not None and info.majority is not None and 0 <= info.majority < len(ensemble.classes):
+        return ensemble.classes[info.majority]
+    return (
+        None
+        if info is not None and info.option("resample", False)
+        else ensemble.classes[int(np.argmax(root_shares(ensemble)))]
+    )
 
 
 def root_shares(ensemble: Ensemble) -> Floats:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS, LAST_ROUNDS = 20, 5  # that are printed, and how many of these are the last ones
 MOST_BRANCHES = 4  # of a learner that are said in a line
-WEIGHED = ("sample_weight", "sample_weight_array", "class_weight", "priors")  # in a history: rows do not weigh the same
 NO_BOUND = "–"
 UNBOUNDED = f"{NO_BOUND}: a product of 1 or more bounds nothing."
 
@@ -148,7 +147,8 @@ def rounds_of(ensemble: Ensemble) -> Rounds:
     """
     if ensemble.method != "adaboost":
         return Rounds((), ensemble.target.name, len(ensemble.classes), boosted=False)
-    made = ensemble.history[0].get("ensemble", {}) if ensemble.history else {}
+    info = ensemble.fit_info.ensemble
+    made = {} if info is None else info.options
     errors, together = (figures(made.get(name), len(ensemble)) for name in ("errors", "training_errors"))
     rate, stopped = made.get("learning_rate", 1.0), made.get("stopped", "")
     if errors is None or together is None or not isinstance(rate, int | float) or not isinstance(stopped, str):
@@ -165,7 +165,7 @@ def rounds_of(ensemble: Ensemble) -> Rounds:
 
 def has_weights(ensemble: Ensemble) -> bool:
     """Tell whether the rows an ensemble was grown on did not weigh the same, by its history."""
-    return any(step.get(name) for step in ensemble.history for name in WEIGHED)
+    return ensemble.fit_info.has_weights
 
 
 def figures(listed: Any, many: int) -> list[float] | None:

@@ -114,7 +114,7 @@ class BaseEnsemble(Estimator):
     def _seed(self) -> Any:
         """Return the seed; one drawn from a generator is kept for the trees that are added later."""
         if self._is_warm() and isinstance(self.random_state, np.random.RandomState):
-            return self.ensemble_.history[0]["settings"].get("random_state", 0)
+            return self.ensemble_.fit_info.settings.get("random_state", 0)
         return super()._seed()
 
     def _check_same_parameters(self) -> None:
@@ -143,7 +143,7 @@ class BaseEnsemble(Estimator):
         kind = TreeClassifier if self._task == "classification" else TreeRegressor
         given = {name: getattr(self, name) for name in kind._get_param_names() if hasattr(self, name)}
         # As the trees were grown: for bagging max_features means columns per tree, and a forest has its own defaults.
-        asked = self.ensemble_.history[0]["settings"]
+        asked = self.ensemble_.fit_info.settings
         given |= {"max_features": asked.get("max_features"), "splitter": asked.get("splitter", "best")}
         tree = kind(**given)
         for name in _SHARED_ATTRIBUTES:

@@ -1,14 +1,11 @@
-"""How good a tree is on a table whose answers are known, and which way each of its rows goes.
+"""Evaluation of models on tables with true labels.
 
-answers.py   which column holds the true answers, and how its labels go with a tree's classes
-shown.py     an evaluation as tables, for notebooks and dataframes
-figures.py   what was found: error with its interval, log loss, confusion; RMSE, MAE and R² for numbers
-measure.py   counting: ``evaluate(tree, data)``
-ranking.py   two classes: what was said of the positive one, and what it was
-paths.py     each row's way down the tree in words: ``paths(tree, data)``
-routes.py    the tests on the way to a node, in words
-findings.py  leaves against their rows, contradictions: what a check found
-check.py     finding it out: ``check(tree, data)``
+evaluate.py          ``model.evaluate(data)``; results.py holds and prints the metrics, ranking.py ROC and calibration
+check.py             ``tree.check(data)``: leaves that disagree with their rows, contradictions
+paths.py             ``tree.paths(data)``: the conditions on the path of each row
+importances.py       ``model.importances()``: impurity decrease; permutation.py: permutation importance
+validation_curve/    ``treewise.curve``: training and validation error over one parameter
+baselines/           ``treewise.compare_models``: a tree and baseline models on the same folds
 """
 
 from treewise.evaluate.check import Check, Contradiction, LeafCheck, check

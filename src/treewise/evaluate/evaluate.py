@@ -167,15 +167,13 @@ def seen_before(compared: PredictionComparison[Any], leaves: Ints | None = None)
     if isinstance(tree := compared.model, Tree):
         leaves = compared.leaves if leaves is None else leaves
         found, kept = np.bincount(leaves, minlength=len(tree)), np.where(tree.arrays.kind == LEAF, tree.arrays.rows, 0)
-        if tree.history and tree.history[-1].get("did") == "member":
-            whole = any(step.get("rows") == len(leaves) for step in tree.history)
-            return whole and bool(np.all(found >= kept))
+        if tree.fit_info.origin == "member":
+            return len(leaves) in tree.fit_info.row_counts and bool(np.all(found >= kept))
         return bool(np.array_equal(found, kept))
     ensemble: Ensemble = compared.model
-    made = next((step for step in ensemble.history if "ensemble" in step), {})
-    if made.get("rows") != len(compared.table):
+    if ensemble.fit_info.row_counts[:1] != (len(compared.table),):
         return False
-    weight = compared.weight if made.get("sample_weight_array") else None
+    weight = compared.weight if ensemble.fit_info.has_weight_array else None
     try:
         same_problem(ensemble, compared.table, weight, compared.column, call="evaluate")
     except TreewiseError:

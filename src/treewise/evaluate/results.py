@@ -1,7 +1,4 @@
-"""What an evaluation found: figures by name, and how they are printed.
-
-Stands before ``measure.py``, which fills these values; they hold no tree and no rows.
-"""
+"""Results of ``evaluate``: metrics, confusion matrix, and how they are printed. They hold no tree and no rows."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ SEEN = "this looks like the table the {grown} on; expect more errors on new rows
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Displayable, ABC):
-    """What ``evaluate`` found. ``print`` it, ask for a field, or take ``to_dict()``."""
+    """The result of ``evaluate``: ``print`` it, read its fields, or take ``to_dict()``."""
 
     table: str
     target: str
@@ -46,7 +43,7 @@ class Evaluation(Displayable, ABC):
     @property
     @abstractmethod
     def scores(self) -> dict[str, float | None]:
-        """The figures by name; None where one cannot be computed."""
+        """The metrics by name; None if undefined."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold (an infinite log loss becomes None)."""
@@ -55,18 +52,18 @@ class Evaluation(Displayable, ABC):
 
     @property
     def grown(self) -> str:
-        """How to speak of what was grown."""
+        """A subject for notes."""
         return "trees were grown" if self.many else "tree was grown"
 
     @property
     def notes(self) -> list[str]:
-        """What to keep in mind beside the figures."""
+        """Caveats."""
         return [*[SEEN.format(grown=self.grown)] * self.seen, *[self.missing] * bool(self.missing)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassificationEvaluation(Evaluation):
-    """How well classes are predicted.
+    """Evaluation of a classification model.
 
     ``confusion[i, j]`` counts the rows of class ``labels[i]`` for which ``classes[j]`` was predicted; ``pairs`` lists
     the same as (i, j, rows) without the zeros, for there may be 10,000 classes. With weights, the weight of rows stands
@@ -89,7 +86,7 @@ class ClassificationEvaluation(Evaluation):
     ranking: Ranking | None = None  # of two classes: what was said of the positive one, and what it was
 
     def draw(self, what: str = "confusion", ax: Axes | None = None) -> Axes:
-        """Draw the confusion matrix; of two classes also ``"roc"``, ``"precision_recall"`` or ``"calibration"``.
+        """Draw the confusion matrix; with two classes also ``"roc"``, ``"precision_recall"`` or ``"calibration"``.
 
         Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
         axes: ``.figure.savefig("roc.png")``.
@@ -104,71 +101,71 @@ class ClassificationEvaluation(Evaluation):
 
     @property
     def times(self) -> npt.NDArray[Any]:
-        """How often each of the pairs occurs: its rows, or their weight."""
+        """The number of rows of each pair, or their weight."""
         return self.pairs[:, 2] if self.weights is None else self.weights
 
     @cached_property
     def total(self) -> float:
-        """All rows, or their weight."""
+        """The number of rows, or their weight."""
         return self.n if self.weights is None else math.fsum(self.weights.tolist())
 
     @cached_property
     def confusion(self) -> npt.NDArray[Any]:
-        """The matrix: true classes down, predicted ones across."""
+        """The confusion matrix: true classes in rows, predicted ones in columns."""
         matrix = np.zeros((len(self.labels), len(self.classes)), self.times.dtype)
         matrix[self.pairs[:, 0], self.pairs[:, 1]] = self.times
         return matrix
 
     @cached_property
     def of_each(self) -> npt.NDArray[Any]:
-        """How many rows there are of each label."""
+        """The number of rows of each label, or their weight."""
         return np.bincount(self.pairs[:, 0], self.times, len(self.labels)).astype(self.times.dtype)
 
     @cached_property
     def errors(self) -> float:
-        """How many rows are predicted wrongly."""
+        """The number of misclassified rows, or their weight."""
         wrong = self.times[self.pairs[:, 0] != self.pairs[:, 1]].tolist()
         return sum(wrong) if self.weights is None else math.fsum(wrong)
 
     @property
     def error(self) -> float:
-        """The share of rows predicted wrongly."""
+        """The error rate."""
         return self.errors / self.total
 
     @property
     def accuracy(self) -> float:
-        """The share of rows predicted rightly."""
+        """The accuracy."""
         return 1 - self.error
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the error (Wilson 1927), which holds for rows the tree has not seen."""
+        """The 95 % interval of the error (Wilson 1927), valid for rows not used for training."""
         return wilson(self.error * self.effective, self.effective)
 
     @property
     def baseline_error(self) -> float | None:
-        """The error of always predicting the root's majority."""
+        """The error of always predicting the majority class of the training rows."""
         if self.majority is None:
             return None
         return 1 - float(self.of_each[self.classes.index(self.majority)]) / self.total
 
     @property
     def cost(self) -> float | None:
-        """What the mistakes cost a row, on average; None without costs, or where a class has none."""
+        """The mean cost per row; None without costs, or if a class has no costs."""
         if self.cost_matrix is None or self.unknown:
             return None
         return float((self.confusion * self.cost_matrix.matrix).sum()) / self.total
 
     @property
     def baseline_cost(self) -> float | None:
-        """The cost a row of always predicting what the root does."""
+        """The mean cost of always predicting as the root does."""
         if self.cost_matrix is None or self.majority is None or self.unknown:
             return None
         return float(self.of_each @ self.cost_matrix.matrix[:, self.classes.index(self.majority)]) / self.total
 
     @property
     def unknown(self) -> dict[Label, float]:
-        """The classes of the table that the tree does not know, with their rows."""
+        """The labels of the table that are not classes of the model, with their rows."""
         first = len(self.classes)
         return dict(zip(self.labels[first:], self.of_each[first:].tolist(), strict=True))
 
@@ -202,27 +199,27 @@ class ClassificationEvaluation(Evaluation):
         }
 
     def result_table(self) -> ResultTable:
-        """Return how many rows of each class were given which prediction."""
-        return pairs_sheet(self)
+        """Return the nonzero cells of the confusion matrix as a result table."""
+        return _pairs_table(self)
 
     def result_tables(self) -> tuple[ResultTable, ...]:
-        """Return the figures with the confusion matrix."""
-        return (confusion_sheet(self),)
+        """Return the metrics with the confusion matrix."""
+        return (_confusion_table(self),)
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
-        """Return the figures, and below them the confusion matrix."""
+        """Return the metrics, and below them the confusion matrix."""
         heads = [f"{head:<10}" for head, _ in self.facts]
         lines = [f"{emphasis(head)} {said}" for head, (_, said) in zip(heads, self.facts, strict=True)]
         return "\n".join([*lines, "", *self._confusion_lines()])
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """The figures in words, each with its heading."""
+        """The metrics as text, each with its heading."""
         low, high = self.interval
         wrong = f"{self.errors:,} of {plural(self.n, 'row')} wrong"
         if self.weights is not None:
             wrong = f"weight {format_count(self.errors)} of {format_count(self.total)} wrong, {plural(self.n, 'row')}"
-        interval = f"95 % interval {between(low, high)} % (Wilson)"
+        interval = f"95 % interval {_format_interval(low, high)} % (Wilson)"
         facts = [("error", f"{format_share(self.error):>5} %   {wrong}; {interval}")]
         if self.baseline_error is not None:
             root = "the majority" if self.cost_matrix is None else "as the root predicts"
@@ -236,7 +233,7 @@ class ClassificationEvaluation(Evaluation):
         return [*facts, *(("note", note) for note in self.notes)]
 
     def _cost_lines(self) -> list[str]:
-        """Say what the mistakes cost, and by which prices."""
+        """Return the mean cost with the cost matrix."""
         if self.cost_matrix is None:
             return []
         if self.cost is None:
@@ -257,7 +254,7 @@ class ClassificationEvaluation(Evaluation):
         return f"{said} ({self.log_loss_of_others:.4f} nats on the other {left:,})" if left else said
 
     def _confusion_lines(self) -> list[str]:
-        """Lay out the matrix, or the largest confusions of many classes."""
+        """Format the matrix, or with many classes the largest confusions."""
         rows = self.confusion_cells()
         many = len(self.labels) > WIDEST_MATRIX
         if many and len(rows) == 1:
@@ -266,28 +263,35 @@ class ClassificationEvaluation(Evaluation):
         return [*lines, *align_columns(rows[many:], right=range(1, len(rows[0]))).splitlines()]
 
     def confusion_cells(self) -> list[list[str]]:
-        """Write the matrix: true classes down, predicted ones across, the share of each that is right.
+        """Return the cells of the matrix as text, with recall and precision in percent.
 
         With many classes a matrix cannot be read; then its largest wrong cells are listed, without headings in text.
         """
         if len(self.labels) > WIDEST_MATRIX:
             return self._largest_confusions()
         right = np.diag(self.confusion)
-        across = [short(label) for label in self.classes]
+        across = [_short_label(label) for label in self.classes]
         rows = [["true \\ predicted", *across, "right %"]]
         for i, label in enumerate(self.labels):
             of_class = self.confusion[i].sum()
             hit = right[i] if i < len(right) else 0
-            rows.append([short(label), *map(format_count, self.confusion[i].tolist()), share(hit, of_class)])
+            rows.append(
+                [_short_label(label), *map(format_count, self.confusion[i].tolist()), _format_ratio(hit, of_class)]
+            )
         said = self.confusion.sum(axis=0).tolist()
-        rows.append(["right %", *map(share, right.tolist(), said), share(self.total - self.errors, self.total)])
+        rows.append(
+            ["right %", *map(_format_ratio, right.tolist(), said), _format_ratio(self.total - self.errors, self.total)]
+        )
         return rows
 
     def _largest_confusions(self) -> list[list[str]]:
         wrong = self.pairs[:, 0] != self.pairs[:, 1]
         pairs, times = self.pairs[wrong], self.times[wrong]
         most = np.argsort(-times, kind="stable")[:10]
-        said = [f"{short(self.labels[i])} taken for {short(self.classes[j])}" for i, j, _ in pairs[most].tolist()]
+        said = [
+            f"{_short_label(self.labels[i])} taken for {_short_label(self.classes[j])}"
+            for i, j, _ in pairs[most].tolist()
+        ]
         return [
             ["confusion", "rows"],
             *([line, format_count(n)] for line, n in zip(said, times[most].tolist(), strict=True)),
@@ -296,7 +300,7 @@ class ClassificationEvaluation(Evaluation):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionEvaluation(Evaluation):
-    """How well numbers are predicted."""
+    """Evaluation of a regression model."""
 
     rmse: float  # root of the mean squared error
     mae: float  # mean absolute error
@@ -318,11 +322,11 @@ class RegressionEvaluation(Evaluation):
         return {**super().to_dict(), "root": self.root, "estimate": self.estimate, **weight}
 
     def result_table(self) -> ResultTable:
-        """Return the figures beside those of the baseline."""
-        return numbers_sheet(self)
+        """Return the metrics beside those of the baseline."""
+        return _regression_table(self)
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
-        """Return the figures, one a line."""
+        """Return the metrics, one per line."""
         rmse, mae = f"rmse  {format_rounded(self.rmse)}", f"mae   {format_rounded(self.mae)}"
         if self.root is not None and self.baseline_rmse is not None and self.baseline_mae is not None:
             always = f"always {format_rounded(self.root)}, as the root predicts"
@@ -336,42 +340,42 @@ class RegressionEvaluation(Evaluation):
         return "\n".join([rows, rmse, mae, r2, *(f"note  {note}" for note in self.notes)])
 
 
-def between(low: float, high: float) -> str:
-    """Write an interval in percent, with the decimals that its upper end needs.
+def _format_interval(low: float, high: float) -> str:
+    """Format an interval in percent, with the decimals that its upper end needs.
 
-    >>> between(0.0219, 0.0643), between(0.00019, 0.00126), between(0.0, 0.00047)
+    >>> _format_interval(0.0219, 0.0643), _format_interval(0.00019, 0.00126), _format_interval(0.0, 0.00047)
     ('2.2 to 6.4', '0.02 to 0.13', '0.000 to 0.047')
     """
     decimals = max(1, 1 - math.floor(math.log10(100 * high)))
     return f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}"
 
 
-def short(label: Label) -> str:
-    """Write a class into a narrow place."""
+def _short_label(label: Label) -> str:
+    """Return a label, cut to fit a column."""
     return clip(safe(label), LONGEST_LABEL)
 
 
-def share(part: float, whole: float) -> str:
-    """Write a share in percent, a dash of nothing."""
+def _format_ratio(part: float, whole: float) -> str:
+    """Format a ratio in percent; a dash if the denominator is 0."""
     return format_share(part / whole) if whole else "–"
 
 
-def title(found: Evaluation) -> str:
-    """Say what was compared with what."""
+def _title(found: Evaluation) -> str:
+    """Return the heading."""
     return f"{found.table}, column {found.target}"
 
 
-def confusion_sheet(found: ClassificationEvaluation) -> ResultTable:
-    """Lay out the figures and the matrix; with many classes its largest wrong cells."""
+def _confusion_table(found: ClassificationEvaluation) -> ResultTable:
+    """Return metrics and matrix; with many classes the largest confusions."""
     head, *rows = found.confusion_cells()
     headings = [ColumnSpec("true", title=head[0])]
     headings += [ColumnSpec(f"column {i}", "count", name, str) for i, name in enumerate(head[1:])]
     above = tuple(f"{about}: {said}" for about, said in found.facts)
-    return ResultTable(title(found), tuple(headings), rows, above=above, max_rows=None)
+    return ResultTable(_title(found), tuple(headings), rows, above=above, max_rows=None)
 
 
-def pairs_sheet(found: ClassificationEvaluation) -> ResultTable:
-    """List how many rows of each class were given which prediction."""
+def _pairs_table(found: ClassificationEvaluation) -> ResultTable:
+    """Return the nonzero cells of the confusion matrix."""
     headings = (
         ColumnSpec("true", "label"),
         ColumnSpec("predicted", "label"),
@@ -382,11 +386,11 @@ def pairs_sheet(found: ClassificationEvaluation) -> ResultTable:
         (found.labels[true], found.classes[said], rows, weight)
         for (true, said, rows), weight in zip(found.pairs.tolist(), found.times.tolist(), strict=True)
     ]
-    return ResultTable(title(found), headings, rows, row_name="pair")
+    return ResultTable(_title(found), headings, rows, row_name="pair")
 
 
-def numbers_sheet(found: RegressionEvaluation) -> ResultTable:
-    """Put the figures beside those of always saying what the root says."""
+def _regression_table(found: RegressionEvaluation) -> ResultTable:
+    """Return the metrics beside those of always predicting as the root does."""
     headings = (ColumnSpec("figure"), ColumnSpec("value", "number"), ColumnSpec("baseline", "number"))
     rows = [
         ("rmse", found.rmse, found.baseline_rmse),
@@ -394,4 +398,4 @@ def numbers_sheet(found: RegressionEvaluation) -> ResultTable:
         ("r2", found.r2, None if found.root is None else 0.0),
     ]
     always = () if found.root is None else (f"baseline: always {format_rounded(found.root)}, as the root predicts",)
-    return ResultTable(f"{title(found)}: {found.n:,} rows", headings, rows, below=(*always, *found.notes))
+    return ResultTable(f"{_title(found)}: {found.n:,} rows", headings, rows, below=(*always, *found.notes))

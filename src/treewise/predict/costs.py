@@ -182,10 +182,8 @@ def losses(truth: npt.NDArray[Any], said: npt.NDArray[Any], task: str, cost: Cos
 
 def cost_matrix_of(model: Model) -> CostMatrix | None:
     """Return the costs a model predicts by; None where every mistake counts 1, as in every ensemble."""
-    for step in reversed(model.history):
-        if "cost" in step:
-            return None if step["cost"] is None else CostMatrix.of(step["cost"], model.classes)
-    return None
+    cost = model.fit_info.cost
+    return None if cost is None else CostMatrix.of(cost, model.classes)
 
 
 def with_cost(tree: Tree, cost: Any) -> Tree:

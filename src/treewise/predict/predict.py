@@ -373,7 +373,7 @@ def encode_columns(model: Model, table: Table) -> list[Array | None]:
 
 def refuses_missing(model: Model) -> bool:
     """Tell whether the model was grown to refuse missing values."""
-    return any(step.get("settings", {}).get("missing") == "error" for step in model.history)
+    return model.fit_info.refuses_missing
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def decide(
                 + Param("data", ...)
                 + ", the training table, to choose one by cross-validation."
             )
-        if not any(step.get("did") == "grow" for step in tree.history):
+        if not tree.fit_info.is_grown:
             raise ParameterError(
                 "cross-validation needs a grown tree, and this one was written by hand.",
                 hint="Give " + Param("ccp_alpha") + ".",

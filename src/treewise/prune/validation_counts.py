@@ -6,7 +6,7 @@ subtrees, which are contiguous in pre-order, so the cost does not depend on the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,11 +48,11 @@ class ValidationCounts:
 
 def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
     """Count a table with true labels; rows are weighted as in training."""
-    grown = next((step for step in tree.history if step.get("did") == "grow"), {})
+    info = tree.fit_info
     table = read(data, na_values=tree.na_values)
-    weights = _read_weights(table, grown.get("sample_weight"), sample_weight)
+    weights = _read_weights(table, info.sample_weight, sample_weight)
     column = target_column(tree, table, None)
-    kept = rows_with_answers(table, column, bool(grown.get("drop_missing_target")), weights)
+    kept = rows_with_answers(table, column, info.drop_missing_target, weights)
     if len(kept) < len(table):
         table, column, weights = table.take(kept), column.take(kept), weights[kept]
     ends = find_leaves(tree, encode_columns(tree, table), len(table))
@@ -68,7 +68,7 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
                 f'{table.name}: no label of column "{safe(column.name)}" ({found}) is a class of the tree ({known}).'
                 " Is it the right column?"
             )
-        counts, weights = _apply_class_weights(tree, grown, truth, weights, table.name)
+        counts, weights = _apply_class_weights(tree, truth, weights, table.name)
         ends, truth = ends[counts], truth[counts]
         unknown = tuple(
             f'"{safe(label)}" in {plural(int((truth == place).sum()), "row")}: not a class of the tree, so wrong'
@@ -86,16 +86,14 @@ def _read_weights(table: Table, name: str | None, given: Any) -> Floats:
     return weights
 
 
-def _apply_class_weights(
-    tree: Tree, grown: Mapping[str, Any], truth: Ints, weights: Floats, table: str
-) -> tuple[Ints, Floats]:
+def _apply_class_weights(tree: Tree, truth: Ints, weights: Floats, table: str) -> tuple[Ints, Floats]:
     """Apply the class weights or priors of training; return the rows with a positive weight, and their weights.
 
     Rows with an unknown label keep their weight; classes of weight 0 are dropped.
     """
     known = np.flatnonzero(truth < len(tree.classes))
     rows = WeightedRows(known, truth[known], np.empty(0), weights[known])
-    weighed = weigh(rows, tree.target, grown.get("class_weight"), grown.get("priors"), table)
+    weighed = weigh(rows, tree.target, tree.fit_info.class_weight, tree.fit_info.priors, table)
     all_weights = np.where(truth < len(tree.classes), 0.0, weights)
     all_weights[weighed.rows] = weighed.weight
     counts = np.flatnonzero(all_weights)

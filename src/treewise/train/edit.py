@@ -39,7 +39,7 @@ def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
 
     A tree written by hand finds the column it is meant for as ``evaluate`` does, and learns the classes that are there.
     """
-    if not tree.history:
+    if tree.fit_info.is_handwritten:
         data = read(data)
         tree = settled(tree, data)
     return estimate(tree, problem_again(tree, data, sample_weight), {"did": "refit"})
@@ -48,7 +48,7 @@ def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
 def problem_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
     """Prepare a table as the tree's own was; note weights that were given with that as an array, and not now."""
     training_set = prepare_like(tree, data, sample_weight)
-    if sample_weight is not None or not any(step.get("sample_weight_array") for step in tree.history):
+    if sample_weight is not None or not tree.fit_info.has_weight_array:
         return training_set
     note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give " + Param(
         "sample_weight", ...
@@ -241,7 +241,7 @@ def steps(tree: Tree) -> Iterator[Tree]:
     In the order of growth: largest total gain first where max_leaf_nodes asked for that, else in pre-order.
     """
     inner = np.flatnonzero(tree.arrays.kind != LEAF)
-    asked = any(step.get("settings", {}).get("max_leaf_nodes") for step in tree.history)
+    asked = tree.fit_info.is_best_first
     split = np.zeros(len(tree), bool)
     for node in (best_first(tree) if asked else inner).tolist():
         waiting = inner[~split[inner] & ((inner == 0) | split[tree.arrays.parent[inner]])]

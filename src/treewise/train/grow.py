@@ -219,9 +219,9 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
 
 def prepare_like(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
     """Prepare a table as the tree's own training table was: its columns, target, criterion and settings."""
-    made = next((step for step in tree.history if step.get("did") == "grow"), {})
-    asked = {"criterion": tree.criterion, "empty_branch": tree.empty_branch, **made.get("settings", {})}
-    return build_like(data, tree.encodings, tree.target, Settings.of(**asked), made, sample_weight)
+    info = tree.fit_info
+    settings = Settings.of(**{"criterion": tree.criterion, "empty_branch": tree.empty_branch, **info.settings})
+    return build_like(data, tree.encodings, tree.target, settings, info.recorded, sample_weight)
 
 
 def grow_training_set(

@@ -109,8 +109,7 @@ class Feature(NamedTuple):
 def build_training_set(data: Any, roles: Roles, settings: Settings) -> TrainingSet:
     """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
     roles = check_roles(roles)
-    markers = parse_na_values(roles.na_values)
-    table = read(data, na_values=markers)
+    table = read(data, na_values=parse_na_values(roles.na_values))
     column = take_target(table, roles.target)
     weight = sample_weights(table, roles.sample_weight)
     kept = rows_that_count(column, weight, roles, table.name)
@@ -142,7 +141,7 @@ def build_training_set(data: Any, roles: Roles, settings: Settings) -> TrainingS
         "priors": said_priors(roles.priors, target),
         "splits": own_splits,
         "drop_missing_target": bool(roles.drop_missing_target),
-        "na_values": list(markers),
+        "na_values": list(table.na_values),
     }
     asked = {name: value for name, value in asked.items() if value}
     ready = assemble(weighed, target, settings, features, weight)

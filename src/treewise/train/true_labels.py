@@ -35,7 +35,7 @@ def target_column(model: Model, table: Table, target: Any) -> Column:
         return take_target(table, target)
     name = model.target.name if target is None else target
     known = {str(label) for label in model.classes}
-    if target is not None or model.history or not isinstance(model, Tree):
+    if target is not None or not model.fit_info.is_handwritten or not isinstance(model, Tree):
         return table[name]
     if name in table.columns and (name != UNNAMED or known & labels_in(table[name])):
         return table[name]  # a column that is called "class" by chance, with other values, is not the one meant
@@ -58,7 +58,7 @@ def as_compared(model: SomeModel, column: Column) -> SomeModel:
     Such a text does not say whether its numbers are classes or values; the column does, by the rule of ``grow``.
     """
     numbers = [label for label in model.classes if isinstance(label, int | float) and not isinstance(label, bool)]
-    if not isinstance(model, Tree) or model.history or model.arrays.rows[0] > 0:
+    if not isinstance(model, Tree) or not model.fit_info.is_handwritten or model.arrays.rows[0] > 0:
         return model
     if not numbers or len(numbers) < len(model.classes):
         return model
@@ -83,7 +83,7 @@ def settled(tree: Tree, table: Table, target: Any = None) -> Tree:
 
 def with_classes_of(tree: Tree, column: Column) -> Tree:
     """Let a tree written by hand know the classes of a column: those none of its leaves names too."""
-    if tree.history or tree.arrays.rows[0] > 0 or tree.task == "regression":
+    if not tree.fit_info.is_handwritten or tree.arrays.rows[0] > 0 or tree.task == "regression":
         return tree
     new = class_places(tree, column.take(~column.is_missing()))[1][len(tree.classes) :]
     if not new:
@@ -98,7 +98,7 @@ def with_classes_of(tree: Tree, column: Column) -> Tree:
 
 def with_levels_of(tree: Tree, table: Table) -> Tree:
     """Let a tree written by hand know the levels of a table: what it does not name was not "never seen" by it."""
-    if tree.history or tree.arrays.rows[0] > 0:
+    if not tree.fit_info.is_handwritten or tree.arrays.rows[0] > 0:
         return tree
     return tree.with_(encodings=tuple(widened(encoding, table) for encoding in tree.encodings))
 

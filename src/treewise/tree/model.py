@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ import numpy.typing as npt
 from treewise._lib.text import safe
 from treewise.data.encoding import Encoding
 from treewise.tree.arrays import Label, Target, Task
+from treewise.tree.fit_info import FitInfo
 
 if TYPE_CHECKING:
     from treewise.evaluate import Evaluation
@@ -39,8 +41,8 @@ class Model(ABC):
 
     >>> import treewise as tw
     >>> model = tw.grow("admissions", preset="id3")
-    >>> model.task, model.classes, model.columns, model.na_values
-    ('classification', ('N', 'P'), ('GPA', 'University', 'Published', 'Recommendation'), ())
+    >>> model.task, model.classes, model.columns, model.na_values, model.fit_info.origin
+    ('classification', ('N', 'P'), ('GPA', 'University', 'Published', 'Recommendation'), (), 'grown')
     >>> rows = model.encode("admissions")                                       # read and encode the table once …
     >>> model.leaves(rows)[:3].tolist(), model.answers(rows).predictions()[:3].tolist()      # … and walk it
     ([8, 8, 8], ['P', 'P', 'P'])
@@ -66,10 +68,15 @@ class Model(ABC):
 
     # -- facts ----------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def fit_info(self) -> FitInfo:
+        """What the model was made with: origin, settings, missing markers, weights, costs, sampling."""
+        return FitInfo.from_history(self.history)
+
     @property
     def na_values(self) -> tuple[str, ...]:
         """The texts that meant "missing" in the training table; they are read as missing in new tables too."""
-        return tuple(text for step in self.history for text in step.get("na_values", ()))
+        return self.fit_info.na_values
 
     @property
     def columns(self) -> tuple[str, ...]:

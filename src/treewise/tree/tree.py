@@ -317,10 +317,10 @@ class Tree(TreeStructure):
         min_support: float = 0,
         confidence: float = 0.95,
     ) -> Rules:
-        """Return the tree as rules, one a leaf: what is asked of each column, what is predicted, and how sure that is.
+        """List the tree as rules, one per leaf, with one condition per column, coverage and probability.
 
-        Every row satisfies exactly one of them. ``print`` the rules, take ``to_frame()``, ``to_csv()`` or
-        ``to_markdown()``; ``rules.covering(row)`` finds the one a row satisfies, ``rule.covers(row)`` asks one.
+        Every row satisfies exactly one rule. ``print`` the rules, or use ``to_frame()``, ``to_csv()`` or
+        ``to_markdown()``; ``rules.covering(row)`` returns the rule of a row, ``rule.covers(row)`` checks one.
 
         >>> import treewise as tw
         >>> rules = tw.grow("penguins", max_leaf_nodes=3).rules(sort="probability")
@@ -333,11 +333,11 @@ class Tree(TreeStructure):
 
         Parameters
         ----------
-        sort : by ``"support"`` (rows), ``"probability"``, ``"lift"``, or in the order of the ``"node"``; rules that
-            predict numbers by ``"support"``, ``"value"`` or ``"node"``.
-        cls : the class whose probability and lift are meant; by default the one each rule predicts.
-        min_support : leave out rules of fewer rows, or of a smaller share of them.
-        confidence : of the intervals (Wilson's, of means Student's).
+        sort : ``"support"`` (rows), ``"probability"``, ``"lift"`` or ``"node"``; for regression ``"support"``,
+            ``"value"`` or ``"node"``.
+        cls : the class whose probability and lift are reported; by default the one each rule predicts.
+        min_support : leave out rules of fewer rows, or of a smaller share of the rows.
+        confidence : of the intervals (Wilson; Student for means).
         """
         from treewise.explain.rules import rules
 
@@ -354,24 +354,24 @@ class Tree(TreeStructure):
         confidence: float = 0.95,
         drop_missing_target: bool = False,
     ) -> Subgroups:
-        """Find groups worth knowing: nodes, inner ones too, whose share of a class (or mean) departs from the rest.
+        """Find subgroups: nodes, inner ones included, whose share of a class (or mean) differs from the rest.
 
-        Each group has exact counts, an interval, and a p-value corrected for how many were looked at; groups that
-        repeat another one are left out (``.all_groups`` has them). On the rows the tree was grown on they all look too good:
-        ``test``, a table it has not seen, tells which are found again.
+        Each group has exact counts, an interval, and a p-value adjusted for the number of groups compared; redundant
+        groups are left out (``.all_groups`` has them). On the training rows differences are overstated: ``test``, a
+        held-out table, shows which groups are confirmed.
 
         >>> import treewise as tw
-        >>> found = tw.grow("outlier", max_leaf_nodes=3).subgroups("outlier", test="outlier_validation")
-        >>> found[0], found[0].test.confirmed
+        >>> groups = tw.grow("outlier", max_leaf_nodes=3).subgroups("outlier", test="outlier_validation")
+        >>> groups[0], groups[0].test.confirmed
         (x1 <= 4: star 0.0 % of 8 rows, against 91.7 % of 12 others, True)
 
         Parameters
         ----------
-        data, target, drop_missing_target : the rows and their answers, as for ``evaluate``.
-        cls : the class whose share is compared; by default the positive one of two, of more the one a node predicts.
-        test : other rows, on which the groups are tried again.
-        min_support : look at groups of so many rows, or such a share of them, only.
-        confidence : of the intervals; a group is listed if its corrected p-value is below the rest to 1.
+        data, target, drop_missing_target : the rows and their labels, as for ``evaluate``.
+        cls : the class whose share is compared; by default the positive one of two, else the one a node predicts.
+        test : held-out rows on which the groups are tested.
+        min_support : the minimum number of rows of a group, or share of all rows.
+        confidence : of the intervals; a group is listed if its adjusted p-value is below 1 - confidence.
         """
         from treewise.explain.subgroups.subgroups import subgroups
 

@@ -26,6 +26,6 @@ def test_what_is_wrong_is_said(run, tmp_path):
     answer = run("evaluate t.txt t.csv --target y")
     assert (
         "2 leaves do not predict the majority of their rows (nodes 1, 2). refit corrects this: 3 → 1 of 4 wrong."
-        in answer.lines
+        in " ".join(answer.lines)
     )
     assert answer.lines[-2:] == ["rows     alike in  but", "1, 2, 3  x 1       1 a, 2 b"]

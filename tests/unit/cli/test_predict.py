@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import treewise as tw
+from treewise.ensemble.predict import ForestPredictor
+from treewise.predict import predict as predicting
 
 # -- predict ------------------------------------------------------------------------------------------
 
@@ -237,3 +239,34 @@ def test_all_columns_that_lack_are_named(run, tmp_path):
     assert answer.code == 3
     assert 'no column "island", which node' in answer.err
     assert 'Also missing: "flipper_length_mm". (Extra columns are fine' in answer.err
+
+
+def test_markers_given_when_growing_mean_missing_when_predicting(run, tmp_path):
+    rows = [f"{x},{'ab'[x > 5]}" for x in range(10)] + ["-999,b"] * 5
+    tmp_path.joinpath("x.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    tmp_path.joinpath("new.csv").write_text("x\n-999\n")
+    assert run("grow x.csv --target y --na -999 -q -o m.json").code == 0
+    assert tw.load(tmp_path / "m.json").fit_info.na_values == ("-999",)
+    assert run("predict m.json new.csv").out == "prediction\nb\n"
+    assert run("distill m.json x.csv --na -999 -q -o d.json").code == 0
+    assert tw.load(tmp_path / "d.json").fit_info.na_values == ("-999",)
+    assert run("predict d.json new.csv").out == "prediction\nb\n"
+    piped = run("grow - --target y --na -999 -q -o p.json", stdin=tmp_path.joinpath("x.csv").read_bytes())
+    assert (piped.code, run("predict p.json new.csv").out) == (0, "prediction\nb\n")
+
+
+@pytest.mark.parametrize("options", ["", "--ensemble forest --n-estimators 3 "])
+def test_a_table_is_encoded_and_walked_once(run, monkeypatch, options):
+    assert run(f"grow penguins {options}-q -o once.json").code == 0
+    calls = []
+
+    def spy(owner, name):
+        real = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *args, **named: calls.append(name) or real(*args, **named))
+
+    spy(predicting, "encode_columns")
+    spy(predicting, "find_leaves")
+    spy(ForestPredictor, "sums")
+    intervals = "" if options else " --interval"
+    assert run(f"predict once.json penguins --proba{intervals} -o out.csv").code == 0
+    assert calls == ["encode_columns", "sums" if options else "find_leaves"]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import treewise as tw
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.validation_curve.curve import OVER, Validation, curve_from_training_set
-from treewise.evaluate.validation_curve.growers import LeafSequence, Scorers, spread
-from treewise.evaluate.validation_curve.result import chosen
+from treewise.evaluate.validation_curve.growers import LeafSequence, ScoringRows, geometric_range
+from treewise.evaluate.validation_curve.result import choose_best
 from treewise.train.edit import cut
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.loss_stats import LossStats
@@ -73,7 +73,7 @@ def grown(training_set, over, value, seed=0):
 
 
 def loss_of(rows, tree):
-    return float(Scorers.of(rows).judge(tree).mean[0])
+    return float(ScoringRows.of(rows).score(tree).mean[0])
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -87,7 +87,7 @@ def test_a_curve_is_what_growing_for_each_value_gives(training_set, over, folds)
         sums, own, leaves = LossStats.nothing(1), [], []
         for fold in range(folds):
             mine, tree = grown(part(training_set, np.flatnonzero(number != fold)), over, point.value, seed=1)
-            sums.add(Scorers.of(part(training_set, np.flatnonzero(number == fold))).judge(tree))
+            sums.add(ScoringRows.of(part(training_set, np.flatnonzero(number == fold))).score(tree))
             own.append(loss_of(mine, tree))
             leaves.append(tree.n_leaves)
         root = math.sqrt if found.measure == "rmse" else float
@@ -105,24 +105,24 @@ def test_a_curve_is_what_growing_for_each_value_gives(training_set, over, folds)
             assert point.leaves == tree.n_leaves
 
 
-def cut_to(ladder, value):
-    """The tree in which the first so many nodes of a ladder are split."""
-    tree = ladder.tree
+def cut_to(sequence, value):
+    """The tree in which the first so many nodes of a sequence are split."""
+    tree = sequence.tree
     split = np.zeros(len(tree), bool)
-    split[ladder.nodes[: ladder.splits_at(value)]] = True
+    split[sequence.nodes[: sequence.splits_at(value)]] = True
     return cut(tree, [node.id for node in tree if not (node.is_leaf or split[node.id])])
 
 
 @settings(max_examples=40, deadline=None)
 @given(problems(), st.sampled_from(NESTED))
-def test_the_trees_of_a_ladder_are_the_grown_ones(training_set, over):
-    ladder = LeafSequence(grow_training_set(training_set), over)
+def test_the_trees_of_a_sequence_are_the_grown_ones(training_set, over):
+    sequence = LeafSequence(grow_training_set(training_set), over)
     for value in VALUES[over]:
         _, wanted = grown(training_set, over, value)
-        got = cut_to(ladder, value)
+        got = cut_to(sequence, value)
         assert [node.split for node in got] == [node.split for node in wanted]
-        assert ladder.leaves[ladder.splits_at(value)] == wanted.n_leaves
-    sizes = [ladder.leaves[ladder.splits_at(value)] for value in ladder.values()]
+        assert sequence.leaves[sequence.splits_at(value)] == wanted.n_leaves
+    sizes = [sequence.leaves[sequence.splits_at(value)] for value in sequence.values()]
     assert sizes == sorted(set(sizes))
     assert sizes[0] == 1
 
@@ -153,8 +153,8 @@ def test_the_choice_by_hand():
     sums = LossStats(np.array([9.0, 4.0, 3.0, 3.0, 5.0]), np.array([9.0, 4.0, 3.0, 3.0, 5.0]), 30.0, 30.0)
     # least 3/30 at place 2; its standard error is √(0.1·0.9/30) = 0.0548: 0.1548 lets 4/30 in, not 5/30
     assert sums.standard_error[2] == pytest.approx(math.sqrt(0.09 / 30))
-    assert chosen(sums, allowance=True) == (2, 1)
-    assert chosen(sums, allowance=False) == (2, 2)
+    assert choose_best(sums, allowance=True) == (2, 1)
+    assert choose_best(sums, allowance=False) == (2, 2)
 
 
 def test_validation_tables_and_shares():
@@ -214,17 +214,17 @@ def test_rows_of_a_class_the_sample_does_not_have_are_errors():
     [
         ({"over": "depth"}, 'over="depth": must be one of max_leaf_nodes'),
         ({"values": []}, "values is empty"),
-        ({"values": [1.5]}, "max_leaf_nodes is looked at in whole numbers"),
+        ({"values": [1.5]}, "max_leaf_nodes takes whole numbers"),
         ({"values": [0]}, "max_leaf_nodes=0: must be a whole number, 1 or more"),
         ({"over": "ccp_alpha", "values": [-1]}, "ccp_alpha is a number, 0 or more"),
-        ({"over": "rows", "values": [400]}, "there are 1 to 309 rows to grow on"),
-        ({"validation": 0.2, "folds": 3}, "validation and folds are two ways to judge"),
-        ({"folds": 0}, "nothing is left to judge by"),
+        ({"over": "rows", "values": [400]}, "must be from 1 to 309 rows"),
+        ({"validation": 0.2, "folds": 3}, "validation and folds cannot be combined"),
+        ({"folds": 0}, "no validation is left"),
         ({"folds": 1}, "must be a whole number, 2 or more"),
         ({"validation": 1.5}, "must be a table, or a share between 0 and 1"),
         ({"max_deep": 3}, "no option max_deep"),
-        ({"pruning": "cv"}, "pruning: a curve chooses the size itself"),
-        ({"max_leaf_nodes": 3}, "max_leaf_nodes is what the curve goes over. Leave it out"),
+        ({"pruning": "cv"}, "pruning: a curve is computed from unpruned trees"),
+        ({"max_leaf_nodes": 3}, "max_leaf_nodes is the parameter of the curve. Leave it out"),
     ],
 )
 def test_what_makes_no_sense_is_said(options, said):
@@ -270,7 +270,7 @@ def test_plain_values():
 
 
 def test_steps():
-    assert spread(1, 100, 5) == [1, 3, 10, 32, 100]
+    assert geometric_range(1, 100, 5) == [1, 3, 10, 32, 100]
 
 
 def test_points_that_are_not_listed_are_counted():

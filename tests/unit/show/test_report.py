@@ -15,9 +15,9 @@ import treewise as tw
 from tests.support.handmade_trees import chain
 from tests.support.hostile_names import NAMES
 from treewise.show.report.facts import REASONS
-from treewise.show.report.plots import ticks
-from treewise.show.report.report import ReportOptions, bounded, report_html
-from treewise.show.report.sections import answer_in_words
+from treewise.show.report.plots import axis_ticks
+from treewise.show.report.report import ReportOptions, limit_size, report_html
+from treewise.show.report.sections import describe_finding
 from treewise.tree.arrays import STOPS
 
 
@@ -100,7 +100,7 @@ def test_rows_are_in_the_file_only_on_request(tmp_path):
     tree = tw.grow(table, "y", ignore=["id"])
     assert secret not in report_html(tree, table)
     assert facts_in(report_html(tree, table))["rows"] is None
-    everything = facts_in(report_html(tree, table, wanted=ReportOptions(rows="all")))["rows"]
+    everything = facts_in(report_html(tree, table, options=ReportOptions(rows="all")))["rows"]
     assert everything["number"] == list(range(1, 31))
     assert everything["node"] == tree.apply(table).tolist()
     assert secret not in json.dumps(everything)  # a column the tree was never given
@@ -122,7 +122,7 @@ def test_without_rows_no_cell_of_few_rows_is_named():
     assert "Rome 195" in text
     assert "199.000024477" not in text
     assert "patient: 100 of 200 levels" in text
-    assert "Secret7" in report_html(tree, table, wanted=ReportOptions(rows="all"))
+    assert "Secret7" in report_html(tree, table, options=ReportOptions(rows="all"))
 
 
 def test_texts_that_meant_missing_still_do():
@@ -153,13 +153,13 @@ def test_every_reason_to_stop_is_said():
 
 def test_names_that_are_patterns():
     table = {"*": [1, 2, 3, 4], "^x.*$": list("aabb"), "x": [1, 1, 1, 2], "y": list("aabb")}
-    rows = facts_in(report_html(tw.grow(table, "y"), table, wanted=ReportOptions(rows="all")))["rows"]
+    rows = facts_in(report_html(tw.grow(table, "y"), table, options=ReportOptions(rows="all")))["rows"]
     assert rows["columns"] == ["*", "^x.*$", "x", "y"]
 
 
 def test_a_sample_is_spread_over_the_table():
     table = {"x": list(range(2000)), "y": [i % 2 for i in range(2000)]}
-    rows = facts_in(report_html(tw.grow(table, "y", max_depth=2), table, wanted=ReportOptions(rows="sample")))["rows"]
+    rows = facts_in(report_html(tw.grow(table, "y", max_depth=2), table, options=ReportOptions(rows="sample")))["rows"]
     assert (len(rows["number"]), rows["number"][0], rows["sampled"]) == (500, 1, True)
     assert rows["number"][-1] == 1997
 
@@ -167,11 +167,11 @@ def test_a_sample_is_spread_over_the_table():
 def test_the_facts_are_the_trees_own(page):
     tree, facts = tw.grow("penguins", max_leaf_nodes=4), facts_in(page)
     assert facts["nodes"]["parent"] == tree.arrays.parent.tolist()
-    assert facts["nodes"]["words"] == [tree.condition(node) for node in range(len(tree))]
+    assert facts["nodes"]["condition"] == [tree.condition(node) for node in range(len(tree))]
     assert facts["rules"]["2"] == ["flipper_length_mm <= 206.5", "bill_length_mm <= 43.35"]
     assert facts["test"]["rows"][0] == 100
     assert facts["computations"]["0"]["candidates"][0] == {
-        "test": "flipper_length_mm > 206.5 or missing",
+        "split": "flipper_length_mm > 206.5 or missing",
         "gain": "0.79747",
         "won": True,
     }
@@ -190,8 +190,8 @@ def test_numbers_that_javascript_cannot_hold_are_texts():
             lambda: tw.grow("outlier", max_depth=1),
             "Of the rows with x1 > 4, 91.7 % are star; of those with x1 <= 4, none.",
         ),
-        (lambda: tw.grow("outlier", max_depth=0), "The tree asks nothing: it always says star (55.0 %)."),
-        (lambda: tw.parse("x <= 1 -> a\nx > 1 -> b", target="y"), "The tree first asks for x."),
+        (lambda: tw.grow("outlier", max_depth=0), "The tree has no split: it always predicts star (55.0 %)."),
+        (lambda: tw.parse("x <= 1 -> a\nx > 1 -> b", target="y"), "The first split is on x."),
         (
             lambda: tw.grow({"x": [1, 2, 3, 4], "y": [1.5, 2.5, 30.0, 31.0]}, "y", max_depth=1, task="regression"),
             "y is on average 30.5 where x > 2.5, 2 where x <= 2.5.",
@@ -199,7 +199,7 @@ def test_numbers_that_javascript_cannot_hold_are_texts():
     ],
 )
 def test_the_answer_in_a_sentence(tree, sentence):
-    assert answer_in_words(tree()) == sentence
+    assert describe_finding(tree()) == sentence
 
 
 def test_regression_and_a_tree_by_hand():
@@ -211,9 +211,9 @@ def test_regression_and_a_tree_by_hand():
 
 def test_a_tree_too_large_to_draw_is_cut_and_the_page_says_so():
     tree = chain(7000)
-    assert bounded(tree).n_leaves <= 5000
+    assert limit_size(tree).n_leaves <= 5000
     table = {"x": [1.0, 2.0], "y": tree.classes[:2]}
-    assert "leaves. This page draws it cut to" in report_html(tree, table, wanted=ReportOptions(computations=False))
+    assert "leaves. This page draws it pruned to" in report_html(tree, table, options=ReportOptions(computations=False))
 
 
 def test_what_is_refused(tmp_path):
@@ -228,9 +228,9 @@ def test_what_is_refused(tmp_path):
 def test_points_are_drawn_only_with_the_rows():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     assert 'class="point"' not in report_html(tree, "penguins")
-    shown = report_html(tree, "penguins", wanted=ReportOptions(rows="all"))
+    shown = report_html(tree, "penguins", options=ReportOptions(rows="all"))
     assert shown.count('class="point"') == 342  # two rows lack both numbers
-    assert "What is predicted over flipper_length_mm and bill_length_mm where island = Biscoe" in shown
+    assert "Predictions over flipper_length_mm and bill_length_mm where island = Biscoe" in shown
 
 
 def test_rows_without_an_answer_are_treated_as_when_it_was_grown():
@@ -240,4 +240,4 @@ def test_rows_without_an_answer_are_treated_as_when_it_was_grown():
 
 
 def test_round_numbers_for_the_axis():
-    assert ticks(1, 15) == [1, 2, 5, 10, 15]
+    assert axis_ticks(1, 15) == [1, 2, 5, 10, 15]

@@ -156,7 +156,7 @@ def command(
     comparison = None if baselines is None else compare_with_baselines(found, table, baselines, folds)
     ways = paths(found.tree, table, target) if with_paths else None
     findings = None
-    if with_check or not found.made.history:
+    if with_check or found.made.fit_info.is_handwritten:
         rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
         findings = check(found.tree, table, target, **rows)
     if form == "json":
@@ -203,7 +203,7 @@ def compare_with_baselines(found: LoadedModel, table: Table, baselines: str, fol
     from treewise.train.grow import prepare_like
 
     tree = found.tree
-    if not any(step.get("did") == "grow" for step in tree.history):
+    if not tree.fit_info.is_grown:
         raise ParameterError(
             f"--baselines grows a tree in every fold, and {safe(found.name)} was written by hand. Leave it out."
         )

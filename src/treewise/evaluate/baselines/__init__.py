@@ -1,1 +1,1 @@
-"""A tree beside baseline models on the same folds."""
+"""Comparison of a tree with baseline models on the same folds: ``treewise.compare_models``."""

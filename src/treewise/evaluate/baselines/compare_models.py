@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -33,6 +33,7 @@ from treewise.prune.prune import prune
 from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, prepare, pruning_for
 from treewise.train.resampling import fold_numbers, part
 from treewise.train.training_set import TrainingSet
+from treewise.tree.fit_info import ChangeInfo
 from treewise.tree.tree import Tree
 
 __all__ = ["ModelComparison", "ModelScore", "compare_models", "score_models"]
@@ -385,12 +386,12 @@ def grow_like(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
     (True, [])
     """
     steps, skipped = [], []
-    for step in tree.history:
-        if step.get("did") in ("grow", "with_cost"):  # the settings and the costs come with the training set
+    for change in tree.fit_info.changes:
+        if change.action == "with_cost":  # settings and costs come with the training set
             continue
-        repeat = _repeat_step(step, n_jobs)
+        repeat = _repeat_change(change, n_jobs)
         if repeat is None:
-            skipped.append(str(step.get("method") or step.get("did")))
+            skipped.append(str(change.method or change.action))
         else:
             steps.append(repeat)
 
@@ -403,10 +404,10 @@ def grow_like(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
     return grow, skipped
 
 
-def _repeat_step(step: Mapping[str, Any], n_jobs: int | None) -> Change | None:
-    """Return a function that repeats a history step on another tree; None if that is impossible."""
-    method, options = step.get("method"), dict(step.get("options", {}))
-    if step.get("did") != "prune" or method == "reduced_error" or "at" in options or "raising" in options:
+def _repeat_change(change: ChangeInfo, n_jobs: int | None) -> Change | None:
+    """Return a function that repeats a change on another tree; None if that is impossible."""
+    method, options = change.method, dict(change.options)
+    if change.action != "prune" or method == "reduced_error" or "at" in options or "raising" in options:
         return None
     if "folds" in options:
         by_folds = {name: options[name] for name in CV_OPTIONS if name in options}

@@ -1,1 +1,1 @@
-"""Error as a function of one parameter (`tw.curve`)."""
+"""Validation curves: training and validation error over one parameter, ``treewise.curve``."""

@@ -1,13 +1,7 @@
-"""How large should the tree be? Training error against the error on other rows, along one parameter (ID3 notes).
+"""Validation curves: training and validation error over one parameter (ID3 notes), ``treewise.curve``.
 
-Above growth and pruning. Where the trees for all values of the parameter are one tree cut at different places, each
-fold is grown once and all sizes are read off it; else one is grown for each value.
-
-ladder.py    one tree as all its sizes
-growing.py   the values of a parameter, and the trees for them
-judging.py   rows that judge trees: sums of losses
-result.py    the curve, its best value and the simplest one within a standard error
-chart.py     the curve on a terminal
+Where the trees for all values are prunings of one tree, each fold is grown once and its sizes are read off; otherwise
+one tree is grown per value (``growers.py``). ``result.py`` holds the curve and prints it.
 """
 
 from __future__ import annotations
@@ -24,7 +18,7 @@ from treewise._lib.checks import check_choice
 from treewise.datasets import TRUTHS
 from treewise.datasets.sampler import Sampler
 from treewise.errors import Param, ParameterError, PythonOnly
-from treewise.evaluate.validation_curve.growers import OVER, CurveGrower, Scorers
+from treewise.evaluate.validation_curve.growers import OVER, CurveGrower, ScoringRows
 from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
 from treewise.train.grow import prepare
 from treewise.train.loss_stats import LossStats
@@ -51,7 +45,7 @@ def curve(
     progress: Progress | None = None,
     **options: Any,
 ) -> ValidationCurve:
-    """Follow training and validation error along one parameter, and choose its value.
+    """Compute training and validation error over one parameter, and choose its value.
 
     >>> import treewise as tw
     >>> found = tw.curve("penguins", over="max_leaf_nodes", folds=5)
@@ -74,18 +68,16 @@ def curve(
     """
     for name in ("pruning", "ccp_alpha"):
         if name in options:
-            raise ParameterError(
-                "a curve chooses the size itself, from unpruned trees.", parameter=name, hint="Leave it out."
-            )
+            raise ParameterError("a curve is computed from unpruned trees.", parameter=name, hint="Leave it out.")
     training_set = prepare(data, target, random_state=random_state, **options)
     truth = known_truth(data) if truth is None else truth
-    judging = Validation(validation, folds, truth, random_state)
-    return curve_from_training_set(training_set, over, judging, values, n_jobs, progress)
+    validation_plan = Validation(validation, folds, truth, random_state)
+    return curve_from_training_set(training_set, over, validation_plan, values, n_jobs, progress)
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Who judges the trees of a curve: other rows, folds or the truth (``curve``)."""
+    """How the trees of a curve are validated: on other rows, on folds or on the known distribution."""
 
     validation: Any = None
     folds: int | None = None
@@ -96,94 +88,96 @@ class Validation:
 def curve_from_training_set(
     training_set: TrainingSet,
     over: str,
-    judging: Validation,
+    validation_plan: Validation,
     values: Sequence[float] | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> ValidationCurve:
-    """Follow the errors on a prepared training set: its settings grow every tree."""
+    """Compute a curve on a prepared training set, with its settings."""
     check_choice("over", over, OVER)
-    plan = CurvePlan(training_set, judging)
-    grower = CurveGrower(over, plan.whole, plan.fewest, judging.seed, n_jobs)
-    listed = grower.values(values)
-    world = None if judging.truth is None else Scorers.everything(judging.truth, training_set)
-    of_folds = over == "rows"  # else the trees of all rows are shown, and those of the folds only judged
+    plan = CurvePlan(training_set, validation_plan)
+    grower = CurveGrower(over, plan.whole, plan.fewest, validation_plan.seed, n_jobs)
+    curve_values = grower.values(values)
+    truth_rows = None if validation_plan.truth is None else ScoringRows.of_sampler(validation_plan.truth, training_set)
+    of_folds = over == "rows"  # otherwise the trees of all rows are reported, and those of the folds only validated
     runs, done = plan.count(of_folds), 0.0
 
-    def told(share: float) -> None:
+    def report(share: float) -> None:
         nonlocal done
         done += share / runs
         if progress is not None:
             progress(min(1.0, done))
 
-    training, judged, true = (LossStats.nothing(len(listed)) for _ in range(3))
+    training, validated, true = (LossStats.nothing(len(curve_values)) for _ in range(3))
     shown = []
-    for rows, judge in plan.runs(of_folds):
-        trees = grower.trees(rows, listed, told)
-        if judge is not None:
-            judged.add(trees.judged_by(judge))
+    for rows, validation_rows in plan.runs(of_folds):
+        trees = grower.trees(rows, curve_values, report)
+        if validation_rows is not None:
+            validated.add(trees.losses_on(validation_rows))
         if rows is plan.whole or of_folds:
             shown.append(trees.leaves)
-            training.add(trees.judged_by_own())
-            if world is not None:
-                true.add(trees.judged_by(world))
-    return ValidationCurve.of(training_set, over, listed, np.mean(shown, axis=0), (training, judged, true), plan.words)
+            training.add(trees.training_losses())
+            if truth_rows is not None:
+                true.add(trees.losses_on(truth_rows))
+    return ValidationCurve.of(
+        training_set, over, curve_values, np.mean(shown, axis=0), (training, validated, true), plan.description
+    )
 
 
 def known_truth(data: Any) -> Sampler | None:
-    """Return what the rows of a built-in table were drawn from, where that is known."""
+    """Return the distribution of a built-in table, if it is known."""
     known = isinstance(data, str) and data in TRUTHS and not Path(data).exists()
     return TRUTHS[data]() if known else None
 
 
 class CurvePlan:
-    """Which rows grow and which judge."""
+    """Which rows are used for training and which for validation."""
 
-    def __init__(self, training_set: TrainingSet, judging: Validation) -> None:
-        validation, folds, seed = judging.validation, judging.folds, judging.seed
+    def __init__(self, training_set: TrainingSet, validation_plan: Validation) -> None:
+        validation, folds, seed = validation_plan.validation, validation_plan.folds, validation_plan.seed
         self.training_set = self.whole = training_set
-        self.judges: Scorers | None = None  # of the whole, where it is not folds that judge
+        self.scoring_rows: ScoringRows | None = None  # of the whole, where it is not folds that judge
         self.parts: list[tuple[Ints, Ints]] = []  # rows that grow, rows that judge
         if validation is not None and folds is not None:
             raise ParameterError(
-                Param("validation") + " and " + Param("folds") + " are two ways to judge.", hint="Give one of them."
+                Param("validation") + " and " + Param("folds") + " cannot be combined.", hint="Give one of them."
             )
         if isinstance(validation, float):
             train, test = held_out(training_set, validation, seed)
-            self.whole, self.judges = part(training_set, train), Scorers.of(part(training_set, test))
-            self.words = f"{len(test):,} rows held out"
+            self.whole, self.scoring_rows = part(training_set, train), ScoringRows.of(part(training_set, test))
+            self.description = f"{len(test):,} rows held out"
         elif validation is not None:
             other = build_like(
                 validation, training_set.encodings, training_set.target, training_set.settings, training_set.asked
             )
-            self.judges, self.words = Scorers.of(other), f"{len(other):,} rows of {other.table_name}"
+            self.scoring_rows, self.description = ScoringRows.of(other), f"{len(other):,} rows of {other.table_name}"
         elif folds == 0:
-            if judging.truth is None:
+            if validation_plan.truth is None:
                 raise ParameterError(
-                    "nothing is left to judge by.",
+                    "no validation is left.",
                     parameter="folds",
                     value=0,
                     hint="Give " + Param("validation") + ", 2 folds or more, or " + PythonOnly("truth") + ".",
                 )
-            self.words = "the truth"
+            self.description = "the truth"
         else:
             number = fold_numbers(training_set, USUAL_FOLDS if folds is None else folds, seed)
             every = range(int(number.max()) + 1)
             self.parts = [(np.flatnonzero(number != fold), np.flatnonzero(number == fold)) for fold in every]
-            self.words = f"{len(self.parts)} folds"
+            self.description = f"{len(self.parts)} folds"
 
     @property
     def fewest(self) -> int:
-        """How many rows the smallest part has to grow on."""
+        """The number of rows of the smallest training part."""
         return min([len(self.whole), *(len(grow) for grow, _ in self.parts)])
 
     def count(self, of_folds: bool) -> int:
-        """How many times trees are grown."""
+        """Return the number of training parts."""
         return len(self.parts) + (not of_folds or not self.parts)
 
-    def runs(self, of_folds: bool) -> Iterator[tuple[TrainingSet, Scorers | None]]:
-        """Yield what to grow on and what judges it; the whole comes last, unless the folds speak for it."""
-        for grow, judge in self.parts:
-            yield part(self.training_set, grow), Scorers.of(part(self.training_set, judge))
+    def runs(self, of_folds: bool) -> Iterator[tuple[TrainingSet, ScoringRows | None]]:
+        """Yield training sets with their validation rows; the full one comes last, unless only folds are used."""
+        for grow, validation_rows in self.parts:
+            yield part(self.training_set, grow), ScoringRows.of(part(self.training_set, validation_rows))
         if not of_folds or not self.parts:
-            yield self.whole, self.judges
+            yield self.whole, self.scoring_rows

@@ -1,6 +1,8 @@
-"""The trees for all values of a parameter: one tree cut at different places where that is the same, else one each.
+"""Grow the trees of a validation curve, and sum their losses.
 
-Below ``curves``. "The same" is meant literally: ``tests/unit/evaluate/test_curve.py`` grows for each value and compares.
+Growing with ``max_leaf_nodes``, ``max_depth`` or ``min_samples_split`` never looks ahead, and the sequence of cost
+complexity is nested: so the trees for all values of the parameter are prunings of one tree (``LeafSequence``), which is
+grown once. Other parameters need one tree per value. ``tests/unit/evaluate/test_curve.py`` compares both ways.
 """
 
 from __future__ import annotations
@@ -37,22 +39,26 @@ Floats = npt.NDArray[np.float64]
 
 NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
 OVER = (*NESTED, "min_samples_leaf", "rows")
-LARGER_IS_MORE = ("max_leaf_nodes", "max_depth", "rows")  # a larger value is a larger tree
-MOST_VALUES = 1000  # of a nested sequence, unless they are given
-FEWEST_ROWS = 10  # the shortest beginning of the table that over="rows" looks at
-STEPS = 15  # values where each is grown for itself
+_LARGER_IS_MORE = ("max_leaf_nodes", "max_depth", "rows")  # larger values give larger trees
+_MOST_VALUES = 1000  # default limit for a nested sequence
+_FEWEST_ROWS = 10  # smallest training size for over="rows"
+_STEPS = 15  # default number of values if each needs a tree
 
 
 class LeafSequence:
-    """The inner nodes of a tree in the order in which a parameter, made looser and looser, lets them be split."""
+    """All sizes of one tree: its internal nodes in the order in which relaxing a parameter splits them.
+
+    Each internal node has a key, the value from which it is split, never below that of its parent. In the order of keys
+    every split adds leaves and changes errors by fixed amounts, so all sizes follow from running sums.
+    """
 
     def __init__(self, tree: Tree, over: str) -> None:
         self.tree, self.over = tree, over
         self.nested = find_nested_trees(tree) if over == "ccp_alpha" else None
-        inner = np.flatnonzero(tree.arrays.kind != LEAF)
-        keys = self._keys()[inner]
+        internal = np.flatnonzero(tree.arrays.kind != LEAF)
+        keys = self._keys()[internal]
         order = np.argsort(keys, kind="stable")
-        self.nodes, self.keys = inner[order], keys[order]
+        self.nodes, self.keys = internal[order], keys[order]
 
     def _keys(self) -> Floats:
         a = self.tree.arrays
@@ -61,19 +67,19 @@ class LeafSequence:
         if self.over == "min_samples_split":
             return -a.rows.astype(np.float64)
         if self.nested is not None:
-            return -least_above(a.parent, self.nested.leaf_alpha)
+            return -_least_on_path(a.parent, self.nested.leaf_alpha)
         found = np.zeros(len(self.tree))
         order = best_first(self.tree)
         found[order] = 1 + np.cumsum(self._more_leaves()[order])
         return found
 
     def _more_leaves(self) -> Ints:
-        """How many leaves a split of each node adds."""
+        """Return the number of leaves that splitting each node adds."""
         start, _ = self.tree.arrays.child_lists
         return np.diff(start) - 1
 
     def splits_at(self, value: float) -> int:
-        """Return how many nodes are split under a value of the parameter."""
+        """Return the number of split nodes at a value of the parameter."""
         if self.nested is not None:
             entry = self.nested.find(value)
             if entry == 0:
@@ -84,32 +90,32 @@ class LeafSequence:
 
     @property
     def leaves(self) -> Ints:
-        """The number of leaves after each number of splits, from none to all."""
+        """The number of leaves after 0, 1, … splits."""
         return np.append(1, 1 + np.cumsum(self._more_leaves()[self.nodes]))
 
     def middle(self, alpha: float) -> float:
-        """Return the alpha in the middle of those that give the same tree as this one: what rpart asks of its folds."""
+        """Return the geometric mean of the alphas that give the same tree as this one, as rpart does for its folds."""
         assert self.nested is not None
         entry = self.nested.find(alpha)
         if entry == len(self.nested) - 1:
             return inf
         return sqrt(float(self.nested.alpha[entry]) * float(self.nested.alpha[entry + 1]))
 
-    def along(self, as_leaf: Floats, staying: Floats) -> Floats:
-        """Return a sum over the leaves after each number of splits, from none to all.
+    def sum_along(self, leaf_values: Floats, stay_values: Floats) -> Floats:
+        """Return a sum over the leaves after 0, 1, … splits.
 
-        ``as_leaf`` is what each node contributes as a leaf, ``staying`` what rows contribute that stay at it, split as
-        it is, because it has no branch for their level.
+        ``leaf_values`` is the contribution of each node as a leaf, ``stay_values`` that of rows that stop at it when it
+        is split, because their level has no branch.
         """
-        # From the whole tree back to the root, the small sums first: an error of 0 is then 0, not nearly so.
+        # Summed from the full tree back to the root, small sums first, so that an error of 0 is exactly 0.
         leaves = self.tree.arrays.kind == LEAF
-        below = np.bincount(self.tree.arrays.parent[1:], as_leaf[1:], len(as_leaf))
-        saved = (as_leaf - below - staying)[self.nodes]
-        whole = float(as_leaf[leaves].sum() + staying[~leaves].sum())
-        return np.asarray(whole + np.append(np.cumsum(saved[::-1])[::-1], 0.0), np.float64)
+        below = np.bincount(self.tree.arrays.parent[1:], leaf_values[1:], len(leaf_values))
+        saved = (leaf_values - below - stay_values)[self.nodes]
+        full = float(leaf_values[leaves].sum() + stay_values[~leaves].sum())
+        return np.asarray(full + np.append(np.cumsum(saved[::-1])[::-1], 0.0), np.float64)
 
     def values(self) -> list[float]:
-        """Return the values at which this tree changes, from the root alone to the whole of it."""
+        """Return the values at which the tree changes, from the root to the full tree."""
         if self.nested is not None:
             alphas = [*np.unique(self.nested.alpha).tolist(), inf]
             return [short_between(low, high) for low, high in pairwise(alphas)][::-1]
@@ -120,7 +126,7 @@ class LeafSequence:
 
 
 def short_between(low: float, high: float) -> float:
-    """Return a number from low on and below high that is short to write, and low itself if there is no shorter one.
+    """Return a number in [low, high) with few digits; low itself if there is no shorter one.
 
     >>> short_between(0.022203, 0.030235), short_between(4163000123.0, inf), short_between(0.0, 1.0)
     (0.0223, 4170000000.0, 0.0)
@@ -133,8 +139,8 @@ def short_between(low: float, high: float) -> float:
     return low
 
 
-def least_above(parent: Ints, values: Floats) -> Floats:
-    """Return the least value on the way from the root to each node, looking twice as far up in each round."""
+def _least_on_path(parent: Ints, values: Floats) -> Floats:
+    """Return the minimum on the path from the root to each node, by pointer doubling."""
     least, up = values.copy(), parent.clip(0)
     while up.any():
         least = np.minimum(least, least[up])
@@ -143,172 +149,172 @@ def least_above(parent: Ints, values: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Scorers:
-    """Rows with known answers, as a training set's own encodings read them."""
+class ScoringRows:
+    """Encoded rows with true labels, on which trees are scored."""
 
     columns: Sequence[npt.NDArray[Any]]
-    truth: npt.NDArray[Any]  # class numbers, or values
+    truth: npt.NDArray[Any]  # class codes, or values
     weight: Floats
     name: str
 
     @classmethod
-    def of(cls, training_set: TrainingSet) -> Scorers:
+    def of(cls, training_set: TrainingSet) -> ScoringRows:
         """Take the rows of a training set."""
         truth = training_set.raw if training_set.target.task == "regression" else np.asarray(training_set.y, np.int64)
         weight = np.ldexp(np.asarray(training_set.weight, np.float64), -training_set.weight_scale)
         return cls(training_set.columns, truth, weight, training_set.table_name)
 
     @classmethod
-    def everything(cls, world: Sampler, training_set: TrainingSet) -> Scorers:
-        """Take every cell of a distribution twice, as each of its two classes, weighed by how likely that is."""
-        cells = world.cells()
+    def of_sampler(cls, sampler: Sampler, training_set: TrainingSet) -> ScoringRows:
+        """Take every cell of a distribution once per class, weighted by its probability."""
+        cells = sampler.cells()
         columns = []
         for encoding in training_set.encodings:
             if encoding.name not in cells.columns:
                 raise ParameterError(f'truth knows no column "{encoding.name}": it is not where these rows come from.')
             columns.append(np.tile(encode.encode_column(encoding, cells[encoding.name], cells.name), 2))
         places = {str(label): i for i, label in enumerate(training_set.target.classes)}
-        strange = len(places)
-        truth = np.repeat([places.get("0", strange), places.get("1", strange)], len(cells))
-        rate = world.rate.ravel()
+        unknown = len(places)
+        truth = np.repeat([places.get("0", unknown), places.get("1", unknown)], len(cells))
+        rate = sampler.rate.ravel()
         return cls(columns, truth, np.append(1 - rate, rate) / len(cells), "the truth")
 
-    def judge(self, tree: Tree) -> LossStats:
-        """Return what one tree loses on the rows."""
+    def score(self, tree: Tree) -> LossStats:
+        """Return the losses of one tree."""
         ends = find_leaves(tree, self.columns, len(self.truth))
-        said = predict_at_nodes(tree, answering_nodes(tree, ends))
-        loss = losses(self.truth, said, tree.task, cost_matrix_of(tree))
+        predicted = predict_at_nodes(tree, answering_nodes(tree, ends))
+        loss = losses(self.truth, predicted, tree.task, cost_matrix_of(tree))
         total = np.array([float(self.weight @ loss)])
         return self._sums(total, np.array([float(self.weight @ loss**2)]))
 
-    def judge_all(self, ladder: LeafSequence, values: Sequence[float]) -> LossStats:
-        """Return what the trees of a ladder lose on the rows, at each value of its parameter."""
-        tree = ladder.tree
+    def score_all(self, sequence: LeafSequence, values: Sequence[float]) -> LossStats:
+        """Return the losses of the trees of a sequence, one per value of its parameter."""
+        tree = sequence.tree
         ends = find_leaves(tree, self.columns, len(self.truth))
-        seen = count_validation_rows(tree, ends, self.truth, self.weight, self.name)
-        at = np.array([ladder.splits_at(value) for value in values], np.int64)
-        loss = ladder.along(seen.leaf_error, seen.stay_error)[at]
+        counts = count_validation_rows(tree, ends, self.truth, self.weight, self.name)
+        at = np.array([sequence.splits_at(value) for value in values], np.int64)
+        loss = sequence.sum_along(counts.leaf_error, counts.stay_error)[at]
         cost = cost_matrix_of(tree)
         if tree.task == "regression":
-            square = ladder.along(*fourth_powers(tree, ends, self.truth, self.weight))[at]
+            square = sequence.sum_along(*_fourth_power_errors(tree, ends, self.truth, self.weight))[at]
         elif cost is None:
             square = loss
         else:
             prices = np.vstack([cost.matrix**2, np.ones(len(tree.classes))])
             known = np.minimum(self.truth, len(tree.classes))
-            square = ladder.along(*class_errors(tree, ends, known, self.weight, prices)[1:])[at]
+            square = sequence.sum_along(*class_errors(tree, ends, known, self.weight, prices)[1:])[at]
         return self._sums(loss, square)
 
     def _sums(self, loss: Floats, square: Floats) -> LossStats:
         return LossStats(loss, square, float(self.weight.sum()), float((self.weight**2).sum()))
 
 
-def together(sums: Sequence[LossStats]) -> LossStats:
-    """Put the sums of single trees side by side: all of as many rows."""
+def _concatenate_stats(sums: Sequence[LossStats]) -> LossStats:
+    """Concatenate the sums of several trees on the same rows."""
     loss, square = np.concatenate([s.loss for s in sums]), np.concatenate([s.square for s in sums])
     return LossStats(loss, square, sums[0].weight, sums[0].weight_square)
 
 
-def fourth_powers(tree: Tree, ends: Ints, truth: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return Σ weight·(truth − value)⁴ of every node as a leaf, and of the rows that stay at inner nodes.
+def _fourth_power_errors(tree: Tree, ends: Ints, truth: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return Σ weight·(truth − value)⁴ of every node as a leaf, and of the rows that stop at internal nodes.
 
-    By moments about the root's value, which lose some digits; they are only used for standard errors.
+    Computed from moments about the root's value, which lose some digits; used only for standard errors.
     """
     a = tree.arrays
     centre = float(a.value[0])
     scale = float(np.max(np.abs(truth - centre), initial=0.0)) or 1.0
-    off, said = (truth - centre) / scale, (a.value - centre) / scale
-    moments = [np.asarray(np.bincount(ends, weight * off**power, len(tree)), np.float64) for power in range(5)]
+    deviation, predicted = (truth - centre) / scale, (a.value - centre) / scale
+    moments = [np.asarray(np.bincount(ends, weight * deviation**power, len(tree)), np.float64) for power in range(5)]
     runs = [np.append(0.0, np.cumsum(m)) for m in moments]
     under = [run[a.ends] - run[:-1] for run in runs]
-    speaker = np.zeros(len(tree), np.int64) if tree.empty_branch == "root" else np.arange(len(tree))
-    staying = np.where(a.kind != LEAF, about(moments, said[speaker]), 0.0)
-    return about(under, said) * scale**4, staying * scale**4
+    answering = np.zeros(len(tree), np.int64) if tree.empty_branch == "root" else np.arange(len(tree))
+    stay_values = np.where(a.kind != LEAF, _fourth_moment_about(moments, predicted[answering]), 0.0)
+    return _fourth_moment_about(under, predicted) * scale**4, stay_values * scale**4
 
 
-def about(m: Sequence[Floats], v: Floats) -> Floats:
+def _fourth_moment_about(m: Sequence[Floats], v: Floats) -> Floats:
     """Return the fourth moment about v from the moments about 0."""
     return np.maximum(m[4] - 4 * v * m[3] + 6 * v**2 * m[2] - 4 * v**3 * m[1] + v**4 * m[0], 0.0)
 
 
 class TreesAlongCurve(Protocol):
-    """The trees of some rows, for all values."""
+    """The trees grown on some rows, one per value."""
 
     leaves: Floats
 
-    def judged_by(self, judges: Scorers) -> LossStats:
-        """Return what each loses on some rows."""
+    def losses_on(self, scoring_rows: ScoringRows) -> LossStats:
+        """Return the losses of each tree on some rows."""
         ...
 
-    def judged_by_own(self) -> LossStats:
-        """Return what each loses on the rows it was grown on."""
+    def training_losses(self) -> LossStats:
+        """Return the losses of each tree on its training rows."""
         ...
 
 
 class NestedTreesGrower:
-    """Trees of a ladder."""
+    """Trees of a ``LeafSequence``."""
 
-    def __init__(self, ladder: LeafSequence, values: Sequence[float], training_set: TrainingSet) -> None:
-        self.ladder, self.values, self.training_set = ladder, values, training_set
-        self.leaves = ladder.leaves[[ladder.splits_at(value) for value in values]].astype(np.float64)
+    def __init__(self, sequence: LeafSequence, values: Sequence[float], training_set: TrainingSet) -> None:
+        self.sequence, self.values, self.training_set = sequence, values, training_set
+        self.leaves = sequence.leaves[[sequence.splits_at(value) for value in values]].astype(np.float64)
 
-    def judged_by(self, judges: Scorers) -> LossStats:
-        """Return what each loses on some rows."""
-        return judges.judge_all(self.ladder, self.values)
+    def losses_on(self, scoring_rows: ScoringRows) -> LossStats:
+        """Return the losses of each tree on some rows."""
+        return scoring_rows.score_all(self.sequence, self.values)
 
-    def judged_by_own(self) -> LossStats:
-        """Return what each loses on the rows it was grown on."""
-        return self.judged_by(Scorers.of(self.training_set)).per_row()
+    def training_losses(self) -> LossStats:
+        """Return the losses of each tree on its training rows."""
+        return self.losses_on(ScoringRows.of(self.training_set)).per_row()
 
 
 class RefitGrower:
-    """A tree for each value, with the rows it was grown on."""
+    """One tree per value, with the rows it was grown on."""
 
-    def __init__(self, made: Sequence[tuple[TrainingSet, Tree]]) -> None:
-        self.made = made
-        self.leaves = np.array([tree.n_leaves for _, tree in made], np.float64)
+    def __init__(self, trees_with_rows: Sequence[tuple[TrainingSet, Tree]]) -> None:
+        self.grown = trees_with_rows
+        self.leaves = np.array([tree.n_leaves for _, tree in trees_with_rows], np.float64)
 
-    def judged_by(self, judges: Scorers) -> LossStats:
-        """Return what each loses on some rows."""
-        return together([judges.judge(tree) for _, tree in self.made])
+    def losses_on(self, scoring_rows: ScoringRows) -> LossStats:
+        """Return the losses of each tree on some rows."""
+        return _concatenate_stats([scoring_rows.score(tree) for _, tree in self.grown])
 
-    def judged_by_own(self) -> LossStats:
-        """Return what each loses on the rows it was grown on."""
-        return together([Scorers.of(rows).judge(tree).per_row() for rows, tree in self.made])
+    def training_losses(self) -> LossStats:
+        """Return the losses of each tree on its training rows."""
+        return _concatenate_stats([ScoringRows.of(rows).score(tree).per_row() for rows, tree in self.grown])
 
 
 class CurveGrower:
-    """Knows the values of a parameter, and grows the trees for them."""
+    """Chooses the values of a parameter, and grows the trees for them."""
 
-    def __init__(self, over: str, whole: TrainingSet, fewest: int, seed: int, n_jobs: int | None) -> None:
-        if over in NESTED and over in whole.settings.given():
+    def __init__(self, over: str, full: TrainingSet, fewest: int, seed: int, n_jobs: int | None) -> None:
+        if over in NESTED and over in full.settings.given():
             raise ParameterError(
-                Param(over) + " is what the curve goes over.",
-                hint="Leave it out; " + Param("values") + " say how far to go.",
+                Param(over) + " is the parameter of the curve.",
+                hint="Leave it out; " + Param("values") + " sets its values.",
             )
-        self.over, self.whole, self.fewest, self.seed, self.n_jobs = over, whole, fewest, seed, n_jobs
-        best_first = whole.settings.max_leaf_nodes is not None  # then another limit changes which nodes come first
+        self.over, self.full, self.fewest, self.seed, self.n_jobs = over, full, fewest, seed, n_jobs
+        best_first = full.settings.max_leaf_nodes is not None  # then another limit changes the order of nodes
         self.nests = over in ("max_leaf_nodes", "ccp_alpha") or (over in NESTED and not best_first)
-        self.ladder = self._ladder(whole) if self.nests else None
-        self.given = False
+        self.sequence = self._grow_sequence(full) if self.nests else None
+        self.is_given = False
 
-    def _ladder(self, training_set: TrainingSet) -> LeafSequence:
+    def _grow_sequence(self, training_set: TrainingSet) -> LeafSequence:
         return LeafSequence(grow_training_set(training_set, n_jobs=self.n_jobs, keep_quartiles=False), self.over)
 
     def values(self, given: Sequence[float] | None) -> list[float]:
-        """Return the values to look at, from the simplest tree to the largest."""
-        self.given = given is not None
+        """Return the values of the curve, from the smallest tree to the largest."""
+        self.is_given = given is not None
         if given is None:
-            return self._usual_values()
+            return self._default_values()
         listed = list(given)
         if not listed:
             raise ParameterError(Param("values") + " is empty.", hint="Give some, or leave it out.")
         for value in listed:
             self._check(value)
-        return sorted(set(listed), reverse=self.over not in LARGER_IS_MORE)
+        return sorted(set(listed), reverse=self.over not in _LARGER_IS_MORE)
 
     def _check(self, value: Any) -> None:
-        """Say what is wrong with a value."""
+        """Raise for an invalid value."""
         if self.over == "ccp_alpha":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
                 raise ParameterError(
@@ -316,46 +322,48 @@ class CurveGrower:
                 )
             return
         if as_integer(value) is None:
-            raise ParameterError(Param("values") + f" holds {shown(value)}: {self.over} is looked at in whole numbers.")
+            raise ParameterError(Param("values") + f" holds {shown(value)}: {self.over} takes whole numbers.")
         if self.over == "rows" and not 1 <= value <= self.fewest:
-            raise ParameterError(Param("values") + f" holds {value}: there are 1 to {self.fewest:,} rows to grow on.")
+            raise ParameterError(Param("values") + f" holds {value}: must be from 1 to {self.fewest:,} rows.")
         if self.over != "rows":
             Settings.of(None, **{self.over: value})
 
-    def _usual_values(self) -> list[float]:
-        if self.ladder is not None:
-            found = self.ladder.values()
-            if len(found) > MOST_VALUES:
-                found = [found[i - 1] for i in spread(1, len(found), MOST_VALUES)]
+    def _default_values(self) -> list[float]:
+        if self.sequence is not None:
+            found = self.sequence.values()
+            if len(found) > _MOST_VALUES:
+                found = [found[i - 1] for i in geometric_range(1, len(found), _MOST_VALUES)]
             return found if self.over == "ccp_alpha" else [int(value) for value in found]
         if self.over == "max_depth":
-            return [*range(grow_training_set(self.whole, n_jobs=self.n_jobs, keep_quartiles=False).depth + 1)]
+            return [*range(grow_training_set(self.full, n_jobs=self.n_jobs, keep_quartiles=False).depth + 1)]
         if self.over == "rows":
-            return [*spread(min(FEWEST_ROWS, 1 + self.fewest // 4), self.fewest, STEPS)]
+            return [*geometric_range(min(_FEWEST_ROWS, 1 + self.fewest // 4), self.fewest, _STEPS)]
         least = 2 if self.over == "min_samples_split" else 1
-        return [*reversed(spread(least, max(least, self.fewest // 2), STEPS))]
+        return [*reversed(geometric_range(least, max(least, self.fewest // 2), _STEPS))]
 
     def trees(
-        self, training_set: TrainingSet, values: Sequence[float], told: Callable[[float], None]
+        self, training_set: TrainingSet, values: Sequence[float], report: Callable[[float], None]
     ) -> TreesAlongCurve:
-        """Grow on some rows, for all values; ``told`` is given the shares that are done."""
-        if self.ladder is not None:
-            same = training_set is self.whole
-            ladder = self.ladder if same else self._ladder(training_set)
-            told(1.0)
-            ask = same or self.given or self.over != "ccp_alpha"
+        """Grow the trees for all values; ``report`` is called with the shares done."""
+        if self.sequence is not None:
+            is_full = training_set is self.full
+            sequence = self.sequence if is_full else self._grow_sequence(training_set)
+            report(1.0)
+            use_given_values = is_full or self.is_given or self.over != "ccp_alpha"
             return NestedTreesGrower(
-                ladder, values if ask else [self.ladder.middle(value) for value in values], training_set
+                sequence,
+                values if use_given_values else [self.sequence.middle(value) for value in values],
+                training_set,
             )
-        made = []
+        trees_with_rows = []
         for value in values:
             rows = self._under(training_set, value)
-            made.append((rows, grow_training_set(rows, n_jobs=self.n_jobs, keep_quartiles=False)))
-            told(1 / len(values))
-        return RefitGrower(made)
+            trees_with_rows.append((rows, grow_training_set(rows, n_jobs=self.n_jobs, keep_quartiles=False)))
+            report(1 / len(values))
+        return RefitGrower(trees_with_rows)
 
     def _under(self, training_set: TrainingSet, value: float) -> TrainingSet:
-        """Return the training set under one value of the parameter."""
+        """Return the training set with one value of the parameter."""
         if self.over == "rows":
             order = np.random.default_rng(self.seed).permutation(len(training_set))
             return part(training_set, np.sort(order[: int(value)]))
@@ -363,10 +371,10 @@ class CurveGrower:
         return replace(training_set, settings=replace(training_set.settings, **changed))
 
 
-def spread(low: int, high: int, most: int) -> list[int]:
-    """Return whole numbers from one to another in about equal ratios.
+def geometric_range(low: int, high: int, most: int) -> list[int]:
+    """Return integers from one number to another in about equal ratios.
 
-    >>> spread(1, 100, 5), spread(3, 3, 5)
+    >>> geometric_range(1, 100, 5), geometric_range(3, 3, 5)
     ([1, 3, 10, 32, 100], [3])
     """
     return sorted({round(float(number)) for number in np.geomspace(low, high, most)})

@@ -1,4 +1,4 @@
-"""The curve that was found: one point a value, the best of them, and the simplest within one standard error.
+"""The result of ``treewise.curve``: one point per value, the best one, the smallest within one standard error; a chart.
 
 Below ``curves``; it holds no tree and no rows. ``chart.py`` draws it.
 """
@@ -31,7 +31,7 @@ SERIES = (("training", "."), ("true", "+"), ("validation", "o"))  # the later on
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One value of the parameter. Errors are shares of wrong rows, costs a row, or root mean squared errors."""
+    """One value of the parameter. Errors are error rates, mean costs, or root mean squared errors."""
 
     value: float
     leaves: float
@@ -43,7 +43,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ValidationCurve(Displayable):
-    """What ``treewise.curve`` found, from the simplest tree to the largest. ``print`` it, or take its ``points``."""
+    """A validation curve, from the smallest tree to the largest: ``print`` it, or read its ``points``."""
 
     table: str
     target: str
@@ -52,8 +52,8 @@ class ValidationCurve(Displayable):
     n: int
     judged_by: str
     points: tuple[CurvePoint, ...]
-    best: CurvePoint  # least validation error (true error where only that is known), of equals the simplest
-    one_se: CurvePoint  # the simplest whose error is within one standard error of the best
+    best: CurvePoint  # minimum validation error (true error if only that is known), the smallest tree on ties
+    one_se: CurvePoint  # the smallest tree within one standard error of the best
 
     @classmethod
     def of(
@@ -65,14 +65,14 @@ class ValidationCurve(Displayable):
         sums: tuple[LossStats, LossStats, LossStats],
         by: str,
     ) -> ValidationCurve:
-        """Put the sums of losses together."""
+        """Build the curve from the sums of losses."""
         measure = "error" if training_set.asked.get("cost") is None else "cost"
         measure = "rmse" if training_set.target.task == "regression" else measure
-        training, judged, true = (figures(some, measure) if some.weight else [None] * len(values) for some in sums)
-        spread = errors_of(sums[1], measure) if sums[1].weight else [None] * len(values)
+        training, judged, true = (_mean_losses(some, measure) if some.weight else [None] * len(values) for some in sums)
+        spread = _standard_errors(sums[1], measure) if sums[1].weight else [None] * len(values)
         points = tuple(map(CurvePoint, values, leaves.tolist(), training, judged, spread, true))
         judges = sums[1] if sums[1].weight else sums[2]
-        best, simplest = chosen(judges, allowance=bool(sums[1].weight))
+        best, simplest = choose_best(judges, allowance=bool(sums[1].weight))
         name, target = training_set.table_name, training_set.target.name
         return cls(name, target, over, measure, len(training_set), by, points, points[best], points[simplest])
 
@@ -80,7 +80,7 @@ class ValidationCurve(Displayable):
         return len(self.points)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values that JSON can hold."""
+        """Return everything as plain values, for JSON."""
         head = {name: getattr(self, name) for name in ("table", "target", "over", "measure", "n", "judged_by")}
         return {
             **head,
@@ -90,10 +90,10 @@ class ValidationCurve(Displayable):
         }
 
     def result_table(self) -> ResultTable:
-        """Return the points, from the simplest tree to the largest."""
+        """Return the points as a result table, from the smallest tree to the largest."""
         unit = " %" if self.measure == "error" else ""
         headings = [
-            ColumnSpec(self.over, "number", formatter=said),
+            ColumnSpec(self.over, "number", formatter=_format_value),
             ColumnSpec("leaves", "number", formatter=format_rounded),
         ]
         for name in ("training", "validation", "standard_error", "true"):
@@ -101,10 +101,10 @@ class ValidationCurve(Displayable):
             shown = name.replace("_", " ") + unit
             headings.append(ColumnSpec(name, "number", shown, self.number, only="data" if unknown else None))
         rows = [tuple(asdict(point).values()) for point in self.points]
-        return ResultTable(self.title, tuple(headings), rows, below=tuple(chosen_lines(self)), row_name="point")
+        return ResultTable(self.title, tuple(headings), rows, below=tuple(_choice_lines(self)), row_name="point")
 
     def draw(self, ax: Axes | None = None) -> Axes:
-        """Draw training against validation error, with the best value and the simplest within a standard error.
+        """Draw training and validation error, with the best value and the smallest tree within one standard error.
 
         Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
         axes: ``.figure.savefig("curve.png")``.
@@ -118,50 +118,50 @@ class ValidationCurve(Displayable):
         return draw_curve(self, ax)
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
-        """Return a chart, some of the points, and what they say."""
-        return drawn(self)
+        """Return a chart, some of the points, and the choice."""
+        return _render_page(self)
 
     def in_words(self, point: CurvePoint) -> str:
-        """Say a point: its value, how many leaves, and its error."""
-        value = f"{self.over} = {said(point.value)}"
-        value += "" if self.over == "max_leaf_nodes" else f" ({leaves_in_words(point.leaves)})"
+        """Format a point: its value, leaves and error."""
+        value = f"{self.over} = {_format_value(point.value)}"
+        value += "" if self.over == "max_leaf_nodes" else f" ({_format_leaves(point.leaves)})"
         error = point.true if point.validation is None else point.validation
         assert error is not None
         about = "" if point.standard_error is None else f" ± {self.number(point.standard_error)}"
         return f"{value}: {self.measure} {self.number(error)}{about}{' %' if self.measure == 'error' else ''}"
 
     def number(self, error: float) -> str:
-        """Write an error: a share in percent, a cost or a deviation with the digits that its standard error allows."""
+        """Format an error: in percent, or a cost or RMSE with the digits that its standard error allows."""
         return f"{100 * error:.1f}" if self.measure == "error" else f"{error:,.{self.decimals}f}"
 
     @cached_property
     def decimals(self) -> int:
-        """How many decimals a cost or a deviation has: two digits of its standard error, or four of itself."""
+        """Decimals of a cost or RMSE: two significant digits of its standard error, or four of its own."""
         largest = max(point.training for point in self.points) or 1.0
-        return max(0, 1 - exponent(self.best.standard_error) if self.best.standard_error else 3 - exponent(largest))
+        return max(0, 1 - _exponent(self.best.standard_error) if self.best.standard_error else 3 - _exponent(largest))
 
     @property
     def title(self) -> str:
-        """What was done, in a line."""
+        """The heading."""
         what = f"{safe(self.table)}, column {safe(self.target)}, {plural(self.n, 'row')}"
         return f"{what}: {self.measure} along {self.over}, judged by {safe(self.judged_by)}"
 
 
-def figures(sums: LossStats, measure: str) -> list[float]:
-    """Return mean losses as they are shown."""
+def _mean_losses(sums: LossStats, measure: str) -> list[float]:
+    """Return the mean losses in the unit of the measure."""
     return [math.sqrt(loss) if measure == "rmse" else float(loss) for loss in sums.mean]
 
 
-def errors_of(sums: LossStats, measure: str) -> list[float]:
-    """Return the standard errors of what is shown; that of a root by its slope."""
+def _standard_errors(sums: LossStats, measure: str) -> list[float]:
+    """Return the standard errors in the unit of the measure; for RMSE by the delta method."""
     pairs = zip(sums.standard_error.tolist(), sums.mean.tolist(), strict=True)
     if measure == "rmse":
         return [error / (2 * math.sqrt(mean)) if mean > 0 else 0.0 for error, mean in pairs]
     return [error for error, _ in pairs]
 
 
-def chosen(judges: LossStats, allowance: bool) -> tuple[int, int]:
-    """Return the place of the least loss, and that of the first within one standard error of it."""
+def choose_best(judges: LossStats, allowance: bool) -> tuple[int, int]:
+    """Return the index of the minimum loss, and of the first point within one standard error of it."""
     mean = judges.mean
     least = float(mean.min())
     best = int(np.argmax(mean <= least + EQUAL * max(1.0, least)))
@@ -169,34 +169,34 @@ def chosen(judges: LossStats, allowance: bool) -> tuple[int, int]:
     return best, int(np.argmax(mean <= limit + EQUAL * max(1.0, least)))
 
 
-def exponent(number: float) -> int:
-    """Return the place of a number's first digit.
+def _exponent(number: float) -> int:
+    """Return the decimal exponent of a number.
 
-    >>> exponent(0.033), exponent(1092.2)
+    >>> _exponent(0.033), _exponent(1092.2)
     (-2, 3)
     """
     return math.floor(math.log10(number))
 
 
-def said(value: float) -> str:
-    """Write a value of a parameter: whole numbers whole, alphas in short."""
+def _format_value(value: float) -> str:
+    """Format a value of the parameter."""
     return f"{int(value):,}" if isinstance(value, int) else format_exact(value)
 
 
-def leaves_in_words(leaves: float) -> str:
-    """Say how many leaves; an average over folds has a decimal."""
+def _format_leaves(leaves: float) -> str:
+    """Format a number of leaves, which may be an average over folds."""
     return plural(int(leaves), "leaf", "leaves") if float(leaves).is_integer() else f"{leaves:.1f} leaves"
 
 
-def drawn(curve: ValidationCurve) -> str:
-    """Return the whole page: title, chart, points, choice."""
-    return "\n".join([curve.title, "", *chart(curve), "", *table(curve), "", *chosen_lines(curve)])
+def _render_page(curve: ValidationCurve) -> str:
+    """Return title, chart, points and choice."""
+    return "\n".join([curve.title, "", *_chart_lines(curve), "", *_table_lines(curve), "", *_choice_lines(curve)])
 
 
-def chosen_lines(curve: ValidationCurve) -> list[str]:
-    """Say which value is best, and which is the simplest about as good; along rows, whether more data help."""
+def _choice_lines(curve: ValidationCurve) -> list[str]:
+    """Return the best value and the one-SE value; for over="rows", whether more data helps."""
     if curve.over == "rows":
-        return [more_data(curve)]
+        return [_more_data_line(curve)]
     lines = [f"best      {curve.in_words(curve.best)}"]
     if curve.best.standard_error is not None:
         simplest = "the best is the simplest within one standard error"
@@ -204,8 +204,8 @@ def chosen_lines(curve: ValidationCurve) -> list[str]:
     return lines
 
 
-def chart(curve: ValidationCurve) -> list[str]:
-    """Draw the series over the size of the trees."""
+def _chart_lines(curve: ValidationCurve) -> list[str]:
+    """Draw the series over the size of the trees (logarithmic), in ASCII."""
     size = [point.value if curve.over == "rows" else point.leaves for point in curve.points]
     shown = [(mark, [getattr(point, name) for point in curve.points]) for name, mark in SERIES]
     shown = [(mark, errors) for mark, errors in shown if errors[0] is not None]
@@ -220,20 +220,20 @@ def chart(curve: ValidationCurve) -> list[str]:
     labels = [curve.number(ticks[row]) if row in ticks else "" for row in range(_CHART_HEIGHT)]
     unit = " %" if curve.measure == "error" else ""
     margin = max(map(len, labels))
-    lines = [f"{curve.measure}{unit}   {legend(curve)}"]
+    lines = [f"{curve.measure}{unit}   {_legend(curve)}"]
     lines += [f"{label:>{margin}} |{''.join(row).rstrip()}" for label, row in zip(labels, page, strict=True)]
     what = "rows" if curve.over == "rows" else "leaves"
-    return [*lines, f"{'':>{margin}} +{'-' * _CHART_WIDTH}", f"{'':>{margin}}  {axis(size, across)} {what}"]
+    return [*lines, f"{'':>{margin}} +{'-' * _CHART_WIDTH}", f"{'':>{margin}}  {_axis_line(size, across)} {what}"]
 
 
-def legend(curve: ValidationCurve) -> str:
-    """Say which letter is what."""
+def _legend(curve: ValidationCurve) -> str:
+    """Return the legend of the symbols."""
     point = curve.points[0]
     return "   ".join(f"{mark} {name}" for name, mark in SERIES if getattr(point, name) is not None)
 
 
-def axis(size: Sequence[float], across: Sequence[int]) -> str:
-    """Write sizes below the axis, as many as there is room for; the last one always."""
+def _axis_line(size: Sequence[float], across: Sequence[int]) -> str:
+    """Return the axis labels, as many as fit; always the last one."""
     last = f"{max(size):,.0f}"
     line = ""
     for x, s in sorted(zip(across, size, strict=True)):
@@ -245,22 +245,22 @@ def axis(size: Sequence[float], across: Sequence[int]) -> str:
     )
 
 
-def table(curve: ValidationCurve) -> list[str]:
-    """List a few points, in equal steps of the chart, with the best and the simplest among them."""
+def _table_lines(curve: ValidationCurve) -> list[str]:
+    """Return a table of a few points at equal steps of the chart, including the best and the one-SE point."""
     names = [name for name in ("training", "validation", "true") if getattr(curve.points[0], name) is not None]
     heads = [curve.over, *(["leaves"] if curve.over != "max_leaf_nodes" else []), *names]
     rows = [[*heads, ""]]
-    listed = some_points(curve)
+    listed = _select_points(curve)
     for point in listed:
-        rows.append([*cells(curve, point, names), marks(curve, point)])
+        rows.append([*_point_cells(curve, point, names), _point_marks(curve, point)])
     lines = align_columns(rows, right=range(len(heads))).splitlines()
     left = len(curve) - len(listed)
     return [*lines, *([f"… {left:,} more: to_csv(), or -o curve.csv, writes all"] if left else [])]
 
 
-def cells(curve: ValidationCurve, point: CurvePoint, names: Sequence[str]) -> list[str]:
-    """Write a point as a row of the table."""
-    row = [said(point.value)]
+def _point_cells(curve: ValidationCurve, point: CurvePoint, names: Sequence[str]) -> list[str]:
+    """Return a point as a row of the table."""
+    row = [_format_value(point.value)]
     if curve.over != "max_leaf_nodes":
         row.append(f"{point.leaves:,.0f}" if float(point.leaves).is_integer() else f"{point.leaves:,.1f}")
     for name in names:
@@ -269,8 +269,8 @@ def cells(curve: ValidationCurve, point: CurvePoint, names: Sequence[str]) -> li
     return row
 
 
-def marks(curve: ValidationCurve, point: CurvePoint) -> str:
-    """Mark the best point and the simplest within one standard error."""
+def _point_marks(curve: ValidationCurve, point: CurvePoint) -> str:
+    """Return the marks of the best and the one-SE point."""
     if curve.over == "rows":
         return ""
     judged = curve.best.standard_error is not None
@@ -278,8 +278,8 @@ def marks(curve: ValidationCurve, point: CurvePoint) -> str:
     return f"◄ {', '.join(both)}" if both else ""
 
 
-def some_points(curve: ValidationCurve) -> list[CurvePoint]:
-    """Choose the points to list."""
+def _select_points(curve: ValidationCurve) -> list[CurvePoint]:
+    """Return the points to list."""
     n = len(curve)
     wanted = {curve.points.index(curve.best), curve.points.index(curve.one_se)} if curve.over != "rows" else set()
     if n <= MOST_LINES:
@@ -291,8 +291,8 @@ def some_points(curve: ValidationCurve) -> list[CurvePoint]:
     return [curve.points[i] for i in sorted(wanted)]
 
 
-def more_data(curve: ValidationCurve) -> str:
-    """Say whether the error was still falling when the rows ran out."""
+def _more_data_line(curve: ValidationCurve) -> str:
+    """Return whether the error was still falling at the largest training size."""
     last, middle = curve.points[-1], curve.points[max(0, len(curve) - 4)]
     errors = [point.true if point.validation is None else point.validation for point in (middle, last)]
     assert errors[0] is not None

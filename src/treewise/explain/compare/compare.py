@@ -282,7 +282,11 @@ def _error_of(tree: Tree, table: Table, target: str | None, trees: tuple[Tree, T
     Both trees are evaluated against one column: the given target, else the target of a grown tree, else the named
     target of a hand-written one. Without any, ``evaluate`` finds the column whose values are the classes.
     """
-    names = [t.target.name for t in sorted((tree, *trees), key=lambda t: not t.history) if t.target.name != UNNAMED]
+    names = [
+        t.target.name
+        for t in sorted((tree, *trees), key=lambda t: t.fit_info.is_handwritten)
+        if t.target.name != UNNAMED
+    ]
     column = target or next((name for name in names if name in table.columns), None)
     try:
         evaluation = evaluate(tree, table, column, drop_missing_target=True)

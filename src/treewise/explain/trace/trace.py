@@ -69,7 +69,7 @@ def trace(
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.") from None
     view = check_view(TraceView(unit, per, column, top), tree.columns)
-    if not tree.history:
+    if tree.fit_info.is_handwritten:
         data = read(data)
         tree = with_levels_of(tree, data)
     return Trace(tree, prepare_like(tree, data, sample_weight), view, None if node is None else [node])
@@ -233,8 +233,8 @@ def impure(tree: Tree, training_set: TrainingSet, ends: Rows) -> list[bool]:
 
 def grown_otherwise(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     """Say that a tree saw its table in another way than the trace does: it drew columns or tests, or is one of many."""
-    made = next((step["ensemble"] for step in tree.history if "ensemble" in step), None)
-    asked, settings, every = made or {}, training_set.settings, len(training_set.columns)
+    made = tree.fit_info.ensemble
+    asked, settings, every = {} if made is None else made.options, training_set.settings, len(training_set.columns)
     if made is None:
         how = []
     elif asked.get("method") == "adaboost":

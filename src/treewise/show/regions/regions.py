@@ -251,7 +251,7 @@ def _find_target(trees: Sequence[Tree], table: Table, target: str | None) -> Col
     if target is not None:
         return table[target]
     if trees:
-        known = trees[0].target.name in table.columns or (not trees[0].history and table.target is not None)
+        known = trees[0].target.name in table.columns or (trees[0].fit_info.is_handwritten and table.target is not None)
         return target_column(trees[0], table, None) if known else None
     return None if table.target is None else table[table.target]
 

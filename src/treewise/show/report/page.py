@@ -1,8 +1,8 @@
-"""The page itself: the sections, the facts and the script in one HTML file that needs nothing else.
+"""The HTML document of a report: sections, facts, script and style in one file.
 
-Below ``report``. Names and labels are data: texts are escaped where they stand, and the facts lie in a block of JSON in
-which no character can end the block. A Content-Security-Policy allows the page's own script and style by their hashes
-and nothing more: no request leaves the file, and nothing that came with the data can run.
+Names and labels are data: texts are escaped, and the facts are a block of JSON in which no character can end the
+block. A Content-Security-Policy allows only the page's own script and style, by their hashes: the page makes no
+request, and nothing that came with the data can run.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from treewise._lib.result_table import escape_html
 from treewise.show.report.sections import ReportSection, legend
 from treewise.tree.tree import Tree
 
-SCRIPTS = ("model.js", "picture.js", "panels.js", "main.js")  # one module, in this order
+_SCRIPTS = ("model.js", "picture.js", "panels.js", "main.js")  # one module, in this order
 
 
 @dataclass(frozen=True)
 class PageHead:
-    """What stands above the tree."""
+    """The text above the tree."""
 
     title: str
     size: str
     error: str
-    answer: str
+    finding: str
     warnings: Sequence[str] = ()
 
 
 def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Sequence[ReportSection]) -> str:
-    """Return the whole file."""
-    script = "\n".join(asset(name) for name in SCRIPTS)
-    style = asset("report.css")
+    """Return the HTML document."""
+    script = "\n".join(_read_asset(name) for name in _SCRIPTS)
+    style = _read_asset("report.css")
     policy = (
-        f"default-src 'none'; script-src '{fingerprint(script)}'; style-src '{fingerprint(style)}';"
+        f"default-src 'none'; script-src '{_csp_hash(script)}'; style-src '{_csp_hash(style)}';"
         " base-uri 'none'; form-action 'none'"
     )
     menu = "".join(f'<a href="#{section.id}">{escape_html(section.title)}</a>' for section in sections)
@@ -58,70 +58,69 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
 <div class="tools"><button id="theme" type="button" title="Dark or light">◐</button>
 <button id="print" type="button">Print</button></div>
 <p class="facts">{escape_html(head.size)} · <strong>{escape_html(head.error)}</strong></p>
-<p class="answer">{escape_html(head.answer)}</p>
+<p class="finding">{escape_html(head.finding)}</p>
 </header>
 <main>
-{"".join(f'<p class="warn">{escape_html(text)}</p>' for text in head.warnings)}
-{WORK.replace("<!--tables-->", TABLES if facts["test"] else "").replace("<!--legend-->", legend(tree))}
+{"".join(f'<p class="warning">{escape_html(text)}</p>' for text in head.warnings)}
+{_WORKSPACE.replace("<!--tables-->", _TABLE_BUTTONS if facts["test"] else "").replace("<!--legend-->", legend(tree))}
 <nav aria-label="Sections">{menu}</nav>
 {below}
 </main>
-<script type="application/json" id="facts">{in_script(facts)}</script>
+<script type="application/json" id="facts">{_script_json(facts)}</script>
 <script type="module">{script}</script>
 </body>
 </html>
 """
 
 
-TABLES = """<span role="group" aria-label="Whose rows are counted">
+_TABLE_BUTTONS = """<span role="group" aria-label="Rows counted in the boxes">
 <button type="button" data-table="training" aria-pressed="true">training</button>
 <button type="button" data-table="test" aria-pressed="false">test</button></span>"""
 
-WORK = """<div class="work">
+_WORKSPACE = """<div class="workspace">
 <div class="panel" id="picture">
 <div class="tools"><!--tables-->
-<label>find a column <input id="search" type="search" autocomplete="off"></label><span id="found" class="quiet"
+<label>search columns <input id="search" type="search" autocomplete="off"></label><span id="matches" class="muted"
 role="status"></span><span class="space"></span>
-<button id="fold-all" type="button">fold all</button>
-<button id="unfold-all" type="button">unfold all</button>
-<button id="smaller" type="button" aria-label="smaller">−</button>
-<button id="larger" type="button" aria-label="larger">+</button>
+<button id="collapse-all" type="button">collapse all</button>
+<button id="expand-all" type="button">expand all</button>
+<button id="zoom-out" type="button" aria-label="zoom out">−</button>
+<button id="zoom-in" type="button" aria-label="zoom in">+</button>
 <button id="fit" type="button">fit</button></div>
-<svg id="tree" role="tree" aria-label="The tree: arrows move, right unfolds, left folds, Enter chooses"></svg>
+<svg id="tree" role="tree" aria-label="The tree: arrow keys move, right expands, left collapses, Enter selects"></svg>
 <!--legend-->
-<p class="quiet">Click a box for its rule and its figures, + to unfold. Drag to move; Ctrl and the wheel, or − and +, to
-zoom. Keys: arrows, space, + − 0.</p>
+<p class="muted">Click a box for its rule and statistics, its + to expand it. Drag to pan; zoom with Ctrl and the wheel,
+or − and +. Keys: arrows, space, + − 0.</p>
 <div id="rows"></div>
-<noscript><p class="warn">The tree itself is drawn by a script, which is switched off here; the rules below say the
-same.</p></noscript>
+<noscript><p class="warning">The tree is drawn by a script, and scripts are disabled; the rules below are
+equivalent.</p></noscript>
 </div>
 <div class="side">
-<div class="panel"><h3>Ask the tree</h3><form id="ask"></form><div id="answer" role="status"></div>
-<button id="forget" type="button" class="small">forget all</button></div>
-<div class="panel" id="selected"></div>
+<div class="panel"><h3>Predict a row</h3><form id="form"></form><div id="prediction" role="status"></div>
+<button id="clear" type="button" class="small">clear</button></div>
+<div class="panel" id="details"></div>
 </div>
 </div>
-<p id="said" class="hidden" role="status"></p>"""
+<p id="announcement" class="hidden" role="status"></p>"""
 
 
-def asset(name: str) -> str:
-    """Return one of the page's own files."""
+def _read_asset(name: str) -> str:
     return (files("treewise.show.report") / "assets" / name).read_text(encoding="utf-8").strip()
 
 
-def fingerprint(text: str) -> str:
-    """Return the hash by which a policy allows a script or a style.
+def _csp_hash(text: str) -> str:
+    """Return the hash by which a Content-Security-Policy allows a script or a style.
 
-    >>> fingerprint("")
+    >>> _csp_hash("")
     'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
     """
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def in_script(facts: Any) -> str:
-    """Write facts as JSON that no character of which can end a script block, or a line.
+def _script_json(facts: Any) -> str:
+    """Return facts as JSON in which no character can end a script block or a line.
 
-    >>> in_script({"name": "</script><b>&"})
+    >>> _script_json({"name": "</script><b>&"})
     '{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e\\\\u0026"}'
     """
     text = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -1,14 +1,12 @@
-"""The report: a tree as one HTML file to look at, ask, print and send.
+"""The report: a tree as one self-contained HTML file. ``tree.report`` and ``treewise report`` are the entries.
 
-Stands at the end of the flow, among the outlets. ``tree.report`` and ``treewise report`` come here.
+    facts.py      the data of the page: arrays and conditions of the tree, rows on request
+    sections.py   the headline and the sections below the tree, as HTML
+    plots.py      SVG charts in the sections: error by size, regions of two columns
+    page.py       the HTML document
+    assets/       the script (four files, one module) and the style; no library, no build step
 
-    facts.py      what the page knows: the tree's arrays and words, rows where they are wanted
-    sections.py   the sentence at the top and the sections below, as HTML
-    plots.py      small pictures among them: errors over leaves, regions of two columns
-    page.py       one file of it all, which nothing can break out of
-    assets/       the page's own script (four files, one module) and style; no library, no build step
-
-Rows of the table are in the file only on request: a hospital will mail it.
+Rows of the table are included only on request, because reports are mailed.
 """
 
 from __future__ import annotations
@@ -30,184 +28,174 @@ from treewise.evaluate import Evaluation, evaluate
 from treewise.formats.model_file.atomic_write import write_whole
 from treewise.prune.cp_table import cp_table
 from treewise.show.node_stats import has_training_rows
-from treewise.show.report import facts as known
-from treewise.show.report import sections as made
+from treewise.show.report import facts as page_facts
+from treewise.show.report import sections
 from treewise.show.report.page import PageHead, page_html
 from treewise.show.text_tree.text_tree import header, missing_value_notes
 from treewise.train.true_labels import target_column
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
-ROWS = ("none", "sample", "all")
-SAMPLE = 500  # rows in the file with rows="sample"
-MOST_LEAVES = 5_000  # drawn; a larger tree is cut to so many, and the page says so
-MOST_CELLS = 4_000_000  # rows times columns times levels of the tree for which every candidate is computed
+_ROWS = ("none", "sample", "all")
+_SAMPLE_SIZE = 500  # rows in the file with rows="sample"
+_MAX_LEAVES = 5_000  # a larger tree is pruned to this size, and the page says so
+_MAX_TRACED_CELLS = 4_000_000  # rows × columns × levels of the tree for which every candidate is computed
 
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What is to be in the file."""
+    """The content of a report."""
 
     rows: str = "none"
-    computations: bool | None = None  # None: where that is affordable
+    computations: bool | None = None  # None: if the table is small enough
     title: str | None = None
-    target: Any = None  # the answers of the table: a column's name, or an array
-    test_target: Any = None  # those of the test table
+    target: Any = None  # true labels of the table: the name of a column, or an array
+    test_target: Any = None  # true labels of the test table
 
     def __post_init__(self) -> None:
-        if self.rows not in ROWS:
-            hint = did_you_mean(str(self.rows), ROWS)
-            raise ParameterError(f"must be one of {', '.join(ROWS)}.", parameter="rows", value=self.rows, hint=hint)
+        if self.rows not in _ROWS:
+            hint = did_you_mean(str(self.rows), _ROWS)
+            raise ParameterError(f"must be one of {', '.join(_ROWS)}.", parameter="rows", value=self.rows, hint=hint)
 
 
 def report(
-    tree: Tree, path: str | os.PathLike[str], data: Any, test: Any = None, wanted: ReportOptions | None = None
+    tree: Tree, path: str | os.PathLike[str], data: Any, test: Any = None, options: ReportOptions | None = None
 ) -> None:
-    """Write the report of a tree to a file, whole or not at all."""
-    write_whole(path, report_html(tree, data, test, wanted).encode())
+    """Write the report of a tree to a file, atomically."""
+    write_whole(path, report_html(tree, data, test, options).encode())
 
 
-def report_html(tree: Tree, data: Any, test: Any = None, wanted: ReportOptions | None = None) -> str:
-    """Return the report of a tree on the table it was grown on, and on a test table if there is one."""
-    wanted = wanted or ReportOptions()
-    table = read_for(tree, data, wanted.target)
-    held = None if test is None else read_for(tree, test, wanted.test_target)
+def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions | None = None) -> str:
+    """Return the report of a tree with its training table, and a test table if there is one."""
+    options = options or ReportOptions()
+    table = _read_table(tree, data, options.target)
+    test_table = None if test is None else _read_table(tree, test, options.test_target)
     if not tree.history:
-        tree = tree.refit(table)  # written by hand: what it knows is what this table says
-    whole, tree = tree, bounded(tree)
-    warnings = warnings_for(whole, tree)
-    facts = known.facts_of(tree, None if held is None else on_test_rows(tree, held, warnings))
-    facts["rows"] = rows_for(tree, table, wanted.rows)
-    facts["computations"], facts["computations_note"] = computations_for(tree, table, wanted)
-    judged = None if held is None else judge(whole, held)
+        tree = tree.refit(table)  # written by hand: take the statistics of this table
+    whole, tree = tree, limit_size(tree)
+    warnings = _warnings(whole, tree)
+    refitted = None if test_table is None else _refit_on_test(tree, test_table, warnings)
+    facts = page_facts.tree_facts(tree, refitted)
+    facts["rows"] = _row_facts(tree, table, options.rows)
+    facts["computations"], facts["computations_note"] = _computations(tree, table, options)
+    test_evaluation = None if test_table is None else _evaluate(whole, test_table)
     head = PageHead(
-        title=wanted.title or f"{safe(tree.target.name)}: {what_is_predicted(tree)}",
-        size=size_in_words(whole),
-        error=made.error_line(whole, judged),
-        answer=made.answer_in_words(tree),
+        title=options.title or f"{safe(tree.target.name)}: {_describe_target(tree)}",
+        size=_describe_size(whole),
+        error=sections.describe_error(whole, test_evaluation),
+        finding=sections.describe_finding(tree),
         warnings=warnings,
     )
     lines = [
         ("treewise", __version__),
-        ("table", table_in_words(table)),
-        *([] if held is None else [("test table", table_in_words(held))]),
-        ("rows in this file", rows_in_words(wanted.rows)),
+        ("table", _describe_table(table)),
+        *([] if test_table is None else [("test table", _describe_table(test_table))]),
+        ("rows in this file", _describe_rows(options.rows)),
     ]
     included = None if facts["rows"] is None else [number - 1 for number in facts["rows"]["number"]]
-    regions = made.regions_section(tree, table, included) if has_training_rows(tree) else None
-    size = made.size_section(tree, cp_table(tree)) if has_training_rows(tree) else None
-    sections = [
-        made.rules_section(tree),
-        made.columns_section(tree, table),
-        made.errors_section(judged, judge(whole, table)),
-        made.importances_section(tree, held),
+    regions = sections.regions_section(tree, table, included) if has_training_rows(tree) else None
+    size = sections.size_section(tree, cp_table(tree)) if has_training_rows(tree) else None
+    parts = [
+        sections.rules_section(tree),
+        sections.columns_section(tree, table),
+        sections.errors_section(test_evaluation, _evaluate(whole, table)),
+        sections.importances_section(tree, test_table),
         *(section for section in (regions, size) if section),
-        made.made_section(whole, lines),
+        sections.history_section(whole, lines),
     ]
-    return page_html(tree, head, facts, sections)
+    return page_html(tree, head, facts, parts)
 
 
-def read_for(tree: Tree, data: Any, target: Any) -> Table:
-    """Read a table as the tree reads tables, with its answers under the name the tree knows."""
+def _read_table(tree: Tree, data: Any, target: Any) -> Table:
+    """Read a table as the tree does, with its true labels under the name of the target."""
     table = read(data, na_values=tree.na_values)
     if target is None:
         return table
-    answer = replace(target_column(tree, table, target), name=tree.target.name)
+    labels = replace(target_column(tree, table, target), name=tree.target.name)
     columns = {name: partial(table.columns.__getitem__, name) for name in table.columns}
-    return replace(table, columns=LazyColumns({**columns, tree.target.name: answer}, len(table)))
+    return replace(table, columns=LazyColumns({**columns, tree.target.name: labels}, len(table)))
 
 
-def on_test_rows(tree: Tree, held: Table, warnings: list[str]) -> Tree:
-    """Count the test rows at every node; those of a class the tree does not know are left out, and that is said."""
-    if tree.task == "classification":
-        labels = {str(label) for label in tree.classes}
-        found = held[tree.target.name].labels if held[tree.target.name].is_coded else ()
-        strange = sorted(set(found) - labels)
-        if strange:
-            column = held[tree.target.name].drop_unused_labels()
-            known_rows = np.array([label in labels for label in column.labels], bool)[column.values]
-            if not known_rows.all():
-                left = int((~known_rows).sum())
-                warnings.append(
-                    f"{plural(left, 'row')} of the test table have a class the tree does not know"
-                    f" ({listing([safe(label) for label in strange], most=4)}): errors, and not has_training_rows in the boxes."
-                )
-                held = held.take(np.flatnonzero(known_rows))
-    return tree.refit(held)
+def _refit_on_test(tree: Tree, test: Table, warnings: list[str]) -> Tree:
+    """Count the test rows at every node; rows of a class unknown to the tree are left out, with a warning."""
+    if tree.task == "classification" and test[tree.target.name].is_coded:
+        known = {str(label) for label in tree.classes}
+        column = test[tree.target.name].drop_unused_labels()
+        unknown = sorted(set(column.labels) - known)
+        if unknown:
+            has_known_class = np.array([label in known for label in column.labels], bool)[column.values]
+            labels = listing([safe(label) for label in unknown], most=4)
+            warnings.append(
+                f"{plural(int((~has_known_class).sum()), 'row')} of the test table have a class the tree does not know"
+                f" ({labels}): they count as errors, and are not in the boxes."
+            )
+            test = test.take(np.flatnonzero(has_known_class))
+    return tree.refit(test)
 
 
-def judge(tree: Tree, table: Table) -> Evaluation:
-    """Compare the tree with a table as it was grown: rows without an answer left out or refused, its weights used."""
-    grown = next((step for step in tree.history if step.get("did") == "grow"), {})
-    weight = grown.get("sample_weight")
+def _evaluate(tree: Tree, table: Table) -> Evaluation:
+    """Evaluate the tree as it was grown: with its weights, and its treatment of rows without a label."""
+    weight = tree.fit_info.sample_weight
     return evaluate(
         tree,
         table,
-        drop_missing_target=bool(grown.get("drop_missing_target")),
+        drop_missing_target=tree.fit_info.drop_missing_target,
         sample_weight=weight if weight in table.columns else None,
     )
 
 
-def bounded(tree: Tree) -> Tree:
-    """Cut a very large tree to what a page can draw."""
-    return tree if tree.n_leaves <= MOST_LEAVES else tree.prune(max_leaf_nodes=MOST_LEAVES)
+def limit_size(tree: Tree) -> Tree:
+    """Prune a very large tree to what a page can draw."""
+    return tree if tree.n_leaves <= _MAX_LEAVES else tree.prune(max_leaf_nodes=_MAX_LEAVES)
 
 
-def warnings_for(whole: Tree, drawn: Tree) -> list[str]:
-    """Say what the reader must know before anything else."""
-    said = list(missing_value_notes(whole))
+def _warnings(whole: Tree, drawn: Tree) -> list[str]:
+    warnings = list(missing_value_notes(whole))
     if drawn is not whole:
-        said.append(
-            f"The tree has {whole.n_leaves:,} leaves. This page draws it cut to {drawn.n_leaves:,} and answers with"
+        warnings.append(
+            f"The tree has {whole.n_leaves:,} leaves. This page draws it pruned to {drawn.n_leaves:,} and predicts with"
             " those; errors are those of the whole tree."
         )
-    said += [line for line in header(whole, ascii=False).splitlines()[1:] if "memorised" in line]
-    return [text[0].upper() + text[1:] for text in said]
+    warnings += [line for line in header(whole, ascii=False).splitlines()[1:] if "memorised" in line]
+    return [text[0].upper() + text[1:] for text in warnings]
 
 
-def what_is_predicted(tree: Tree) -> str:
-    """Say the classes, or that it is a number."""
+def _describe_target(tree: Tree) -> str:
     if tree.task == "regression":
         return "a number"
     shown = " / ".join(safe(label) for label in tree.classes[:4])
     return shown + (f" / … {len(tree.classes)} classes" if len(tree.classes) > 4 else "")
 
 
-def size_in_words(tree: Tree) -> str:
-    """Say how large the tree is and what it was grown on."""
+def _describe_size(tree: Tree) -> str:
     rows = [plural(int(tree.arrays.rows[0]), "row")] if has_training_rows(tree) else []
     return " · ".join([*rows, plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}"])
 
 
-def rows_for(tree: Tree, table: Table, rows: str) -> dict[str, Any] | None:
-    """Take the rows that go into the file."""
+def _row_facts(tree: Tree, table: Table, rows: str) -> dict[str, Any] | None:
     if rows == "none":
         return None
-    chosen = known.places_of(len(table), SAMPLE if rows == "sample" else len(table))
-    return known.row_facts(tree, table, chosen, sampled=len(chosen) < len(table))
+    chosen = page_facts.sample_rows(len(table), _SAMPLE_SIZE if rows == "sample" else len(table))
+    return page_facts.row_facts(tree, table, chosen, sampled=len(chosen) < len(table))
 
 
-def rows_in_words(rows: str) -> str:
-    """Say which rows are in the file."""
-    return {"none": "none", "sample": f"a sample of at most {SAMPLE}", "all": "all"}[rows]
+def _describe_rows(rows: str) -> str:
+    return {"none": "none", "sample": f"a sample of at most {_SAMPLE_SIZE}", "all": "all"}[rows]
 
 
-def computations_for(tree: Tree, table: Table, wanted: ReportOptions) -> tuple[dict[int, dict[str, Any]] | None, str]:
-    """Compute every node's candidates where that is affordable or was asked for; else say how to get them."""
-    if wanted.computations is False or not has_training_rows(tree):
+def _computations(tree: Tree, table: Table, options: ReportOptions) -> tuple[dict[int, dict[str, Any]] | None, str]:
+    """Compute the candidates of every node if requested or affordable; else return a note on how to get them."""
+    if options.computations is False or not has_training_rows(tree):
         return None, ""
     levels = int(tree.arrays.rows[tree.arrays.kind != LEAF].sum()) / max(1, int(tree.arrays.rows[0]))
-    if wanted.computations is None and len(table) * len(tree.columns) * levels > MOST_CELLS:
-        return (
-            None,
-            "The other candidates of this question were not computed: the table is large. treewise trace shows them.",
-        )
-    return known.computations(tree.trace(table), tree, rows=wanted.rows != "none"), ""
+    if options.computations is None and len(table) * len(tree.columns) * levels > _MAX_TRACED_CELLS:
+        return None, "The other candidates were not computed: the table is large. treewise trace shows them."
+    return page_facts.computations(tree.trace(table), tree, with_rows=options.rows != "none"), ""
 
 
-def table_in_words(table: Table) -> str:
-    """Say which table it was: its name, its size, and a hash of its names and cells in their order."""
-    found, frame = hashlib.sha256(), table.to_polars()
+def _describe_table(table: Table) -> str:
+    """Describe a table by its name, size, and a hash of its column names and cells in order."""
+    digest, frame = hashlib.sha256(), table.to_polars()
     for name in frame.columns:
-        found.update(frame[name].to_frame().write_csv().encode("utf-8", "surrogatepass"))
-    return f"{safe(table.name)}, {plural(len(table), 'row')}, sha256 {found.hexdigest()[:16]}…"
+        digest.update(frame[name].to_frame().write_csv().encode("utf-8", "surrogatepass"))
+    return f"{safe(table.name)}, {plural(len(table), 'row')}, sha256 {digest.hexdigest()[:16]}…"

@@ -1,7 +1,4 @@
-"""The parts of the page that need no script: the answer in a sentence, and the sections below the tree, as HTML.
-
-Below ``report``. Tables are those of the results themselves (``sheet``), curves are small SVGs; every text is escaped.
-"""
+"""The static parts of the page: headline, error, and the sections below the tree, as escaped HTML."""
 
 from __future__ import annotations
 
@@ -22,54 +19,54 @@ from treewise.prune.cp_table import CpTable
 from treewise.show.node_stats import describe_training_error, training_error
 from treewise.show.palette import CLASS_COLOURS, class_colour
 from treewise.show.regions.plane import make_plane
-from treewise.show.report.facts import FEWEST
+from treewise.show.report.facts import MIN_ROWS_PER_LEVEL
 from treewise.show.report.plots import axis_number, curve_svg, regions_svg
 from treewise.tree.arrays import LEAF
 from treewise.tree.history import in_words
 from treewise.tree.tree import Tree
 
-MOST_RULES = 60
-MOST_COLUMNS = 200
-MOST_AREAS = 300  # leaves of a tree whose regions are drawn
-MOST_CLASSES = 16  # in the legend
+_MAX_RULES = 60
+_MAX_COLUMNS = 200
+_MAX_AREAS = 300  # leaves of a tree whose regions are drawn
+_MAX_LEGEND_CLASSES = 16
 
 
 @dataclass(frozen=True)
 class ReportSection:
-    """One section: what the menu calls it, and its HTML."""
+    """One section: its anchor, its title and its HTML."""
 
     id: str
     title: str
     html: str
 
 
-# -- the head of the page -------------------------------------------------------------------------------------------
+# -- head of the page -------------------------------------------------------------------------------------------
 
 
-def answer_in_words(tree: Tree) -> str:
-    """Say in one sentence what the tree found: what its first question tells apart.
+def describe_finding(tree: Tree) -> str:
+    """Summarise the first split in one sentence.
 
     >>> import treewise as tw
-    >>> answer_in_words(tw.grow("outlier", max_depth=1))
+    >>> describe_finding(tw.grow("outlier", max_depth=1))
     'Of the rows with x1 > 4, 91.7 % are star; of those with x1 <= 4, none.'
     """
     below = tree.children(0)
     if not below:
-        return f"The tree asks nothing: it always says {said(tree, 0)}."
+        return f"The tree has no split: it always predicts {_describe_prediction(tree, 0)}."
     a = tree.arrays
     if tree.task == "regression":
         known = [node for node in below if not math.isnan(a.value[node])]
         if len(known) < 2:
-            return first_question(tree)
+            return _describe_first_split(tree)
         low, high = min(known, key=lambda i: a.value[i]), max(known, key=lambda i: a.value[i])
         ends = [f"{format_rounded(float(a.value[node]))} where {tree.condition(node)}" for node in (high, low)]
         return f"{safe(tree.target.name)} is on average {', '.join(ends)}."
     if a.rows[0] == 0:
-        return first_question(tree)
+        return _describe_first_split(tree)
     if len(tree.classes) == 2:
-        return two_classes_in_words(tree, [node for node in below if a.rows[node]])
+        return _compare_branches(tree, [node for node in below if a.rows[node]])
     parts = [
-        f"where {tree.condition(node)}, {how_often(tree, node)} {said(tree, node)}"
+        f"where {tree.condition(node)}, {_majority_word(tree, node)} {_describe_prediction(tree, node)}"
         for node in below[:3]
         if a.rows[node]
     ]
@@ -77,33 +74,29 @@ def answer_in_words(tree: Tree) -> str:
     return f"{safe(tree.target.name)}: {'; '.join(parts)}{more}."
 
 
-def first_question(tree: Tree) -> str:
-    """Say what is asked first, where nothing is known of the answers."""
-    return f"The tree first asks for {safe(tree.columns[tree.arrays.column[0]])}."
+def _describe_first_split(tree: Tree) -> str:
+    return f"The first split is on {safe(tree.columns[tree.arrays.column[0]])}."
 
 
-def two_classes_in_words(tree: Tree, below: Sequence[int]) -> str:
+def _compare_branches(tree: Tree, below: Sequence[int]) -> str:
     """Compare the branch where the positive class is most frequent with the one where it is least."""
     positive = safe(tree.classes[1])
     rate = {node: float(tree.probabilities(node)[1]) for node in below}
     high, low = max(rate, key=lambda i: rate[i]), min(rate, key=lambda i: rate[i])
-    most, least = rate[high], rate[low]
     others = "of the others" if tree.condition(low).endswith(" otherwise") else f"of those with {tree.condition(low)}"
-    share = f"Of the rows with {tree.condition(high)}, {format_share(most)} % are {positive}"
-    if least == 0:
-        return f"{share}; {others}, none."
-    if most / least < 1.15:
-        return f"{share}; {others}, {format_share(least)} %."
-    return f"{share}: {format_rounded(round(most / least, 1))} times as many as {others}, {format_share(least)} %."
+    finding = f"Of the rows with {tree.condition(high)}, {format_share(rate[high])} % are {positive}"
+    if rate[low] == 0:
+        return f"{finding}; {others}, none."
+    finding += f", against {format_share(rate[low])} % {others}"
+    ratio = rate[high] / rate[low]
+    return f"{finding}." if ratio < 1.15 else f"{finding} ({format_rounded(round(ratio, 1))} times the rate)."
 
 
-def how_often(tree: Tree, node: int) -> str:
-    """Say whether what a node predicts is more than half of its rows."""
+def _majority_word(tree: Tree, node: int) -> str:
     return "mostly" if tree.probabilities(node)[tree.arrays.label[node]] > 0.5 else "most often"
 
 
-def said(tree: Tree, node: int) -> str:
-    """Say what a node predicts, and how sure it is."""
+def _describe_prediction(tree: Tree, node: int) -> str:
     prediction = tree.prediction(node)
     if tree.task == "regression":
         return "nothing" if prediction is None else format_rounded(float(prediction))
@@ -111,87 +104,89 @@ def said(tree: Tree, node: int) -> str:
     return safe(prediction) + ("" if share is None else f" ({format_share(float(share))} %)")
 
 
-def error_line(tree: Tree, test: Evaluation | None) -> str:
-    """Say the error that counts: on rows the tree has not seen; else the training error, by that name."""
+def describe_error(tree: Tree, test: Evaluation | None) -> str:
+    """Describe the test error, or else the training error."""
     if test is None:
-        known = " · ".join(describe_training_error(tree))
-        return f"{known} (on the rows it was grown on; no test table was given)" if known else "no error is known"
+        training = " · ".join(describe_training_error(tree))
+        return f"{training} (no test table was given)" if training else "no error is known"
     if isinstance(test, RegressionEvaluation):
-        base = test.baseline_rmse
-        against = "" if base is None else f", against {format_rounded(base)} without a tree"
+        baseline = test.baseline_rmse
+        against = "" if baseline is None else f", baseline {format_rounded(baseline)}"
         return f"test RMSE {format_rounded(test.rmse)}{against}"
     assert isinstance(test, ClassificationEvaluation)
     low, high = test.interval
     error = f"test error {format_share(test.error)} % [{format_percent(low)}, {format_percent(high)}]"
-    base = test.baseline_error
-    return error + ("" if base is None else f', always "{safe(test.majority)}": {format_share(base)} %')
+    baseline = test.baseline_error
+    return error + (
+        "" if baseline is None else f', baseline (always "{safe(test.majority)}") {format_share(baseline)} %'
+    )
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------
 
 
-def table_html(sheet: ResultTable, link: int | None = None) -> str:
-    """Return a sheet as an HTML table without any style; ``link`` is the column that holds a node's number."""
-    shown = [i for i, heading in enumerate(sheet.columns) if heading.only != "data"]
-    heads = [sheet.columns[i] for i in shown]
+def _table_html(table: ResultTable, node_column: int | None = None) -> str:
+    """Return a result as an HTML table without style; cells of ``node_column`` become buttons that select the node."""
+    shown = [i for i, column in enumerate(table.columns) if column.only != "data"]
+    columns = [table.columns[i] for i in shown]
 
     def cells(tag: str, texts: Sequence[str]) -> str:
-        classes = (' class="number"' if heading.is_right_aligned else "" for heading in heads)
+        classes = (' class="number"' if column.is_right_aligned else "" for column in columns)
         return "".join(f"<{tag}{kind}>{escape_html(text)}</{tag}>" for kind, text in zip(classes, texts, strict=True))
 
-    parts = [f"<p>{escape_html(text)}</p>" for text in sheet.above]
-    rows = sheet.rows if sheet.max_rows is None else sheet.rows[: sheet.max_rows]
+    parts = [f"<p>{escape_html(text)}</p>" for text in table.above]
+    rows = table.rows if table.max_rows is None else table.rows[: table.max_rows]
     body = []
     for row in rows:
-        line = cells("td", [sheet.columns[i].format_cell(row[i]) for i in shown])
-        if link is not None:  # a number that can be pressed stands for the line
-            node = int(row[link])
+        line = cells("td", [table.columns[i].format_cell(row[i]) for i in shown])
+        if node_column is not None:
+            node = int(row[node_column])
             line = line.replace(
                 f">{node}<", f'><button type="button" class="small" data-leaf="{node}">{node}</button><', 1
             )
         body.append(f"<tr>{line}</tr>")
-    table = f"<thead><tr>{cells('th', [h.heading for h in heads])}</tr></thead><tbody>{''.join(body)}</tbody>"
-    parts.append(f'<div class="scroll"><table>{table}</table></div>')
-    left = len(sheet.rows) - len(rows)
-    more = [f"… {plural(left, f'more {sheet.row_name}')}"] if left else []
-    return "".join([*parts, *(f'<p class="quiet">{escape_html(text)}</p>' for text in [*more, *sheet.below])])
+    head = cells("th", [column.heading for column in columns])
+    content = f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
+    parts.append(f'<div class="scroll"><table>{content}</table></div>')
+    n_more = len(table.rows) - len(rows)
+    more = [f"… {plural(n_more, f'more {table.row_name}')}"] if n_more else []
+    return "".join([*parts, *(f'<p class="muted">{escape_html(text)}</p>' for text in [*more, *table.below])])
 
 
 def rules_section(tree: Tree) -> ReportSection:
-    """List the rules, the ones with most rows first; a line leads to its leaf."""
-    found = tree.rules()
-    sheet = replace(found.result_table(), max_rows=MOST_RULES)
-    node = next(i for i, heading in enumerate(sheet.columns) if heading.name == "node")
-    return ReportSection("rules", "Rules", table_html(sheet, node))
+    """List the rules, those with most rows first; a row selects its leaf."""
+    table = replace(tree.rules().result_table(), max_rows=_MAX_RULES)
+    node_column = next(i for i, column in enumerate(table.columns) if column.name == "node")
+    return ReportSection("rules", "Rules", _table_html(table, node_column))
 
 
 def columns_section(tree: Tree, table: Table | None) -> ReportSection:
-    """Say what the data are: each column's kind, what is missing, how many questions are about it."""
-    asked = np.bincount(tree.arrays.column[tree.arrays.kind != LEAF], minlength=len(tree.encodings))
+    """List the columns: kind, values, missing cells and number of splits."""
+    n_splits = np.bincount(tree.arrays.column[tree.arrays.kind != LEAF], minlength=len(tree.encodings))
     rows: list[list[Any]] = []
-    for encoding, questions in zip(tree.encodings, asked.tolist(), strict=True):
-        gone, span = describe(encoding, table)
-        rows.append([encoding.name, kind_in_words(encoding), span, gone, questions])
+    for encoding, splits in zip(tree.encodings, n_splits.tolist(), strict=True):
+        missing, values = _describe_values(encoding, table)
+        rows.append([encoding.name, _describe_kind(encoding), values, missing, splits])
     rows.sort(key=lambda row: -row[-1])
-    headings = (
+    columns = (
         ColumnSpec("column"),
         ColumnSpec("kind"),
         ColumnSpec("values"),
         ColumnSpec("missing", "count"),
-        ColumnSpec("questions", "count", title="asked about"),
+        ColumnSpec("splits", "count"),
     )
-    about = () if table is None else (f"{safe(table.name)}: {plural(len(table), 'row')}.",)
+    above = () if table is None else (f"{safe(table.name)}: {plural(len(table), 'row')}.",)
     return ReportSection(
         "columns",
         "Columns",
-        table_html(ResultTable("", headings, rows, above=about, row_name="column", max_rows=MOST_COLUMNS)),
+        _table_html(ResultTable("", columns, rows, above=above, row_name="column", max_rows=_MAX_COLUMNS)),
     )
 
 
-def kind_in_words(encoding: Encoding) -> str:
-    """Say what a column is; levels are counted, not named.
+def _describe_kind(encoding: Encoding) -> str:
+    """Describe the kind of a column; levels are counted, not named.
 
-    >>> kind_in_words(Encoding("town", "nominal", ("Bari", "Rome"))), kind_in_words(Encoding("n", "integer"))
+    >>> _describe_kind(Encoding("town", "nominal", ("Bari", "Rome"))), _describe_kind(Encoding("n", "integer"))
     ('category, 2 levels', 'number')
     """
     if encoding.kind in ("nominal", "ordered"):
@@ -200,135 +195,121 @@ def kind_in_words(encoding: Encoding) -> str:
     return {"integer": "number", "datetime": "date"}.get(encoding.kind, encoding.kind)
 
 
-def describe(encoding: Encoding, table: Table | None) -> tuple[int | None, str]:
-    """Count a column's missing cells in a table, and say its rough range or its most frequent levels.
+def _describe_values(encoding: Encoding, table: Table | None) -> tuple[int | None, str]:
+    """Return the number of missing cells of a column, and its approximate range or most frequent levels.
 
-    Levels of few rows are not named, and numbers are rounded: this stands in files that are to hold no rows.
+    Levels of few rows are not named, and numbers are rounded, so that the file discloses no rows.
     """
     if table is None or encoding.name not in table.columns:
         return None, ""
     values = encode_column(encoding, table[encoding.name], table.name)
-    gone = is_missing(encoding, values)
-    known = values[~gone]
+    missing = is_missing(encoding, values)
+    known = values[~missing]
     if not len(known):
         return len(values), ""
     if not encoding.is_categorical:
         ends = [axis_number(encoding, end.item()) for end in (known.min(), known.max())]
-        return int(gone.sum()), " to ".join(ends)
-    levels, many = np.unique(known[known >= 0], return_counts=True)
-    order = [i for i in np.argsort(-many, kind="stable")[:4].tolist() if many[i] >= FEWEST]
-    often = ", ".join(f"{safe(encoding.levels[levels[i]])} {format_count(int(many[i]))}" for i in order)
-    left = len(levels) - len(order)
-    more = [f"{left:,} more" if order else plural(left, "level")] if left else []
-    return int(gone.sum()), ", ".join([*([often] if often else []), *more])
+        return int(missing.sum()), " to ".join(ends)
+    levels, counts = np.unique(known[known >= 0], return_counts=True)
+    order = [i for i in np.argsort(-counts, kind="stable")[:4].tolist() if counts[i] >= MIN_ROWS_PER_LEVEL]
+    frequent = [f"{safe(encoding.levels[levels[i]])} {format_count(int(counts[i]))}" for i in order]
+    n_more = len(levels) - len(order)
+    more = [f"{n_more:,} more" if order else plural(n_more, "level")] if n_more else []
+    return int(missing.sum()), ", ".join([*frequent, *more])
 
 
 def errors_section(test: Evaluation | None, training: Evaluation | None) -> ReportSection:
-    """Print the figures on the test table, then those on the training table, which are not what to expect."""
+    """Show the evaluation on the test table, then on the training table."""
     parts = []
-    for name, found in (("On the test table", test), ("On the table it was grown on", training)):
+    for name, found in (("Test table", test), ("Training table", training)):
         if found is not None:
-            parts.append(f"<h3>{name}</h3><pre>{in_html_lines(str(found))}</pre>")
+            text = "\n".join(map(escape_html, str(found).splitlines()))
+            parts.append(f"<h3>{name}</h3><pre>{text}</pre>")
     if test is None:
-        parts.insert(
-            0, '<p class="warn">No test table was given, so nothing here tells how the tree does on new rows.</p>'
-        )
+        parts.insert(0, '<p class="warning">No test table was given: the error on new rows is unknown.</p>')
     return ReportSection("errors", "Errors", "".join(parts))
 
 
-def in_html_lines(text: str) -> str:
-    """Escape a text of several lines."""
-    return "\n".join(escape_html(line) for line in text.splitlines())
-
-
 def importances_section(tree: Tree, test: Table | None) -> ReportSection:
-    """List the columns by how much they matter: on the test table where there is one."""
+    """List the importances: permutation importances on the test table if there is one."""
     try:
         found = tree.importances() if test is None else tree.importances(test)
     except ValueError as error:
-        return ReportSection("importance", "Importance", f'<p class="quiet">{escape_html(str(error))}</p>')
+        return ReportSection("importances", "Importances", f'<p class="muted">{escape_html(str(error))}</p>')
     return ReportSection(
-        "importance",
-        "Importance",
-        "".join(f"<p>{escape_html(s.title)}</p>{table_html(s)}" for s in found.result_tables()),
+        "importances",
+        "Importances",
+        "".join(f"<p>{escape_html(table.title)}</p>{_table_html(table)}" for table in found.result_tables()),
     )
 
 
-def made_section(tree: Tree, lines: Sequence[tuple[str, str]]) -> ReportSection:
-    """Say how the tree was made: every step with its parameters, versions, the data's fingerprint."""
+def history_section(tree: Tree, lines: Sequence[tuple[str, str]]) -> ReportSection:
+    """List the steps that made the tree with their parameters, versions, and hashes of the data."""
     steps = [in_words(step) for step in tree.history] or ["written by hand"]
     items = "".join(f"<li>{escape_html(step)}</li>" for step in steps)
-    rest = "".join(f"<tr><th>{escape_html(head)}</th><td>{escape_html(text)}</td></tr>" for head, text in lines)
+    facts = "".join(f"<tr><th>{escape_html(head)}</th><td>{escape_html(text)}</td></tr>" for head, text in lines)
     notes = "".join(f"<li>{escape_html(note)}</li>" for note in tree.notes)
-    noted = f"<h3>Notes</h3><ul>{notes}</ul>" if notes else ""
-    return ReportSection("made", "How it was made", f"<ol>{items}</ol><table>{rest}</table>{noted}")
+    notes_html = f"<h3>Notes</h3><ul>{notes}</ul>" if notes else ""
+    return ReportSection("history", "History", f"<ol>{items}</ol><table>{facts}</table>{notes_html}")
 
 
-# -- pictures -------------------------------------------------------------------------------------------------------
+# -- charts -------------------------------------------------------------------------------------------------------
 
 
 def size_section(tree: Tree, found: CpTable) -> ReportSection | None:
-    """Draw the error of the trees nested in this one over their leaves: training, and cross-validated if known."""
+    """Draw the error of the pruning sequence by number of leaves: training, and cross-validated if known."""
     rows = list(found)
     if len(rows) < 2:
         return None
     leaves = [float(row.leaves) for row in rows]
-    lines = [("training", "one", [row.rel_error * found.root_error for row in rows])]
-    held = rows[0].xerror is not None
-    if held:
-        lines.append(("cross-validated", "two", [float(row.xerror or 0.0) * found.root_error for row in rows]))
-    shares = tree.task == "classification" and found.counted == "errors"
-    picture = curve_svg(
-        leaves, lines, (lambda error: f"{format_percent(error)} %") if shares else format_rounded, found.chosen
-    )
-    how = "and by cross-validation" if held else "on the training rows alone, which always favours the larger tree"
-    said = f"The error of the trees nested in this one, {how}. Splits that change no error are left out."
+    lines = [("training", "training", [row.rel_error * found.root_error for row in rows])]
+    is_cross_validated = rows[0].xerror is not None
+    if is_cross_validated:
+        lines.append(("cross-validated", "validation", [float(row.xerror or 0.0) * found.root_error for row in rows]))
+    is_error_rate = tree.task == "classification" and found.counted == "errors"
+    write = (lambda error: f"{format_percent(error)} %") if is_error_rate else format_rounded
+    chart = curve_svg(leaves, lines, write, found.chosen)
+    how = "by cross-validation too" if is_cross_validated else "on the training rows only, which favours larger trees"
+    caption = f"The error of the pruning sequence of this tree, {how}. Splits that change no error are left out."
     if training_error(tree) is None:
         return None
-    return ReportSection("size", "Size", f"<p>{escape_html(said)}</p>{picture}")
+    return ReportSection("size", "Size", f"<p>{escape_html(caption)}</p>{chart}")
 
 
 def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> ReportSection | None:
-    """Draw the areas of the two columns that matter most, the others held; with the rows that are in the file."""
-    matter = [column for column in tree.importances().columns if column.splits][:2] if len(tree.classes) != 1 else []
-    if len(matter) < 2 or tree.n_leaves > MOST_AREAS:
+    """Draw the regions of the two most important columns, the others fixed; with the rows that are in the file."""
+    used = [column for column in tree.importances().columns if column.splits][:2] if len(tree.classes) != 1 else []
+    if len(used) < 2 or tree.n_leaves > _MAX_AREAS:
         return None
     try:
-        plane = make_plane([tree], table, matter[0].column, matter[1].column, None)
+        plane = make_plane([tree], table, used[0].column, used[1].column, None)
     except DataError:
-        return None  # more levels than an axis shows, or nothing to show
-    areas, met = plane.areas(tree)
-    held = [f"{safe(name)} = {held_in_words(plane.fixed[name])}" for name in met]
-    where = f" where {', '.join(held)} (the most frequent or middle value)" if held else ""
-    said = f"What is predicted over {safe(plane.x.name)} and {safe(plane.y.name)}{where}. Click an area for its leaf."
+        return None  # too many levels for an axis, or no values
+    areas, relevant = plane.areas(tree)
+    fixed = [f"{safe(name)} = {_format_fixed(plane.fixed[name])}" for name in relevant]
+    where = f" where {', '.join(fixed)} (the most frequent value or the median)" if fixed else ""
+    caption = f"Predictions over {safe(plane.x.name)} and {safe(plane.y.name)}{where}. Click an area for its leaf."
     return ReportSection(
-        "regions", "Regions", f"<p>{escape_html(said)}</p>{regions_svg(tree, plane, areas, table, rows)}"
+        "regions", "Regions", f"<p>{escape_html(caption)}</p>{regions_svg(tree, plane, areas, table, rows)}"
     )
 
 
-def held_in_words(value: float | str | None) -> str:
-    """Write the value a column is held at.
-
-    >>> held_in_words(30.0), held_in_words(None), held_in_words("Rome")
-    ('30', 'missing', 'Rome')
-    """
+def _format_fixed(value: float | str | None) -> str:
     if value is None:
         return "missing"
     return safe(value) if isinstance(value, str) else format_exact(value)
 
 
 def legend(tree: Tree) -> str:
-    """Name the colours."""
+    """Return the legend of the class colours, or of the bars."""
     if tree.task == "regression":
-        return (
-            '<p class="quiet">The bar of a box tells where its mean lies between the lowest and the highest leaf.</p>'
-        )
+        return '<p class="muted">The bar of a box shows its mean between the lowest and the highest leaf.</p>'
     patch = '<svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="3" fill="{}"/></svg>'
     items = [
         f"<span>{patch.format(class_colour(i))} {escape_html(safe(label))}</span>"
-        for i, label in enumerate(tree.classes[:MOST_CLASSES])
+        for i, label in enumerate(tree.classes[:_MAX_LEGEND_CLASSES])
     ]
-    more = len(tree.classes) - MOST_CLASSES
-    again = '<span class="quiet">colours begin again after eight classes; boxes name theirs</span>'
-    items += [f"<span>… {more} more</span>"] * (more > 0) + [again] * (len(tree.classes) > len(CLASS_COLOURS))
+    n_more = len(tree.classes) - _MAX_LEGEND_CLASSES
+    repeats = '<span class="muted">colours repeat after eight classes; boxes name theirs</span>'
+    items += [f"<span>… {n_more} more</span>"] * (n_more > 0) + [repeats] * (len(tree.classes) > len(CLASS_COLOURS))
     return f'<div class="legend">{"".join(items)}</div>'

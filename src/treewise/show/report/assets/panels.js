@@ -1,58 +1,58 @@
-// Beside the picture: a place to ask the tree, and what is known of the node that was chosen. Third file of the module.
+// Beside the picture: a form to predict a row, and the details of the selected node. Third file of the module.
 
-const MANY_LEVELS = 300, SHOWN_ROWS = 50;
+const MANY_LEVELS = 300, MAX_ROWS = 50;
 const NANOSECONDS = { D: 86400000000000n, s: 1000000000n, ms: 1000000n, us: 1000n, ns: 1n };
-const MOMENT = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)? ?(Z|[-+]\d{2}:?\d{2})?)?$/;
+const DATE = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)? ?(Z|[-+]\d{2}:?\d{2})?)?$/;
 const NUMBER = /^[-+]?(\d{1,3}(,\d{3})+|\d*)(\.\d*)?(e[-+]?\d+)?$/i;
 
-// -- Ask the tree: what is not said is not known -------------------------------------------------------------------
+// -- prediction form: empty fields are unknown -------------------------------------------------------------------
 
-class Ask {
-  constructor(form, answer, model, asked) {
-    Object.assign(this, { form, answer, model, asked, fields: new Map() });
-    for (const column of model.asked) this.form.append(this.field(column));
+class PredictionForm {
+  constructor(form, output, model, onChange) {
+    Object.assign(this, { form, output, model, onChange, fields: new Map() });
+    for (const column of model.usedColumns) this.form.append(this.field(column));
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", (event) => {
       for (const field of this.fields.values()) if (field.control === event.target) field.given = undefined;
-      this.tell();
+      this.update();
     });
   }
 
   field(column) {
-    const what = this.model.facts.columns[column], id = `ask-${column}`;
-    const control = what.levels && what.levels.length <= MANY_LEVELS ? this.choice(what, id) : this.blank(what, id);
-    const wrong = element("span", { class: "wrong", id: `${id}-wrong`, role: "alert" });
-    const gone = what.levels && what.levels.length <= MANY_LEVELS ? null
+    const what = this.model.facts.columns[column], id = `input-${column}`;
+    const control = what.levels && what.levels.length <= MANY_LEVELS ? this.selectInput(what, id) : this.textInput(what, id);
+    const error = element("span", { class: "error", id: `${id}-error`, role: "alert" });
+    const missingButton = what.levels && what.levels.length <= MANY_LEVELS ? null
       : element("button", { type: "button", class: "small", "aria-pressed": "false", onclick: (event) => {
         const on = event.currentTarget.getAttribute("aria-pressed") !== "true";
         event.currentTarget.setAttribute("aria-pressed", String(on));
         if (on) control.value = "";
         control.disabled = on;
         this.fields.get(column).given = undefined;
-        this.tell();
+        this.update();
       } }, "missing");
-    this.fields.set(column, { control, gone, wrong, what });
-    return element("div", { class: "field" }, element("label", { for: id }, what.name), control, ...(gone ? [gone] : []), wrong);
+    this.fields.set(column, { control, missingButton, error, what });
+    return element("div", { class: "field" }, element("label", { for: id }, what.name), control, ...(missingButton ? [missingButton] : []), error);
   }
 
-  choice(what, id) {
+  selectInput(what, id) {
     const options = [["", "don’t know"], ...what.levels.map((level, code) => [String(code), level]), ["missing", "(missing)"], ["unseen", "(some other value)"]];
     if (what.kind === "boolean") options.pop();
     return element("select", { id }, ...options.map(([value, text]) => element("option", { value }, text)));
   }
 
-  blank(what, id) {
+  textInput(what, id) {
     const list = what.levels ? element("datalist", { id: `${id}-levels` }, ...what.levels.slice(0, 2000).map((level) => element("option", { value: level }))) : null;
     if (list) this.form.append(list);
     const example = what.kind === "datetime" ? "don’t know (2024-03-15)" : "don’t know";
     return element("input", { id, type: "text", autocomplete: "off", placeholder: example, inputmode: what.levels || what.kind === "datetime" ? "text" : "decimal", list: list ? list.id : null });
   }
 
-  // What is said of a column: undefined where nothing is, null where it cannot be read.
+  // The cell of a column: undefined where nothing is entered, null where it cannot be read.
   cell(column) {
-    const { control, gone, what, given } = this.fields.get(column), text = what.levels ? control.value : control.value.trim();
-    if (given !== undefined) return given;                 // of a row that was clicked: not read from its text
-    if (gone?.getAttribute("aria-pressed") === "true") return MISSING;
+    const { control, missingButton, what, given } = this.fields.get(column), text = what.levels ? control.value : control.value.trim();
+    if (given !== undefined) return given;                 // of a clicked row: not parsed from its text
+    if (missingButton?.getAttribute("aria-pressed") === "true") return MISSING;
     if (text === "") return undefined;
     if (control.tagName === "SELECT") return text === "missing" ? MISSING : text === "unseen" ? NEVER_SEEN : Number(text);
     return readCell(text, what);
@@ -60,10 +60,10 @@ class Ask {
 
   cells() {
     const known = new Map();
-    for (const [column, { wrong, what, control }] of this.fields) {
+    for (const [column, { error, what, control }] of this.fields) {
       const cell = this.cell(column);
-      const fault = cell === null ? `${what.kind === "datetime" ? "a date, as 2024-03-15" : "a number"}, please` : "";
-      if (wrong.textContent !== fault) wrong.textContent = fault;
+      const fault = cell === null ? `enter ${what.kind === "datetime" ? "a date such as 2024-03-15" : "a number"}` : "";
+      if (error.textContent !== fault) error.textContent = fault;
       control.setAttribute("aria-invalid", String(cell === null));
       if (cell !== undefined && cell !== null) known.set(column, cell);
     }
@@ -72,37 +72,37 @@ class Ask {
 
   clear() {
     for (const field of this.fields.values()) {
-      const { control, gone } = field;
+      const { control, missingButton } = field;
       field.given = undefined;
       control.value = "";
       control.disabled = false;
-      gone?.setAttribute("aria-pressed", "false");
+      missingButton?.setAttribute("aria-pressed", "false");
     }
-    this.tell();
+    this.update();
   }
 
-  // Fill in a row of the table: its cells as the tree sees them, and the texts to show.
+  // Fill in a row of the table: its encoded cells, and the texts to show.
   fill(cells, texts) {
     for (const [column, field] of this.fields) {
-      const { control, gone } = field, cell = cells.get(column);
+      const { control, missingButton } = field, cell = cells.get(column);
       field.given = cell;
-      gone?.setAttribute("aria-pressed", String(cell === MISSING));
-      control.disabled = cell === MISSING && gone !== null;
+      missingButton?.setAttribute("aria-pressed", String(cell === MISSING));
+      control.disabled = cell === MISSING && missingButton !== null;
       if (control.tagName === "SELECT") control.value = cell === MISSING ? "missing" : cell === NEVER_SEEN ? "unseen" : String(cell);
       else control.value = texts.get(column) ?? "";
     }
-    this.tell();
+    this.update();
   }
 
-  tell() {
+  update() {
     const { model } = this, cells = this.cells();
     if (cells.size === 0) {
-      this.answer.replaceChildren(element("p", { class: "quiet" }, "Fill in what you know; the rest may stay open."));
-      return this.asked(null, null);
+      this.output.replaceChildren(element("p", { class: "muted" }, "Fill in the known values; leave the rest empty."));
+      return this.onChange(null, null);
     }
-    const { ends, possible, passed } = model.reach(cells), found = model.answer(ends, possible);
-    this.answer.replaceChildren(...answerInWords(model, found, possible));
-    this.asked(passed, possible);
+    const { ends, possible, visited } = model.propagate(cells), found = model.predict(ends, possible);
+    this.output.replaceChildren(...describePrediction(model, found, possible));
+    this.onChange(visited, possible);
   }
 }
 
@@ -115,9 +115,9 @@ function readCell(text, what) {
   return what.kind === "integer" && /^[-+]?\d+$/.test(plain) ? BigInt(plain.replace(/^\+/, "")) : Number(plain);
 }
 
-// A date as the column counts it: whole units since 1970, in UTC, as ``data/parse_cells.py`` reads it.
+// A date in units since 1970, in UTC, as ``data/parse_cells.py`` parses it.
 function readDate(text, unit) {
-  const parts = MOMENT.exec(text);
+  const parts = DATE.exec(text);
   if (!parts) return null;
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map((part) => Number(part ?? 0));
   const date = new Date(0);
@@ -130,85 +130,85 @@ function readDate(text, unit) {
   return instant >= 0n || instant % per === 0n ? instant / per : instant / per - 1n;
 }
 
-function answerInWords(model, found, possible) {
+function describePrediction(model, found, possible) {
   const { facts } = model, many = possible.size, only = many === 1 ? [...possible][0] : null;
   const rows = [...possible].reduce((sum, node) => sum + model.rows[node] * model.isLeaf(node), 0);
-  let where = `${plural([...possible].filter((node) => model.isLeaf(node)).length, "leaf", "leaves")} still possible, ${plural(rows, "row")}`;
+  let source = `${plural([...possible].filter((node) => model.isLeaf(node)).length, "leaf", "leaves")} possible, ${plural(rows, "row")}`;
   if (only !== null) {
-    const from = model.speaker(only);
-    where = `node ${only}, ${plural(model.rows[only], "row")} like this`;
-    if (from !== only) where = `node ${only}, which answers as node ${from} (${plural(model.rows[from], "row")})`;
-    else if (!model.isLeaf(only)) where = `stays at node ${only}, which has no branch for it (${plural(model.rows[only], "row")})`;
+    const from = model.answeringNode(only);
+    source = `node ${only}, ${plural(model.rows[only], "training row")}`;
+    if (from !== only) source = `node ${only}, which predicts as node ${from} (${plural(model.rows[from], "row")})`;
+    else if (!model.isLeaf(only)) source = `stays at node ${only}, which stats no branch for it (${plural(model.rows[only], "row")})`;
   }
-  if (facts.task === "regression") return [element("p", { class: "says" }, `→ ${figure(found.value)}`), element("p", {}, `${many === 1 ? "" : "on average; "}${where}.`)];
-  const said = element("p", { class: "says" }, `→ ${facts.classes[found.label] ?? "?"} `, element("span", {}, percent(found.share)));
-  const sure = many > 1 ? (found.certain ? "Whatever the rest is: " : "It depends on the rest: ") : "";
-  return [said, shareBar(facts, found.shares), element("p", {}, `${sure}${where}.`)];
+  if (facts.task === "regression") return [element("p", { class: "predicted" }, `→ ${formatNumber(found.value)}`), element("p", {}, `${many === 1 ? "" : "on average; "}${source}.`)];
+  const heading = element("p", { class: "predicted" }, `→ ${facts.classes[found.label] ?? "?"} `, element("span", {}, formatPercent(found.share)));
+  const sure = many > 1 ? (found.certain ? "Whatever the other values are: " : "Depends on the other values: ") : "";
+  return [heading, shareBar(facts, found.shares), element("p", {}, `${sure}${source}.`)];
 }
 
 function shareBar(facts, shares) {
-  const said = shares.slice(0, 6).map(([place, share]) => `${facts.classes[place]} ${percent(share)}`).join(" · ");
-  const bar = element("div", { class: "shares", role: "img", "aria-label": said });
-  const svg = shape("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none" });
+  const description = shares.slice(0, 6).map(([place, share]) => `${facts.classes[place]} ${formatPercent(share)}`).join(" · ");
+  const bar = element("div", { class: "shares", role: "img", "aria-label": description });
+  const svg = svgElement("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none" });
   let x = 0;
   for (const [place, share] of [...shares].sort((a, b) => a[0] - b[0])) {
-    svg.append(shape("rect", { x, y: 0, width: 100 * share, height: 6, fill: colour(facts, place) }));
+    svg.append(svgElement("rect", { x, y: 0, width: 100 * share, height: 6, fill: colour(facts, place) }));
     x += 100 * share;
   }
-  bar.append(svg, element("p", { class: "quiet" }, said));
+  bar.append(svg, element("p", { class: "muted" }, description));
   return bar;
 }
 
-// -- The node that was chosen ---------------------------------------------------------------------------------------
+// -- details of the selected node ---------------------------------------------------------------------------------------
 
-class Selected {
-  constructor(place, below, model, takeRow) { Object.assign(this, { place, below, model, takeRow }); }
+class NodeDetails {
+  constructor(panel, rowsPanel, model, onRow) { Object.assign(this, { panel, rowsPanel, model, onRow }); }
 
   show(node) {
     const { model } = this, { facts } = model, leaf = model.isLeaf(node);
     const parts = [element("h3", {}, `Node ${node}`), element("p", { class: "rule" }, this.rule(node))];
-    parts.push(this.figures(node));
-    if (leaf && model.stop[node]) parts.push(element("p", { class: "quiet" }, `A leaf, for ${facts.reasons[model.stop[node]] ?? model.stop[node]}.`));
+    parts.push(this.statistics(node));
+    if (leaf && model.stop[node]) parts.push(element("p", { class: "muted" }, `A leaf: ${facts.reasons[model.stop[node]] ?? model.stop[node]}.`));
     if (!leaf) parts.push(...this.computations(node));
-    this.place.replaceChildren(...parts);
-    this.below.replaceChildren(...this.rows(node));
+    this.panel.replaceChildren(...parts);
+    this.rowsPanel.replaceChildren(...this.rows(node));
   }
 
   rule(node) {
     const { model } = this, { facts } = model;
-    const conditions = facts.rules[node] ?? model.path(node).slice(1).map((at) => model.words[at]);
-    const says = facts.task === "regression" ? figure(model.value[model.speaks[node]]) : facts.classes[model.label[node]] ?? "?";
-    if (!conditions.length) return `all rows → ${says}`;
-    return `${conditions.join(" AND ")} → ${says}`;
+    const conditions = facts.rules[node] ?? model.path(node).slice(1).map((at) => model.condition[at]);
+    const predicted = facts.task === "regression" ? formatNumber(model.value[model.answering[node]]) : facts.classes[model.label[node]] ?? "?";
+    if (!conditions.length) return `all rows → ${predicted}`;
+    return `${conditions.join(" AND ")} → ${predicted}`;
   }
 
-  figures(node) {
+  statistics(node) {
     const { model } = this, { facts } = model, tables = [["training", model], ...(facts.test ? [["test", facts.test]] : [])];
     const heads = ["", ...tables.map(([name]) => name)];
-    const lines = [["rows", ...tables.map(([, t]) => whole(t.rows[node]))]];
+    const lines = [["rows", ...tables.map(([, t]) => formatCount(t.rows[node]))]];
     if (facts.task === "regression") {
-      lines.push(["mean", ...tables.map(([, t]) => figure(t.value[node]))], ["sd", ...tables.map(([, t]) => figure(t.spread[node]))]);
+      lines.push(["mean", ...tables.map(([, t]) => formatNumber(t.value[node]))], ["sd", ...tables.map(([, t]) => formatNumber(t.spread[node]))]);
     } else {
-      const here = tables.map(([, t]) => pairsOf(t.counts[node]));
-      const seen = [...new Set(here.flatMap((pairs) => pairs.map(([place]) => place)))];
-      const shown = seen.sort((a, b) => muchOf(here[0], b) - muchOf(here[0], a) || a - b).slice(0, 8);
+      const counts = tables.map(([, t]) => toPairs(t.counts[node]));
+      const classes = [...new Set(counts.flatMap((pairs) => pairs.map(([place]) => place)))];
+      const shown = classes.sort((a, b) => weightOf(counts[0], b) - weightOf(counts[0], a) || a - b).slice(0, 8);
       for (const place of facts.classes.length > 8 ? shown : facts.classes.keys()) {
-        const cells = here.map((pairs) => {
-          const sum = totalOf(pairs), much = muchOf(pairs, place);
-          return sum > 0 ? `${whole(much)} (${percent(much / sum)})` : "0";
+        const cells = counts.map((pairs) => {
+          const sum = totalWeight(pairs), weight = weightOf(pairs, place);
+          return sum > 0 ? `${formatCount(weight)} (${formatPercent(weight / sum)})` : "0";
         });
         lines.push([facts.classes[place], ...cells]);
       }
     }
-    return tableOf(heads, lines, "figures");
+    return createTable(heads, lines, "statistics");
   }
 
   computations(node) {
     const { facts } = this.model, found = facts.computations?.[node];
-    if (!found) return facts.computations_note ? [element("p", { class: "quiet" }, facts.computations_note)] : [];
-    const lines = found.candidates.map((c) => [c.test, c.gain, c.won ? "◄" : ""]);
-    return [element("h4", {}, "Why this question"), element("p", { class: "quiet" }, found.words),
-      tableOf(["best test of each column", "gain", ""], lines, "computations")];
+    if (!found) return facts.computations_note ? [element("p", { class: "muted" }, facts.computations_note)] : [];
+    const lines = found.candidates.map((c) => [c.split, c.gain, c.won ? "◄" : ""]);
+    return [element("h4", {}, "Candidates"), element("p", { class: "muted" }, found.summary),
+      createTable(["best split of each column", "gain", ""], lines, "computations")];
   }
 
   rows(node) {
@@ -216,30 +216,30 @@ class Selected {
     if (!table) return [];
     const inside = [];
     table.node.forEach((end, row) => { if (end >= node && end < model.end[node]) inside.push(row); });
-    const shown = inside.slice(0, SHOWN_ROWS), heads = ["row", ...table.columns];
-    const body = shown.map((row) => element("tr", { tabindex: 0, class: "takes", "data-row": row, onclick: () => this.take(row),
-      onkeydown: (event) => { if (event.key === "Enter") this.take(row); } },
-      element("td", {}, String(table.number[row])), ...table.texts.map((column) => column.values[column.places[row]]).map((cell) => element("td", { class: cell === null ? "gone" : null }, cell ?? "missing"))));
-    const more = inside.length > shown.length ? [element("p", { class: "quiet" }, `… ${whole(inside.length - shown.length)} more`)] : [];
-    const said = table.sampled ? `${plural(inside.length, "row")} of the sample in this file; click one to follow it.` : `${plural(inside.length, "row")}; click one to follow it.`;
-    return [element("h3", {}, `Rows of node ${node}`), element("p", { class: "quiet" }, said),
+    const shown = inside.slice(0, MAX_ROWS), heads = ["row", ...table.columns];
+    const body = shown.map((row) => element("tr", { tabindex: 0, class: "selectable", "data-row": row, onclick: () => this.selectRow(row),
+      onkeydown: (event) => { if (event.key === "Enter") this.selectRow(row); } },
+      element("td", {}, String(table.number[row])), ...table.texts.map((column) => column.values[column.indices[row]]).map((cell) => element("td", { class: cell === null ? "missing" : null }, cell ?? "missing"))));
+    const more = inside.length > shown.length ? [element("p", { class: "muted" }, `… ${formatCount(inside.length - shown.length)} more`)] : [];
+    const note = table.sampled ? `${plural(inside.length, "row")} of the sample in this file; click one to predict it.` : `${plural(inside.length, "row")}; click one to predict it.`;
+    return [element("h3", {}, `Rows of node ${node}`), element("p", { class: "muted" }, note),
       element("div", { class: "scroll" }, element("table", { class: "rows" }, element("thead", {}, element("tr", {}, ...heads.map((h) => element("th", {}, h)))), element("tbody", {}, ...body))), ...more];
   }
 
-  take(row) {
+  selectRow(row) {
     const { facts } = this.model, table = facts.rows, texts = new Map(), cells = new Map();
     for (const [key, column] of Object.entries(table.cells)) {
-      const place = Number(key), what = facts.columns[place], cell = column.values[column.places[row]];
-      const whole = what.kind === "integer" || what.kind === "datetime";
-      cells.set(place, cell === null ? MISSING : what.levels ? (cell < 0 ? NEVER_SEEN : cell) : whole ? BigInt(cell) : Number(cell));
+      const place = Number(key), what = facts.columns[place], cell = column.values[column.indices[row]];
+      const isInteger = what.kind === "integer" || what.kind === "datetime";
+      cells.set(place, cell === null ? MISSING : what.levels ? (cell < 0 ? NEVER_SEEN : cell) : isInteger ? BigInt(cell) : Number(cell));
       const shown = table.texts[table.columns.indexOf(what.name)];
-      texts.set(place, cell === null ? null : shown.values[shown.places[row]]);
+      texts.set(place, cell === null ? null : shown.values[shown.indices[row]]);
     }
-    this.takeRow(cells, texts);
+    this.onRow(cells, texts);
   }
 }
 
-function tableOf(heads, lines, kind) {
+function createTable(heads, lines, kind) {
   const head = element("tr", {}, ...heads.map((text) => element("th", {}, text)));
   const body = lines.map((cells) => element("tr", {}, ...cells.map((text, place) => element(place ? "td" : "th", {}, text))));
   return element("div", { class: "scroll" }, element("table", { class: kind }, element("thead", {}, head), element("tbody", {}, ...body)));

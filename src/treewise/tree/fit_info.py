@@ -1,0 +1,126 @@
+"""Typed facts about how a model was made: origin, settings, markers, weights, costs, sampling.
+
+A model keeps a ``history``, a log for people that model files store step by step. This module is the only place that
+reads facts out of it (``FitInfo.from_history``); all other code asks ``model.fit_info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Origin = Literal["hand-written", "grown", "edited", "member"]
+
+
+@dataclass(frozen=True)
+class EnsembleInfo:
+    """How the trees of an ensemble were sampled and grown."""
+
+    method: str
+    n_estimators: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)  # all recorded parameters and results, by name
+    majority: int | None = None  # the class of the largest weight in the training table, by position
+
+    def option(self, name: str, default: Any) -> Any:
+        """Return a recorded parameter; those with their default value are not recorded."""
+        return self.options.get(name, default)
+
+
+@dataclass(frozen=True)
+class ChangeInfo:
+    """A later change to a grown tree: pruning, refitting, editing."""
+
+    action: str  # prune, refit, split, …
+    method: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FitInfo:
+    """What a model was made with.
+
+    >>> import treewise as tw
+    >>> info = tw.grow("penguins", max_depth=2, na_values=["-999"]).fit_info
+    >>> info.origin, info.settings, info.na_values
+    ('grown', {'criterion': 'entropy', 'max_depth': 2}, ('-999',))
+    >>> tw.parse("x <= 1 -> a\\nx > 1 -> b").fit_info.origin, tw.forest("xor", n_estimators=2)[0].fit_info.origin
+    ('hand-written', 'member')
+    """
+
+    origin: Origin = "hand-written"  # "edited": hand-written, then refitted or split; "member": of an ensemble
+    is_grown: bool = False  # whether it was learned from a table, and how is recorded
+    settings: Mapping[str, Any] = field(default_factory=dict)  # those that differ from the defaults
+    na_values: tuple[str, ...] = ()  # the texts that meant "missing"
+    sample_weight: str | None = None  # the name of the column
+    has_weight_array: bool = False  # weights were given as an array, which is not kept
+    class_weight: Any = None
+    priors: Any = None
+    cost: Mapping[str, Any] | None = None  # of mistakes, by name: true class, predicted class
+    drop_missing_target: bool = False
+    refuses_missing: bool = False  # grown with missing="error"
+    is_best_first: bool = False  # grown with max_leaf_nodes
+    row_counts: tuple[int, ...] = ()  # training rows of each step that had some
+    ensemble: EnsembleInfo | None = None
+    changes: tuple[ChangeInfo, ...] = ()
+    recorded: Mapping[str, Any] = field(default_factory=dict)  # the training step as logged, to prepare a table like it
+
+    @property
+    def is_handwritten(self) -> bool:
+        """Whether it was written by hand and never fitted to a table."""
+        return self.origin == "hand-written"
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the training rows were weighted."""
+        return bool(self.sample_weight or self.has_weight_array or self.class_weight or self.priors)
+
+    @classmethod
+    def from_history(cls, steps: Sequence[Mapping[str, Any]]) -> FitInfo:
+        """Read the facts out of a history, which may come from a file of any version."""
+        grown = next((step for step in steps if step.get("did") == "grow" or "ensemble" in step), {})
+        sampled = next((step["ensemble"] for step in steps if "ensemble" in step), None)
+
+        def first(name: str) -> Any:
+            return next((step[name] for step in steps if step.get(name)), None)
+
+        return cls(
+            origin=_origin(steps),
+            is_grown=any(step.get("did") == "grow" for step in steps),
+            settings=grown.get("settings", {}),
+            na_values=tuple(text for step in steps for text in step.get("na_values", ())),
+            sample_weight=first("sample_weight"),
+            has_weight_array=bool(first("sample_weight_array")),
+            class_weight=first("class_weight"),
+            priors=first("priors"),
+            cost=next((step["cost"] for step in reversed(steps) if "cost" in step), None),
+            drop_missing_target=bool(grown.get("drop_missing_target")),
+            refuses_missing=any(step.get("settings", {}).get("missing") == "error" for step in steps),
+            is_best_first=any(step.get("settings", {}).get("max_leaf_nodes") for step in steps),
+            row_counts=tuple(step["rows"] for step in steps if "rows" in step),
+            ensemble=None if sampled is None else _ensemble_info(sampled),
+            changes=tuple(
+                ChangeInfo(step.get("did", ""), step.get("method"), step.get("options", {}))
+                for step in steps
+                if step.get("did") != "grow"
+            ),
+            recorded=grown,
+        )
+
+
+def _origin(steps: Sequence[Mapping[str, Any]]) -> Origin:
+    if not steps:
+        return "hand-written"
+    if steps[-1].get("did") == "member":
+        return "member"
+    return "grown" if any(step.get("did") == "grow" or "ensemble" in step for step in steps) else "edited"
+
+
+def _ensemble_info(recorded: Mapping[str, Any]) -> EnsembleInfo:
+    majority = recorded.get("majority")
+    return EnsembleInfo(
+        recorded.get("method", ""),
+        recorded.get("n_estimators"),
+        recorded,
+        majority if type(majority) is int else None,
+    )
