@@ -256,7 +256,7 @@ grow_options = grow_options_without()
 def given_options(options: dict[str, Any], table: Sequence[GrowOption] = GROW_OPTIONS) -> dict[str, Any]:
     """Return the options that were given, as parameters of ``treewise.grow``.
 
-    >>> given({"max_depth": 3, "ties": None, "ignore": (["id"], ["name", "town"]), "columns": ()})
+    >>> given_options({"max_depth": 3, "ties": None, "ignore": (["id"], ["name", "town"]), "columns": ()})
     {'ignore': ['id', 'name', 'town'], 'max_depth': 3}
     """
     values = {each.parameter: each.value(options.get(each.parameter)) for each in table}
@@ -282,7 +282,7 @@ def ensemble_options(function: Function) -> Function:
 def _join_or(methods: Sequence[str]) -> str:
     """List methods.
 
-    >>> in_words(("forest", "extra_trees", "bagging")), in_words(["adaboost"])
+    >>> _join_or(("forest", "extra_trees", "bagging")), _join_or(["adaboost"])
     ('forest, extra_trees or bagging', 'adaboost')
     """
     *first, last = methods

@@ -20,7 +20,6 @@ from treewise._lib.checks import as_integer
 from treewise._lib.text import plural
 from treewise.data.encoding import Encoding
 from treewise.ensemble.packed_trees import PackedTrees
-from treewise.ensemble.results import OutOfBag
 from treewise.errors import ParameterError, shown
 from treewise.tree.arrays import LEAF, Label, Target
 from treewise.tree.history import Step
@@ -39,13 +38,29 @@ if TYPE_CHECKING:
     from treewise.explain.ensemble.explanation import EnsembleExplanation
     from treewise.explain.ensemble.stages import Stages
     from treewise.predict.predict import EncodedRows
-    from treewise.show.ensemble_summary import EnsembleSummary
+    from treewise.show.summary import EnsembleSummary
 
 Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
 Progress = Callable[[float], None]
 
 METHOD_NAMES = {"forest": "forest", "extra_trees": "extra-trees", "bagging": "bagging", "adaboost": "AdaBoost"}
 ENDED = "boosting ended"  # how the note begins that says why there are fewer trees than were asked for
+
+
+@dataclass(frozen=True)
+class OutOfBag:
+    """How good the answers are on rows that a tree has not seen: each row is answered for by those trees alone.
+
+    >>> print(OutOfBag(0.9375, 340, 344))
+    out-of-bag score 0.9375 on 340 of 344 rows
+    """
+
+    score: float  # share of right answers, by the weights of rows alone; of numbers R²
+    rows: int  # rows that some tree has not seen
+    of: int  # all rows
+
+    def __str__(self) -> str:
+        return f"out-of-bag score {self.score:.4g} on {self.rows:,} of {plural(self.of, 'row')}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,7 +328,7 @@ class Ensemble(Model):
         asks    flipper_length_mm 36.5 % · bill_length_mm 35.6 % · bill_depth_mm 17.5 % · body_mass_g 8.8 % · sex 1.6 %
         made    forest(n_estimators=20, oob_score=True, criterion="entropy", max_features="sqrt") on 344 rows
         """
-        from treewise.show.ensemble_summary import EnsembleSummary
+        from treewise.show.summary import EnsembleSummary
 
         return EnsembleSummary(self)
 

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from treewise.ensemble import predict as voting
 from treewise.ensemble.bootstrap import BootstrapSamples
-from treewise.ensemble.model import Ensemble
-from treewise.ensemble.results import OutOfBag
+from treewise.ensemble.model import Ensemble, OutOfBag
 from treewise.train.fixed_point import scale_weights
 from treewise.train.loss_stats import power_of_two_scale
 from treewise.train.training_set import TrainingSet

@@ -1,4 +1,4 @@
-"""What all estimators share: X and y become a training set, classes keep scikit-learn's order, a fit is all or nothing.
+"""What all estimators share: preparing X and y, scikit-learn's order of classes, atomic fits.
 
 Below ``trees.py`` and the ensembles, above ``inputs.py``, which reads X and y. An estimator says how it learns from a
 prepared training set (``_learn``); what it learned is kept under one name, ``tree_`` or ``ensemble_``.
@@ -37,7 +37,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class FitInput(NamedTuple):
-    """What ``fit`` was given, made ready to learn from."""
+    """The prepared input of ``fit``."""
 
     training_set: TrainingSet
     features: FeatureTable
@@ -45,7 +45,7 @@ class FitInput(NamedTuple):
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
-    """What every estimator does, whatever it learns."""
+    """Base of all estimators."""
 
     _task: Task
     _model: str  # the name under which it keeps what it has learned
@@ -58,7 +58,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _prepare_fit(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> FitInput:
-        """Make ready what ``fit`` was given; ``changed`` are parameters in the words of the training set."""
+        """Prepare the input of ``fit``; ``changed`` are parameters translated for ``treewise.grow``."""
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._not_options}
         _check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
@@ -69,18 +69,18 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return FitInput(training_set, features, len(table))
 
     def _seed(self) -> Any:
-        """Return the seed of whatever is left to chance: None is 0, so that fitting twice gives the same."""
+        """Return the seed: None is 0, so that fitting twice gives the same result."""
         chance = self.random_state
         if isinstance(chance, np.random.RandomState):
             return int(chance.randint(2**31 - 1))
         return 0 if chance is None else chance
 
     def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        """Prepare a table with its target in it."""
+        """Prepare a table that contains its target."""
         return prepare(table, table.target, **options)
 
     def _set_fitted(self, given: FitInput, model: Any, **fitted: Any) -> Self:
-        """Take on the outcome of a fit all at once: an interrupted one leaves the estimator as it was."""
+        """Set all fitted attributes at once: an interrupted fit leaves the estimator unchanged."""
         features = given.features
         fitted |= {self._model: model, "n_features_in_": len(features.names), "n_outputs_": 1, "_features": features}
         if features.named:
@@ -90,12 +90,12 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _read(self, X: Any) -> Table:
-        """Read a later X; every column that was learned from must be there, by name where there are names."""
+        """Read the X of a prediction; every column of the model must be present, by name if there are names."""
         check_is_fitted(self)
         return read_new_features(X, self._features, getattr(self, self._model).columns, type(self).__name__)
 
     def _shares_of(self, decreases: Floats) -> Floats:
-        """Spread what was taken away by each column learned from over all columns of X, as shares of the whole."""
+        """Return the share of each column of X in the total decrease of impurity."""
         importances = np.zeros(self.n_features_in_)
         position = {name: i for i, name in enumerate(self._features.names)}
         importances[[position[name] for name in getattr(self, self._model).columns]] = decreases
@@ -111,7 +111,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
 
 class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
-    """What is about classes: they are sorted in ``classes_``, in the type of y, wherever the model has them."""
+    """Base of classifiers: ``classes_`` is sorted and has the type of y, whatever the order in the model."""
 
     _task = "classification"
     classes_: npt.NDArray[Any]
@@ -136,7 +136,7 @@ class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         )
 
     def _class_options(self, classes: TargetClasses) -> dict[str, Any]:
-        """Return what the parameters say of classes, under the names that the training set has for them."""
+        """Return the parameters about classes, with the class names of the training set."""
         names, positive = classes.names(), self.positive
         return {
             "positive": names.get(positive, positive) if isinstance(positive, Hashable) else positive,
@@ -145,23 +145,23 @@ class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
         }
 
     def _classes_at(self, places: Ints) -> npt.NDArray[Any]:
-        """Return the classes at places in the model's list of them."""
+        """Return classes by their index in the model."""
         classes: npt.NDArray[Any] = self.classes_[self._order[places]]
         return classes
 
     def _in_order(self, by_class: Floats) -> Floats:
-        """Return a table that has one column a class of the model with its columns in the order of ``classes_``."""
+        """Reorder one column per class of the model to the order of ``classes_``."""
         return in_order(by_class, self._order)
 
     def predict_log_proba(self, X: Any) -> Floats:
-        """Return the logarithms of the probabilities; of 0 it is -inf."""
+        """Return the logarithms of the probabilities; -inf for 0."""
         with np.errstate(divide="ignore"):
             logs: Floats = np.log(self.predict_proba(X))
         return logs
 
 
 class BaseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
-    """What is about numbers."""
+    """Base of regressors."""
 
     _task = "regression"
 
@@ -173,19 +173,19 @@ class BaseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
 
 
 def in_order(by_class: Floats, order: Ints) -> Floats:
-    """Return a table with its columns put at other places."""
+    """Move column i to position ``order[i]``."""
     ordered = np.empty_like(by_class)
     ordered[:, order] = by_class
     return ordered
 
 
 def _is_fitted_name(name: str) -> bool:
-    """Tell what ``fit`` sets from what the user set."""
+    """Tell fitted attributes from parameters."""
     return name.endswith("_") or name in ("_features", "_order", "_grown_with")
 
 
 def _check_criterion(criterion: Any, task: Task, who: str) -> None:
-    """Refuse a criterion of the other task; one that nobody knows is refused further down."""
+    """Refuse a criterion of the other task; unknown ones are refused by ``treewise.grow``."""
     fitting = [known.name for known in CRITERIA.values() if known.task == task]
     if isinstance(criterion, str) and criterion in CRITERIA and criterion not in fitting:
         meant = CRITERIA[criterion].task
@@ -198,7 +198,7 @@ def _check_criterion(criterion: Any, task: Task, who: str) -> None:
 
 
 def _weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: int) -> Any:
-    """Write class weights by the tree's names; as in scikit-learn, a class y lacks may have one, if all others do.
+    """Translate class weights; as in scikit-learn, a class missing from y may have one if all others do.
 
     So a fold that happens to miss a class can be learned from.
     """
@@ -211,7 +211,7 @@ def _weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: 
 
 
 def by_name(given: Any, names: Mapping[object, str]) -> Any:
-    """Write what is said by class under the tree's names of the classes; lists stay as they are."""
+    """Translate the keys of a dict by class to the class names of the tree; lists stay as they are."""
     if not isinstance(given, Mapping):
         return given
     return {names.get(label, label) if isinstance(label, Hashable) else label: what for label, what in given.items()}

@@ -224,7 +224,7 @@ def _is_same(now: Any, before: Any) -> bool:
     return bool(joblib.hash(now) == joblib.hash(before))
 
 
-# -- predictions ----------------------------------------------------------------------------------------------------------
+# -- predictions -----------------------------------------------------------------------------------------------------
 
 
 class EnsembleClassifier(BaseClassifier, BaseEnsemble):
@@ -345,8 +345,8 @@ class BaseBagging(BaseEnsemble):
         seen = int(np.count_nonzero(answers.trees == 0))
         if seen:
             warn(
-                f"oob_score: {plural(seen, 'row')} of {len(answers.trees):,} were in the sample of every tree and do not"
-                " count. More trees leave out fewer.",
+                f"oob_score: {plural(seen, 'row')} of {len(answers.trees):,} were in the sample of every tree and do"
+                " not count. More trees leave out fewer.",
                 stacklevel=4,
             )
         said = np.full((given.rows, *answers.said.shape[1:]), np.nan)  # also where a row does not count

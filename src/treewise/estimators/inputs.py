@@ -1,9 +1,8 @@
-"""What scikit-learn's ``fit`` and ``predict`` are given, made into tables.
+"""Convert the X and y of scikit-learn's ``fit`` and ``predict`` to tables.
 
 Below ``estimators``. scikit-learn knows X as an array without names or a dataframe with them, and y as an array apart;
-treewise knows one table with named columns. Columns are matched by name wherever both sides have names, and by position
-where one has none. The words in which scikit-learn says what is wrong with a shape are kept, since people search for
-them.
+treewise has one table with named columns. Columns are matched by name if both sides have names, else by position.
+Errors about shapes keep scikit-learn's wording, since people search for it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from treewise.train.column_roles import _target_name
 from treewise.tree.arrays import Target
 
 Array = npt.NDArray[Any]
-_LARGEST_WHOLE = 2**53  # up to here a float says exactly which whole number it is
+_LARGEST_WHOLE = 2**53  # floats represent integers exactly up to here
 _FOR_BOTH_TASKS = ("Tree", "Forest", "ExtraTrees", "Bagging")  # ways of growing with a classifier and a regressor
 
 
@@ -41,7 +40,7 @@ class SparseError(DataError, TypeError):
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """What ``fit`` saw of X: its columns in order, whether it had names for them, and what marks a missing cell."""
+    """The columns of X in ``fit``: their names in order, whether X had names, and missing markers."""
 
     names: tuple[str, ...]
     named: bool
@@ -56,11 +55,9 @@ def read_features(X: Any, na_values: Any) -> tuple[Table, FeatureTable]:
 
 
 def _check_features(X: Any) -> tuple[Any, bool]:
-    """Return X, as an array if it only can be one, and whether its columns have names; refuse what is no table."""
+    """Return X, as an array where it has no columns, and whether its columns have names; refuse other shapes."""
     if issparse(X):
-        raise SparseError(
-            f"X is sparse ({type(X).__name__}), which trees here do not read. Give a dense one: X.toarray()."
-        )
+        raise SparseError(f"X is sparse ({type(X).__name__}), which is not supported. Give a dense array: X.toarray().")
     if isinstance(X, (list, tuple)) and X:
         if all(isinstance(row, Mapping) for row in X):
             return X, True
@@ -84,18 +81,18 @@ def _check_features(X: Any) -> tuple[Any, bool]:
 
 
 def _refuse_complex(array: Array, name: str) -> None:
-    """Refuse numbers that have no order."""
+    """Refuse complex numbers, which have no order."""
     if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {name} is an array of {array.dtype}, and trees compare by order.")
 
 
 def _is_table(X: Any) -> bool:
-    """Tell whether an object holds columns with names. (Its type is asked: a lazy frame computes when it is.)"""
+    """Tell whether an object has named columns, by its type: accessing ``columns`` may compute a lazy frame."""
     return isinstance(X, (Mapping, Table)) or hasattr(type(X), "columns")
 
 
 def _has_text_names(X: Any) -> bool:
-    """Tell whether all names are text; a pandas frame made from an array has numbers, which scikit-learn calls none."""
+    """Tell whether all names are strings; scikit-learn ignores the integer names of a pandas frame."""
     if isinstance(X, Mapping):
         return all(isinstance(name, str) for name in X)
     return not hasattr(type(X), "iloc") or all(isinstance(name, str) for name in X.columns)
@@ -128,7 +125,7 @@ def read_new_features(X: Any, features: FeatureTable, needed: Sequence[str], who
 
 
 def _check_width(width: int, features: FeatureTable, who: str) -> None:
-    """Refuse another number of columns than there were."""
+    """Refuse a different number of columns than in ``fit``."""
     if width != len(features.names):
         raise DataError(
             f"X has {width} features, but {who} is expecting {len(features.names)} features as input"
@@ -137,7 +134,7 @@ def _check_width(width: int, features: FeatureTable, who: str) -> None:
 
 
 def _rename_columns(table: Table, names: Sequence[str]) -> Table:
-    """Return the table with other names for its columns."""
+    """Return the table with its columns renamed."""
     columns = {new: partial(_rename, table.columns, old, new) for old, new in zip(table.columns, names, strict=True)}
     return replace(table, columns=LazyColumns(columns, table.n_rows))
 
@@ -157,19 +154,19 @@ def warn(message: str, category: type[Warning] = UserWarning, stacklevel: int = 
 
 @dataclass(frozen=True, eq=False)
 class TargetClasses:
-    """The classes of y in order: as NumPy values, and as the tree calls them; and each row's, None at missing ones."""
+    """The sorted classes of y, as NumPy values and as labels of the tree; and y as a column."""
 
     values: Array
     labels: tuple[str | int | bool, ...]
     column: Column
 
     def names(self) -> dict[object, str]:
-        """Return the text of each class, by its value (1 is also 1.0 and true) and by its text."""
+        """Return the name of each class, by its value (1, 1.0 and true are equal) and by its name."""
         return {key: str(label) for label in self.labels for key in (label, str(label))}
 
 
 def _read_y(y: Any, who: str) -> tuple[Array, Column]:
-    """Read y as an array of one dimension and as a column, which says what is missing."""
+    """Read y as a one-dimensional array and as a column."""
     if y is None:
         raise DataError(f"{who} requires y to be passed, but the target y is None.")
     if _is_table(y) or (isinstance(y, (list, tuple)) and y and all(isinstance(row, Mapping) for row in y)):
@@ -185,7 +182,7 @@ def _read_y(y: Any, who: str) -> tuple[Array, Column]:
 
 
 def _flatten(y: Any) -> Array:
-    """Return y as an array of one value a row; a single column is taken as one, with scikit-learn's warning."""
+    """Return y as a one-dimensional array; a single column is flattened, with scikit-learn's warning."""
     if isinstance(y, (list, tuple)):
         array = np.array(y, object)  # as they are: NumPy would turn ["a", nan] into text
     elif isinstance(y, np.ma.MaskedArray):
@@ -222,7 +219,7 @@ def read_quantities(y: Any, who: str) -> Column:
 
 
 def read_classes(y: Any, who: str) -> TargetClasses:
-    """Read y as classes: sorted, each with the name the tree gives it; text stays text, also "1"."""
+    """Read y as sorted classes; text stays text, even "1"."""
     array, column = _read_y(y, who)
     there = ~column.is_missing()
     _refuse_quantities(column, there, who)
@@ -240,7 +237,7 @@ def read_classes(y: Any, who: str) -> TargetClasses:
 
 
 def _class_label(value: Any) -> str | int | bool:
-    """Return a class as the tree says it: 1.0 as 1, what is neither number nor text as text."""
+    """Return the label of a class in the tree: 1 for 1.0, text for other types."""
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float):
         return int(plain)
@@ -248,7 +245,7 @@ def _class_label(value: Any) -> str | int | bool:
 
 
 def _refuse_quantities(column: Column, there: npt.NDArray[np.bool_], who: str) -> None:
-    """Refuse numbers with a fraction as classes."""
+    """Refuse fractional numbers as classes."""
     if column.form != "float":
         return
     with np.errstate(invalid="ignore"):
@@ -274,7 +271,7 @@ def _counterpart(who: str, kind: str) -> str:
 
 
 def with_target(table: Table, column: Column) -> Table:
-    """Return X with y beside it, under a name of its own; ``target`` is that name."""
+    """Return X with y as a further column under an unused name, which is ``target``."""
     if len(column) != len(table):
         raise DataError(
             f"y has {plural(len(column), 'value')}, X has {plural(len(table), 'row')}. They must go together."
@@ -286,9 +283,9 @@ def with_target(table: Table, column: Column) -> Table:
 
 
 def read_weights(sample_weight: Any) -> Any:
-    """Return the weights as an array (None and the name of a column stay); refuse such as leave nothing to learn from.
+    """Return the weights as an array (None and column names stay); refuse weights that are all zero.
 
-    The refusal is in the words that scikit-learn's own checks expect.
+    The message is the one that scikit-learn's own checks expect.
     """
     if sample_weight is None or isinstance(sample_weight, str):
         return sample_weight
@@ -299,7 +296,7 @@ def read_weights(sample_weight: Any) -> Any:
 
 
 def validation_table(given: Any, features: FeatureTable, target: Target, who: str) -> Any:
-    """Read rows to prune by: a pair (X, y) becomes a table with the target in it; a share of the rows stays."""
+    """Read the validation data: a pair (X, y) becomes a table with the target; a share stays."""
     if given is None or isinstance(given, (int, float, np.number)):
         return given
     if not isinstance(given, (tuple, list)) or len(given) != 2:

@@ -1,4 +1,4 @@
-"""The parameters of the estimators: which each one takes; their defaults are those of the functions they are handed to.
+"""The parameters of the estimators; their defaults are those of the functions they are passed to.
 
 Below the estimators. scikit-learn reads an estimator's parameters off the signature of its ``__init__``, editors and
 type checkers off what is written there. Both get them from the lists below, so a parameter is named once.

@@ -1,4 +1,4 @@
-"""One tree: ``TreeClassifier`` and ``TreeRegressor``.
+"""Single trees as scikit-learn estimators: ``TreeClassifier`` and ``TreeRegressor``.
 
 On ``base.py``, which reads X and y; ``train/grow.py`` grows the tree. Parameters have the names and defaults of
 ``treewise.grow``; ``docs/scikit-learn.md`` says which mean the same as scikit-learn's own.
@@ -26,7 +26,7 @@ from treewise.tree.tree import Tree
 
 
 class BaseTree(Estimator):
-    """What the two have in common: fit, and everything that only looks at the tree.
+    """Base of both: fit, and everything that only reads the tree.
 
     >>> from treewise import TreeRegressor
     >>> model = TreeRegressor().fit([[1, 0], [2, 0], [3, 0]], [1.5, 4.0, 4.5])
@@ -41,26 +41,26 @@ class BaseTree(Estimator):
     tree_: Tree
 
     def _learn(self, given: FitInput) -> Tree:
-        """Grow the tree, and prune it where that is asked for."""
+        """Grow the tree, and prune it if asked for."""
         valid = validation_table(self.validation, given.features, given.training_set.target, type(self).__name__)
         wanted = pruning_for(self.preset, self.pruning, valid, self.ccp_alpha)
         return grow_prepared(given.training_set, wanted, self.n_jobs)
 
     def apply(self, X: Any) -> Ints:
-        """Return the number of the node each row ends at."""
+        """Return the node number of the leaf that each row reaches."""
         table = self._read(X)
         nodes: Ints = predict.apply(self.tree_, table)
         return nodes
 
     def decision_path(self, X: Any) -> Any:
-        """Return a sparse matrix, one row a row of X and one column a node, with 1 at the nodes a row passes."""
+        """Return a sparse indicator matrix of shape (rows, nodes): the nodes that each row passes."""
         table = self._read(X)
         return paths_to(self.tree_, predict.apply(self.tree_, table))
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """Return the alphas of the nested sequence of prunings, and the total impurity of the leaves from each on.
+        """Return the effective alphas of minimal cost-complexity pruning, and the total leaf impurity at each.
 
-        As scikit-learn's: ``ccp_alphas`` and ``impurities``, one entry a cut, of the tree as it is before pruning.
+        As in scikit-learn: ``ccp_alphas`` and ``impurities`` of the unpruned tree, one entry per step.
 
         >>> from treewise import TreeRegressor
         >>> X, y = [[1], [2], [3]], [1.0, 2.0, 4.0]
@@ -72,7 +72,7 @@ class BaseTree(Estimator):
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     def get_depth(self) -> int:
-        """Return the number of tests on the longest path."""
+        """Return the depth of the tree."""
         check_is_fitted(self)
         return self.tree_.depth
 
@@ -83,16 +83,16 @@ class BaseTree(Estimator):
 
     @property
     def feature_importances_(self) -> Floats:
-        """The impurity each column of X takes away, as a share of all that is taken away; zeros when nothing is."""
+        """The share of each column of X in the total decrease of impurity; zeros for a tree without splits."""
         check_is_fitted(self)
         return self._shares_of(self.tree_.impurity_decreases[0])
 
 
 def paths_to(tree: Tree, nodes: Ints) -> csr_matrix:
-    """Return a sparse matrix, one row a row of X and one column a node, with 1 at the nodes on the way to ``nodes``."""
+    """Return a sparse indicator matrix of shape (rows, nodes): the nodes on the path to each of ``nodes``."""
     start = np.concatenate([[0], np.cumsum(tree.depths[nodes] + 1)])
     passed = np.empty(start[-1], np.int64)
-    # All rows climb together, one step at a time; each writes its path from the back, so numbers increase.
+    # All rows climb in lockstep; each writes its path backwards, so column indices increase.
     at, place = nodes, start[1:] - 1
     while len(at):
         passed[place] = at
@@ -102,10 +102,10 @@ def paths_to(tree: Tree, nodes: Ints) -> csr_matrix:
 
 
 class TreeClassifier(BaseClassifier, BaseTree):
-    """A decision tree for classes, as a scikit-learn estimator.
+    """A decision tree classifier, as a scikit-learn estimator.
 
-    Dataframes (pandas, polars, Arrow, DuckDB), arrays and lists of dicts go straight in, with text, categories,
-    booleans, dates and missing values. Every parameter is one of ``treewise.grow``, with its default.
+    Accepts dataframes (pandas, polars, Arrow, DuckDB), arrays and lists of dicts, with text, categories, booleans,
+    dates and missing values. The parameters are those of ``treewise.grow``, with the same defaults.
 
     >>> from treewise import TreeClassifier, datasets
     >>> penguins = datasets.penguins().to_polars()
@@ -127,11 +127,11 @@ class TreeClassifier(BaseClassifier, BaseTree):
 
     Attributes
     ----------
-    tree_ : the tree, with everything ``treewise`` can do with one.
+    tree_ : the ``treewise.Tree``.
     classes_ : the classes, sorted; ``predict_proba`` has its columns in this order.
-    n_classes_, n_features_in_, n_outputs_ : how many there are.
+    n_classes_, n_features_in_, n_outputs_ : the numbers of classes, columns of X and targets (1).
     feature_names_in_ : the names of the columns of X, if it had names.
-    feature_importances_ : the share of each column in what the splits gain.
+    feature_importances_ : the share of each column in the total gain of the splits.
     """
 
     @parameters(OneTreeOfClasses, grow)
@@ -141,9 +141,9 @@ class TreeClassifier(BaseClassifier, BaseTree):
         return {**super()._class_options(classes), "cost": _costs_by_name(self.cost, classes.names())}
 
     def predict(self, X: Any, *, estimate: str | None = None) -> npt.NDArray[Any]:
-        """Return the class of each row: the likeliest, or with costs the one of least expected cost.
+        """Return the class of each row: the most probable, or with costs the one of least expected cost.
 
-        Of equals it is the one that the tree names, which has the positive class last. ``estimate`` is as in
+        Ties are resolved as in the tree, where the positive class comes last. ``estimate`` is as in
         ``predict_proba``.
         """
         table = self._read(X)
@@ -152,7 +152,7 @@ class TreeClassifier(BaseClassifier, BaseTree):
         return self._classes_at(predict.predict_at_nodes(self.tree_, speakers, estimate))
 
     def predict_proba(self, X: Any, *, estimate: str | None = None) -> Floats:
-        """Return the probability of each class for each row, from the counts of the leaf it ends at.
+        """Return the probability of each class for each row, from the counts of its leaf.
 
         ``estimate`` is ``"maximum_likelihood"`` (the default), ``"laplace"``, ``"m_estimate"`` or ``"shrinkage"``.
         """
@@ -161,9 +161,9 @@ class TreeClassifier(BaseClassifier, BaseTree):
 
 
 class TreeRegressor(BaseRegressor, BaseTree):
-    """A decision tree for numbers, as a scikit-learn estimator.
+    """A decision tree regressor, as a scikit-learn estimator.
 
-    Takes what ``TreeClassifier`` takes, less what is about classes.
+    As ``TreeClassifier``, without the parameters for classes.
 
     >>> from treewise import TreeRegressor
     >>> X, y = [{"town": "Bari", "age": 31}, {"town": "Rome", "age": 54}, {"town": "Rome", "age": 40}], [1.5, 4.0, 4.5]
@@ -172,24 +172,24 @@ class TreeRegressor(BaseRegressor, BaseTree):
 
     Attributes
     ----------
-    tree_ : the tree, with everything ``treewise`` can do with one.
-    n_features_in_, n_outputs_ : how many there are.
+    tree_ : the ``treewise.Tree``.
+    n_features_in_, n_outputs_ : the numbers of columns of X and targets (1).
     feature_names_in_ : the names of the columns of X, if it had names.
-    feature_importances_ : the share of each column in what the splits gain.
+    feature_importances_ : the share of each column in the total gain of the splits.
     """
 
     @parameters(OneTree, grow)
     def __init__(self, **options: Unpack[OneTree]) -> None: ...
 
     def predict(self, X: Any, *, estimate: str | None = None) -> Floats:
-        """Return the value of the leaf each row ends at; ``estimate="shrinkage"`` shrinks it to those above it."""
+        """Return the value of the leaf of each row; ``estimate="shrinkage"`` shrinks it towards its ancestors."""
         table = self._read(X)
         values: Floats = predict.predict(self.tree_, table, estimate)
         return values
 
 
 def _costs_by_name(cost: Any, names: Mapping[object, str]) -> Any:
-    """Write costs under the tree's names of the classes, true ones and predicted ones."""
+    """Translate the true and predicted classes of costs to the class names of the tree."""
     if hasattr(cost, "columns") and hasattr(cost, "index"):
         cost = cost.to_dict(orient="index")
     if not isinstance(cost, Mapping):

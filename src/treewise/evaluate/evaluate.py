@@ -1,7 +1,7 @@
 """Evaluation: compare a model's predictions with a table whose answers are known.
 
-Stands above ``predict/predict.py``: rows are encoded and walked once, the rest is counting. Written against ``Model``, so
-trees and ensembles are evaluated by the same code. The results and how they are printed are in ``results.py``.
+Rows are encoded and walked down the trees once; the rest is counting. Written against ``Model``, so trees and ensembles
+are evaluated by the same code. ``results.py`` holds and prints the results.
 """
 
 from __future__ import annotations

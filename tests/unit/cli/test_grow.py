@@ -312,7 +312,7 @@ def test_a_trace_is_printed_node_by_node(run, monkeypatch):
     assert answer.code == 130
     assert answer.out
     assert whole.startswith(answer.out)
-    assert "no file was written, and what was printed may end early." in answer.err
+    assert "no file was written, and the printed output may be incomplete." in answer.err
     answer = run("trace penguins --max-depth 1 --format csv")
     assert answer.out == ""
     assert "; nothing was written." in answer.err

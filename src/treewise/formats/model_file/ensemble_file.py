@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.data.encoding import Encoding
-from treewise.ensemble.model import Ensemble, Method
+from treewise.ensemble.model import Ensemble, Method, OutOfBag
 from treewise.ensemble.packed_trees import FIGURES, INNER, LISTS, NAMES, NOT_BY_NODE, tidy
-from treewise.ensemble.results import OutOfBag
 from treewise.errors import ModelFormatError
 from treewise.formats.model_file.header import (
     check_criterion,
