@@ -1,7 +1,7 @@
 """Evaluation: compare a model's predictions with a table whose answers are known.
 
-Stands above ``predict/predict.py``: rows are encoded and walked once, the rest is counting. Written against ``Model``, so
-trees and ensembles are evaluated by the same code. The results and how they are printed are in ``results.py``.
+Rows are encoded and walked down the trees once; the rest is counting. Written against ``Model``, so trees and ensembles
+are evaluated by the same code. ``results.py`` holds and prints the results.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def evaluate(
 ) -> Evaluation:
     """Compare what a model predicts with what a table says.
 
-    ``target`` is the column with the true answers, by default the one the model was grown for, or an array of them. Rows
+    ``target`` is the column of true labels, by default the one the model was grown for, or an array of labels. Rows
     without one are refused, or left out with ``drop_missing_target``. A tree written by hand
     that predicts numbers is compared as classes or as values, as the column asks for. ``estimate`` is how probabilities
     are made of counts (``predict_proba``). ``cost`` says what mistakes cost (``grow``), by default what the tree

@@ -529,9 +529,9 @@ class Tree(TreeStructure):
         return render(self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        from treewise.show.notebook import bundle
+        from treewise.show.notebook import mime_bundle
 
-        return bundle(self)
+        return mime_bundle(self)
 
     def export(self, format: str = "text", **options: Any) -> str:
         """Return the tree in another format, with the options of that format.

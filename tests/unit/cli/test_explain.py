@@ -54,9 +54,9 @@ def test_a_table_grows_its_tree_first(run):
     assert run("explain penguins admissions --rows 1").code == 2
 
 
-def test_wishes(run, model):
-    wish = run(f"explain {model} --row 'flipper_length_mm=190, bill_length_mm=50, island=Dream' --desired Gentoo")
-    assert "It would be Gentoo (100.0 %: 123 of 123 rows like that) if flipper_length_mm were" in wish.out.replace(
+def test_desired_predictions(run, model):
+    desired = run(f"explain {model} --row 'flipper_length_mm=190, bill_length_mm=50, island=Dream' --desired Gentoo")
+    assert "It would be Gentoo (100.0 %: 123 of 123 rows like that) if flipper_length_mm were" in desired.out.replace(
         "\n", " "
     )
     row = "'flipper_length_mm=190, bill_length_mm=50, island=Dream'"
@@ -107,9 +107,9 @@ def test_a_table_on_standard_input(run):
     assert run("explain - --row x=4", tree).lines[0] == "class = b, because x is 4 (> 2.5)."
 
 
-@pytest.mark.parametrize("wish", ["--desired Gentoo", "--fixed island"])
-def test_shapley_values_take_no_wish(run, model, wish):
-    answer = run(f"explain {model} penguins --rows 1 --shap {wish}")
+@pytest.mark.parametrize("option", ["--desired Gentoo", "--fixed island"])
+def test_shapley_values_take_no_desired_prediction(run, model, option):
+    answer = run(f"explain {model} penguins --rows 1 --shap {option}")
     assert answer.code == 2
     assert "--desired and --fixed are for the counterfactual, which --shap does not compute" in answer.err
 

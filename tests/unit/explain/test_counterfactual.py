@@ -109,7 +109,7 @@ def test_decimals_are_those_of_the_column():
     assert down.counterfactual.changes[0].text == "43.3"
 
 
-def test_a_wish_is_a_class_or_a_bound():
+def test_the_desired_prediction_is_a_class_or_a_bound():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     row = {"flipper_length_mm": 190, "bill_length_mm": 40, "island": "Dream"}
     why = tree.explain(row, desired="Gentoo")
@@ -135,14 +135,14 @@ def test_a_wish_is_a_class_or_a_bound():
             numbers.explain({"x": 1}, desired=bad)
 
 
-def test_what_is_not_given_must_become_known():
+def test_absent_columns_must_become_known():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     why = tree.explain({"flipper_length_mm": 190, "bill_length_mm": 40}, desired="Gentoo")
     assert [(c.column, c.distance) for c in why.counterfactual.changes][1] == ("island", 1.0)
     assert "island were Biscoe" in why.sentences[1]
 
 
-def test_missing_and_never_seen_become_known_and_never_the_other_way():
+def test_missing_and_unseen_values_become_known_but_never_the_reverse():
     tree = tw.grow({"c": ["p", "p", "q", "q", None, None], "y": ["a", "a", "b", "b", "z", "z"]}, "y", missing="branch")
     why = tree.explain({"c": None})
     assert why.prediction == "z"
@@ -265,7 +265,7 @@ def test_two_columns_that_are_infinitely_far():
     assert tiny.explain({"x": 5.0, "z": 5.0}, desired=1).counterfactual.distance == math.inf
 
 
-def test_of_infinite_moves_the_fewest():
+def test_the_fewest_infinite_changes_win():
     hand = "a <= 1\n  b <= 1 -> P\n  b > 1 -> Q\na > 1\n  c <= 1\n    b <= 1 -> Q\n    b > 1 -> P\n  c > 1 -> Q"
     counterfactual = tw.parse(hand).explain({"a": 2.0, "b": math.inf, "c": 9.0}).counterfactual
     assert [change.column for change in counterfactual.changes] == ["c"]

@@ -33,12 +33,12 @@ def clear(n=400, seed=0):
     return {"first": first, "second": second, "third": third, "y": y}
 
 
-# -- gaps -------------------------------------------------------------------------------------------------------------
+# -- margins ----------------------------------------------------------------------------------------------------------
 
 
 @limit_examples(0.5)
 @given(drawn_table())
-def test_gaps_are_those_of_the_trace(table):
+def test_margins_are_those_of_the_trace(table):
     """Winner, runner-up, margin and ties, with every option mixed with every other."""
     options = {name: value for name, value in table.options.items() if name != "ties"}
     tree = tw.grow(table.data, "y", **options)
@@ -138,7 +138,7 @@ def brute_force(reference_tree, tree, training_set):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("data", ["penguins", "noise"])
-def test_questions_come_back_as_by_brute_force(data, seed):
+def test_splits_are_matched_as_by_brute_force(data, seed):
     given_to = {"data": noise(60), "target": "y"} if data == "noise" else {"data": "penguins"}
     training_set = prepare(**given_to, max_depth=4)
     tree = grow_training_set(training_set)
@@ -154,7 +154,7 @@ def test_questions_come_back_as_by_brute_force(data, seed):
         assert names[max(told["column"], -1) + 1] == column, node
 
 
-def test_the_same_tree_comes_back_whole():
+def test_a_tree_matches_itself():
     training_set = prepare("penguins", max_depth=4)
     tree = grow_training_set(training_set)
     found = SplitMatcher(
@@ -352,7 +352,7 @@ def test_hostile_names():
 
 
 @pytest.mark.parametrize("resamples", [0, 2.5, "ten", None, True])
-def test_what_is_no_number_of_resamples_is_said(resamples):
+def test_an_invalid_number_of_resamples_is_refused(resamples):
     with pytest.raises(ParameterError, match="must be a whole number, from 1 to 1000000"):
         tw.stability("penguins", resamples=resamples)
 
@@ -371,7 +371,7 @@ def test_other_mistakes_are_those_of_grow():
 def test_progress_and_interruption():
     shares = []
     tw.stability("penguins", resamples=4, progress=shares.append)
-    assert shares == [0.2, 0.4, 0.6, 0.8, 1.0]  # four resamples, then the gaps
+    assert shares == [0.2, 0.4, 0.6, 0.8, 1.0]  # four resamples, then the margins
 
     def stop(share):
         raise KeyboardInterrupt
