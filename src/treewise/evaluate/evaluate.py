@@ -92,7 +92,7 @@ def evaluate(
 ) -> Evaluation:
     """Compare what a model predicts with what a table says.
 
-    ``target`` is the column with the true answers, by default the one the model was grown for, or an array of them. Rows
+    ``target`` is the column of true labels, by default the one the model was grown for, or an array of labels. Rows
     without one are refused, or left out with ``drop_missing_target``. A tree written by hand
     that predicts numbers is compared as classes or as values, as the column asks for. ``estimate`` is how probabilities
     are made of counts (``predict_proba``). ``cost`` says what mistakes cost (``grow``), by default what the tree
