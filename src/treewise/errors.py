@@ -10,9 +10,9 @@
 
 Each error is also the built-in error a caller would expect, so ``except ValueError`` keeps working. An error has
 fields: ``rule`` (what is wrong), ``hint`` (what to do), and where they apply ``parameter`` and ``value``, ``column``
-and ``row``. A text that names a parameter does so by a reference (``Param``), never in prose, so that each front can render
-it: ``max_depth=3`` in Python, ``--max-depth 3`` on the command line. Notes about tables and trees are written the same
-way. Messages are safe to print whatever names are in them: escape codes and hidden characters are escaped.
+and ``row``. A text that names a parameter does so by a reference (``Param``), never in prose, so that each front can
+render it: ``max_depth=3`` in Python, ``--max-depth 3`` on the command line. Notes about tables and trees are written
+the same way. Messages are safe to print whatever names are in them: escape codes and hidden characters are escaped.
 
 Every module may import this one; it imports only ``_lib/text.py``.
 """

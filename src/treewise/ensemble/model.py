@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from treewise.explain.ensemble.explanation import EnsembleExplanation
     from treewise.explain.ensemble.stages import Stages
     from treewise.predict.predict import EncodedRows
-    from treewise.show.ensemble_summary import EnsembleSummary
+    from treewise.show.summary import EnsembleSummary
 
 Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
 Progress = Callable[[float], None]
@@ -328,7 +328,7 @@ class Ensemble(Model):
         asks    flipper_length_mm 36.5 % · bill_length_mm 35.6 % · bill_depth_mm 17.5 % · body_mass_g 8.8 % · sex 1.6 %
         made    forest(n_estimators=20, oob_score=True, criterion="entropy", max_features="sqrt") on 344 rows
         """
-        from treewise.show.ensemble_summary import EnsembleSummary
+        from treewise.show.summary import EnsembleSummary
 
         return EnsembleSummary(self)
 

@@ -1,10 +1,12 @@
-"""Views of a tree for people: as text (``text.py``; ``folding.py`` chooses what a bounded view shows), and pictures.
+"""Views of a tree for people: text, pictures, charts, regions and reports. Everything here reads a finished model.
 
-Stands among the outlets: everything here reads a finished tree, or what was found out about one. In the order of
-reading: ``text.py`` is the front; ``layout.py`` puts the lines of ``lines.py`` (conditions by ``speech.py``) beside the
-numbers of ``counts.py`` and the small bars of ``bars.py``, within a width where one is given.
-
-``picture/`` draws the tree itself (SVG, PNG, PDF). Pictures of matplotlib stand on ``palette.py`` (colours, those of
-all pictures) and ``paper.py`` (axes, text, files): regions over two columns in ``regions``, curves and charts in
-``plots``.
+text_tree/      ``print(tree)`` and ``tree.show()``
+picture/        ``tree.draw``: the tree as SVG, PNG or PDF
+plots/          charts of results in matplotlib
+regions/        ``draw_regions``: decision regions over two columns
+report/         ``tree.report``: one HTML file
+summary.py      ``tree.summary()``, ``ensemble.summary()``
+notebook.py     how notebooks display a tree
+node_stats.py   statistics of nodes that several views share
+palette.py      colours of all pictures; mpl_helpers.py, figure.py: axes, labels and files of charts
 """

@@ -1,17 +1,19 @@
-"""A tree in a few lines: how large it is, why its leaves stopped, what it needs, how it was made.
+"""Summaries of a tree and of an ensemble in a few lines: target, size, columns and history.
 
-Stands among the outlets. ``tree.summary()`` and ``treewise show --summary`` print it.
+``tree.summary()``, ``ensemble.summary()`` and ``treewise show --summary`` print them.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style
-from treewise._lib.text import plural, safe
+from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.data.encoding import Encoding
 from treewise.errors import listing
 from treewise.show.node_stats import describe_training_error
@@ -19,38 +21,55 @@ from treewise.tree.arrays import LEAF, STOPS, Target
 from treewise.tree.history import in_words
 from treewise.tree.tree import Tree
 
-MANY_LEVELS = 6
+if TYPE_CHECKING:
+    from treewise.ensemble import Ensemble, OutOfBag
+
+_MAX_LISTED_LEVELS = 6
+_MAX_LISTED_COLUMNS = 5
+
+
+class _Summary(Displayable):
+    @abstractmethod
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the lines, each with its heading."""
+
+    def result_table(self) -> ResultTable:
+        """Return the lines as a table."""
+        columns = (ColumnSpec("about", title=""), ColumnSpec("text", title=""))
+        return ResultTable("", columns, self.lines(), max_rows=None)
+
+    def to_text(self, width: int | None = None, max_rows: int | None = None, emphasis: Style = str) -> str:
+        """Return the lines, however long."""
+        return "\n".join(f"{emphasis(f'{heading:<7}')} {text}" for heading, text in self.lines())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TreeSummary(Displayable):
-    """What a tree is. ``print`` it, ask for a field, or take ``to_dict()``."""
+class TreeSummary(_Summary):
+    """The summary of a tree. ``print`` it, read a field, or take ``to_dict()``."""
 
     tree: Tree
 
     @property
     def stops(self) -> dict[str, int]:
-        """How many leaves there are of each reason to stop, in the order in which reasons are looked at."""
+        """The number of leaves by stopping reason, in the order in which reasons are checked."""
         a = self.tree.arrays
         counts = np.bincount(a.stop[a.kind == LEAF], minlength=len(STOPS)).tolist()
-        return {name: many for name, many in zip(STOPS, counts, strict=True) if many}
+        return {name: count for name, count in zip(STOPS, counts, strict=True) if count}
 
     @property
     def needs(self) -> list[Encoding]:
-        """The columns the tree asks about, in its order."""
-        asked = set(self.tree.arrays.column.tolist())
-        return [encoding for i, encoding in enumerate(self.tree.encodings) if i in asked]
+        """The columns used in splits, in the order of the tree's columns."""
+        used = set(self.tree.arrays.column.tolist())
+        return [encoding for i, encoding in enumerate(self.tree.encodings) if i in used]
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the lines, each with its heading."""
         tree = self.tree
         size = [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)]
-        stops = " · ".join(f"{many:,} {name}" for name, many in self.stops.items())
-        needed = " · ".join(map(encoding_in_words, self.needs))
         return [
-            ("tree", " · ".join([target_in_words(tree.target), *size])),
-            ("leaves", stops),
-            ("needs", needed or "no column: it always predicts the same"),
+            ("tree", " · ".join([_describe_target(tree.target), *size])),
+            ("leaves", " · ".join(f"{count:,} {name}" for name, count in self.stops.items())),
+            ("needs", " · ".join(map(_describe_column, self.needs)) or "no column: it always predicts the same"),
             ("made", " → ".join(map(in_words, tree.history)) or "written by hand"),
         ]
 
@@ -70,19 +89,90 @@ class TreeSummary(Displayable):
             "history": [dict(step) for step in tree.history],
         }
 
-    def result_table(self) -> ResultTable:
-        """Return the lines as a table."""
-        return ResultTable(
-            "", (ColumnSpec("about", title=""), ColumnSpec("said", title="")), self.lines(), max_rows=None
-        )
 
-    def to_text(self, width: int | None = None, max_rows: int | None = None, emphasis: Style = str) -> str:
-        """Return the lines, however long."""
-        return "\n".join(f"{emphasis(f'{head:<7}')} {said}" for head, said in self.lines())
+@dataclass(frozen=True)
+class MinMedianMax:
+    """The minimum, median and maximum of some integers.
+
+    >>> print(MinMedianMax.of([3, 9, 4]), MinMedianMax.of([5, 5]))
+    3 to 9, median 4 5
+    """
+
+    least: int
+    median: float
+    most: int
+
+    @classmethod
+    def of(cls, values: npt.ArrayLike) -> MinMedianMax:
+        """Compute them."""
+        numbers = np.asarray(values)
+        return cls(int(numbers.min()), float(np.median(numbers)), int(numbers.max()))
+
+    def __str__(self) -> str:
+        if self.least == self.most:
+            return f"{self.least:,}"
+        return f"{self.least:,} to {self.most:,}, median {self.median:,g}"
 
 
-def target_in_words(target: Target) -> str:
-    """Say what is predicted."""
+@dataclass(frozen=True, eq=False, repr=False)
+class EnsembleSummary(_Summary):
+    """The summary of an ensemble. ``print`` it, read a field, or take ``to_dict()``."""
+
+    ensemble: Ensemble
+
+    @property
+    def leaves(self) -> MinMedianMax:
+        """The number of leaves of the trees."""
+        return MinMedianMax.of(np.diff(self.ensemble.members.leaf_start))
+
+    @property
+    def depth(self) -> MinMedianMax:
+        """The depth of the trees."""
+        return MinMedianMax.of(self.ensemble.members.depths)
+
+    @property
+    def columns(self) -> dict[str, float]:
+        """The importance of each column used in a split, the largest first (``ensemble.importances()``)."""
+        from treewise.evaluate.importances import importances
+
+        return {each.column: each.importance for each in importances(self.ensemble).columns if each.importance > 0}
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the lines, each with its heading."""
+        ensemble = self.ensemble
+        columns = [f"{safe(name)} {format_share(share)} %" for name, share in self.columns.items()]
+        if len(columns) > _MAX_LISTED_COLUMNS:
+            columns[_MAX_LISTED_COLUMNS:] = [plural(len(columns) - _MAX_LISTED_COLUMNS, "more column")]
+        target = _describe_target(ensemble.target)
+        oob = [] if ensemble.oob is None else [("unseen", _describe_oob(ensemble.oob, ensemble.task))]
+        return [
+            ("trees", f"{ensemble.method} of {plural(len(ensemble), 'tree')} · {target}"),
+            ("size", f"leaves {self.leaves} · depth {self.depth}"),
+            *oob,
+            ("asks", " · ".join(columns) or "no column: it always predicts the same"),
+            ("made", " → ".join(map(in_words, ensemble.history)) or "of given trees"),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain values."""
+        ensemble, oob = self.ensemble, self.ensemble.oob
+        finite_oob = None if oob is None else {k: v if np.isfinite(v) else None for k, v in vars(oob).items()}
+        return {
+            "method": ensemble.method,
+            "trees": len(ensemble),
+            "task": ensemble.task,
+            "target": ensemble.target.name,
+            "classes": list(ensemble.classes),
+            "positive": ensemble.target.positive,
+            "leaves": vars(self.leaves),
+            "depth": vars(self.depth),
+            "oob": finite_oob,
+            "importances": self.columns,
+            "history": [dict(step) for step in ensemble.history],
+        }
+
+
+def _describe_target(target: Target) -> str:
     name = safe(target.name)
     if target.task == "regression":
         return f"target {name}: a number"
@@ -90,14 +180,23 @@ def target_in_words(target: Target) -> str:
     return f"target {name}: {listing([safe(label) for label in target.classes])}{positive}"
 
 
-def encoding_in_words(encoding: Encoding) -> str:
-    """Say what a column must be: ``age number``, ``ward category, 11 levels``."""
+def _describe_column(encoding: Encoding) -> str:
+    """Describe a column: ``age number``, ``ward category, 11 levels``."""
     name = safe(encoding.name)
     if encoding.kind in ("nominal", "ordered"):
         levels = [safe(level) for level in encoding.levels]
-        listed = f"({(' < ' if encoding.kind == 'ordered' else ', ').join(levels)})"
-        what = "ordered category" if encoding.kind == "ordered" else "category"
-        many = len(levels) > MANY_LEVELS
-        return f"{name} {what}, {len(levels)} levels" if many else f"{name} {what} {listed}"
-    plain_words = {"integer": "number", "datetime": "date"}
-    return f"{name} {plain_words.get(encoding.kind, encoding.kind)}"
+        kind = "ordered category" if encoding.kind == "ordered" else "category"
+        if len(levels) > _MAX_LISTED_LEVELS:
+            return f"{name} {kind}, {len(levels)} levels"
+        return f"{name} {kind} ({(' < ' if encoding.kind == 'ordered' else ', ').join(levels)})"
+    return f"{name} { {'integer': 'number', 'datetime': 'date'}.get(encoding.kind, encoding.kind) }"
+
+
+def _describe_oob(oob: OutOfBag, task: str) -> str:
+    """Describe the out-of-bag score."""
+    where = f"on {oob.rows:,} of {plural(oob.of, 'row')}, each by the trees that have not seen it (out of bag)"
+    if np.isnan(oob.score):
+        return f"nothing is known {where}"
+    if task == "classification":
+        return f"error {format_share(1 - oob.score)} % {where}"
+    return f"R² {format_rounded(oob.score)} {where}"

@@ -253,9 +253,9 @@ class Tree(TreeStructure):
         >>> [t.n_leaves for t in tw.grow("admissions", preset="id3").steps()]
         [1, 3, 4, 6]
         """
-        from treewise.train.edit import steps
+        from treewise.train.edit import growth_steps
 
-        return steps(self)
+        return growth_steps(self)
 
     # -- explaining -----------------------------------------------------------------------------------------------
 
@@ -529,9 +529,9 @@ class Tree(TreeStructure):
         return render(self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        from treewise.show.notebook import bundle
+        from treewise.show.notebook import mime_bundle
 
-        return bundle(self)
+        return mime_bundle(self)
 
     def export(self, format: str = "text", **options: Any) -> str:
         """Return the tree in another format, with the options of that format.

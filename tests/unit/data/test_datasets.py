@@ -243,7 +243,7 @@ def test_columns_are_independent_and_uniform():
         (lambda: datasets.noisy(0), "1 or more rows"),
         (lambda: datasets.Sampler(np.array([1.5])), "from 0 to 1"),
         (lambda: datasets.sampler(size=4).true_error(lambda table: [0, 1]), "each of the 16 cells"),
-        (lambda: datasets.sampler(size=4).true_error(lambda table: ["a"] * 16), "answer 0 or 1"),
+        (lambda: datasets.sampler(size=4).true_error(lambda table: ["a"] * 16), "return 0 or 1"),
     ],
 )
 def test_what_cannot_be_drawn_or_judged_is_refused(call, message):
