@@ -31,7 +31,7 @@ from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import AdaBoostParams, recipe_of
 from treewise.ensemble.weak_learners import Learner, decreases, learner, said_by
 from treewise.errors import Param, ParameterError, shown
-from treewise.train.grow import OnPrepared, Progress, workers
+from treewise.train.grow import OnPrepared, Progress, n_workers
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
 from treewise.tree.history import Step
@@ -99,7 +99,7 @@ def boost(
             + Param("task", "classification")
             + " takes each different number for a class.",
         )
-    run = BoostingRun(training_set, recipe, workers(n_jobs))
+    run = BoostingRun(training_set, recipe, n_workers(n_jobs))
     for done in run.rounds():
         if progress:
             progress(done)
@@ -239,7 +239,7 @@ def more_rounds(
 ) -> Ensemble:
     """Return the ensemble with up to n further trees, on its own training set: what asking for all at once gives."""
     recipe = replace(recipe_of(ensemble, AdaBoostParams, "extend"), n_estimators=len(ensemble) + n)
-    run = BoostingRun(training_set, recipe, workers(n_jobs))
+    run = BoostingRun(training_set, recipe, n_workers(n_jobs))
     run.replay(ensemble)
     for done in run.rounds():
         if progress:

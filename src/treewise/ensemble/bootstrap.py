@@ -29,7 +29,7 @@ from treewise._lib.rng import mix64, uniform_below
 from treewise._lib.text import plural
 from treewise.ensemble.canonical_rows import CanonicalRows, units_of
 from treewise.errors import DataError, ParameterError, shown
-from treewise.train.resampling import part, within_bounds
+from treewise.train.resampling import subset_of, within_bounds
 from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
@@ -184,7 +184,7 @@ def problem_of(bags: BootstrapSamples, tree: int) -> TrainingSet:
     whole = bags.training_set
     if bags.drawn:
         whole = replace(whole, weight=bags.units.weight, weight_scale=bags.units.scale)
-    some = part(whole, rows)
+    some = subset_of(whole, rows)
     return within_bounds(
         replace(
             some,

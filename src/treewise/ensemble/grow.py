@@ -33,15 +33,15 @@ from treewise.train.grow import (
     PRUNING,
     ROLES,
     Progress,
+    _out_of_memory,
     core_columns,
     core_settings,
     core_target,
     grow_training_set,
-    notes_on,
-    out_of_memory,
+    n_workers,
+    notes_about,
     prepare,
     pruning_for,
-    workers,
 )
 from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet, build_like
@@ -141,13 +141,13 @@ def grow_members(
     """Grow the trees from number ``first`` on; return them packed, and what each column's splits took away in each."""
     training_set = bags.training_set
     settings = core_settings(training_set)
-    settings.n_jobs = workers(n_jobs)
+    settings.n_jobs = n_workers(n_jobs)
     given = (core_columns(training_set), core_target(training_set), settings, bags.plan)
     try:
         grown, decreases = _core.grow_forest(*given, first, trees, progress)
         members = PackedTrees.of(grown, training_set.settings.criterion or "")
     except MemoryError:
-        raise out_of_memory(training_set) from None
+        raise _out_of_memory(training_set) from None
     return members, decreases.reshape(trees, len(training_set.columns))
 
 
@@ -159,7 +159,7 @@ def too_good(training_set: TrainingSet, members: PackedTrees, n_jobs: int | None
     if not members.settled_by_one_test():
         return []
     one_test = replace(training_set.settings, max_depth=1, max_features=None, splitter="best")
-    return notes_on(grow_training_set(replace(training_set, settings=one_test), n_jobs=n_jobs, keep_quartiles=False))
+    return notes_about(grow_training_set(replace(training_set, settings=one_test), n_jobs=n_jobs, keep_quartiles=False))
 
 
 def judged(ensemble: Ensemble, recipe: BaggingParams, bags: BootstrapSamples) -> Ensemble:

@@ -17,7 +17,7 @@ from treewise.ensemble import predict as voting
 from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble, OutOfBag
 from treewise.train.fixed_point import scale_weights
-from treewise.train.loss_stats import size_of_numbers
+from treewise.train.loss_stats import power_of_two_scale
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Target
 
@@ -67,7 +67,7 @@ def score(training_set: TrainingSet, said: Floats, covered: npt.NDArray[np.bool_
         return np.nan
     if training_set.target.task == "classification":
         return float(np.average(best_class(said[covered], turn) == training_set.y[covered], weights=weight))
-    unit = size_of_numbers(
+    unit = power_of_two_scale(
         training_set.raw[covered]
     )  # R² has no unit, but squares of huge or tiny numbers have no value
     truth, found = training_set.raw[covered] / unit, said[covered] / unit

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from treewise import _core
 from treewise.train.criteria import CRITERIA
-from treewise.train.fixed_point import last_bits
+from treewise.train.fixed_point import lowest_bit_exponents
 from treewise.tree.arrays import LEAF, Arrays, depths_of
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def in_units(weights: Floats) -> tuple[Ints, int]:
     >>> in_units(np.array([2.0, 6.0])), in_units(np.array([0.25, 1.5]))
     ((array([2, 6]), 0), (array([1, 6]), 2))
     """
-    scale = -int(np.min(last_bits(weights)))
+    scale = -int(np.min(lowest_bit_exponents(weights)))
     scale = scale if weights.sum() > 2.0**53 else max(0, scale)
     return np.ldexp(weights, scale).astype(np.int64), scale
 

@@ -20,8 +20,8 @@ from treewise._lib.rng import mix64
 from treewise.ensemble.adaboost_update import BITS, Classes, Distribution
 from treewise.ensemble.canonical_rows import ODD, stirred, units_of
 from treewise.ensemble.model import Ensemble
-from treewise.train.grow import core_columns, core_settings, core_target, grow_training_set, out_of_memory
-from treewise.train.resampling import part
+from treewise.train.grow import _out_of_memory, core_columns, core_settings, core_target, grow_training_set
+from treewise.train.resampling import subset_of
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, Arrays
 
@@ -43,7 +43,7 @@ def learner(training_set: TrainingSet, resample: bool, n_jobs: int) -> Learner:
     try:
         stumps = _core.StumpGrower(columns, target, settings)
     except MemoryError:
-        raise out_of_memory(training_set) from None
+        raise _out_of_memory(training_set) from None
     share = decimal_fraction(training_set.settings.min_weight_fraction_leaf)
 
     def grow(weights: Distribution, number: int, _: int) -> tuple[Arrays, Classes]:
@@ -74,7 +74,7 @@ def by_drawing(training_set: TrainingSet, n_jobs: int) -> Learner:
         key = mix64(seed_of(training_set, number), attempt)
         times = drawn(weights, units, key)
         rows = np.flatnonzero(times)
-        sample = replace(part(of_round(training_set, number), rows), weight=times[rows], weight_scale=0)
+        sample = replace(subset_of(of_round(training_set, number), rows), weight=times[rows], weight_scale=0)
         tree = grow_training_set(sample, None, n_jobs, keep_quartiles=False).arrays
         return tree, answers(tree, training_set, columns)
 

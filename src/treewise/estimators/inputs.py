@@ -23,7 +23,7 @@ from treewise.data import encoding as encode
 from treewise.data.column import LazyColumns
 from treewise.data.table import Column, Table, parse_na_values, read
 from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing
-from treewise.train.column_roles import name_beside
+from treewise.train.column_roles import _target_name
 from treewise.tree.arrays import Target
 
 Array = npt.NDArray[Any]
@@ -276,7 +276,7 @@ def with_target(table: Table, column: Column) -> Table:
         raise DataError(
             f"y has {plural(len(column), 'value')}, X has {plural(len(table), 'row')}. They must go together."
         )
-    name = name_beside(table, column.name)
+    name = _target_name(table, column.name)
     columns = {known: partial(table.columns.__getitem__, known) for known in table.columns}
     together = LazyColumns({**columns, name: replace(column, name=name)}, len(table))
     return replace(table, columns=together, target=name)

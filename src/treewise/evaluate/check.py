@@ -26,9 +26,9 @@ from treewise.predict.costs import EQUAL, CostMatrix, cost_matrix_of
 from treewise.predict.predict import answering_nodes, apply
 from treewise.train.true_labels import (
     Ints,
-    as_compared,
-    class_places,
-    rows_with_answers,
+    as_class_or_value_tree,
+    class_indices,
+    rows_with_labels,
     target_column,
     with_classes_of,
     with_levels_of,
@@ -266,9 +266,9 @@ def check(
     table = read(data, na_values=tree.na_values)
     column = target_column(tree, table, target)
     weight = np.ones(len(table)) if sample_weight is None else sample_weights(table, sample_weight)
-    rows = rows_with_answers(table, column, drop_missing_target, weight)
+    rows = rows_with_labels(table, column, drop_missing_target, weight)
     table, column = table.take(rows), column.take(rows)
-    tree = with_classes_of(as_compared(with_levels_of(tree, table), column), column)
+    tree = with_classes_of(as_class_or_value_tree(with_levels_of(tree, table), column), column)
     nodes = answering_nodes(tree, np.atleast_1d(apply(tree, table)))
     leaf_rows = LeafRows(tree, table, column, rows, nodes, weight[rows])
     return leaf_rows.by_classes() if tree.task == "classification" else leaf_rows.by_numbers()
@@ -287,7 +287,7 @@ class LeafRows:
 
     def by_classes(self) -> Check:
         """Compare the predictions of leaves with the classes of their rows."""
-        truth, labels = class_places(self.tree, self.column)
+        truth, labels = class_indices(self.tree, self.column)
         tally = LeafTally.of(self.nodes, truth, self.weight, len(labels))
         cost, n_known, leaves = cost_matrix_of(self.tree), len(self.tree.classes), []
         right = refitted = 0.0

@@ -25,7 +25,7 @@ from treewise.evaluate.results import ClassificationEvaluation, Evaluation, Regr
 from treewise.predict.costs import CostMatrix, cost_matrix_of
 from treewise.predict.leaf_probabilities import LeafProbabilities
 from treewise.predict.predict import Answers, EncodedRows, TreeAnswers, encode_table, subtree_sizes
-from treewise.train.true_labels import Ints, as_compared, class_places, rows_with_answers, target_column
+from treewise.train.true_labels import Ints, as_class_or_value_tree, class_indices, rows_with_labels, target_column
 from treewise.train.weights import sample_weights
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.model import Model
@@ -133,7 +133,7 @@ def evaluate(
     if model.task == "regression":
         return number_figures(compared, answers.values(), context)
     matrix = CostMatrix.of(cost, model.classes) if cost is not None else cost_matrix_of(model)
-    truth, labels = class_places(model, compared.column)
+    truth, labels = class_indices(model, compared.column)
     predicted = PredictedAnswers(labels, truth, *answers.likelihoods(truth))
     return class_figures(compared, model.classes, predicted, context, matrix)
 
@@ -144,14 +144,14 @@ def compare_rows(
     """Read a table with known answers and encode it for the model."""
     table = read(data, na_values=model.na_values)
     rows = with_answers(table, target_column(model, table, target), drop_missing_target, sample_weight)
-    model = as_compared(model, rows.column)
+    model = as_class_or_value_tree(model, rows.column)
     return PredictionComparison(**vars(rows), model=model, encoded=encode_table(model, rows.table))
 
 
 def with_answers(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> ComparedRows:
     """Return the rows of a table that have an answer and count."""
     weight = None if sample_weight is None else sample_weights(table, sample_weight)
-    rows = rows_with_answers(table, column, drop_missing_target, weight)
+    rows = rows_with_labels(table, column, drop_missing_target, weight)
     if len(rows) < len(table):
         table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
     return ComparedRows(table, column, rows, weight)

@@ -26,7 +26,7 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_exact, format_percent, format_rounded, plural, safe
 from treewise.errors import Call, DataError, ParameterError, listing
 from treewise.train.criteria import criterion_named
-from treewise.train.loss_stats import size_of_numbers
+from treewise.train.loss_stats import power_of_two_scale
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
@@ -55,7 +55,7 @@ class ColumnImportance:
         """The standard deviation from one shuffle (or tree) to the next; None for a single one."""
         if len(self.repeats) < 2:
             return None
-        unit = size_of_numbers(rises := np.array(self.repeats))
+        unit = power_of_two_scale(rises := np.array(self.repeats))
         return float(np.std(rises / unit, ddof=1)) * unit
 
 

@@ -21,7 +21,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, ParameterError
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, read_rows
-from treewise.train.true_labels import Ints, as_compared, class_places, target_column, with_levels_of
+from treewise.train.true_labels import Ints, as_class_or_value_tree, class_indices, target_column, with_levels_of
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -171,7 +171,7 @@ def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
     tree = with_levels_of(tree, table)
     column = _true_labels(tree, table, target)
     if column is not None:
-        tree = as_compared(tree, column)
+        tree = as_class_or_value_tree(tree, column)
     return Paths(tree, table, _label_values(tree, column, len(table)))
 
 
@@ -212,7 +212,7 @@ def _label_values(tree: Tree, column: Column | None, n_rows: int) -> Sequence[La
     if tree.task == "regression":
         values: list[Any] = encode.encode_numbers(present).tolist()
     else:
-        places, labels = class_places(tree, present)
+        places, labels = class_indices(tree, present)
         values = [labels[place] for place in places.tolist()]
     for row, value in zip(labelled.tolist(), values, strict=True):
         known[row] = value

@@ -26,9 +26,9 @@ from treewise.evaluate.importances import ColumnImportance, Importances, ranked
 from treewise.predict.confidence_intervals import check_confidence
 from treewise.predict.costs import CostMatrix, cost_matrix_of, losses
 from treewise.predict.predict import EncodedRows
-from treewise.train.grow import workers
-from treewise.train.loss_stats import size_of_numbers
-from treewise.train.true_labels import class_places
+from treewise.train.grow import n_workers
+from treewise.train.loss_stats import power_of_two_scale
+from treewise.train.true_labels import class_indices
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
@@ -123,7 +123,7 @@ class Shuffles:
         """Check what was asked for."""
         check_integer("repeats", repeats, least=1, most=MOST_REPEATS)
         check_integer("random_state", random_state, least=0, most=2**64 - 1)
-        return cls(repeats, random_state, check_confidence(confidence), workers(n_jobs), progress)
+        return cls(repeats, random_state, check_confidence(confidence), n_workers(n_jobs), progress)
 
     def importances(self, trial: PermutationTrial, compared: PredictionComparison[Any]) -> Importances:
         """Return the importance of each column on the rows that the model is compared on."""
@@ -198,9 +198,9 @@ def prepare_trial(compared: PredictionComparison[Any], measure: str | None, esti
     if model.task == "regression":
         truth = encode.encode_numbers(compared.column)
         refuse_infinite(truth, compared)
-        unit = size_of_numbers(truth)
+        unit = power_of_two_scale(truth)
     else:
-        truth = class_places(model, compared.column)[0]
+        truth = class_indices(model, compared.column)[0]
     weight = in_shares(compared.weight, len(compared.table))
     return PermutationTrial(model, compared.encoded, estimate, truth, weight, name, unit, cost)
 

@@ -17,21 +17,21 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import plural, safe
 from treewise.errors import ParameterError
 from treewise.explain.trace import CandidateTrace, ColumnTrace, NodeTrace, Trace
-from treewise.explain.trace.data import branch_data
+from treewise.explain.trace.arithmetic import BranchTerm
 from treewise.explain.trace.nodes import TraceView
-from treewise.explain.trace.number_format import BranchTerm
+from treewise.explain.trace.render import branch_data
 from treewise.explain.trace.trace import check_view
 from treewise.explain.trace.words import (
-    MOST_CLASSES,
+    MAX_CLASSES,
     STOPPED,
     branches_text,
-    label_of,
+    format_column_score,
     legend,
-    rows_in_words,
-    say_column_score,
-    settled_in_words,
+    list_name,
+    rows_text,
+    settled_text,
 )
-from treewise.train.grow import PRUNING, grow_training_set, notes_on, prepare
+from treewise.train.grow import PRUNING, grow_training_set, notes_about, prepare
 from treewise.train.reference import Candidate
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import STOPS
@@ -61,7 +61,7 @@ class RankedTest:
     @property
     def test(self) -> str:
         """The test in words, by its first branch."""
-        return label_of(self.of, self.traced)
+        return list_name(self.of, self.traced)
 
     @property
     def kind(self) -> str:
@@ -119,7 +119,7 @@ class Stump(Displayable, Sequence[RankedTest]):
 
     @cached_property
     def _tests(self) -> tuple[RankedTest, ...]:
-        return tuple(ranked_tests(self.node))
+        return tuple(_ranked_tests(self.node))
 
     def __len__(self) -> int:
         """Return how many candidates there are, with every way of placing missing rows."""
@@ -154,7 +154,7 @@ class Stump(Displayable, Sequence[RankedTest]):
                 "score",
                 "number",
                 "ratio" if ratio else "a branch",
-                lambda value: say_column_score(node, value),
+                lambda value: format_column_score(node, value),
                 None if ratio or lens.training_set.by_branches else "data",
             ),
             ColumnSpec("counts", title="branches", only="text"),
@@ -163,23 +163,23 @@ class Stump(Displayable, Sequence[RankedTest]):
         )
         many = f"{plural(len(self), 'candidate')} for one test"
         title = f"{safe(self.training_set.table_name)}, column {safe(self.tree.target.name)}: {many}, the best first"
-        return ResultTable(title, headings, StumpLines(self), (self._about(),), tuple(self._notes()), "candidate")
+        return ResultTable(title, headings, _StumpRows(self), (self._about(),), tuple(self._notes()), "candidate")
 
     def _about(self) -> str:
         node, lens = self.node, self.node.lens
-        said = f"{rows_in_words(node)}, {lens.letter} = {lens.say(node.impurity)} {lens.shown_unit}".rstrip()
+        said = f"{rows_text(node)}, {lens.letter} = {lens.say(node.impurity)} {lens.shown_unit}".rstrip()
         classes = lens.training_set.target.classes
         if not classes:
             holds = f"rows and {lens.training_set.criterion.centre}"
         else:
-            holds = f"rows of {', '.join(map(safe, classes))}" if len(classes) <= MOST_CLASSES else "rows"
+            holds = f"rows of {', '.join(map(safe, classes))}" if len(classes) <= MAX_CLASSES else "rows"
         return f"{said}. branches: {holds}"
 
     def _notes(self) -> Iterator[str]:
         """Say what the table does not."""
         node = self.node
         if node.settled:
-            yield f"Nothing is to be told apart: {settled_in_words(node)}."
+            yield f"Nothing is to be told apart: {settled_text(node)}."
             return
         if node.split is None:
             stop = STOPS[self.tree.arrays.stop[0]]
@@ -187,7 +187,7 @@ class Stump(Displayable, Sequence[RankedTest]):
         for column in node.columns.values():
             if not column.tests:
                 yield f"{safe(column.name)}: {column.note}."
-        yield from notes_on(self.tree)
+        yield from notes_about(self.tree)
         if any(test.rank is None for test in self._tests):
             yield "Without a rank: a test that leaves a branch too small to be a leaf."
         yield legend(node)
@@ -200,7 +200,7 @@ class Stump(Displayable, Sequence[RankedTest]):
         return {**about, **how, "impurity": self.node.impurity, "candidates": self.result_table().records()}
 
 
-class StumpLines(Sequence[Sequence[Any]]):
+class _StumpRows(Sequence[Sequence[Any]]):
     """The rows of the table, each made when it is looked at: of numbers, a branch has to go through its rows."""
 
     def __init__(self, tests: Sequence[RankedTest]) -> None:
@@ -210,10 +210,10 @@ class StumpLines(Sequence[Sequence[Any]]):
         return len(self.tests)
 
     def __getitem__(self, place: Any) -> Any:
-        return list(map(line, self.tests[place])) if isinstance(place, slice) else line(self.tests[place])
+        return list(map(_cells_of, self.tests[place])) if isinstance(place, slice) else _cells_of(self.tests[place])
 
 
-def line(test: RankedTest) -> list[Any]:
+def _cells_of(test: RankedTest) -> list[Any]:
     """Return the cells of one candidate."""
     branches = list(branch_data(test.branches))
     briefly = in_a_cell(test.test, test.traced.candidate.split)
@@ -270,7 +270,7 @@ def stump_of(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_
     return Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
 
 
-def ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
+def _ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
     """Put the candidates of a node in order: by what they compete by; equals, but for rounding, share a rank.
 
     The winner comes first, of equals too. C4.5 compares the best test of each column by its ratio; the others follow by
@@ -285,7 +285,7 @@ def ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
         groups = [[pair] for pair in sorted(sent, key=lambda pair: (pair[0] is not winner, -(pair[1].score or 0.0)))]
         seen = {id(test) for test, _ in sent}
         fitting = [pair for pair in fitting if id(pair[0]) not in seen]
-    groups += equals(fitting)
+    groups += group_ties(fitting)
     rank = 1
     for group in groups:
         for test, column in sorted(group, key=lambda pair: (pair[0] is not winner, pair[0].candidate.order)):
@@ -296,29 +296,29 @@ def ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
         yield RankedTest(None, test, column, False)
 
 
-def equals(
+def group_ties(
     tests: Sequence[tuple[CandidateTrace, ColumnTrace]],
 ) -> list[list[tuple[CandidateTrace, ColumnTrace]]]:
     """Part candidates into groups of equals, the best first: all that may reach the best of the rest (``pick``)."""
-    left = sorted(tests, key=lambda pair: upper(pair[0].candidate), reverse=True)
-    bars = [lower(test.candidate) for test, _ in left]
+    left = sorted(tests, key=lambda pair: _upper_bound(pair[0].candidate), reverse=True)
+    bars = [_lower_bound(test.candidate) for test, _ in left]
     for i in range(len(bars) - 2, -1, -1):
         bars[i] = max(bars[i], bars[i + 1])  # the largest lower end of this one and all that follow
     groups: list[list[tuple[CandidateTrace, ColumnTrace]]] = []
     bar = None
     for i, pair in enumerate(left):
-        if bar is None or upper(pair[0].candidate) < bar:
+        if bar is None or _upper_bound(pair[0].candidate) < bar:
             groups.append([])
             bar = bars[i]
         groups[-1].append(pair)
     return groups
 
 
-def upper(candidate: Candidate) -> int:
+def _upper_bound(candidate: Candidate) -> int:
     """Return the upper bound of a candidate's true score."""
     return candidate.score + candidate.tolerance
 
 
-def lower(candidate: Candidate) -> int:
+def _lower_bound(candidate: Candidate) -> int:
     """Return the lower bound of a candidate's true score."""
     return candidate.score - candidate.tolerance

@@ -32,7 +32,7 @@ from treewise.predict.leaf_probabilities import (
     nodes_with_counts,
 )
 from treewise.train.criteria import logarithm
-from treewise.train.target import class_numbers
+from treewise.train.target import encode_classes
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
@@ -196,7 +196,7 @@ def log_likelihood(model: Model, data: Any, unit: str = "nats", estimate: Any = 
     """
     check_classification(model, "log_likelihood", "evaluate")
     table = read(data, na_values=model.na_values)
-    truth = class_numbers(table[model.target.name], model.target, table.name)
+    truth = encode_classes(table[model.target.name], model.target, table.name)
     log = logarithm(unit)
     _, likelihoods, _ = model.answers(encode_table(model, table), estimate).likelihoods(truth)
     return math.fsum(log(p) if p > 0 else -math.inf for p in likelihoods.tolist())

@@ -19,7 +19,7 @@ from treewise._lib.checks import check_choice
 from treewise.errors import Given, Param, ParameterError, did_you_mean, join_message
 from treewise.prune import by_size, collapse, cost_complexity, gain, mdl, pessimistic, reduced_error
 from treewise.prune.decision import RISKS, Floats, Ints, PruneDecision
-from treewise.train.edit import cut
+from treewise.train.edit import collapse_nodes
 from treewise.tree.arrays import STOPS
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
@@ -124,7 +124,7 @@ def apply_decision(tree: Tree, decision: PruneDecision, method: str | None, stop
         relabelled = replace(
             tree, arrays=replace(tree.arrays, **{name: decision.predictions.astype(getattr(tree.arrays, name).dtype)})
         )
-    pruned = decision.tree or cut(relabelled, np.flatnonzero(decision.cut).tolist(), STOPS.index(stop))
+    pruned = decision.tree or collapse_nodes(relabelled, np.flatnonzero(decision.cut).tolist(), STOPS.index(stop))
     step = Step(did="prune", **({"method": method} if method else {}), options=decision.options, **decision.extra)
     step |= {
         "leaves": [tree.n_leaves, pruned.n_leaves],

@@ -15,7 +15,7 @@ import numpy as np
 from treewise.predict.costs import cost_matrix_of, least_costly
 from treewise.predict.predict import find_leaves
 from treewise.prune.decision import Bools, Floats, Ints
-from treewise.train.edit import estimate, rearranged
+from treewise.train.edit import estimate, rearrange
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import STOPS
 from treewise.tree.history import Step
@@ -121,7 +121,7 @@ class SubtreeRaiser:
                 parents[index[child]] = index[position]
         nodes = np.array([self.node_at[position] for position in positions])
         leaves: Bools = np.array([not self.children[position] for position in positions])
-        return rearranged(self.tree, nodes, parents, leaves, stop)
+        return rearrange(self.tree, nodes, parents, leaves, stop)
 
     def result(self) -> tuple[Tree, Ints]:
         """Return the new tree, with statistics of the training rows, and the number of each old node in it."""

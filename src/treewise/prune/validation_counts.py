@@ -21,8 +21,8 @@ from treewise.predict.predict import answering_nodes, check_answered, encode_col
 from treewise.prune.decision import Floats, Ints
 from treewise.train.fixed_point import scale_weights
 from treewise.train.target import finite_targets
-from treewise.train.true_labels import class_places, rows_with_answers, target_column
-from treewise.train.weights import WeightedRows, sample_weights, weigh
+from treewise.train.true_labels import class_indices, rows_with_labels, target_column
+from treewise.train.weights import WeightedRows, apply_class_weights, sample_weights
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -52,7 +52,7 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
     table = read(data, na_values=tree.na_values)
     weights = _read_weights(table, info.sample_weight, sample_weight)
     column = target_column(tree, table, None)
-    kept = rows_with_answers(table, column, info.drop_missing_target, weights)
+    kept = rows_with_labels(table, column, info.drop_missing_target, weights)
     if len(kept) < len(table):
         table, column, weights = table.take(kept), column.take(kept), weights[kept]
     ends = find_leaves(tree, encode_columns(tree, table), len(table))
@@ -61,7 +61,7 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
     if tree.task == "regression":
         truth: Any = finite_targets(column, kept)
     else:
-        truth, labels = class_places(tree, column)
+        truth, labels = class_indices(tree, column)
         if truth.min() >= len(tree.classes):
             found, known = (listing([safe(x) for x in some], 4) for some in (labels[len(tree.classes) :], tree.classes))
             raise DataError(
@@ -93,7 +93,7 @@ def _apply_class_weights(tree: Tree, truth: Ints, weights: Floats, table: str) -
     """
     known = np.flatnonzero(truth < len(tree.classes))
     rows = WeightedRows(known, truth[known], np.empty(0), weights[known])
-    weighed = weigh(rows, tree.target, tree.fit_info.class_weight, tree.fit_info.priors, table)
+    weighed = apply_class_weights(rows, tree.target, tree.fit_info.class_weight, tree.fit_info.priors, table)
     all_weights = np.where(truth < len(tree.classes), 0.0, weights)
     all_weights[weighed.rows] = weighed.weight
     counts = np.flatnonzero(all_weights)

@@ -19,7 +19,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.predict.predict import encode_columns, find_leaves
 from treewise.train.training_set import TrainingSet
-from treewise.train.true_labels import class_places, target_column
+from treewise.train.true_labels import class_indices, target_column
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -151,7 +151,7 @@ class NodeSamples:
         column = target_column(tree, table, None)
         rows = np.flatnonzero(~column.is_missing())
         table, column = table.take(rows), column.take(rows)
-        truth = encode.encode_numbers(column) if tree.task == "regression" else class_places(tree, column)[0]
+        truth = encode.encode_numbers(column) if tree.task == "regression" else class_indices(tree, column)[0]
         return cls._from_columns(tree, encode_columns(tree, table), truth)
 
     @classmethod

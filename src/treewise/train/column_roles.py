@@ -19,11 +19,11 @@ from treewise.data.table import Column, KindSpec, Table, read
 from treewise.errors import ColumnError, DataError, Param, ParameterError, PythonOnly, did_you_mean, listing, shown
 from treewise.tree.arrays import Label, Task
 
-TASKS = ("classification", "regression")
+_TASKS = ("classification", "regression")
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """Which columns play which part, and what the user said about them."""
 
     target: Any = None  # a column name, or an array
@@ -40,14 +40,14 @@ class Roles:
     criterion: str | None = None  # as given, not a preset's
 
 
-def check_roles(roles: Roles) -> Roles:
+def check_roles(roles: ColumnRoles) -> ColumnRoles:
     """Refuse what can be no role, whatever the table is; return names as lists of text."""
-    if roles.task is not None and (not isinstance(roles.task, str) or roles.task not in TASKS):
+    if roles.task is not None and (not isinstance(roles.task, str) or roles.task not in _TASKS):
         raise ParameterError(
             "must be classification or regression" + PythonOnly(", or None to let the target decide") + ".",
             parameter="task",
             value=roles.task,
-            hint=did_you_mean(roles.task, TASKS),
+            hint=did_you_mean(roles.task, _TASKS),
         )
     if roles.kinds is not None and not isinstance(roles.kinds, Mapping):
         raise ParameterError(
@@ -57,11 +57,11 @@ def check_roles(roles: Roles) -> Roles:
         raise ParameterError("must be True or False.", parameter="drop_missing_target", value=roles.drop_missing_target)
     if roles.positive is not None and not isinstance(roles.positive, str | int | float | np.generic):
         raise ParameterError("must be one of the classes.", parameter="positive", value=roles.positive)
-    columns = None if roles.columns is None else names_in("columns", roles.columns)
-    return replace(roles, ignore=names_in("ignore", roles.ignore), columns=columns)
+    columns = None if roles.columns is None else column_names("columns", roles.columns)
+    return replace(roles, ignore=column_names("ignore", roles.ignore), columns=columns)
 
 
-def names_in(parameter: str, given: Any) -> list[str]:
+def column_names(parameter: str, given: Any) -> list[str]:
     """Return column names as text; a table whose columns are numbered is asked by number too."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
         listed = f'["{truncate(given)}"]' if isinstance(given, str) else '["age", "town"]'
@@ -73,7 +73,7 @@ def names_in(parameter: str, given: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
+def select_columns(table: Table, target: str, roles: ColumnRoles) -> list[str]:
     """Return the names of the columns to learn from, in the table's order."""
     asked = list(roles.columns) if roles.columns is not None else list(table.columns)
     for parameter, names in (("columns", asked), ("ignore", roles.ignore), ("kinds", roles.kinds or {})):
@@ -99,7 +99,7 @@ def choose_columns(table: Table, target: str, roles: Roles) -> list[str]:
     return chosen
 
 
-def take_target(table: Table, target: Any) -> Column:
+def find_target(table: Table, target: Any) -> Column:
     """Find the target column; an array given as target becomes one named ``y``."""
     if target is None:
         if table.target is None:
@@ -114,10 +114,10 @@ def take_target(table: Table, target: Any) -> Column:
     name = getattr(target, "name", None)
     if isinstance(name, str) and name in table.columns and column.equals(table[name]):
         return table[name]  # data["y"] was given, and means that column
-    return replace(column, name=name_beside(table, name))
+    return replace(column, name=_target_name(table, name))
 
 
-def name_beside(table: Table, wanted: Any) -> str:
+def _target_name(table: Table, wanted: Any) -> str:
     """Return the name of a target that is given beside the table: its own, or "y" where the table has such a column."""
     names = chain([wanted] if isinstance(wanted, str) else [], ["y", "target"], (f"y{i}" for i in count(2)))
     return next(name for name in names if name not in table.columns)

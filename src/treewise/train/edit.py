@@ -25,13 +25,13 @@ from treewise.predict.predict import find_leaves
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
 from treewise.train.quartiles import quartiles_of
 from treewise.train.training_set import TrainingSet
-from treewise.train.true_labels import settled
+from treewise.train.true_labels import with_target_of
 from treewise.tree.arrays import LEAF, STOPS, Arrays, split_entries
 from treewise.tree.history import Step
 from treewise.tree.splits import Multiway, Split
 from treewise.tree.tree import Tree
 
-BY_HAND, NO_ROWS, NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
+_BY_HAND, _NO_ROWS, _NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
 
 
 def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
@@ -41,11 +41,11 @@ def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
     """
     if tree.fit_info.is_handwritten:
         data = read(data)
-        tree = settled(tree, data)
-    return estimate(tree, problem_again(tree, data, sample_weight), {"did": "refit"})
+        tree = with_target_of(tree, data)
+    return estimate(tree, _prepare_again(tree, data, sample_weight), {"did": "refit"})
 
 
-def problem_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
+def _prepare_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
     """Prepare a table as the tree's own was; note weights that were given with that as an array, and not now."""
     training_set = prepare_like(tree, data, sample_weight)
     if sample_weight is not None or not tree.fit_info.has_weight_array:
@@ -70,20 +70,20 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
     said = "label" if tree.task == "classification" else "value"
     known = getattr(a, said) >= 0 if said == "label" else ~np.isnan(a.value)
     empty = (a.kind == LEAF) & (found["rows"] == 0)
-    written = empty & (a.stop == BY_HAND) & known  # no row contradicts what somebody wrote: it stays
+    written = empty & (a.stop == _BY_HAND) & known  # no row contradicts what somebody wrote: it stays
     found[said] = np.where(written, getattr(a, said), found[said])
     stop = a.stop.copy()
-    stop[empty & ~written] = NO_ROWS
-    stop[(stop == NO_ROWS) & (found["rows"] > 0)] = BY_HAND
+    stop[empty & ~written] = _NO_ROWS
+    stop[(stop == _NO_ROWS) & (found["rows"] > 0)] = _BY_HAND
     arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
     history = (*tree.history, Step({**step, "rows": len(training_set)}))
     fitted = replace(
-        tree, arrays=read_only(arrays), history=history, notes=training_set.notes, quartiles=quartiles_of(training_set)
+        tree, arrays=_read_only(arrays), history=history, notes=training_set.notes, quartiles=quartiles_of(training_set)
     )
-    return follow_the_heavier(tree, fitted if cost_matrix_of(tree) is None else with_cost_labels(fitted))
+    return _follow_heavier_branch(tree, fitted if cost_matrix_of(tree) is None else with_cost_labels(fitted))
 
 
-def follow_the_heavier(before: Tree, after: Tree) -> Tree:
+def _follow_heavier_branch(before: Tree, after: Tree) -> Tree:
     """Send missing values with the heavier branch again where that was the reason they went where they did."""
     missing = after.arrays.missing.copy()
     silent = (after.arrays.kind != LEAF) & (before.arrays.missing_rows == 0) & (after.arrays.missing_rows == 0)
@@ -106,11 +106,11 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
         raise ParameterError(
             f"node {node} is split already ({tree.condition(tree.children(node)[0])}).", hint="Name a leaf."
         )
-    training_set = problem_again(tree, data, sample_weight)
-    split, says_missing = read_condition(tree, condition)
+    training_set = _prepare_again(tree, data, sample_weight)
+    split, says_missing = _parse_condition(tree, condition)
     if not says_missing:
-        split = learn_missing(tree, node, split, training_set)
-    grown = add_split(tree, node, split)
+        split = _learn_missing(tree, node, split, training_set)
+    grown = _add_split(tree, node, split)
     fitted = estimate(grown, training_set, {"did": "split", "node": node, "condition": condition})
     if fitted.arrays.missing[node] == split.missing:
         return fitted
@@ -120,7 +120,7 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
     return replace(fitted, arrays=replace(fitted.arrays, missing=missing))
 
 
-def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet) -> Split:
+def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet) -> Split:
     """Send missing values to the branch where they gain most; to the heavier one if there are none at the node."""
     from treewise.train.candidates import KIND_RANK, Partition, group_of
     from treewise.train.reference import NodeScorer, TieOrder, choose, place_missing
@@ -128,7 +128,7 @@ def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet
     rows = np.flatnonzero(find_leaves(tree, training_set.columns, len(training_set)) == node)
     if not len(rows):
         return split
-    children = find_leaves(add_split(tree, node, split), training_set.columns, len(training_set))[rows]
+    children = find_leaves(_add_split(tree, node, split), training_set.columns, len(training_set))[rows]
     training_set, column = training_set.at(rows), tree.columns.index(split.column)
     is_missing = encode.is_missing(tree.encodings[column], training_set.columns[column][rows])
     branches = range(split.own_branches)
@@ -150,7 +150,7 @@ def learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet
     return replace(split, missing=weights.index(max(weights)))
 
 
-def read_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
+def _parse_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
     """Turn ``x1 <= 0.5`` into a split of the tree's own columns; and tell whether it says where missing values go."""
     from treewise.formats.text_format.conditions import parse_split
 
@@ -160,11 +160,11 @@ def read_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
         raise ParameterError(str(error).removeprefix("line 1: ")) from None
 
 
-def add_split(tree: Tree, node: int, split: Split) -> Tree:
+def _add_split(tree: Tree, node: int, split: Split) -> Tree:
     """Give a leaf a split and as many empty leaves below it."""
     k = split.n_branches
-    rows = {name: list(getattr(tree.arrays, name)) for name in per_node(tree)}
-    codes, counts = pieces(tree)
+    rows = {name: list(getattr(tree.arrays, name)) for name in _per_node_arrays(tree)}
+    codes, counts = _split_lists(tree)
     column = tree.columns.index(split.column)
     places = {level: i for i, level in enumerate(tree.encodings[column].levels)}
     asks = {"stop": 0, **split_entries(split, column, tree.encodings[column], places)}
@@ -176,7 +176,7 @@ def add_split(tree: Tree, node: int, split: Split) -> Tree:
         "column": -1,
         "missing": -1,
         "other": -1,
-        "stop": BY_HAND,
+        "stop": _BY_HAND,
         "parent": node,
         "label": -1,
         "value": np.nan,
@@ -186,14 +186,14 @@ def add_split(tree: Tree, node: int, split: Split) -> Tree:
     rows["parent"] = [p + k if p > node and i >= after + k else p for i, p in enumerate(rows["parent"])]
     codes[after:after] = [codes[0][:0]] * k
     counts[after:after] = [counts[0][:0]] * k
-    return rebuild(tree, rows, codes, counts)
+    return _join_lists(tree, rows, codes, counts)
 
 
-def cut(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:
+def collapse_nodes(tree: Tree, at: Collection[int], stop: int = _BY_HAND) -> Tree:
     """Turn nodes into leaves: everything below them goes.
 
     >>> import treewise as tw
-    >>> cut(tw.grow("admissions", preset="id3"), [2]).n_leaves
+    >>> collapse_nodes(tw.grow("admissions", preset="id3"), [2]).n_leaves
     3
     """
     a, n = tree.arrays, len(tree)
@@ -204,16 +204,16 @@ def cut(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:
     kept, number = np.flatnonzero(visible), np.cumsum(visible) - 1
     parents = np.where(a.parent[kept] >= 0, number[a.parent[kept]], -1)
     empty = (a.rows[here & visible] == 0) & (a.rows[0] > 0)  # as growth says of a branch that no row comes to
-    stops = stop if stop == NOT_YET else np.where(empty, NO_ROWS, stop)
-    return rearranged(tree, kept, parents, here[kept], stops)
+    stops = stop if stop == _NOT_YET else np.where(empty, _NO_ROWS, stop)
+    return rearrange(tree, kept, parents, here[kept], stops)
 
 
-def rearranged(
+def rearrange(
     tree: Tree,
     nodes: npt.NDArray[np.int64],
     parents: npt.NDArray[np.int64],
     leaves: npt.NDArray[np.bool_],
-    stop: int | npt.NDArray[np.int64] = BY_HAND,
+    stop: int | npt.NDArray[np.int64] = _BY_HAND,
 ) -> Tree:
     """Make a tree of some nodes in pre-order, with new parents (by new numbers); some of them become leaves.
 
@@ -222,20 +222,20 @@ def rearranged(
     a = tree.arrays
     blanks = {"kind": LEAF, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1, "stop": stop}
     arrays = {}
-    for name in per_node(tree):
+    for name in _per_node_arrays(tree):
         values = getattr(a, name)[nodes]
         if name in blanks or name in ("missing_rows", "gain"):
             values[leaves] = blanks.get(name, 0)
         arrays[name] = values
     arrays["parent"] = parents
-    arrays["code_start"], codes = taken(a.code_start, nodes, empty=leaves)
-    arrays["count_start"], counts = taken(a.count_start, nodes)
+    arrays["code_start"], codes = _take_lists(a.code_start, nodes, empty=leaves)
+    arrays["count_start"], counts = _take_lists(a.count_start, nodes)
     arrays |= {"codes": a.codes[codes], "count_class": a.count_class[counts], "count_weight": a.count_weight[counts]}
     unused = {f.name: getattr(a, f.name) for f in fields(Arrays) if f.name not in arrays}
-    return replace(tree, arrays=read_only({**unused, **arrays}))
+    return replace(tree, arrays=_read_only({**unused, **arrays}))
 
 
-def steps(tree: Tree) -> Iterator[Tree]:
+def growth_steps(tree: Tree) -> Iterator[Tree]:
     """Yield the growth one split at a time (CS221 notes 6: "pick a leaf and split it").
 
     In the order of growth: largest total gain first where max_leaf_nodes asked for that, else in pre-order.
@@ -245,7 +245,7 @@ def steps(tree: Tree) -> Iterator[Tree]:
     split = np.zeros(len(tree), bool)
     for node in (best_first(tree) if asked else inner).tolist():
         waiting = inner[~split[inner] & ((inner == 0) | split[tree.arrays.parent[inner]])]
-        yield cut(tree, waiting.tolist(), NOT_YET)
+        yield collapse_nodes(tree, waiting.tolist(), _NOT_YET)
         split[node] = True
     yield tree
 
@@ -264,17 +264,17 @@ def best_first(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
     order: list[int] = []
     start, child = (part.tolist() for part in tree.arrays.child_lists)
     total = (tree.arrays.gain * tree.arrays.weight).tolist()
-    waiting = [(priority(total[0]), 0)] if asks[0] else []
+    waiting = [(_best_first_key(total[0]), 0)] if asks[0] else []
     while waiting and (most is None or len(order) < most):
         _, node = heapq.heappop(waiting)
         order.append(node)
         for below in child[start[node] : start[node + 1]]:
             if asks[below]:
-                heapq.heappush(waiting, (priority(total[below]), below))
+                heapq.heappush(waiting, (_best_first_key(total[below]), below))
     return np.array(order, np.int64)
 
 
-def priority(total: float) -> tuple[float, float]:
+def _best_first_key(total: float) -> tuple[float, float]:
     """Order gains as best-first growth does: larger ones first, equal to twelve digits in pre-order (grow/grower.hpp)."""
     if not total > 0:
         return (math.inf, 0.0)
@@ -286,13 +286,13 @@ def priority(total: float) -> tuple[float, float]:
 # -- arrays in pieces -------------------------------------------------------------------------------------------------
 
 
-def per_node(tree: Tree) -> list[str]:
+def _per_node_arrays(tree: Tree) -> list[str]:
     """Return the names of the arrays with one entry a node."""
     lists = {"code_start", "codes", "count_start", "count_class", "count_weight"}
     return [f.name for f in fields(Arrays) if f.name not in lists and len(getattr(tree.arrays, f.name))]
 
 
-def taken(
+def _take_lists(
     start: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], empty: npt.NDArray[np.bool_] | None = None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Take the lists of some nodes, or nothing of those to be empty: where each starts now, and which items stay."""
@@ -304,7 +304,7 @@ def taken(
     return starts, items
 
 
-def pieces(tree: Tree) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:
+def _split_lists(tree: Tree) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:
     """Return each node's own category codes and its own (class, weight) pairs."""
     a = tree.arrays
     pairs = np.empty(len(a.count_class), [("class", np.int32), ("weight", np.float64)])
@@ -312,7 +312,7 @@ def pieces(tree: Tree) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:
     return np.split(a.codes, a.code_start[1:-1]), np.split(pairs, a.count_start[1:-1])
 
 
-def rebuild(
+def _join_lists(
     tree: Tree, rows: dict[str, list[Any]], codes: list[npt.NDArray[Any]], counts: list[npt.NDArray[Any]]
 ) -> Tree:
     """Put the pieces together again."""
@@ -323,10 +323,10 @@ def rebuild(
     arrays["code_start"] = np.cumsum([0, *map(len, codes)], dtype=np.int64)
     arrays["count_class"], arrays["count_weight"] = pairs["class"].copy(), pairs["weight"].copy()
     arrays["count_start"] = np.cumsum([0, *map(len, counts)], dtype=np.int64)
-    return replace(tree, arrays=read_only(arrays))
+    return replace(tree, arrays=_read_only(arrays))
 
 
-def read_only(arrays: dict[str, npt.NDArray[Any]]) -> Arrays:
+def _read_only(arrays: dict[str, npt.NDArray[Any]]) -> Arrays:
     """Freeze arrays into a tree's."""
     for array in arrays.values():
         array.flags.writeable = False

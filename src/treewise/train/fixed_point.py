@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
-TARGET_BITS, FINER = 61, 20  # bits of the largest target; a node's targets get so many more at a time
+_TARGET_BITS, _FINER_BITS = 61, 20  # bits of the largest target; a node's targets get so many more at a time
 
 
 def scale_targets(raw: npt.NDArray[np.float64]) -> tuple[Ints, int, int | None]:
@@ -34,8 +34,8 @@ def scale_targets(raw: npt.NDArray[np.float64]) -> tuple[Ints, int, int | None]:
     if not np.any(raw):
         return np.zeros(len(raw), np.int64), 0, None
     top = math.frexp(float(np.max(np.abs(raw))))[1]
-    scale = TARGET_BITS - top
-    y = in_units(raw, scale)
+    scale = _TARGET_BITS - top
+    y = to_units(raw, scale)
     if not np.array_equal(np.ldexp(y.astype(np.float64), -scale), raw):
         return y, scale, top
     used = int(np.bitwise_or.reduce(np.abs(y)))
@@ -49,20 +49,20 @@ def scale_beside(top: int, largest: float) -> int:
     >>> scale_beside(100, 1e30), scale_beside(100, 11.0), scale_beside(100, 1e-10)
     (-39, 41, 81)
     """
-    return TARGET_BITS - top + (top - math.frexp(largest)[1]) // FINER * FINER
+    return _TARGET_BITS - top + (top - math.frexp(largest)[1]) // _FINER_BITS * _FINER_BITS
 
 
-def in_units(raw: npt.NDArray[np.float64], scale: int) -> Ints:
+def to_units(raw: npt.NDArray[np.float64], scale: int) -> Ints:
     """Round targets to integers y·2^scale; what is not 0 stays so (a Poisson branch of tiny counts has a mean)."""
     y = np.rint(np.ldexp(raw, scale)).astype(np.int64)
     return np.where((y == 0) & (raw != 0), np.where(raw < 0, -1, 1), y)
 
 
-def last_bits(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+def lowest_bit_exponents(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
     """Return the exponent of the last bit that is set in each number above 0: the largest power of two it is a whole
     multiple of.
 
-    >>> last_bits(np.array([2.0, 6.0, 0.25, 1.5])).tolist()
+    >>> lowest_bit_exponents(np.array([2.0, 6.0, 0.25, 1.5])).tolist()
     [1, 1, -2, -1]
     """
     fraction, exponent = np.frexp(weights)

@@ -23,8 +23,8 @@ from treewise.data.column import truncate
 from treewise.data.table import KindSpec
 from treewise.errors import Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
-from treewise.train.column_roles import Roles
-from treewise.train.quartiles import by_name
+from treewise.train.column_roles import ColumnRoles
+from treewise.train.quartiles import quartiles_by_name
 from treewise.train.settings import PRESET_PRUNING, SETTINGS, Settings, TreeSettingOptions, with_settings
 from treewise.train.training_set import TrainingSet, build_like, build_training_set
 from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
@@ -51,7 +51,7 @@ ROLES = (
     "drop_missing_target",
 )
 PRUNING = ("pruning", "validation", "ccp_alpha")
-MOST_WORKERS = 1024
+_MAX_WORKERS = 1024
 
 
 @with_settings
@@ -207,7 +207,7 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
         raise ParameterError(
             "must be a list, " + Param("na_values", [marker]) + ".", parameter="na_values", value=marker
         )
-    asked = Roles(target=target, criterion=options.get("criterion"), **roles)
+    asked = ColumnRoles(target=target, criterion=options.get("criterion"), **roles)
     training_set = build_training_set(data, asked, Settings.of(preset, **options))
     if cost is None:
         return training_set
@@ -232,12 +232,12 @@ def grow_training_set(
     Without ``keep_quartiles``, the tree has no quartiles: those of a fold are evaluated and discarded.
     """
     settings = core_settings(training_set)
-    settings.n_jobs, settings.quartiles = workers(n_jobs), keep_quartiles
+    settings.n_jobs, settings.quartiles = n_workers(n_jobs), keep_quartiles
     try:
         grown = _core.grow(core_columns(training_set), core_target(training_set), settings, progress)
     except MemoryError:
-        raise out_of_memory(training_set) from None
-    quartiles = by_name(training_set.encodings, grown.pop("quartiles")) if keep_quartiles else {}
+        raise _out_of_memory(training_set) from None
+    quartiles = quartiles_by_name(training_set.encodings, grown.pop("quartiles")) if keep_quartiles else {}
     for array in grown.values():
         array.flags.writeable = False
     asked = training_set.settings
@@ -260,29 +260,29 @@ def grow_training_set(
     )
     if step.get("cost") is not None:
         tree = with_cost_labels(tree)
-    return tree.with_(notes=(*training_set.notes, *notes_on(tree)))
+    return tree.with_(notes=(*training_set.notes, *notes_about(tree)))
 
 
-def workers(n_jobs: int | None) -> int:
+def n_workers(n_jobs: int | None) -> int:
     """Return how many threads that asks for, as scikit-learn counts: -1 is one a processor, -2 one fewer, …
 
-    >>> workers(3)
+    >>> n_workers(3)
     3
     """
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None:
         return processors
     count = as_integer(n_jobs)
-    if count is None or count == 0 or count > MOST_WORKERS:
+    if count is None or count == 0 or count > _MAX_WORKERS:
         raise ParameterError(
-            f"must be a whole number of threads, at most {MOST_WORKERS}, or -1 for one a processor, -2 for one fewer.",
+            f"must be a whole number of threads, at most {_MAX_WORKERS}, or -1 for one a processor, -2 for one fewer.",
             parameter="n_jobs",
             value=n_jobs,
         )
     return count if count > 0 else max(1, processors + 1 + count)
 
 
-def out_of_memory(training_set: TrainingSet) -> MemoryError:
+def _out_of_memory(training_set: TrainingSet) -> MemoryError:
     """Say how much growing needs: order, rank and value of every cell, and a list of the rows."""
     needed = 16 * len(training_set) * (len(training_set.columns) + 1) / 2**20
     size = f"{plural(len(training_set), 'row')} and {plural(len(training_set.columns), 'column')}"
@@ -292,7 +292,7 @@ def out_of_memory(training_set: TrainingSet) -> MemoryError:
     )
 
 
-def notes_on(tree: Tree) -> list[str]:
+def notes_about(tree: Tree) -> list[str]:
     """Say what looks too good to be true: one column that tells all rows apart by itself."""
     leaves = tree.arrays.rows[1:] > 0
     deeper = len(tree) == 1 or np.any(tree.arrays.parent[1:] > 0)

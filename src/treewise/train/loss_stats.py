@@ -53,10 +53,10 @@ class LossStats:
         return result
 
 
-def size_of_numbers(values: Floats) -> float:
+def power_of_two_scale(values: Floats) -> float:
     """Return a power of two of the size of the largest value: squares in that unit neither overflow nor vanish.
 
-    >>> size_of_numbers(np.array([3.0, -5.0])), size_of_numbers(np.array([0.0]))
+    >>> power_of_two_scale(np.array([3.0, -5.0])), power_of_two_scale(np.array([0.0]))
     (4.0, 1.0)
     """
     largest = float(np.max(np.abs(values), initial=0.0))

@@ -28,9 +28,9 @@ def quartiles_of(training_set: TrainingSet) -> Quartiles:
         _core.Column(values, len(encoding.levels))
         for encoding, values in zip(training_set.encodings, training_set.columns, strict=True)
     ]
-    return by_name(training_set.encodings, _core.quartiles(columns, training_set.weight))
+    return quartiles_by_name(training_set.encodings, _core.quartiles(columns, training_set.weight))
 
 
-def by_name(encodings: Sequence[Encoding], found: Iterable[tuple[float, float] | None]) -> Quartiles:
+def quartiles_by_name(encodings: Sequence[Encoding], found: Iterable[tuple[float, float] | None]) -> Quartiles:
     """Return what the core found in each column by the column's name, without those that have none."""
     return {encoding.name: ends for encoding, ends in zip(encodings, found, strict=True) if ends is not None}

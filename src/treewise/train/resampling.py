@@ -19,11 +19,11 @@ from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
 
-USUAL_FOLDS = 10
-LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
+DEFAULT_FOLDS = 10
+_LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
 
 
-def part(training_set: TrainingSet, rows: Ints) -> TrainingSet:
+def subset_of(training_set: TrainingSet, rows: Ints) -> TrainingSet:
     """Return the training set of some of the rows."""
     return replace(
         training_set,
@@ -37,28 +37,28 @@ def part(training_set: TrainingSet, rows: Ints) -> TrainingSet:
     )
 
 
-def resampled(training_set: TrainingSet, times: Ints, as_weights: bool) -> TrainingSet:
+def resample(training_set: TrainingSet, times: Ints, as_weights: bool) -> TrainingSet:
     """Return the training set of resampled rows: each repeated, or weighted by how often it was drawn.
 
     Repeated, rows are what every limit on rows counts. Where pruning holds rows back from growth, they must be weights
     instead: a copy of a row that was grown on is no judge.
     """
     if not as_weights:
-        return within_bounds(part(training_set, np.repeat(np.arange(len(times)), times)))
+        return within_bounds(subset_of(training_set, np.repeat(np.arange(len(times)), times)))
     rows = np.flatnonzero(times)
-    some = part(training_set, rows)
+    some = subset_of(training_set, rows)
     return within_bounds(replace(some, weight=some.weight * times[rows]))
 
 
 def within_bounds(training_set: TrainingSet) -> TrainingSet:
     """Return the training set in coarser weights where a heavy row, drawn often, would make their sum too large."""
-    while float(training_set.weight.sum(dtype=np.float64)) >= LARGEST_WEIGHT:
+    while float(training_set.weight.sum(dtype=np.float64)) >= _LARGEST_WEIGHT:
         weight = np.maximum(1, np.asarray(training_set.weight) >> 8)
         training_set = replace(training_set, weight=weight, weight_scale=training_set.weight_scale - 8)
     return training_set
 
 
-def fold_numbers(training_set: TrainingSet, folds: int = USUAL_FOLDS, random_state: int = 0) -> Ints:
+def fold_numbers(training_set: TrainingSet, folds: int = DEFAULT_FOLDS, random_state: int = 0) -> Ints:
     """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
     count = as_integer(folds)
     if count is None or count < 2:
@@ -78,7 +78,7 @@ def fold_numbers(training_set: TrainingSet, folds: int = USUAL_FOLDS, random_sta
     return numbers
 
 
-def held_out(training_set: TrainingSet, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
+def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
     """Return the rows to learn from and those held out: at random, the share of every class (ID3 notes: S and V)."""
     if not 0 < share < 1:
         raise ParameterError(

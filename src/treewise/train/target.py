@@ -18,7 +18,7 @@ from treewise.data.column import truncate
 from treewise.data.encoding import MAX_INTEGER_CLASSES
 from treewise.data.table import Column
 from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing
-from treewise.train.column_roles import Roles
+from treewise.train.column_roles import ColumnRoles
 from treewise.train.criteria import criterion_named
 from treewise.train.settings import Settings
 from treewise.tree.arrays import Label, Target
@@ -27,7 +27,7 @@ Ints = npt.NDArray[np.int64]
 Rows = Ints | range  # numbers of rows: as a rule all of them, which need no list
 
 
-def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Roles, table_name: str) -> Rows:
+def included_rows(column: Column, weight: npt.NDArray[np.float64], roles: ColumnRoles, table_name: str) -> Rows:
     """Return the rows with a positive weight and a target; a missing target is an error unless it may be dropped."""
     counts = weight > 0
     gone = np.flatnonzero(column.is_missing() & counts)
@@ -46,14 +46,14 @@ def rows_that_count(column: Column, weight: npt.NDArray[np.float64], roles: Role
     return range(len(counts)) if counts.all() else np.flatnonzero(counts)
 
 
-def read_target(column: Column, roles: Roles, kept: Rows) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
+def read_target(column: Column, roles: ColumnRoles, kept: Rows) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
     """Decide the task and read the target: class numbers, or numbers as they are."""
     task, numeric = roles.task, column.form in ("int", "float")
     if task is None and encode.is_continuous(column):
         task = "regression"
     if task != "regression" or not numeric:
         numeric, codes, labels = encode.encode_classes(column)
-        task = task or ("regression" if numeric and not few_whole_numbers(labels) else "classification")
+        task = task or ("regression" if numeric and not are_integer_classes(labels) else "classification")
     if task == "regression":
         if not numeric:
             raise DataError(
@@ -65,7 +65,7 @@ def read_target(column: Column, roles: Roles, kept: Rows) -> tuple[Target, Ints,
             raise ParameterError("regression has no classes.", parameter="positive", hint="Leave it out.")
         raw = finite_targets(column, kept)
         return Target(column.name, "regression"), np.zeros(len(raw), np.int64), raw
-    order = class_order(labels, roles.positive, column.name)
+    order = _class_order(labels, roles.positive, column.name)
     if roles.positive is not None:
         place = np.empty(len(labels), np.int64)
         place[order] = np.arange(len(labels))
@@ -73,10 +73,10 @@ def read_target(column: Column, roles: Roles, kept: Rows) -> tuple[Target, Ints,
     return Target(column.name, "classification", tuple(labels[i] for i in order)), codes, np.empty(0)
 
 
-def known_target(column: Column, target: Target, table_name: str, kept: Rows) -> tuple[Ints, npt.NDArray[np.float64]]:
+def encode_target(column: Column, target: Target, table_name: str, kept: Rows) -> tuple[Ints, npt.NDArray[np.float64]]:
     """Read the target of a tree that is there already: its class numbers, or numbers as they are."""
     if target.task == "classification":
-        return class_numbers(column, target, table_name, kept), np.empty(0)
+        return encode_classes(column, target, table_name, kept), np.empty(0)
     raw = finite_targets(column, kept)
     return np.zeros(len(raw), np.int64), raw
 
@@ -92,12 +92,12 @@ def target_notes(target: Target, column: Column) -> list[str]:
     ]
 
 
-def few_whole_numbers(labels: Sequence[Label]) -> bool:
+def are_integer_classes(labels: Sequence[Label]) -> bool:
     """Tell whether these are whole numbers, few enough to be class numbers."""
     return len(labels) <= MAX_INTEGER_CLASSES and all(float(v).is_integer() for v in labels)
 
 
-def class_order(labels: Sequence[Label], positive: Label | None, name: str) -> list[int]:
+def _class_order(labels: Sequence[Label], positive: Label | None, name: str) -> list[int]:
     """Order the classes by value, with the positive one last."""
     order = list(range(len(labels)))
     if positive is None:
@@ -127,7 +127,7 @@ def finite_targets(column: Column, kept: Rows) -> npt.NDArray[np.float64]:
     return raw
 
 
-def class_numbers(column: Column, target: Target, table_name: str, rows: Rows | None = None) -> Ints:
+def encode_classes(column: Column, target: Target, table_name: str, rows: Rows | None = None) -> Ints:
     """Return the class number of each row; a class the tree does not know is an error.
 
     ``rows`` are the numbers these rows have in the table, where they are not all of it.
@@ -153,7 +153,7 @@ def class_numbers(column: Column, target: Target, table_name: str, rows: Rows | 
     return y
 
 
-def settle_criterion(settings: Settings, target: Target, given: str | None) -> Settings:
+def default_criterion(settings: Settings, target: Target, given: str | None) -> Settings:
     """Fill in the criterion of the task; one of the other task is refused if given, and gives way if a preset's."""
     usual = "entropy" if target.task == "classification" else "squared_error"
     if settings.criterion is None:

@@ -21,20 +21,28 @@ from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Column, parse_na_values, read
 from treewise.errors import DataError, Param, listing
-from treewise.train.column_roles import Roles, check_roles, choose_columns, take_target
+from treewise.train.column_roles import ColumnRoles, check_roles, find_target, select_columns
 from treewise.train.criteria import Criterion, criterion_named
-from treewise.train.fixed_point import in_units, scale_beside, scale_targets, scale_weights
+from treewise.train.fixed_point import scale_beside, scale_targets, scale_weights, to_units
 from treewise.train.settings import Settings
 from treewise.train.target import (
     Rows,
     check_target,
-    known_target,
+    default_criterion,
+    encode_target,
+    included_rows,
     read_target,
-    rows_that_count,
-    settle_criterion,
     target_notes,
 )
-from treewise.train.weights import Repeats, WeightedRows, repeats, said_class_weight, said_priors, sample_weights, weigh
+from treewise.train.weights import (
+    Repeats,
+    WeightedRows,
+    apply_class_weights,
+    class_weight_by_label,
+    find_repeats,
+    priors_by_label,
+    sample_weights,
+)
 from treewise.tree.arrays import Target
 
 Ints = npt.NDArray[np.int64]
@@ -89,7 +97,7 @@ class TrainingSet:
         if scale == self.target_scale:
             return self
         y = np.zeros_like(self.y)
-        y[rows] = in_units(self.raw[rows], scale)
+        y[rows] = to_units(self.raw[rows], scale)
         return replace(self, y=y, target_scale=scale)
 
     @cached_property
@@ -98,7 +106,7 @@ class TrainingSet:
         return self.settings.limits(len(self), int(self.weight.sum()))
 
 
-class Feature(NamedTuple):
+class _Feature(NamedTuple):
     """One column made ready: what it is, its values, and the split kinds it may be tested by."""
 
     encoding: Encoding
@@ -106,45 +114,45 @@ class Feature(NamedTuple):
     splits: tuple[str, ...]
 
 
-def build_training_set(data: Any, roles: Roles, settings: Settings) -> TrainingSet:
+def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> TrainingSet:
     """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
     roles = check_roles(roles)
     table = read(data, na_values=parse_na_values(roles.na_values))
-    column = take_target(table, roles.target)
+    column = find_target(table, roles.target)
     weight = sample_weights(table, roles.sample_weight)
-    kept = rows_that_count(column, weight, roles, table.name)
-    target, y, raw = read_target(cells_of(column, kept), roles, kept)
-    rows = WeightedRows(kept, y, raw, cells_of(weight, kept))
-    weighed = weigh(rows, target, roles.class_weight, roles.priors, table.name)
-    settings = settle_criterion(settings, target, roles.criterion)
+    kept = included_rows(column, weight, roles, table.name)
+    target, y, raw = read_target(_take_rows(column, kept), roles, kept)
+    rows = WeightedRows(kept, y, raw, _take_rows(weight, kept))
+    weighed = apply_class_weights(rows, target, roles.class_weight, roles.priors, table.name)
+    settings = default_criterion(settings, target, roles.criterion)
     check_target(settings, target, raw, kept)
     notes = [*table.notes, *target_notes(target, column)]
     kinds = {**table.kinds, **(roles.kinds or {})}
-    names = choose_columns(table, target.name, roles)
+    names = select_columns(table, target.name, roles)
     if not names:
         notes.append(f"{table.name}: no column is left to split on, so the tree is its root alone")
     table.convert(names)
-    features: list[Feature] = []
+    features: list[_Feature] = []
     own_splits: dict[str, str] = {}
     for name in names:
-        learned = encode.fit_encoding(cells_of(table[name], weighed.rows), kinds.get(name))
+        learned = encode.fit_encoding(_take_rows(table[name], weighed.rows), kinds.get(name))
         if settings.missing == "error":
-            refuse_missing(learned.encoding, learned.values, weighed.rows)
+            _refuse_missing(learned.encoding, learned.values, weighed.rows)
         notes += learned.notes
         own_splits |= {name: learned.splits} if learned.splits else {}
-        splits = allowed_splits(learned.encoding, learned.splits or settings.categorical)
-        features.append(Feature(learned.encoding, learned.values, splits))
+        splits = _allowed_splits(learned.encoding, learned.splits or settings.categorical)
+        features.append(_Feature(learned.encoding, learned.values, splits))
     asked = {
         "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
         "sample_weight_array": roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
-        "class_weight": said_class_weight(roles.class_weight),
-        "priors": said_priors(roles.priors, target),
+        "class_weight": class_weight_by_label(roles.class_weight),
+        "priors": priors_by_label(roles.priors, target),
         "splits": own_splits,
         "drop_missing_target": bool(roles.drop_missing_target),
         "na_values": list(table.na_values),
     }
     asked = {name: value for name, value in asked.items() if value}
-    ready = assemble(weighed, target, settings, features, weight)
+    ready = _assemble(weighed, target, settings, features, weight)
     return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
 
 
@@ -163,21 +171,21 @@ def build_like(
     ``answers``, a column or an array, the table has the target by its name.
     """
     table = read(data, na_values=asked.get("na_values", ()))
-    column = take_target(table, target.name if answers is None else answers)
+    column = find_target(table, target.name if answers is None else answers)
     name = asked.get("sample_weight")
     again = name if name in table.columns else None
     weight = sample_weights(table, again if sample_weight is None else sample_weight)
-    roles = Roles(drop_missing_target=bool(asked.get("drop_missing_target")))
-    kept = rows_that_count(column, weight, roles, table.name)
-    y, raw = known_target(cells_of(column, kept), target, table.name, kept)
-    rows = WeightedRows(kept, y, raw, cells_of(weight, kept))
-    weighed = weigh(rows, target, asked.get("class_weight"), asked.get("priors"), table.name)
+    roles = ColumnRoles(drop_missing_target=bool(asked.get("drop_missing_target")))
+    kept = included_rows(column, weight, roles, table.name)
+    y, raw = encode_target(_take_rows(column, kept), target, table.name, kept)
+    rows = WeightedRows(kept, y, raw, _take_rows(weight, kept))
+    weighed = apply_class_weights(rows, target, asked.get("class_weight"), asked.get("priors"), table.name)
     table.convert(e.name for e in encodings)
     features = [
-        Feature(
+        _Feature(
             encoding,
-            cells_of(encode.encode_column(encoding, table[encoding.name], table.name), weighed.rows),
-            allowed_splits(encoding, asked.get("splits", {}).get(encoding.name, settings.categorical)),
+            _take_rows(encode.encode_column(encoding, table[encoding.name], table.name), weighed.rows),
+            _allowed_splits(encoding, asked.get("splits", {}).get(encoding.name, settings.categorical)),
         )
         for encoding in encodings
     ]
@@ -185,16 +193,16 @@ def build_like(
     if name is not None and again is None and sample_weight is None:
         lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
         notes.append(f"{lacks}; its rows weigh 1 each here; give " + Param("sample_weight", ...))
-    settings = settle_criterion(settings, target, None)
-    ready = assemble(weighed, target, settings, features, weight)
+    settings = default_criterion(settings, target, None)
+    ready = _assemble(weighed, target, settings, features, weight)
     return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
 
 
-def assemble(
+def _assemble(
     weighed: WeightedRows,
     target: Target,
     settings: Settings,
-    features: Sequence[Feature],
+    features: Sequence[_Feature],
     given: npt.NDArray[np.float64],
 ) -> TrainingSet:
     """Put the parts of a training set together: here weights and targets become integers.
@@ -202,7 +210,7 @@ def assemble(
     ``given`` are the weights of the table's rows as they came.
     """
     weight, weight_scale = scale_weights(weighed.weight)
-    row_weight = cells_of(given, weighed.rows)
+    row_weight = _take_rows(given, weighed.rows)
     if target.task == "regression":
         y, target_scale, top = scale_targets(weighed.raw)
     else:
@@ -220,17 +228,17 @@ def assemble(
         weight_scale=weight_scale,
         row_weight=row_weight,
         settings=settings,
-        repeats=repeats(row_weight, weighed),
+        repeats=find_repeats(row_weight, weighed),
         rows=weighed.rows,
     )
 
 
-def cells_of(column: Cells, rows: Rows) -> Cells:
+def _take_rows(column: Cells, rows: Rows) -> Cells:
     """Return some rows of a column or an array; all of them are the thing itself, without a copy."""
     return column if isinstance(rows, range) or len(rows) == len(column) else column.take(rows)
 
 
-def allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
+def _allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
     """Return the split kinds a column may be tested by, in the order in which ties prefer them.
 
     Ordered categories are cut in their order unless another kind was asked for.
@@ -244,7 +252,7 @@ def allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
     return (categorical,)
 
 
-def refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) -> None:
+def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) -> None:
     """Enforce missing="error"."""
     gone = np.flatnonzero(encode.is_missing(encoding, values))
     if len(gone):

@@ -15,8 +15,8 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, Param, ParameterError, listing
-from treewise.train.column_roles import take_target
-from treewise.train.target import few_whole_numbers
+from treewise.train.column_roles import find_target
+from treewise.train.target import are_integer_classes
 from treewise.tree.arrays import UNNAMED, Label, Target
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
@@ -32,17 +32,17 @@ def target_column(model: Model, table: Table, target: Any) -> Column:
     does not test whose values are the tree's classes.
     """
     if target is not None and not isinstance(target, str):
-        return take_target(table, target)
+        return find_target(table, target)
     name = model.target.name if target is None else target
     known = {str(label) for label in model.classes}
     if target is not None or not model.fit_info.is_handwritten or not isinstance(model, Tree):
         return table[name]
-    if name in table.columns and (name != UNNAMED or known & labels_in(table[name])):
+    if name in table.columns and (name != UNNAMED or known & _labels_in(table[name])):
         return table[name]  # a column that is called "class" by chance, with other values, is not the one meant
     if table.target is not None:
         return table[table.target]
     free = [column for column in table.columns.values() if column.name not in model.columns]
-    fitting = [column for column in free if known & (found := labels_in(column)) and found <= known]
+    fitting = [column for column in free if known & (found := _labels_in(column)) and found <= known]
     if len(fitting) == 1:
         return fitting[0]
     names = listing([safe(column.name) for column in fitting or free])
@@ -52,7 +52,7 @@ def target_column(model: Model, table: Table, target: Any) -> Column:
     )
 
 
-def as_compared(model: SomeModel, column: Column) -> SomeModel:
+def as_class_or_value_tree(model: SomeModel, column: Column) -> SomeModel:
     """Let a tree written by hand whose classes are numbers predict numbers, where the true answers are numbers.
 
     Such a text does not say whether its numbers are classes or values; the column does, by the rule of ``grow``.
@@ -63,7 +63,7 @@ def as_compared(model: SomeModel, column: Column) -> SomeModel:
     if not numbers or len(numbers) < len(model.classes):
         return model
     numeric, _, found = encode.encode_classes(column.take(~column.is_missing()))
-    if not numeric or (few_whole_numbers(found) and few_whole_numbers(numbers)):
+    if not numeric or (are_integer_classes(found) and are_integer_classes(numbers)):
         return model
     a = model.arrays
     values = np.array([*numbers, np.nan], float)[a.label]  # a node that predicts nothing has label -1, the last
@@ -71,13 +71,13 @@ def as_compared(model: SomeModel, column: Column) -> SomeModel:
     return model.with_(target=Target(model.target.name, "regression"), arrays=arrays, criterion="squared_error")
 
 
-def settled(tree: Tree, table: Table, target: Any = None) -> Tree:
+def with_target_of(tree: Tree, table: Table, target: Any = None) -> Tree:
     """Let a tree written by hand predict the column of a table that it is meant for, with every class that is there.
 
     A grown tree knows its own; ``target`` may name another that has the same classes.
     """
     column = target_column(tree, table, target)
-    tree = with_classes_of(as_compared(tree, column), column)
+    tree = with_classes_of(as_class_or_value_tree(tree, column), column)
     return tree if column.name == tree.target.name else tree.with_(target=replace(tree.target, name=column.name))
 
 
@@ -85,7 +85,7 @@ def with_classes_of(tree: Tree, column: Column) -> Tree:
     """Let a tree written by hand know the classes of a column: those none of its leaves names too."""
     if not tree.fit_info.is_handwritten or tree.arrays.rows[0] > 0 or tree.task == "regression":
         return tree
-    new = class_places(tree, column.take(~column.is_missing()))[1][len(tree.classes) :]
+    new = class_indices(tree, column.take(~column.is_missing()))[1][len(tree.classes) :]
     if not new:
         return tree
     classes = (*tree.classes, *new)
@@ -100,10 +100,10 @@ def with_levels_of(tree: Tree, table: Table) -> Tree:
     """Let a tree written by hand know the levels of a table: what it does not name was not "never seen" by it."""
     if not tree.fit_info.is_handwritten or tree.arrays.rows[0] > 0:
         return tree
-    return tree.with_(encodings=tuple(widened(encoding, table) for encoding in tree.encodings))
+    return tree.with_(encodings=tuple(_widened(encoding, table) for encoding in tree.encodings))
 
 
-def widened(encoding: encode.Encoding, table: Table) -> encode.Encoding:
+def _widened(encoding: encode.Encoding, table: Table) -> encode.Encoding:
     """Add the levels that a column of categories has in a table."""
     if encoding.kind != "nominal" or encoding.name not in table.columns:
         return encoding
@@ -113,7 +113,7 @@ def widened(encoding: encode.Encoding, table: Table) -> encode.Encoding:
     return replace(encoding, levels=(*encoding.levels, *more))
 
 
-def labels_in(column: Column) -> set[str]:
+def _labels_in(column: Column) -> set[str]:
     """Return the different values of a column in words; none where it could not be a target."""
     try:
         return {str(label) for label in encode.encode_classes(column.take(~column.is_missing()))[2]}
@@ -121,7 +121,7 @@ def labels_in(column: Column) -> set[str]:
         return set()
 
 
-def rows_with_answers(table: Table, column: Column, drop: bool, weight: npt.NDArray[np.float64] | None = None) -> Ints:
+def rows_with_labels(table: Table, column: Column, drop: bool, weight: npt.NDArray[np.float64] | None = None) -> Ints:
     """Return the rows to compare, those of weight 0 left out: refuse those whose answer is missing, or drop them."""
     counts = np.ones(len(table), bool) if weight is None else weight > 0
     if not counts.any():
@@ -137,7 +137,7 @@ def rows_with_answers(table: Table, column: Column, drop: bool, weight: npt.NDAr
     raise DataError(f"{what} Remove {they} first, or " + Param("drop_missing_target", True) + ".")
 
 
-def class_places(model: Model, column: Column) -> tuple[Ints, tuple[Label, ...]]:
+def class_indices(model: Model, column: Column) -> tuple[Ints, tuple[Label, ...]]:
     """Return each row's place among a model's classes, then the labels it does not know; and all these."""
     _, codes, found = encode.encode_classes(column)
     known = {str(label): i for i, label in enumerate(model.classes)}

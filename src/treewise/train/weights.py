@@ -26,7 +26,7 @@ from treewise.tree.arrays import Label, Target
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MOST_REPEATS = 10  # a row, on average: weights beyond are no counts
+_MAX_REPEATS = 10  # a row, on average: weights beyond are no counts
 
 
 def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
@@ -79,13 +79,13 @@ class Repeats:
         return Repeats(self.times[rows], self.factor[rows])
 
 
-def repeats(sample: npt.NDArray[np.float64], weighed: WeightedRows) -> Repeats | None:
+def find_repeats(sample: npt.NDArray[np.float64], weighed: WeightedRows) -> Repeats | None:
     """Take the weights given for rows as counts, if they are whole and few; None: each row stands for itself.
 
     Whatever draws rows by chance must know: a row of weight 2 is two rows, each of which may be drawn. Larger weights
     (more than ten a row, on average) say what rows are worth, not how many there were.
     """
-    if sample.strides == (0,) or float(sample.sum()) > MOST_REPEATS * len(sample):
+    if sample.strides == (0,) or float(sample.sum()) > _MAX_REPEATS * len(sample):
         return None
     if np.all(sample == 1.0) or not np.array_equal(sample, np.rint(sample)):
         return None
@@ -93,7 +93,9 @@ def repeats(sample: npt.NDArray[np.float64], weighed: WeightedRows) -> Repeats |
     return Repeats(sample.astype(np.int64), factor)
 
 
-def weigh(rows: WeightedRows, target: Target, class_weight: Any, priors: Any, table_name: str) -> WeightedRows:
+def apply_class_weights(
+    rows: WeightedRows, target: Target, class_weight: Any, priors: Any, table_name: str
+) -> WeightedRows:
     """Multiply class weights, or what priors make of them, in; rows of a class of weight 0 are absent."""
     weighed = rows
     if class_weight is not None and priors is not None:
@@ -102,10 +104,10 @@ def weigh(rows: WeightedRows, target: Target, class_weight: Any, priors: Any, ta
         )
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
         if class_weight is not None:
-            weighed = multiplied(rows, class_factors(class_weight, target, rows.y, rows.weight))
+            weighed = _multiplied(rows, _class_factors(class_weight, target, rows.y, rows.weight))
         elif priors is not None:
             shares = read_priors(priors, target)
-            weighed = multiplied(rows, factors_of_shares(shares, rows.y, rows.weight))
+            weighed = _multiplied(rows, _prior_factors(shares, rows.y, rows.weight))
     wild = np.flatnonzero(~np.isfinite(weighed.weight))
     if len(wild):
         raise DataError(
@@ -131,19 +133,19 @@ def weigh(rows: WeightedRows, target: Target, class_weight: Any, priors: Any, ta
     return weighed
 
 
-def multiplied(rows: WeightedRows, factor: Floats) -> WeightedRows:
+def _multiplied(rows: WeightedRows, factor: Floats) -> WeightedRows:
     """Return the rows with the factors of their classes multiplied in."""
     return replace(rows, weight=rows.weight * factor, factor=factor)
 
 
-def class_factors(
+def _class_factors(
     given: Mapping[Label, float] | str, target: Target, y: Ints, weight: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
     """Return one factor a row: its class's as given by label, or "balanced" (all classes weigh the same)."""
     if target.task == "regression":
         raise ParameterError("regression has no classes.", parameter="class_weight", hint="Leave it out.")
     if isinstance(given, str) and given == "balanced":
-        return factors_of_shares(np.full(len(target.classes), 1 / len(target.classes)), y, weight)
+        return _prior_factors(np.full(len(target.classes), 1 / len(target.classes)), y, weight)
     if not isinstance(given, Mapping):
         raise ParameterError('must be "balanced" or a dict of class → weight.', parameter="class_weight", value=given)
     factors = np.ones(len(target.classes))
@@ -163,7 +165,7 @@ def class_factors(
     return factors[y]
 
 
-def factors_of_shares(shares: Floats, y: Ints, weight: Floats) -> Floats:
+def _prior_factors(shares: Floats, y: Ints, weight: Floats) -> Floats:
     """Return one factor a row that gives each class its share of all weight, which stays as much as it was."""
     top = math.frexp(float(weight.max()))[1]  # only proportions matter: no overflow on the way
     scaled = np.ldexp(weight, -top)
@@ -209,13 +211,13 @@ def read_priors(given: Any, target: Target) -> Floats:
     return np.array([said[label] for label in names], np.float64) / total
 
 
-def said_priors(given: Any, target: Target) -> dict[str, float] | None:
+def priors_by_label(given: Any, target: Target) -> dict[str, float] | None:
     """Return priors as the tree's history keeps them: classes as text, as in a file."""
     if given is None:
         return None
     return dict(zip(map(str, target.classes), read_priors(given, target).tolist(), strict=True))
 
 
-def said_class_weight(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
+def class_weight_by_label(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
     """Return class weights as the tree's history keeps them: classes as text, as in a file."""
     return {str(label): float(w) for label, w in given.items()} if isinstance(given, Mapping) else given

@@ -15,10 +15,10 @@ from treewise.errors import DataError, ParameterError
 from treewise.evaluate.validation_curve.curve import OVER, Validation, curve_from_training_set
 from treewise.evaluate.validation_curve.growers import LeafSequence, ScoringRows, geometric_range
 from treewise.evaluate.validation_curve.result import choose_best
-from treewise.train.edit import cut
+from treewise.train.edit import collapse_nodes
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.loss_stats import LossStats
-from treewise.train.resampling import fold_numbers, held_out, part
+from treewise.train.resampling import fold_numbers, hold_out, subset_of
 
 NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
 VALUES = {
@@ -66,7 +66,7 @@ def grown(training_set, over, value, seed=0):
         return training_set, grow_training_set(training_set).prune("cost_complexity", ccp_alpha=value)
     if over == "rows":
         rows = np.random.default_rng(seed).permutation(len(training_set))[:value]
-        training_set = part(training_set, np.sort(rows))
+        training_set = subset_of(training_set, np.sort(rows))
     else:
         training_set = replace(training_set, settings=replace(training_set.settings, **{over: value}))
     return training_set, grow_training_set(training_set)
@@ -86,8 +86,8 @@ def test_a_curve_is_what_growing_for_each_value_gives(training_set, over, folds)
     for point in found.points:
         sums, own, leaves = LossStats.nothing(1), [], []
         for fold in range(folds):
-            mine, tree = grown(part(training_set, np.flatnonzero(number != fold)), over, point.value, seed=1)
-            sums.add(ScoringRows.of(part(training_set, np.flatnonzero(number == fold))).score(tree))
+            mine, tree = grown(subset_of(training_set, np.flatnonzero(number != fold)), over, point.value, seed=1)
+            sums.add(ScoringRows.of(subset_of(training_set, np.flatnonzero(number == fold))).score(tree))
             own.append(loss_of(mine, tree))
             leaves.append(tree.n_leaves)
         root = math.sqrt if found.measure == "rmse" else float
@@ -110,7 +110,7 @@ def cut_to(sequence, value):
     tree = sequence.tree
     split = np.zeros(len(tree), bool)
     split[sequence.nodes[: sequence.splits_at(value)]] = True
-    return cut(tree, [node.id for node in tree if not (node.is_leaf or split[node.id])])
+    return collapse_nodes(tree, [node.id for node in tree if not (node.is_leaf or split[node.id])])
 
 
 @settings(max_examples=40, deadline=None)
@@ -132,7 +132,7 @@ def test_a_limit_on_leaves_is_not_read_off_another_tree(over):
     """With max_leaf_nodes given, a depth or a number of rows changes which nodes come first."""
     training_set = prepare("penguins", max_leaf_nodes=6)
     found = curve_from_training_set(training_set, over, Validation(validation=0.3), VALUES[over])
-    train = part(training_set, held_out(training_set, 0.3)[0])
+    train = subset_of(training_set, hold_out(training_set, 0.3)[0])
     for point in found.points:
         assert point.leaves == grown(train, over, point.value)[1].n_leaves
 
@@ -173,7 +173,7 @@ def test_validation_tables_and_shares():
 
 def test_a_share_is_of_every_class():
     training_set = prepare("penguins")
-    train, test = held_out(training_set, 0.25, 3)
+    train, test = hold_out(training_set, 0.25, 3)
     assert np.array_equal(np.sort(np.append(train, test)), np.arange(344))
     assert np.bincount(training_set.y[test]).tolist() == [38, 17, 31]
 

@@ -15,7 +15,7 @@ from treewise.explain.stability.margins import margins
 from treewise.explain.stability.resample import ReferenceTree, SplitMatcher, draw_bootstrap
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare
-from treewise.train.resampling import part, resampled, within_bounds
+from treewise.train.resampling import resample, subset_of, within_bounds
 
 RNG = np.random.default_rng(11)
 
@@ -82,7 +82,7 @@ def test_draws_are_those_of_the_seed_and_as_many_as_rows():
 def test_repeated_rows_and_weights_grow_the_same_tree():
     training_set = prepare("penguins", max_depth=3)
     times = draw_bootstrap(len(training_set), 0, 0)
-    repeated, weighed = (resampled(training_set, times, way) for way in (False, True))
+    repeated, weighed = (resample(training_set, times, way) for way in (False, True))
     assert len(repeated) == len(training_set)
     assert len(weighed) == np.count_nonzero(times)
     one, other = grow_training_set(repeated), grow_training_set(weighed)
@@ -94,7 +94,7 @@ def test_weights_that_would_be_too_heavy_become_coarser():
     data = {"x": np.arange(8.0), "y": ["a", "b"] * 4, "w": [2.0**51, *[1.0] * 7]}
     training_set = prepare(data, "y", sample_weight="w", ignore=["w"])
     times = np.array([8, 0, 0, 0, 0, 0, 0, 0]) + np.eye(8, dtype=int)[1]
-    heavy = resampled(training_set, times, as_weights=True)
+    heavy = resample(training_set, times, as_weights=True)
     assert float(heavy.weight.sum()) < 2.0**53
     assert within_bounds(training_set) is training_set
     grow_training_set(heavy)
@@ -142,7 +142,7 @@ def test_splits_are_matched_as_by_brute_force(data, seed):
     given_to = {"data": noise(60), "target": "y"} if data == "noise" else {"data": "penguins"}
     training_set = prepare(**given_to, max_depth=4)
     tree = grow_training_set(training_set)
-    other = grow_training_set(resampled(training_set, draw_bootstrap(len(training_set), seed, 0), as_weights=False))
+    other = grow_training_set(resample(training_set, draw_bootstrap(len(training_set), seed, 0), as_weights=False))
     found = SplitMatcher(
         ReferenceTree(tree, training_set), other, find_leaves(other, training_set.columns, len(training_set))
     ).match_all()
@@ -254,7 +254,7 @@ def test_agreement_by_hand():
     own = tree.arrays.label[find_leaves(tree, training_set.columns, len(training_set))]
     for number in range(3):
         rows = np.sort(np.random.default_rng((9, number)).integers(0, len(training_set), len(training_set)))
-        other = grow_training_set(part(training_set, rows))
+        other = grow_training_set(subset_of(training_set, rows))
         same = other.arrays.label[find_leaves(other, training_set.columns, len(training_set))] == own
         shares.append(same.mean())
         unseen.append(same[~np.isin(np.arange(len(training_set)), rows)])

@@ -10,7 +10,7 @@ import treewise as tw
 from tests.support.displayables import renderings
 from tests.support.output_checks import CHECKS
 from tests.support.random_tables import limit_examples, random_tables
-from treewise.explain.stump import equals
+from treewise.explain.stump import group_ties
 from treewise.train.grow import prepare
 from treewise.train.reference import NodeScorer, find_best_split, list_candidates, pick, tied
 
@@ -75,7 +75,7 @@ def test_who_may_reach_the_best_of_the_rest_is_its_equal():
         return SimpleNamespace(candidate=SimpleNamespace(score=score, tolerance=tolerance)), score
 
     given = [made(4, 0), made(10, 0), made(7, 0), made(9, 3), made(5, 1)]
-    assert [[score for _, score in group] for group in equals(given)] == [[9, 10], [7], [5, 4]]
+    assert [[score for _, score in group] for group in group_ties(given)] == [[9, 10], [7], [5, 4]]
 
 
 def test_the_notes_tables():

@@ -14,7 +14,7 @@ import treewise as tw
 from treewise.cli.app import app
 from treewise.cli.verbs.trace import command, remark_when_long
 from treewise.errors import ColumnError, ParameterError
-from treewise.explain.trace.table import sparkline
+from treewise.explain.trace.text import sparkline
 from treewise.explain.trace.trace import trace
 
 

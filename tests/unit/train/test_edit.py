@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.train.edit import cut
+from treewise.train.edit import collapse_nodes
 
 
 def test_suppose_we_pick():
@@ -147,7 +147,7 @@ def test_steps_go_from_the_root_to_the_tree_one_split_at_a_time():
 
 def test_cutting_keeps_the_rest():
     tree = tw.grow("admissions", preset="id3")
-    small = cut(tree, [3])
+    small = collapse_nodes(tree, [3])
     assert [small.condition(i) for i in range(len(small))] == [
         "all rows",
         "GPA = 3.5",

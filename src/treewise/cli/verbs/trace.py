@@ -113,7 +113,7 @@ def command(
     **options: Any,
 ) -> None:
     """Trace a tree on a table."""
-    from treewise.train.true_labels import settled
+    from treewise.train.true_labels import with_target_of
 
     check_output(output, source, data)
     drawn = form is None and number is None and is_picture(output)
@@ -148,7 +148,7 @@ def command(
                 f"{safe(model.name)} holds {plural(len(model.many), 'boosted tree')}. Work a round out with --round N"
                 f" (1 to {len(model.many)}), or pick a tree with --tree N (0 to {len(model.many) - 1})."
             )
-        trace = settled(model.tree, table, target).trace(table, node=node, **options)
+        trace = with_target_of(model.tree, table, target).trace(table, node=node, **options)
     if drawn:
         assert output is not None
         seen = trace[0 if node is None else node]

@@ -22,7 +22,7 @@ from treewise.evaluate.validation_curve.growers import OVER, CurveGrower, Scorin
 from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
 from treewise.train.grow import prepare
 from treewise.train.loss_stats import LossStats
-from treewise.train.resampling import USUAL_FOLDS, fold_numbers, held_out, part
+from treewise.train.resampling import DEFAULT_FOLDS, fold_numbers, hold_out, subset_of
 from treewise.train.training_set import TrainingSet, build_like
 
 __all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_from_training_set"]
@@ -143,8 +143,11 @@ class CurvePlan:
                 Param("validation") + " and " + Param("folds") + " cannot be combined.", hint="Give one of them."
             )
         if isinstance(validation, float):
-            train, test = held_out(training_set, validation, seed)
-            self.whole, self.scoring_rows = part(training_set, train), ScoringRows.of(part(training_set, test))
+            train, test = hold_out(training_set, validation, seed)
+            self.whole, self.scoring_rows = (
+                subset_of(training_set, train),
+                ScoringRows.of(subset_of(training_set, test)),
+            )
             self.description = f"{len(test):,} rows held out"
         elif validation is not None:
             other = build_like(
@@ -161,14 +164,14 @@ class CurvePlan:
                 )
             self.description = "the truth"
         else:
-            number = fold_numbers(training_set, USUAL_FOLDS if folds is None else folds, seed)
+            number = fold_numbers(training_set, DEFAULT_FOLDS if folds is None else folds, seed)
             every = range(int(number.max()) + 1)
             self.parts = [(np.flatnonzero(number != fold), np.flatnonzero(number == fold)) for fold in every]
             self.description = f"{len(self.parts)} folds"
 
     @property
     def fewest(self) -> int:
-        """The number of rows of the smallest training part."""
+        """The number of rows of the smallest training subset_of."""
         return min([len(self.whole), *(len(grow) for grow, _ in self.parts)])
 
     def count(self, of_folds: bool) -> int:
@@ -178,6 +181,6 @@ class CurvePlan:
     def runs(self, of_folds: bool) -> Iterator[tuple[TrainingSet, ScoringRows | None]]:
         """Yield training sets with their validation rows; the full one comes last, unless only folds are used."""
         for grow, validation_rows in self.parts:
-            yield part(self.training_set, grow), ScoringRows.of(part(self.training_set, validation_rows))
+            yield subset_of(self.training_set, grow), ScoringRows.of(subset_of(self.training_set, validation_rows))
         if not of_folds or not self.parts:
             yield self.whole, self.scoring_rows

@@ -28,7 +28,7 @@ from treewise.prune.validation_counts import class_errors, count_validation_rows
 from treewise.train.edit import best_first
 from treewise.train.grow import grow_training_set
 from treewise.train.loss_stats import LossStats
-from treewise.train.resampling import part
+from treewise.train.resampling import subset_of
 from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF
@@ -366,7 +366,7 @@ class CurveGrower:
         """Return the training set with one value of the parameter."""
         if self.over == "rows":
             order = np.random.default_rng(self.seed).permutation(len(training_set))
-            return part(training_set, np.sort(order[: int(value)]))
+            return subset_of(training_set, np.sort(order[: int(value)]))
         changed: dict[str, Any] = {self.over: value}
         return replace(training_set, settings=replace(training_set.settings, **changed))
 

@@ -35,8 +35,8 @@ from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
 from treewise.prune.grow_and_prune import is_share
 from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, pruning_for
-from treewise.train.loss_stats import size_of_numbers
-from treewise.train.resampling import USUAL_FOLDS, fold_numbers, part
+from treewise.train.loss_stats import power_of_two_scale
+from treewise.train.resampling import DEFAULT_FOLDS, fold_numbers, subset_of
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -133,7 +133,7 @@ def _count_folds(folds: int | None, rows: int, test: Any) -> int:
             )
         return 0
     if folds is None:
-        return min(USUAL_FOLDS, rows) if rows > 1 else 0
+        return min(DEFAULT_FOLDS, rows) if rows > 1 else 0
     count = as_integer(folds)
     if count is None or count < 0 or count == 1:
         raise ParameterError("must be a whole number, 2 or more, or 0 for none.", parameter="folds", value=folds)
@@ -154,8 +154,8 @@ def _predict_by_folds(
     last = int(fold_of.max())
     for fold in range(last + 1):
         held_out = np.flatnonzero(fold_of == fold)
-        tree = grow(part(training_set, np.flatnonzero(fold_of != fold)), False)
-        predictions[held_out] = _predict(tree, part(training_set, held_out))
+        tree = grow(subset_of(training_set, np.flatnonzero(fold_of != fold)), False)
+        predictions[held_out] = _predict(tree, subset_of(training_set, held_out))
         if progress is not None:
             progress((fold + 2) / (last + 2))
     return predictions
@@ -228,7 +228,7 @@ class _PredictionPairs:
 
     def _compare_numbers(self, with_interval: bool) -> dict[str, float | None]:
         """Return R²; its interval is that of the mean squared distance, given the variance of the teacher."""
-        unit = size_of_numbers(self.teacher)
+        unit = power_of_two_scale(self.teacher)
         distance, taught = (self.student - self.teacher) / unit, self.teacher / unit
         squared, sd = mean_and_std(distance**2, self.weight)
         variance = mean_and_std(taught, self.weight)[1] ** 2
@@ -251,7 +251,7 @@ class _PredictionPairs:
         weight = None if self.weight is None else self.weight[is_known]
         if not self.is_regression:
             return float(np.average(predictions[is_known] != self.truth[is_known], weights=weight))
-        unit = size_of_numbers(self.truth[is_known])
+        unit = power_of_two_scale(self.truth[is_known])
         squared = ((predictions - self.truth)[is_known] / unit) ** 2
         return math.sqrt(float(np.average(squared, weights=weight))) * unit
 

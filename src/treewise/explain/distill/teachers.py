@@ -26,10 +26,10 @@ from treewise.data.table import Column, KindSpec, Table, read
 from treewise.ensemble import Ensemble
 from treewise.ensemble.model import METHOD_NAMES
 from treewise.errors import DataError, Param, ParameterError, listing, shown
-from treewise.train.column_roles import names_in, take_target
+from treewise.train.column_roles import column_names, find_target
 from treewise.train.grow import prepare
 from treewise.train.training_set import TrainingSet
-from treewise.train.true_labels import class_places
+from treewise.train.true_labels import class_indices
 from treewise.tree.arrays import Target, Task
 from treewise.tree.tree import Tree
 
@@ -292,7 +292,7 @@ class TeacherDataset:
     def teacher_predictions(self, tree: Tree) -> npt.NDArray[Any]:
         """Return the teacher's predictions in the form of a tree's: class indices, unknown ones last; or values."""
         column = self.predicted_column
-        return encode.encode_numbers(column) if tree.task == "regression" else class_places(tree, column)[0]
+        return encode.encode_numbers(column) if tree.task == "regression" else class_indices(tree, column)[0]
 
     def true_labels(self, tree: Tree) -> npt.NDArray[Any] | None:
         """Return the true labels in the same form; -1 or NaN where unknown, None if unknown everywhere."""
@@ -307,7 +307,7 @@ class TeacherDataset:
                     f'target "{safe(column.name)}" is not numeric, but the teacher predicts numbers: they cannot be'
                     " compared. Leave the target out."
                 ) from None
-        indices, labels = class_places(tree, column.take(is_known))
+        indices, labels = class_indices(tree, column.take(is_known))
         if not (indices < len(tree.classes)).any():
             true, predicted = (
                 listing([safe(label) for label in some]) for some in (labels[len(tree.classes) :], tree.classes)
@@ -346,11 +346,11 @@ def _find_true_column(teacher: Teacher, table: Table, target: Any) -> Column | N
                 Param("target") + " and " + Param("teacher") + f" are both {teacher.description}.",
                 hint="Leave the target out: there are no other labels.",
             )
-        return None if target is None else take_target(table, target)
+        return None if target is None else find_target(table, target)
     if target is None:
         usual = teacher.target
         return table[usual] if usual is not None and usual in table.columns else None
-    return take_target(table, target)
+    return find_target(table, target)
 
 
 def _unused_name(name: str, taken: Container[str]) -> str:
@@ -364,7 +364,7 @@ def student_options(teacher: Teacher, dataset: TeacherDataset, options: dict[str
     options = dict(options)
     columns = teacher.columns(dataset.table)
     if options.get("columns") is None and columns is not None:
-        excluded = {dataset.name, *names_in("ignore", options.get("ignore", ()))}
+        excluded = {dataset.name, *column_names("ignore", options.get("ignore", ()))}
         options["columns"] = [name for name in columns if name not in excluded]
     options["kinds"] = {**teacher.kinds(dataset.table), **(options.get("kinds") or {})} or None
     if options.get("task") is None:

@@ -22,8 +22,8 @@ from treewise.data import encoding as encode
 from treewise.ensemble import Ensemble
 from treewise.evaluate.evaluate import ComparedRows, refuse_infinite
 from treewise.predict.predict import EncodedRows, to_core_columns
-from treewise.train.loss_stats import size_of_numbers
-from treewise.train.true_labels import class_places
+from treewise.train.loss_stats import power_of_two_scale
+from treewise.train.true_labels import class_indices
 from treewise.tree.arrays import Label
 
 Ints = npt.NDArray[np.int64]
@@ -55,7 +55,7 @@ def _summarise_values(
 ) -> tuple[list[float], Floats, Floats, Floats]:
     """Return mean, standard deviation, minimum and maximum of the trees' values for each row."""
     unit = members.ensemble.predictor.unit
-    size = size_of_numbers(members.ensemble.members.value) / unit  # squares of huge or tiny numbers overflow
+    size = power_of_two_scale(members.ensemble.members.value) / unit  # squares of huge or tiny numbers overflow
     total, mean, squares = np.zeros((3, len(members)))
     low, high = np.full(len(members), np.inf), np.full(len(members), -np.inf)
     for n, output in enumerate(members.each(progress=progress), start=1):  # Welford's algorithm: no cancellation
@@ -225,7 +225,7 @@ class MemberPredictions:
 def true_labels(ensemble: Ensemble, rows: ComparedRows) -> npt.NDArray[Any]:
     """Return the true labels in the form of predictions: class indices, unknown ones last; or values."""
     if ensemble.task == "classification":
-        return class_places(ensemble, rows.column)[0]
+        return class_indices(ensemble, rows.column)[0]
     labels = encode.encode_numbers(rows.column)
     refuse_infinite(labels, rows)
     return labels

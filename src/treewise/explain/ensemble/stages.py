@@ -20,7 +20,7 @@ from treewise.ensemble.rounds import UNBOUNDED, at_most, has_weights
 from treewise.errors import ParameterError
 from treewise.evaluate.evaluate import PredictionComparison, compare_rows, root_mean_square, seen_before
 from treewise.explain.ensemble.agreement import MemberPredictions, Progress, true_labels
-from treewise.train.loss_stats import size_of_numbers
+from treewise.train.loss_stats import power_of_two_scale
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -220,7 +220,7 @@ def _oob_error(ensemble: Ensemble, training_rows: PredictionComparison[Ensemble]
     if training_rows is None or oob.rows < oob.of:
         return None
     labels = true_labels(ensemble, training_rows)
-    unit = size_of_numbers(labels)  # the sum of huge numbers overflows
+    unit = power_of_two_scale(labels)  # the sum of huge numbers overflows
     return math.sqrt(1.0 - oob.score) * unit * root_mean_square(labels / unit - (labels / unit).mean(), None)
 
 

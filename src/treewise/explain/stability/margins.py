@@ -22,7 +22,7 @@ from treewise.explain.trace.trace import Trace
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import core_columns, core_settings, core_target
 from treewise.train.reference import Candidate, NodeScorer, NodeSearch, choose
-from treewise.train.resampling import part
+from treewise.train.resampling import subset_of
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, Arrays
 from treewise.tree.tree import Tree
@@ -48,7 +48,7 @@ class SplitMargin:
         return (self.score - self.second) / self.score if self.score > 0 else 0.0
 
 
-def rows_below(tree: Tree, ends: Ints) -> list[Ints]:
+def _rows_through_nodes(tree: Tree, ends: Ints) -> list[Ints]:
     """Return the rows that pass through each node, in order, from the node at which each ends."""
     order = np.argsort(ends, kind="stable")
     start = np.searchsorted(ends[order], np.arange(len(tree) + 1))
@@ -81,7 +81,7 @@ class MarginFinder:
         self._size = max(1, len(self.inner)) if self._by_trace else _NODES_AT_ONCE
         self._rows: list[Ints] = []
         if not self._by_trace:
-            self._rows = rows_below(tree, find_leaves(tree, training_set.columns, len(training_set)))
+            self._rows = _rows_through_nodes(tree, find_leaves(tree, training_set.columns, len(training_set)))
         _ = tree.arrays.child_lists  # computed before there are threads
 
     def __len__(self) -> int:
@@ -145,7 +145,7 @@ def _best_without(training_set: TrainingSet, rows: Ints, column: int) -> Tree | 
     kept = [i for i in range(len(training_set.encodings)) if i != column]
     if not kept:
         return None
-    some = part(training_set, rows)
+    some = subset_of(training_set, rows)
     some = replace(
         some,
         encodings=tuple(some.encodings[i] for i in kept),

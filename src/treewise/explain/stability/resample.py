@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.data import encoding as encode
-from treewise.explain.trace.candidate import in_order_of_rows
+from treewise.explain.trace.candidate import number_by_first_row
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
-from treewise.train.resampling import resampled
+from treewise.train.resampling import resample
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
 from treewise.tree.splits import Threshold
@@ -133,7 +133,7 @@ class ResampledTree:
 
 def grow_resample(reference: ReferenceTree, counts: Ints, grow: Grow, as_weights: bool) -> ResampledTree:
     """Grow the tree of one resample, and match the splits of the reference tree in it."""
-    tree = grow(resampled(reference.training_set, counts, as_weights))
+    tree = grow(resample(reference.training_set, counts, as_weights))
     leaves = find_leaves(tree, reference.training_set.columns, len(reference.training_set))
     predictions = predict_at_nodes(tree, answering_nodes(tree, leaves))
     root_column = -1 if tree.arrays.kind[0] == LEAF else int(tree.arrays.column[0])
@@ -247,12 +247,12 @@ def _partition(tree: Tree, node: int, values: npt.NDArray[Any]) -> Ints:
     a = tree.arrays
     if a.kind[node] == THRESHOLD:
         cut = a.cut if tree.encodings[a.column[node]].kind == "number" else a.cut_int
-        return in_order_of_rows(values > cut[node : node + 1])  # an array: float32 is compared as double
+        return number_by_first_row(values > cut[node : node + 1])  # an array: float32 is compared as double
     named = a.codes[a.code_start[node] : a.code_start[node + 1]]
     if a.kind[node] == ORDINAL:
-        return in_order_of_rows(values > named[0])
+        return number_by_first_row(values > named[0])
     if a.kind[node] != MULTIWAY:
-        return in_order_of_rows(np.isin(values, named))
+        return number_by_first_row(np.isin(values, named))
     order = np.argsort(named)
     spot = np.searchsorted(named[order], values).clip(0, len(named) - 1)
-    return in_order_of_rows(np.where(named[order][spot] == values, order[spot], -1))
+    return number_by_first_row(np.where(named[order][spot] == values, order[spot], -1))

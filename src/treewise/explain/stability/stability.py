@@ -27,11 +27,11 @@ from treewise.data.table import read
 from treewise.explain.stability.margins import MarginFinder, SplitMargin
 from treewise.explain.stability.resample import ReferenceTree, ResampledTree, draw_bootstrap, grow_resample
 from treewise.explain.stability.result import NodeStability, PredictionAgreement, Stability
-from treewise.explain.trace.candidate import say_first
+from treewise.explain.trace.candidate import first_branch_text
 from treewise.prune.grow_and_prune import PruningPlan, grow_unpruned, is_share, prune_grown
-from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for, workers
-from treewise.train.loss_stats import size_of_numbers
-from treewise.train.resampling import part
+from treewise.train.grow import PRUNING, grow_training_set, n_workers, prepare, pruning_for
+from treewise.train.loss_stats import power_of_two_scale
+from treewise.train.resampling import subset_of
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -87,7 +87,7 @@ def stability_of(
 ) -> Stability:
     """Measure the stability of the tree of a prepared training set, whose settings hold the seed."""
     check_resamples(resamples)
-    threads, seed = workers(n_jobs), training_set.settings.random_state
+    threads, seed = n_workers(n_jobs), training_set.settings.random_state
     tree, grown_on = _grow_reference(training_set, pruning, threads)
     reference = ReferenceTree(tree, training_set)
     holds_out = pruning is not None and (pruning.method == "cv" or is_share(pruning.validation))
@@ -121,7 +121,7 @@ def _grow_reference(training_set: TrainingSet, pruning: PruningPlan | None, thre
         return grow_training_set(training_set, n_jobs=threads), training_set
     full, held_out = grow_unpruned(training_set, pruning, threads)
     tree = prune_grown(full, training_set, pruning, held_out, threads)
-    return tree, training_set if held_out is None else part(training_set, np.flatnonzero(~held_out))
+    return tree, training_set if held_out is None else subset_of(training_set, np.flatnonzero(~held_out))
 
 
 def _grow(rows: TrainingSet, pruning: PruningPlan | None, report: Progress) -> Tree:
@@ -142,7 +142,7 @@ class _Tally:
         self.resamples: list[ResampledTree] = []  # without their predictions, which are added up
         n = len(reference.training_set)
         self.loss, self.oob_loss, self.oob_count = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
-        self.unit = size_of_numbers(reference.predictions) if self.is_regression else 1.0
+        self.unit = power_of_two_scale(reference.predictions) if self.is_regression else 1.0
         _ = reference.values_present, reference.weight  # computed before there are threads
 
     def add(self, tree: ResampledTree) -> None:
@@ -205,7 +205,7 @@ class _Tally:
         return NodeStability(
             node=node,
             column=encoding.name,
-            split=say_first(split, encoding, int(tree.arrays.missing_rows[node])),
+            split=first_branch_text(split, encoding, int(tree.arrays.missing_rows[node])),
             rows=int(tree.arrays.rows[node]),
             score=margin.score,
             runner_up=margin.runner_up,

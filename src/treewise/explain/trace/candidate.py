@@ -13,8 +13,7 @@ import numpy as np
 from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.explain.trace.formula import Formula
-from treewise.explain.trace.number_format import BranchTerm, NumberFormat
+from treewise.explain.trace.arithmetic import BranchTerm, Formula, NumberFormat
 from treewise.train.candidates import Rows
 from treewise.train.criteria import RATIO_BITS
 from treewise.train.reference import Candidate
@@ -33,12 +32,12 @@ class CandidateTrace:
     @cached_property
     def words(self) -> str:
         """The test as the tree says it: ``x1 <= 0.5``; where rows are missing, ``x1 > 0.5 or missing``."""
-        return say_test(self.candidate.split, self.encoding, self.candidate.missing_rows)
+        return _test_text(self.candidate.split, self.encoding, self.candidate.missing_rows)
 
     @cached_property
     def label(self) -> str:
         """The test as lists say it, always by its first branch: ``x1 <= 0.5 (missing with >)``."""
-        return say_first(self.candidate.split, self.encoding, self.candidate.missing_rows)
+        return first_branch_text(self.candidate.split, self.encoding, self.candidate.missing_rows)
 
     @property
     def branches(self) -> tuple[tuple[float, ...], ...]:
@@ -60,7 +59,7 @@ class CandidateTrace:
             numbers = [np.full(len(rows), i) for i, rows in enumerate(self.by_branch)]
             return np.concatenate(numbers)[np.argsort(np.concatenate(self.by_branch))]
         values = self.lens.training_set.columns[self.candidate.order.column][self.lens.rows]
-        return branch_numbers(self.candidate.split, self.encoding, values)
+        return branches_of_values(self.candidate.split, self.encoding, values)
 
     @property
     def gain(self) -> float:
@@ -95,27 +94,27 @@ class CandidateTrace:
         return self.parsed.arithmetic
 
 
-def say_test(split: Split, encoding: Encoding, missing_rows: int) -> str:
+def _test_text(split: Split, encoding: Encoding, missing_rows: int) -> str:
     """Say a test as the tree does; where rows are missing, by the branch they take if that has words of its own.
 
-    >>> say_test(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
+    >>> _test_text(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
     'age > 71.5 or missing'
-    >>> say_test(Multiway("GPA", ("3.5", "3.7")), Encoding("GPA", "nominal", ("3.5", "3.7")), 0)
+    >>> _test_text(Multiway("GPA", ("3.5", "3.7")), Encoding("GPA", "nominal", ("3.5", "3.7")), 0)
     'GPA = 3.5 | 3.7'
     """
     if missing_rows and split.missing == 1 and not isinstance(split, Multiway | Presence):
         other = split.condition(1, encoding)
         if not other.endswith(" otherwise"):
             return f"{other} or missing"
-    return say_first(split, encoding, missing_rows)
+    return first_branch_text(split, encoding, missing_rows)
 
 
-def say_first(split: Split, encoding: Encoding, missing_rows: int) -> str:
+def first_branch_text(split: Split, encoding: Encoding, missing_rows: int) -> str:
     """Say a test by its first branch, and in brackets where missing rows go if not there.
 
-    >>> say_first(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
+    >>> first_branch_text(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
     'age <= 71.5 (missing with >)'
-    >>> say_first(Threshold("age", 71.5, missing=0), Encoding("age", "number"), 3)
+    >>> first_branch_text(Threshold("age", 71.5, missing=0), Encoding("age", "number"), 3)
     'age <= 71.5 or missing'
     """
     name = safe(split.column)
@@ -135,25 +134,25 @@ def say_first(split: Split, encoding: Encoding, missing_rows: int) -> str:
     return f"{said} (missing with {sides[split.missing]})" if sides[split.missing] else f"{said} or missing"
 
 
-def same_parts(a: CandidateTrace, b: CandidateTrace) -> bool:
+def same_partition(a: CandidateTrace, b: CandidateTrace) -> bool:
     """Tell whether two tests of a column part the rows alike, as do all thresholds between two neighbours."""
     one, other = a.candidate, b.candidate
     if one.order.column != other.order.column or one.gain != other.gain:
         return False
-    return np.array_equal(in_order_of_rows(a.taken), in_order_of_rows(b.taken))
+    return np.array_equal(number_by_first_row(a.taken), number_by_first_row(b.taken))
 
 
-def in_order_of_rows(taken: encode.Array) -> encode.Array:
+def number_by_first_row(taken: encode.Array) -> encode.Array:
     """Number branches by the first row that takes each, so that equal partings get equal numbers.
 
-    >>> in_order_of_rows(np.array([2, 0, 2])).tolist(), in_order_of_rows(np.array([1, 7, 1])).tolist()
+    >>> number_by_first_row(np.array([2, 0, 2])).tolist(), number_by_first_row(np.array([1, 7, 1])).tolist()
     ([0, 1, 0], [0, 1, 0])
     """
     _, first, place = np.unique(taken, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[place]
 
 
-def branch_numbers(split: Split, encoding: Encoding, values: encode.Array) -> encode.Array:
+def branches_of_values(split: Split, encoding: Encoding, values: encode.Array) -> encode.Array:
     """Return the branch each encoded value takes."""
     if isinstance(split, Presence):
         taken = np.full(len(values), 1 - split.missing)

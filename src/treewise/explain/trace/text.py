@@ -7,34 +7,43 @@ large ones as a table, one line a column with its best test (``table.py``).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from treewise._lib.text import clip, display_width, pad, safe
+from treewise._lib.text import clip, display_width, pad, plural, safe
 from treewise.errors import Call, Message, Param
-from treewise.explain.trace.nodes import NodeTrace
-from treewise.explain.trace.table import table, wrap
+from treewise.explain.trace.arithmetic import BLANK
+from treewise.explain.trace.candidate import CandidateTrace
+from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
 from treewise.explain.trace.words import (
+    MAX_TESTS_WRITTEN,
     ROUNDED,
     TraceEntry,
+    branches_text,
+    columns_left_out,
     conclusion,
     entries,
-    impurity_in_words,
-    in_full,
-    left_out,
+    format_column_score,
+    format_score,
+    impurity_text,
     legend,
-    rows_in_words,
-    settled_in_words,
+    ranked_columns,
+    rows_text,
+    settled_text,
+    shown_columns,
+    writes_formulas,
 )
+from treewise.tree.splits import Threshold
 
-WIDE = 110  # from this width on, a candidate is one line
-LONGEST_LABEL = 26
-BREAKS = re.compile(r"(?<=,) |(?<= and) |(?<=·) ")  # where a heading may be broken
-ASCII: dict[int, str] = dict(zip(map(ord, "−·▏▁▂▃▄▅▆▇█₀₁₂₃₄₅₆₇₈₉"), "-*|._-=+*#@0123456789", strict=True))
-ASCII |= {ord("…"): "...", ord("→"): "->", ord("◄"): "<-"}
+_WIDE = 110  # from this width on, a candidate is one line
+_LONGEST_LABEL = 26
+_BREAKS = re.compile(r"(?<=,) |(?<= and) |(?<=·) ")  # where a heading may be broken
+_ASCII: dict[int, str] = dict(zip(map(ord, "−·▏▁▂▃▄▅▆▇█₀₁₂₃₄₅₆₇₈₉"), "-*|._-=+*#@0123456789", strict=True))
+_ASCII |= {ord("…"): "...", ord("→"): "->", ord("◄"): "<-"}
 
 
-def pieces(
+def text_blocks(
     nodes: Iterable[NodeTrace],
     width: int = 80,
     blanks: bool = False,
@@ -47,21 +56,21 @@ def pieces(
     for node in nodes:
         if last is not None and not (last.settled and node.settled):
             yield ""
-        yield "\n".join(block(node, width, blanks))
+        yield "\n".join(_block(node, width, blanks))
         last = node
-        if tabled is None and not node.settled and not in_full(node):
+        if tabled is None and not node.settled and not writes_formulas(node):
             tabled = node
     if last is None:
         yield "nothing to trace"
         return
     ends = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDED])]
     if tabled is not None and tabled.winner is not None and not blanks:
-        ends.append(write(where_the_rest_is(safe(tabled.winner))))
+        ends.append(write(_how_to_see_the_rest(safe(tabled.winner))))
     said = (line for end in ends for line in wrap(end.split(" "), "", "  ", width, " "))
     yield "\n".join(["", *said]).rstrip("\n")
 
 
-def where_the_rest_is(column: str) -> Message:
+def _how_to_see_the_rest(column: str) -> Message:
     """Say how to see the tests that a table leaves out."""
     every = Call('.render("csv")')
     return Param("column", column) + " writes out every test of a column; " + every + " lists those of all columns."
@@ -73,17 +82,17 @@ def to_ascii(said: str) -> str:
     >>> to_ascii("12 − [4·H(0/4)] · naïve")
     '12 - [4*H(0/4)] ; na\\xefve'
     """
-    plain = said.replace(" · ", " ; ").translate(ASCII)
+    plain = said.replace(" · ", " ; ").translate(_ASCII)
     return plain.encode("ascii", "backslashreplace").decode()
 
 
-def block(node: NodeTrace, width: int, blanks: bool) -> list[str]:
+def _block(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     """Return the lines of one node."""
-    lines = heading(node, width, blanks)
+    lines = _heading(node, width, blanks)
     if node.settled:
         return lines
-    if in_full(node):
-        body = notes_form(node, width, blanks) + [f"  {said}" for said in left_out(node)]
+    if writes_formulas(node):
+        body = _write_formulas(node, width, blanks) + [f"  {said}" for said in columns_left_out(node)]
     else:
         body = table(node, width, blanks)
     return [*lines, *body, *wrap(conclusion(node, blanks).split(" "), "  ", "    ", width, " ")]
@@ -92,15 +101,15 @@ def block(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 # -- the first line ----------------------------------------------------------------------------------------
 
 
-def heading(node: NodeTrace, width: int, blanks: bool) -> list[str]:
+def _heading(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     """Say which node this is and what rows it has, and at the right end, or below, its impurity."""
-    left = f"node {node.id} · {node.words} · {rows_in_words(node)}"
+    left = f"node {node.id} · {node.words} · {rows_text(node)}"
     if node.settled:
-        left += f" · {settled_in_words(node)}"
-    lines = wrap(BREAKS.split(left), "", "       ", width, " ")
+        left += f" · {settled_text(node)}"
+    lines = wrap(_BREAKS.split(left), "", "       ", width, " ")
     if node.settled:
         return lines
-    right = impurity_in_words(node, blanks)
+    right = impurity_text(node, blanks)
     room = width - display_width(lines[-1]) - display_width(right)
     if room > 1:
         return [*lines[:-1], lines[-1] + " " * room + right]
@@ -110,22 +119,22 @@ def heading(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 # -- as the notes write it ---------------------------------------------------------------------------------
 
 
-def notes_form(node: NodeTrace, width: int, blanks: bool) -> list[str]:
+def _write_formulas(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     """Write every candidate out."""
     listed = list(entries(node, blanks))
-    longest = min(LONGEST_LABEL, width // 4)
+    longest = min(_LONGEST_LABEL, width // 4)
     label_width = max(w for w in [0, *(display_width(e.label) for e in listed)] if w <= longest)
-    if width >= WIDE:
-        lines = one_line_each(listed, label_width, blanks)
+    if width >= _WIDE:
+        lines = _one_line_each(listed, label_width, blanks)
         if all(display_width(line) <= width for line in lines):
             return lines
-    return two_lines_each(listed, label_width, width, blanks)
+    return _two_lines_each(listed, label_width, width, blanks)
 
 
-def one_line_each(listed: Sequence[TraceEntry], label_width: int, blanks: bool) -> list[str]:
+def _one_line_each(listed: Sequence[TraceEntry], label_width: int, blanks: bool) -> list[str]:
     """Lay out: label · counts per branch · formula · result."""
     branch_width = max(display_width(e.branches) for e in listed)
-    formulas = [one_formula(e, blanks) for e in listed]
+    formulas = [_one_formula(e, blanks) for e in listed]
     formula_width = max(map(display_width, formulas))
     result_width = max(len(e.result) for e in listed)
     lines = []
@@ -140,18 +149,18 @@ def one_line_each(listed: Sequence[TraceEntry], label_width: int, blanks: bool) 
     return lines
 
 
-def one_formula(entry: TraceEntry, blanks: bool) -> str:
+def _one_formula(entry: TraceEntry, blanks: bool) -> str:
     """Return the one formula there is room for; where a branch is just Var₁, with the numbers put in."""
     if entry.formula is None:
         return ""
     return "".join(entry.formula.pieces(numbers=not entry.formula.terms[0].shares, blanks=blanks))
 
 
-def two_lines_each(listed: Sequence[TraceEntry], label_width: int, width: int, blanks: bool) -> list[str]:
+def _two_lines_each(listed: Sequence[TraceEntry], label_width: int, width: int, blanks: bool) -> list[str]:
     """Lay out: label and formula; below it the arithmetic, and the result in its column."""
     margin = " " * (label_width + 4)
     result_width = max(len(e.result) for e in listed)
-    written = [(e, *written_out(e, margin, width, result_width, blanks)) for e in listed]
+    written = [(e, *_formula_lines(e, margin, width, result_width, blanks)) for e in listed]
     column = max((display_width(lower[-1]) for _, _, lower in written if lower), default=0) + 2
     lines: list[str] = []
     for e, upper, lower in written:
@@ -166,7 +175,9 @@ def two_lines_each(listed: Sequence[TraceEntry], label_width: int, width: int, b
     return lines
 
 
-def written_out(e: TraceEntry, margin: str, width: int, result_width: int, blanks: bool) -> tuple[list[str], list[str]]:
+def _formula_lines(
+    e: TraceEntry, margin: str, width: int, result_width: int, blanks: bool
+) -> tuple[list[str], list[str]]:
     """Return the lines of label and formula, and those that end in the result."""
     fits = display_width(e.label) <= len(margin) - 4
     upper = [] if fits else [f"  {clip(e.label, width - 2)}"]
@@ -178,3 +189,164 @@ def written_out(e: TraceEntry, margin: str, width: int, result_width: int, blank
     if e.dead:
         return upper, wrap(e.note.split(" "), margin, margin, room, " ")
     return upper, wrap(e.formula.pieces(numbers=True, blanks=blanks), f"{margin[:-2]}= ", margin, room)
+
+
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_LONGEST_NAME, _LONGEST_TEST = 32, 34
+_LONGEST_BRANCHES = 60
+_LEFT_ALIGNED = (0, 1, 3)  # cells that start at their left end
+_BRANCHES, _AFTER, _GAIN = 3, 4, 5
+
+
+def table(node: NodeTrace, width: int, blanks: bool) -> list[str]:
+    """Return the lines of the table, the best column first, and what stands below it.
+
+    With blanks the columns stay in the table's order: their ranks are part of the answer.
+    """
+    shown = shown_columns(node) if blanks else ranked_columns(node)[: node.view.top]
+    live = [c for c in shown if c.best is not None]
+    lines = _lay_out_table(node, live, width, blanks) if live else []
+    name_width = max([0, *(display_width(safe(c.name)) for c in shown)])
+    lines += [f"  {pad(safe(c.name), name_width)}  {c.note}" for c in shown if c.best is None]
+    lines += [f"  {said}" for said in columns_left_out(node)]
+    missing = any(t.candidate.missing_rows for c in live for t in c.tests[:1])
+    both = " (missing rows tried in every branch, and apart)" if missing else ""
+    lines += wrap(f"{plural(node.tried, 'candidate')} scored{both}".split(" "), "  ", "    ", width, " ")
+    if node.winner is not None and not blanks:
+        lines += _gain_profile(node, node[node.winner], width)
+    return lines
+
+
+def _lay_out_table(node: NodeTrace, columns: Sequence[ColumnTrace], width: int, blanks: bool) -> list[str]:
+    """Put the cells under each other; without room, the impurity after goes, or branches to a line below."""
+    rows = [headings(node), *(cells(node, c, blanks) for c in columns)]
+    widths = [max(display_width(row[i]) for row in rows) for i in range(len(rows[0]))]
+    left_out = ((), (_AFTER,), (_BRANCHES,), (_AFTER, _BRANCHES))
+    choices = [[i for i in range(len(widths)) if i not in out] for out in left_out]
+    shown = next((c for c in choices if _line_width([widths[i] for i in c]) <= width), choices[-1])
+    below = _BRANCHES not in shown
+    over = max(0, _line_width([widths[i] for i in shown]) - width)
+    widths[1] = max(min(12, widths[1]), widths[1] - over)  # what is still too wide comes off the test
+    lines = []
+    for row, column in zip(rows, [None, *columns], strict=True):
+        parts = [_align(clip(row[i], widths[i]), widths[i], right=i not in _LEFT_ALIGNED) for i in shown]
+        won = column is not None and column.name == node.winner and not blanks
+        lines.append(f"  {'  '.join(parts)}{'  ◄' if won else ''}".rstrip())
+        margin = " " * (widths[0] + 4)
+        if below and column is not None:
+            lines.append(margin + clip(row[_BRANCHES], width - len(margin)))
+        if column is not None and column.note and not (blanks and node.average is not None):
+            lines += wrap(column.note.split(" "), margin, margin, width, " ")
+    return lines
+
+
+def _line_width(widths: Sequence[int]) -> int:
+    """Return how wide a line of cells of these widths is, with a mark behind them."""
+    return 2 + sum(widths) + 2 * len(widths) + 1
+
+
+def _align(cell: str, width: int, right: bool) -> str:
+    """Fill a cell up on one side."""
+    return " " * (width - display_width(cell)) + cell if right else pad(cell, width)
+
+
+def headings(node: NodeTrace) -> list[str]:
+    """Return what stands above the cells."""
+    training_set, score = node.lens.training_set, []
+    if training_set.criterion.rule != "gain":
+        score = ["net", "ratio"] if training_set.criterion.rule == "c45" else [training_set.criterion.rule]
+    elif training_set.by_branches:
+        score = ["a branch"]
+    return ["column", "best test", "tried", "branches", f"{node.lens.letter} after", "gain", *score]
+
+
+def cells(node: NodeTrace, column: ColumnTrace, blanks: bool) -> list[str]:
+    """Return one column's cells."""
+    lens, best, name = node.lens, column.best, safe(column.name)
+    assert best is not None
+    results = [lens.say(node.impurity - column.gain), lens.say(column.gain)]
+    if node.average is not None:
+        results.append(lens.say(column.net))
+    if len(headings(node)) > _GAIN + 1:
+        results.append("–" if column.score is None else format_column_score(node, column.score))
+    if blanks:
+        results = [BLANK] * len(results)
+    test = clip(best.label.removeprefix(f"{name} "), _LONGEST_TEST)
+    branches = clip(branches_text(best), _LONGEST_BRANCHES)
+    return [clip(name, _LONGEST_NAME), test, f"{column.tried:,}", branches, *results]
+
+
+# -- gain against threshold --------------------------------------------------------------------------------
+
+
+def _gain_profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]:
+    """Draw the winner's gain against its threshold, and name the neighbours of the best one."""
+    best = column.best
+    cuts = _scores_by_threshold(column)
+    if best is None or not isinstance(best.candidate.split, Threshold) or len(cuts) <= MAX_TESTS_WRITTEN:
+        return []
+    say, name = column.encoding.format, safe(column.name)
+    low, high = say(cuts[0][0]), say(cuts[-1][0])
+    room = min(48, width - len(low) - len(high) - 8)
+    place = next((i for i, (cut, _) in enumerate(cuts) if cut == best.candidate.split.cut), None)
+    if room < 10 or place is None:
+        return []
+    near = cuts[max(0, place - 1) : place + 2]
+    said = [f"{say(cut)} {format_score(node, score)}" for cut, score in near]
+    criterion = node.lens.training_set.criterion
+    what = "gain" if criterion.by_gain else {"ratio": "gain ratio"}.get(criterion.rule, criterion.rule)
+    caption = clip(f"  {what} at each threshold of {name}", width)
+    line = f"    {low} ▏{sparkline([(float(c), s) for c, s in cuts], room)}▏ {high}"
+    beside = "    " + " · ".join(said)
+    if display_width(line) + display_width(beside) <= width:
+        return [caption, line + beside]
+    return [caption, line, *wrap(beside.split(), "    ", "    ", width, " ")]
+
+
+def _scores_by_threshold(column: ColumnTrace) -> list[tuple[float | int, float]]:
+    """Return the thresholds in order, each with the best score over the placements of missing rows."""
+    best: dict[float | int, CandidateTrace] = {}
+    for test in column.tests:
+        split = test.candidate.split
+        if isinstance(split, Threshold):
+            known = best.get(split.cut)
+            if known is None or test.candidate.score > known.candidate.score:
+                best[split.cut] = test
+    return [(cut, test.score) for cut, test in sorted(best.items(), key=lambda item: item[0])]
+
+
+def sparkline(points: Sequence[tuple[float, float]], room: int) -> str:
+    """Draw y against x in so many block characters: each is the highest of its points, or its nearest point.
+
+    >>> sparkline([(0, 0.0), (1, 0.5), (2, 1.0), (3, 0.5)], 4)
+    ' ▄█▄'
+    """
+    first, last = points[0][0], points[-1][0]
+    top = max(y for _, y in points)
+    step = (last - first) / room
+    if not (math.isfinite(step) and step > 0 and top > 0):
+        return _BLOCKS[0] * room
+    highest: list[float | None] = [None] * room
+    for x, y in points:
+        cell = min(room - 1, int((x - first) / step))
+        highest[cell] = y if highest[cell] is None else max(y, highest[cell] or 0.0)
+    filled = [i for i, y in enumerate(highest) if y is not None]
+    drawn = []
+    for i in range(room):
+        while len(filled) > 1 and abs(filled[1] - i) < abs(filled[0] - i):
+            filled.pop(0)
+        y = highest[filled[0]] or 0.0
+        drawn.append(_BLOCKS[min(8, max(0, round(8 * y / top)))])
+    return "".join(drawn)
+
+
+def wrap(pieces: Sequence[str], first: str, later: str, width: int, between: str = "") -> list[str]:
+    """Join pieces, breaking lines between them where the width is used up."""
+    lines = [first + pieces[0]]
+    for piece in pieces[1:]:
+        if display_width(lines[-1]) + display_width(between + piece) <= width or not lines[-1].strip():
+            lines[-1] += between + piece
+        else:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(later + piece.lstrip())
+    return lines

@@ -19,9 +19,8 @@ from treewise.data import encoding as encode
 from treewise.data.column import truncate
 from treewise.data.table import read
 from treewise.errors import ColumnError, Param, ParameterError, did_you_mean, listing, shown
-from treewise.explain.trace.display import displayed
-from treewise.explain.trace.nodes import NodeTrace, TracePlace, TraceView
-from treewise.explain.trace.ranking import trace_node
+from treewise.explain.trace.documents import notebook_formats
+from treewise.explain.trace.nodes import NodeTrace, TracePlace, TraceView, trace_node
 from treewise.explain.trace.render import TraceFormat, render
 from treewise.predict.predict import find_leaves, subtree_sizes
 from treewise.train.candidates import Rows
@@ -32,9 +31,9 @@ from treewise.train.true_labels import with_levels_of
 from treewise.tree.arrays import STOPS
 from treewise.tree.tree import Tree
 
-REMEMBERED = 32  # nodes kept after they were computed
-SAID = 5  # conditions of a path that are said; a node may be 100,000 deep
-SHOWN = 12  # nodes in a notebook
+_MAX_CACHED_NODES = 32  # nodes kept after they were computed
+_MAX_CONDITIONS = 5  # conditions of a path that are said; a node may be 100,000 deep
+_MAX_NOTEBOOK_NODES = 12  # nodes in a notebook
 
 
 def trace(
@@ -114,8 +113,8 @@ class Trace:
         self, tree: Tree, training_set: TrainingSet, view: TraceView, nodes: Iterable[int] | None = None
     ) -> None:
         self.tree, self.view, self._given = tree, view, training_set
-        self.training_set, self.notes = without_unseen(training_set)
-        self.notes += grown_otherwise(tree, training_set) or other_weights(tree, training_set)
+        self.training_set, self.notes = _unseen_as_missing(training_set)
+        self.notes += _note_on_growth(tree, training_set) or _note_on_weights(tree, training_set)
         self._whole = nodes is None
         self._asked = range(len(tree)) if nodes is None else tuple(nodes)
         self._computed: dict[int, NodeTrace] = {}
@@ -124,7 +123,7 @@ class Trace:
         self._order = np.argsort(ends, kind="stable")
         self._start = np.searchsorted(ends[self._order], np.arange(len(tree) + 1))
         self._size = subtree_sizes(tree)
-        mixed = impure(tree, training_set, ends)
+        mixed = _has_impure_rows(tree, training_set, ends)
         self._worth_it = [i for i in self._asked if mixed[i]]
 
     def rows(self, node: int) -> Rows:
@@ -134,7 +133,7 @@ class Trace:
     def __getitem__(self, node: int) -> NodeTrace:
         node = self.tree.check_node(node)
         if node not in self._computed:
-            while len(self._computed) >= REMEMBERED:
+            while len(self._computed) >= _MAX_CACHED_NODES:
                 del self._computed[next(iter(self._computed))]
             self._computed[node] = trace_node(self.training_set, self.rows(node), self.view, self._place(node))
         return self._computed[node]
@@ -144,8 +143,8 @@ class Trace:
         split = tree.split_at(node)
         path = list(tree.path(node))
         used = frozenset(tree.columns[c] for c in set(tree.arrays.column[path[:-1]].tolist()))
-        said = [tree.condition(n) for n in path[1:][-SAID:]] or ["all rows"]
-        words = " and ".join(["…"] * (len(path) - 1 > SAID) + said)
+        said = [tree.condition(n) for n in path[1:][-_MAX_CONDITIONS:]] or ["all rows"]
+        words = " and ".join(["…"] * (len(path) - 1 > _MAX_CONDITIONS) + said)
         place = TracePlace(node, words, True, split, STOPS[tree.arrays.stop[node]], used)
         if split is None:
             return place
@@ -198,10 +197,10 @@ class Trace:
         return f"<Trace of {safe(self.tree.target.name)} · {rows} · {nodes}>"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        shown = [self[i] for i in self._asked[:SHOWN]]
+        shown = [self[i] for i in self._asked[:_MAX_NOTEBOOK_NODES]]
         more = len(self._asked) - len(shown)
         left = (f"… {plural(more, 'more node')}: print(trace), or trace[node]",) if more > 0 else ()
-        return {"text/plain": repr(self), **displayed(shown, (*left, *self.notes))}
+        return {"text/plain": repr(self), **notebook_formats(shown, (*left, *self.notes))}
 
 
 def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
@@ -218,7 +217,7 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     return view
 
 
-def impure(tree: Tree, training_set: TrainingSet, ends: Rows) -> list[bool]:
+def _has_impure_rows(tree: Tree, training_set: TrainingSet, ends: Rows) -> list[bool]:
     """Tell for each node whether the rows that pass through it differ in their target."""
     y = training_set.raw if training_set.target.task == "regression" else training_set.y.astype(np.float64)
     low, high = np.full(len(tree), np.inf), np.full(len(tree), -np.inf)
@@ -231,7 +230,7 @@ def impure(tree: Tree, training_set: TrainingSet, ends: Rows) -> list[bool]:
     return [a < b for a, b in zip(lowest, highest, strict=True)]
 
 
-def grown_otherwise(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
+def _note_on_growth(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     """Say that a tree saw its table in another way than the trace does: it drew columns or tests, or is one of many."""
     made = tree.fit_info.ensemble
     asked, settings, every = {} if made is None else made.options, training_set.settings, len(training_set.columns)
@@ -255,7 +254,7 @@ def grown_otherwise(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     return (f"{counted}; this tree was grown {', '.join(how)}, so another test may be best here",)
 
 
-def other_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
+def _note_on_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     """Say that the tree was grown with other weights, where the rows are as many but weigh something else."""
     grown, here = float(tree.arrays.weight[0]), math.ldexp(int(training_set.weight.sum()), -training_set.weight_scale)
     if int(tree.arrays.rows[0]) != len(training_set) or math.isclose(grown, here, rel_tol=1e-9):
@@ -268,7 +267,7 @@ def other_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     )
 
 
-def without_unseen(training_set: TrainingSet) -> tuple[TrainingSet, tuple[str, ...]]:
+def _unseen_as_missing(training_set: TrainingSet) -> tuple[TrainingSet, tuple[str, ...]]:
     """Count levels the tree has never seen as missing, and say so: no candidate can name them."""
     columns, notes = list(training_set.columns), []
     for i, (encoding, values) in enumerate(zip(training_set.encodings, training_set.columns, strict=True)):

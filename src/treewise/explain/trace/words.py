@@ -10,17 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from treewise._lib.text import format_count, format_rounded, plural, safe
+from treewise.explain.trace.arithmetic import BLANK, BranchTerm, Formula
 from treewise.explain.trace.candidate import CandidateTrace
-from treewise.explain.trace.formula import BLANK, Formula
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
-from treewise.explain.trace.number_format import BranchTerm
 from treewise.train.criteria import RULES
 from treewise.train.reference import tied
 from treewise.tree.splits import Multiway, Presence
 
-FEW, FEW_IN_ALL = 6, 18  # up to so many tests of a column, and of all, each is written out
-MOST_BRANCHES, MOST_CLASSES = 8, 6  # formulas of more would not be read
-WRITTEN_OUT = ("gain", "ratio", "c45")  # rules that have a formula
+MAX_TESTS_WRITTEN, _MAX_FORMULAS = 6, 18  # up to so many tests of a column, and of all, each is written out
+_MAX_BRANCHES, MAX_CLASSES = 8, 6  # formulas of more would not be read
+_RULES_WITH_FORMULA = ("gain", "ratio", "c45")  # rules that have a formula
 ROUNDED = "Rounded for display; differences are taken before rounding."
 STOPPED = {
     "no_rows": "no rows of the table it was grown on came here",
@@ -37,53 +36,53 @@ STOPPED = {
 }
 
 
-def in_full(node: NodeTrace) -> bool:
+def writes_formulas(node: NodeTrace) -> bool:
     """Tell whether every candidate is written out, as the notes do, rather than one line a column.
 
     A rule that ``Lens.formula`` cannot write has its numbers in a table, beside the gains.
     """
-    if node.lens.training_set.criterion.rule not in WRITTEN_OUT:
+    if node.lens.training_set.criterion.rule not in _RULES_WITH_FORMULA:
         return False
     if node.view.column is not None:
         return True
     columns = node.columns.values()
-    few = all(c.tried <= FEW for c in columns) and node.tried <= FEW_IN_ALL
-    short = all(len(c.branches) <= MOST_BRANCHES for c in columns)
-    return few and short and len(node.counts) <= MOST_CLASSES
+    few = all(c.tried <= MAX_TESTS_WRITTEN for c in columns) and node.tried <= _MAX_FORMULAS
+    short = all(len(c.branches) <= _MAX_BRANCHES for c in columns)
+    return few and short and len(node.counts) <= MAX_CLASSES
 
 
 # -- the node ----------------------------------------------------------------------------------------------
 
 
-def rows_in_words(node: NodeTrace) -> str:
+def rows_text(node: NodeTrace) -> str:
     """Say ``12 rows: 6 N, 6 P``, or for numbers ``12 rows, mean 3.5``."""
     whole = node.lens.whole
     if whole.value is not None:
-        return numbers_in_words(node, whole)
+        return _regression_rows_text(node, whole)
     said = plural(node.rows, "row")
     if whole.weight != node.rows:
         said += f", weight {format_count(whole.weight)}"
     if not node.rows:
         return said
     counts = [c for c in node.counts.items() if c[1] or not node.settled]
-    if len(counts) > MOST_CLASSES:
+    if len(counts) > MAX_CLASSES:
         counts = sorted((c for c in counts if c[1]), key=lambda c: -c[1])
     worded = all(isinstance(label, str) for label in node.counts)
     listed = [
         f"{format_count(weight)} {safe(label)}" if worded else f"{label}: {format_count(weight)}"
-        for label, weight in counts[:MOST_CLASSES]
+        for label, weight in counts[:MAX_CLASSES]
     ]
     said += ": " if worded else f", {safe(node.lens.training_set.target.name)} "
     more = len(counts) - len(listed)
     return said + ", ".join(listed) + (f", … {more} more classes" if more else "")
 
 
-def settled_in_words(node: NodeTrace) -> str:
+def settled_text(node: NodeTrace) -> str:
     """Say why nothing is computed at a node."""
     return {"pure": "pure", "no_rows": "no rows here"}[node.settled]
 
 
-def impurity_in_words(node: NodeTrace, blanks: bool) -> str:
+def impurity_text(node: NodeTrace, blanks: bool) -> str:
     """Say ``12·H(6/12) = 12.000 bits``."""
     term = node.lens.whole_term()
     return f"{term.text} = {BLANK if blanks else term.value} {node.lens.shown_unit}".rstrip()
@@ -110,41 +109,43 @@ def entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[Trace
     """List what is to be written, in the table's order: ``every`` candidate, or the best of each column."""
     for column in shown_columns(node):
         if column.best is None:
-            yield dead_entry(node, column)
+            yield _entry_without_candidates(node, column)
         elif not every:
-            yield live_entry(node, column, column.best, blanks)
+            yield _entry_of_candidate(node, column, column.best, blanks)
         else:
-            tests = column.tests if node.view.column else best_placements(node, column)
+            tests = column.tests if node.view.column else _best_placements(node, column)
             for test in tests:
-                yield live_entry(node, column, test, blanks)
+                yield _entry_of_candidate(node, column, test, blanks)
 
 
-def dead_entry(node: NodeTrace, column: ColumnTrace) -> TraceEntry:
+def _entry_without_candidates(node: NodeTrace, column: ColumnTrace) -> TraceEntry:
     """Write a column that cannot split: its gain is 0, and why. There is nothing to find out, so no blank."""
     formula = None if column.note.startswith("used above") else column.parsed
-    branches = branch_text(node.lens.whole)
+    branches = _branch_text(node.lens.whole)
     return TraceEntry(safe(column.name), formula, branches, node.lens.say(0.0), note=column.note, dead=True)
 
 
-def live_entry(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blanks: bool) -> TraceEntry:
+def _entry_of_candidate(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blanks: bool) -> TraceEntry:
     """Write a candidate; C4.5's ratio is of the column's best test alone."""
     best = test is column.best
-    mark, note = "", own_note(node, column, blanks) if best else ""
+    mark, note = "", _note_on_best(node, column, blanks) if best else ""
     if best and column.name == node.winner:
         mark = "◄ best"
     elif not node.agrees and node.has_chosen(test):
         mark = "◄ tree"
     if not test.eligible:
         note = "too small a branch"
-    formula, result = test.parsed, say_score(node, test.score)
+    formula, result = test.parsed, format_score(node, test.score)
     if best and column.score is not None:
-        formula, result = column.parsed, say_column_score(node, column.score)
+        formula, result = column.parsed, format_column_score(node, column.score)
     if blanks:
         mark, result = "", BLANK
-    return TraceEntry(label_of(column, test), formula, branches_text(test), result, groups_text(node, test), mark, note)
+    return TraceEntry(
+        list_name(column, test), formula, branches_text(test), result, _groups_text(node, test), mark, note
+    )
 
 
-def own_note(node: NodeTrace, column: ColumnTrace, blanks: bool) -> str:
+def _note_on_best(node: NodeTrace, column: ColumnTrace, blanks: bool) -> str:
     """Say what is to be said of a column's best test; for C4.5 the gain that is compared with the average."""
     if node.average is None or column.best is None or not column.best.eligible:
         return column.note
@@ -156,7 +157,7 @@ def own_note(node: NodeTrace, column: ColumnTrace, blanks: bool) -> str:
     return said if column.score is not None else f"{said}: below average"
 
 
-def best_placements(node: NodeTrace, column: ColumnTrace) -> list[CandidateTrace]:
+def _best_placements(node: NodeTrace, column: ColumnTrace) -> list[CandidateTrace]:
     """Return each test once, missing rows where they gain most; the one on missingness only if it is best."""
     best: dict[tuple[int, ...], CandidateTrace] = {}
     for test in column.tests:
@@ -175,17 +176,17 @@ def shown_columns(node: NodeTrace) -> list[ColumnTrace]:
     """Return the columns the reader asked for, in the table's order."""
     if node.view.column is not None:
         return [node[node.view.column]]
-    best = {c.name for c in ranked(node)[: node.view.top]}
+    best = {c.name for c in ranked_columns(node)[: node.view.top]}
     return [c for c in node.columns.values() if c.name in best]
 
 
-def left_out(node: NodeTrace) -> list[str]:
+def columns_left_out(node: NodeTrace) -> list[str]:
     """Say how many columns ``top`` leaves out."""
     more = 0 if node.view.column is not None else len(node.columns) - len(shown_columns(node))
     return [f"… {plural(more, 'more column')}"] if more else []
 
 
-def ranked(node: NodeTrace) -> list[ColumnTrace]:
+def ranked_columns(node: NodeTrace) -> list[ColumnTrace]:
     """Return the columns from the best down; those that cannot split last."""
     place = {node.winner: 0, node.runner_up: 1}
     return sorted(
@@ -194,21 +195,21 @@ def ranked(node: NodeTrace) -> list[ColumnTrace]:
     )
 
 
-def label_of(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
+def list_name(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
     """Name a candidate in a list, by its first branch; by the column alone where that is all there is to say."""
     test = test or column.best
     assert test is not None
-    return short_name(column, test) or test.label
+    return _short_name(column, test) or test.label
 
 
-def sentence_of(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
+def _sentence_name(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
     """Name a candidate in a sentence, as the tree says it."""
     test = test or column.best
     assert test is not None
-    return short_name(column, test) or test.words
+    return _short_name(column, test) or test.words
 
 
-def short_name(column: ColumnTrace, test: CandidateTrace) -> str:
+def _short_name(column: ColumnTrace, test: CandidateTrace) -> str:
     """Name a column's only test when it has a branch for each level; "" for other tests."""
     if not isinstance(test.candidate.split, Multiway) or column.tried > 1:
         return ""
@@ -216,45 +217,45 @@ def short_name(column: ColumnTrace, test: CandidateTrace) -> str:
     return safe(column.name) + (test.label[bracket:] if bracket >= 0 else "")
 
 
-def say_score(node: NodeTrace, score: float) -> str:
+def format_score(node: NodeTrace, score: float) -> str:
     """Write what the candidates of a column compete by: a gain in the node's digits, or a ratio."""
     return node.lens.say(score) if node.lens.training_set.criterion.by_gain else f"{score:.4f}"
 
 
-def say_column_score(node: NodeTrace, score: float) -> str:
+def format_column_score(node: NodeTrace, score: float) -> str:
     """Write what columns compete by: the same, but for C4.5 a ratio."""
     return node.lens.say(score) if node.lens.training_set.criterion.rule == "gain" else f"{score:.4f}"
 
 
 def branches_text(test: CandidateTrace) -> str:
     """Write the counts of each branch: ``3.5 [4 0]  3.7 [2 3]``, ``[1 0] [1 5]``."""
-    split, parts = test.candidate.split, [branch_text(b) for b in test.parts]
+    split, parts = test.candidate.split, [_branch_text(b) for b in test.parts]
     if not isinstance(split, Multiway):
         return " ".join(parts)
     names = [*map(safe, split.levels), *(["other"] if split.other else []), "missing"]
     return "  ".join(f"{name} {part}" for name, part in zip(names, parts, strict=False))
 
 
-def groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
+def _groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
     """Write the rows and the mean of each branch of numbers: ``Var₁: 2 rows, mean 1.5``."""
     if node.lens.training_set.target.classes:
         return ()
     parts = [b for b in test.parts if b.rows]
-    return tuple(f"{t.name}: {numbers_in_words(node, b)}" for t, b in zip(test.parsed.terms, parts, strict=True))
+    return tuple(f"{t.name}: {_regression_rows_text(node, b)}" for t, b in zip(test.parsed.terms, parts, strict=True))
 
 
-def numbers_in_words(node: NodeTrace, branch: BranchTerm) -> str:
+def _regression_rows_text(node: NodeTrace, branch: BranchTerm) -> str:
     """Say ``12 rows, mean 3.5`` of a branch, or of the node itself."""
     centre = node.lens.training_set.criterion.centre
     weight = f", weight {format_count(branch.weight)}" if branch.weight != branch.rows else ""
     return f"{plural(branch.rows, 'row')}{weight}, {centre} {format_rounded(branch.value or 0.0)}"
 
 
-def branch_text(branch: BranchTerm) -> str:
+def _branch_text(branch: BranchTerm) -> str:
     """Write one branch: its class counts; with many classes or numbers, its weight (and its mean)."""
     if branch.value is not None:
         return f"[{format_count(branch.weight)} {format_rounded(branch.value)}]"
-    if not branch.rows or not 0 < len(branch.counts) <= MOST_CLASSES:
+    if not branch.rows or not 0 < len(branch.counts) <= MAX_CLASSES:
         return f"[{format_count(branch.weight)}]"
     return f"[{' '.join(format_count(c) for c in branch.counts)}]"
 
@@ -264,13 +265,13 @@ def branch_text(branch: BranchTerm) -> str:
 
 def conclusion(node: NodeTrace, blanks: bool) -> str:
     """Say who won, who came next, and what the tree does here; for C4.5 who took part."""
-    said = outcome(node, blanks)
+    said = _outcome(node, blanks)
     if node.average is None or sum(c.best is not None for c in node.columns.values()) < 2:
         return said
     return f"{said}; average gain {BLANK if blanks else node.lens.say(node.average)}; columns below it do not compete"
 
 
-def outcome(node: NodeTrace, blanks: bool) -> str:
+def _outcome(node: NodeTrace, blanks: bool) -> str:
     """Say who won, who came next, and what the tree does here."""
     leaf = node.place.in_tree and node.split is None
     why = STOPPED.get(node.place.stop, node.place.stop.replace("_", " "))
@@ -279,33 +280,33 @@ def outcome(node: NodeTrace, blanks: bool) -> str:
         said = STOPPED["min_samples_leaf" if small else "no_candidate"]
         return f"→ the tree asks {safe(node.split.column)}; {said}" if node.split else f"→ a leaf: {said}"
     winner = node[node.winner]
-    best = f"{sentence_of(winner)} ({say_column_score(node, winner.score or 0.0)})"
+    best = f"{_sentence_name(winner)} ({format_column_score(node, winner.score or 0.0)})"
     if leaf:
         return f"→ a leaf: {why}; best would be {BLANK if blanks else best}"
     if blanks:
         return f"→ split on {BLANK}" + (f"; next best {BLANK}, {BLANK} behind" if node.runner_up else "")
     if not node.place.in_tree or node.agrees:
-        asked = sentence_of(winner, node.chosen)
-        same = "" if asked == sentence_of(winner) else f", which is the same as {sentence_of(winner)}"
-        return f"→ split on {asked}{same}{runner_up_in_words(node)}"
+        asked = _sentence_name(winner, node.chosen)
+        same = "" if asked == _sentence_name(winner) else f", which is the same as {_sentence_name(winner)}"
+        return f"→ split on {asked}{same}{_runner_up_text(node)}"
     if node.chosen is None and node.split is not None:
         asked = safe(node.split.column)
         return f"→ the tree asks {asked}, which sends all these rows one way; best is {best}"
     assert node.chosen is not None
     assert winner.best is not None
-    own = f"{node.chosen.words} ({say_score(node, node.chosen.score)})"
+    own = f"{node.chosen.words} ({format_score(node, node.chosen.score)})"
     if tied(node.chosen.candidate, winner.best.candidate):
-        return f"→ the tree asks {own}, as good as {sentence_of(winner)}"
+        return f"→ the tree asks {own}, as good as {_sentence_name(winner)}"
     return f"→ the tree asks {own}; best here is {best}"
 
 
-def runner_up_in_words(node: NodeTrace) -> str:
+def _runner_up_text(node: NodeTrace) -> str:
     """Say who came next and how far behind."""
     if node.runner_up is None or node.margin is None:
         return ""
-    second = sentence_of(node[node.runner_up])
+    second = _sentence_name(node[node.runner_up])
     if not node.tie:
-        return f"; next best {second}, {say_column_score(node, node.margin)} behind"
+        return f"; next best {second}, {format_column_score(node, node.margin)} behind"
     drawn = node.lens.training_set.settings.ties == "random"
     return f"; {second} is as good: {'one is drawn' if drawn else 'the earlier column is taken'}"
 

@@ -32,7 +32,7 @@ from treewise.formats.model_file.validate import (
     checked_branches,
     refuse,
 )
-from treewise.train.fixed_point import last_bits
+from treewise.train.fixed_point import lowest_bit_exponents
 from treewise.tree.arrays import LEAF, MULTIWAY, STOPS, Arrays, Target
 
 Array = npt.NDArray[Any]
@@ -201,7 +201,7 @@ def check_exact(m: PackedTrees) -> None:
     """Weights of one tree are whole numbers of some power of two, which add up to no more than doubles can hold."""
     name, start = ("count_weight", m.count_start) if len(m.n_counts) else ("weight", m.leaf_start)
     weights = getattr(m, name).astype(np.float64)
-    unit = np.where(weights > 0, last_bits(weights), 2000)
+    unit = np.where(weights > 0, lowest_bit_exponents(weights), 2000)
     total, finest = np.add.reduceat(weights, start[:-1]), np.minimum.reduceat(unit, start[:-1])
     with np.errstate(over="ignore"):
         bad = np.ldexp(total, -finest) > 2.0**53

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from treewise._lib.text import safe
 from treewise.data.encoding import sort_levels
 from treewise.data.parse_cells import NUMBER, parse_number
-from treewise.train.target import few_whole_numbers
+from treewise.train.target import are_integer_classes
 
 QUOTED = r'"[^"]*(?:""[^"]*)*"'
 
@@ -143,7 +143,7 @@ def are_values(labels: Sequence[str | int | float | bool]) -> bool:
     (True, False, False)
     """
     numbers = all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels)
-    return numbers and not few_whole_numbers(labels)
+    return numbers and not are_integer_classes(labels)
 
 
 def split_list(text: str, separator: str = ",") -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from treewise._lib.checks import check_choice
 from treewise._lib.text import plural, safe
 from treewise.errors import DataError
-from treewise.explain.trace.candidate import same_parts
+from treewise.explain.trace.candidate import same_partition
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, add_legend, axes_for, label_text, set_title, style_axes
 from treewise.train.criteria import entropy, gini
@@ -119,7 +119,7 @@ def _draw_thresholds(node: NodeTrace, found: ColumnTrace, tests: list[CandidateT
             or not isinstance(marked.candidate.split, Threshold)
         ):
             continue
-        if marked is node.chosen and found.best is not None and same_parts(marked, found.best):
+        if marked is node.chosen and found.best is not None and same_partition(marked, found.best):
             continue
         line = ax.axvline(_cut(marked), color=palette.INK, linewidth=1, linestyle=line_style, zorder=1)
         entries.append((line, f"{name}: {label_text(marked.label, 60)}"))
@@ -142,7 +142,7 @@ def _draw_bars(node: NodeTrace, found: ColumnTrace, tests: list[CandidateTrace],
     places = list(range(len(best), 0, -1))
     chosen = node.chosen if node.chosen and node.chosen.candidate.split.column == found.name else found.best
     colours = [
-        palette.class_colour(5 if chosen is not None and same_parts(chosen, test) else 0)
+        palette.class_colour(5 if chosen is not None and same_partition(chosen, test) else 0)
         if test.eligible
         else palette.UNKNOWN_COLOUR
         for test in best

@@ -34,7 +34,7 @@ from treewise.show.regions.models import (
 )
 from treewise.show.regions.panel import RegionScene, draw_panel
 from treewise.show.regions.plane import make_plane
-from treewise.train.target import few_whole_numbers
+from treewise.train.target import are_integer_classes
 from treewise.train.true_labels import target_column
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
@@ -270,7 +270,7 @@ def _find_classes(trees: Sequence[Tree], models: Sequence[RegionModel], column: 
         found |= {label_key(label): label for label in own}
         if not own and column is not None:
             numeric, _, labels = encode.encode_classes(column.take(~column.is_missing()))
-            if numeric and not few_whole_numbers(labels):
+            if numeric and not are_integer_classes(labels):
                 return ()
             found |= {label_key(label): label for label in labels}
     return tuple(found.values())

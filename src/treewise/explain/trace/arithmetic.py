@@ -1,8 +1,11 @@
-"""The numbers of a node as a reader wants them: bits or nats, per row or in total, with the notes' digits.
+"""A gain as a sum in its parts, so that text, Markdown and LaTeX each write it in their own way.
 
-Stands between ``train/reference.py``, whose scores are integers, and the values of the trace. A ``Lens`` is set up for
-one node; it turns integers into numbers and branches into formulas (``formula.py``). Nothing is rounded
-before it is written.
+The bottom of the trace. It is the sum of CS221 section 5, m·H(p) less what the branches keep of it:
+
+    12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]        the formula
+    12 − [4(0) + 5(0.97095) + 3(0)]              the arithmetic: the same with the numbers put in
+
+The numbers come written; ``lens.py`` decides their digits.
 """
 
 from __future__ import annotations
@@ -14,11 +17,85 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from treewise.explain.trace.formula import Formula, Term
 from treewise.train.candidates import Rows
 from treewise.train.criteria import Group, Measure, entropy, logarithm, medians
 from treewise.train.reference import decrease
 from treewise.train.training_set import TrainingSet
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+BLANK = "_____"  # where an exercise sheet leaves a number open
+
+
+@dataclass(frozen=True)
+class Term:
+    """One summand: so much weight, times the impurity of a group of rows."""
+
+    weight: str  # "4", "4/12" per row, "" for once
+    letter: str
+    shares: tuple[str, ...]  # "3/5", of the positive class or of every class; empty for numbers
+    place: int  # which branch, from 1, for Var₁; 0 for the node itself
+    value: str
+
+    @property
+    def text(self) -> str:
+        """Write ``5·H(3/5)``, or ``5·Var₂``; of the node itself ``Var(node)``."""
+        of = self.name if self.place and not self.shares else f"{self.letter}({', '.join(self.shares) or 'node'})"
+        return f"{self.weight}{'·' if self.weight else ''}{of}"
+
+    @property
+    def name(self) -> str:
+        """Name the impurity of a branch: ``Var₂``."""
+        return self.letter + str(self.place).translate(_SUBSCRIPTS)
+
+    def numbers(self, blanks: bool = False) -> str:
+        """Write ``5(0.97095)``."""
+        value = BLANK if blanks else self.value
+        return f"{self.weight}({value})" if self.weight else value
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What a candidate is judged by: before − [its branches], for some criteria less something or divided."""
+
+    before: Term  # the node itself
+    terms: tuple[Term, ...]
+    less: tuple[str, str] | None = None  # C4.5: the price of choosing among many thresholds, as formula and number
+    divisor: Term | str | None = None  # the split information, or the number of branches less one
+
+    def pieces(self, numbers: bool = False, blanks: bool = False) -> list[str]:
+        """Return the formula in pieces between which a line may be broken."""
+        said = [term.numbers(blanks) if numbers else term.text for term in self.terms]
+        before = self.start(numbers, blanks)
+        pieces = [f"{'(' if self.divisor else ''}{before} − [{said[0]}", *(f" + {s}" for s in said[1:])]
+        pieces[-1] += "]"
+        if self.less:
+            pieces.append(f" − {(BLANK if blanks else self.less[1]) if numbers else self.less[0]}")
+        if self.divisor:
+            pieces[-1] += ")"
+            pieces.append(f" / {self._under(numbers, blanks)}")
+        return pieces
+
+    def start(self, numbers: bool, blanks: bool) -> str:
+        """Write the impurity before: its number, or where that is to be found, how it is computed."""
+        if blanks:
+            return BLANK if numbers else self.before.text
+        return self.before.value
+
+    def _under(self, numbers: bool, blanks: bool) -> str:
+        if not isinstance(self.divisor, Term):
+            return self.divisor or ""
+        said = self.divisor.numbers(blanks) if numbers else self.divisor.text
+        return f"[{said}]" if self.divisor.weight else said
+
+    @property
+    def text(self) -> str:
+        """The formula on one line."""
+        return "".join(self.pieces())
+
+    @property
+    def arithmetic(self) -> str:
+        """The formula on one line, its numbers put in."""
+        return "".join(self.pieces(numbers=True))
 
 
 @dataclass(frozen=True)
@@ -116,9 +193,9 @@ class NumberFormat:
             return 0.0
         name = self.training_set.criterion.name
         if name == "squared_error":
-            return variance(self.training_set.raw[rows], self.training_set.weight[rows])
+            return _variance(self.training_set.raw[rows], self.training_set.weight[rows])
         if name == "poisson":
-            return half_deviance(self.training_set.raw[rows], self.training_set.weight[rows])
+            return _half_deviance(self.training_set.raw[rows], self.training_set.weight[rows])
         total = self.measure.total(group)
         return decrease(self.training_set, self.measure, total, group.weight) * self._factor
 
@@ -177,7 +254,7 @@ class NumberFormat:
 
     def whole_term(self) -> Term:
         """Write the node's own impurity, ``12·H(6/12)``."""
-        weight = plain(self.whole.weight) if self.per == "total" else ""
+        weight = _plain(self.whole.weight) if self.per == "total" else ""
         shares = self.shares(self.whole) if len(self.training_set.target.classes) == 2 else ()
         return Term(weight, self.letter, shares, 0, self.say(self.before))
 
@@ -185,44 +262,44 @@ class NumberFormat:
         """Write the entropy of the branch sizes, which the gain ratio divides by (Quinlan 1993, 2.2)."""
         sizes = [b.weight for b in branches if b.rows]
         value = entropy(sizes, "nats" if self.unit == "nats" else "bits")
-        weight = plain(self.whole.weight) if self.per == "total" else ""
-        of = plain(self.whole.weight)
-        return Term(weight, "H", tuple(f"{plain(s)}/{of}" for s in sizes), 0, self.say_inside(value, 5))
+        weight = _plain(self.whole.weight) if self.per == "total" else ""
+        of = _plain(self.whole.weight)
+        return Term(weight, "H", tuple(f"{_plain(s)}/{of}" for s in sizes), 0, self.say_inside(value, 5))
 
     def shares(self, branch: BranchTerm) -> tuple[str, ...]:
         """Write the class shares: that of the positive class, or those of all classes present at the node."""
         if not branch.counts:
             return ()
         if len(branch.counts) == 2:
-            return (f"{plain(branch.counts[1])}/{plain(branch.weight)}",)
+            return (f"{_plain(branch.counts[1])}/{_plain(branch.weight)}",)
         present = [c for c, here in zip(branch.counts, self.whole.counts, strict=True) if here]
-        return tuple(f"{plain(c)}/{plain(branch.weight)}" for c in present)
+        return tuple(f"{_plain(c)}/{_plain(branch.weight)}" for c in present)
 
     def _share(self, weight: float) -> str:
-        return plain(weight) if self.per == "total" else f"{plain(weight)}/{plain(self.whole.weight)}"
+        return _plain(weight) if self.per == "total" else f"{_plain(weight)}/{_plain(self.whole.weight)}"
 
     def price(self, cuts: int) -> tuple[str, float]:
         """Return what C4.5 takes off a threshold's gain for having tried so many: log2(cuts) bits a row of n."""
         value, rows, weight = logarithm(self.unit)(cuts), self.whole.rows, self.whole.weight
         if self.per == "row":
             return f"{self.log}({cuts})/{rows}", value / rows
-        times = "" if weight == rows else f"·{plain(weight)}/{rows}"
+        times = "" if weight == rows else f"·{_plain(weight)}/{rows}"
         return f"{self.log}({cuts}){times}", value * weight / rows
 
 
-def plain(weight: float) -> str:
+def _plain(weight: float) -> str:
     """Write a count inside a formula: without thousands separators, weights to four digits.
 
-    >>> plain(4812), plain(0.25), plain(1 / 3)
+    >>> _plain(4812), _plain(0.25), _plain(1 / 3)
     ('4812', '0.25', '0.3333')
     """
     return str(weight) if isinstance(weight, int) else f"{weight:.4g}"
 
 
-def variance(y: npt.NDArray[np.float64], weight: npt.NDArray[np.int64]) -> float:
+def _variance(y: npt.NDArray[np.float64], weight: npt.NDArray[np.int64]) -> float:
     """Return the weighted variance about the mean.
 
-    >>> variance(np.array([1.0, 3.0]), np.array([1, 1]))
+    >>> _variance(np.array([1.0, 3.0]), np.array([1, 1]))
     1.0
     """
     scale = float(np.max(np.abs(y), initial=0.0)) or 1.0  # squares of huge targets must not overflow
@@ -230,10 +307,10 @@ def variance(y: npt.NDArray[np.float64], weight: npt.NDArray[np.int64]) -> float
     return float(np.sum(w * (z - np.sum(w * z)) ** 2)) * scale * scale
 
 
-def half_deviance(y: npt.NDArray[np.float64], weight: npt.NDArray[np.int64]) -> float:
+def _half_deviance(y: npt.NDArray[np.float64], weight: npt.NDArray[np.int64]) -> float:
     """Return half the mean Poisson deviance about the mean: Σ y·ln(y/mean) / n.
 
-    >>> round(half_deviance(np.array([1.0, 3.0]), np.array([1, 1])), 4)
+    >>> round(_half_deviance(np.array([1.0, 3.0]), np.array([1, 1])), 4)
     0.2616
     """
     w = weight / weight.sum()

@@ -1,0 +1,273 @@
+r"""The trace on paper: Markdown tables and LaTeX, with the results or, for an exercise, with blanks for them.
+
+Stands at the end of the trace, after ``words.py``. A name can hold anything, so whatever comes from the table
+is escaped: ``\`` before a Markdown mark, commands for LaTeX's specials. LaTeX needs ``amsmath``; a whole
+trace is a document, one node is a part to put into one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from treewise._lib.result_table import ColumnSpec, ResultTable, escape_html
+from treewise._lib.text import escape_markdown
+from treewise.explain.trace.arithmetic import BLANK, Formula, Term
+from treewise.explain.trace.nodes import NodeTrace
+from treewise.explain.trace.words import (
+    ROUNDED,
+    TraceEntry,
+    columns_left_out,
+    conclusion,
+    entries,
+    impurity_text,
+    legend,
+    rows_text,
+    settled_text,
+    writes_formulas,
+)
+
+# -- Markdown -----------------------------------------------------------------------------------------------
+
+
+def markdown(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = ()) -> str:
+    """Return a heading, a table and a conclusion for each node."""
+    lines: list[str] = []
+    last: NodeTrace | None = None
+    for node in nodes:
+        if last is not None and not (last.settled and node.settled):
+            lines.append("")
+        lines += _markdown_node(node, blanks)
+        last = node
+    if last is None:
+        return "nothing to trace\n"
+    ends = [*notes, legend(last), *([] if blanks else [ROUNDED])]
+    return "\n".join([*lines, "", "  \n".join(map(escape_markdown, ends))]) + "\n"
+
+
+def _markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
+    """Yield the lines of one node."""
+    rows, words = escape_markdown(rows_text(node)), escape_markdown(node.words)
+    if node.settled:
+        yield f"- node {node.id}: {words} · {rows} · {settled_text(node)}"
+        return
+    yield f"### node {node.id}: {words}"
+    yield ""
+    yield f"{rows} · {escape_markdown(impurity_text(node, blanks))}"
+    yield ""
+    yield "| candidate | branches | computation | result |"
+    yield "|---|---|---|---:|"
+    for entry in entries(node, blanks, every=writes_formulas(node)):
+        yield _markdown_entry(entry, blanks)
+    yield ""
+    for said in columns_left_out(node):
+        yield said
+        yield ""
+    yield escape_markdown(conclusion(node, blanks))
+
+
+def _markdown_entry(entry: TraceEntry, blanks: bool) -> str:
+    """Return one line of the table."""
+    if entry.formula is None:
+        return f"| {escape_markdown(entry.label)} | | {escape_markdown(entry.note)} | |"
+    computation = "".join(entry.formula.pieces(blanks=blanks))
+    if not entry.dead:
+        computation += " = " + "".join(entry.formula.pieces(numbers=True, blanks=blanks))
+    if entry.note:
+        computation += f" ({entry.note})"
+    result = escape_markdown(entry.result)
+    result = f"**{result}** {entry.mark}" if entry.mark else result
+    cells = map(escape_markdown, (entry.label, entry.branches, computation))
+    return f"| {' | '.join(cells)} | {result} |"
+
+
+# -- LaTeX -------------------------------------------------------------------------------------------------
+
+_LATEX_HEAD = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage[utf8]{inputenc}  % names outside the Latin alphabet: compile with lualatex or xelatex
+\usepackage{amsmath,textcomp}
+\allowdisplaybreaks
+\begin{document}
+"""
+_LATEX_END = r"\end{document}"
+_LATEX_BLANK = r"\underline{\hspace{3em}}"
+_TERMS_PER_LINE, _GROUPS_PER_LINE = 4, 2
+_LATEX_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "→": r"$\rightarrow$",
+    "−": "$-$",
+    "·": r"$\cdot$",
+    "…": r"\dots{}",
+    "²": "$^2$",
+    "Σ": r"$\Sigma$",
+    **{chr(ord("₀") + digit): f"$_{digit}$" for digit in range(10)},
+}
+
+
+def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = (), document: bool = True) -> str:
+    """Return a section a node, its computations in ``align*``: a whole document, or a part of one."""
+    parts, last = [], None
+    for last in nodes:
+        parts.append("\n".join(_latex_node(last, blanks)))
+    if last is not None:
+        ends = [*notes, legend(last), *([] if blanks else [ROUNDED])]
+        parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(_escape_latex, ends)))
+    body = "\n\n".join(parts)
+    return f"{_LATEX_HEAD}\n{body}\n\n{_LATEX_END}\n" if document else f"{body}\n"
+
+
+def _latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
+    """Yield the lines of one node."""
+    rows, words = _escape_latex(rows_text(node)), _escape_latex(node.words)
+    if node.settled:
+        yield rf"\noindent Node {node.id}: {words}; {rows}; {settled_text(node)}.\par"
+        return
+    yield rf"\subsection*{{Node {node.id}: {words}}}"
+    term = node.lens.whole_term()
+    result = _LATEX_BLANK if blanks else _math_number(term.value)
+    yield rf"\noindent {rows}; $\displaystyle {_latex_term(term)} = {result}$ {node.lens.shown_unit}".rstrip() + "."
+    listed = list(entries(node, blanks, every=writes_formulas(node)))
+    computed = [e for e in listed if e.formula is not None]
+    if computed:
+        yield r"\begin{align*}"
+        yield " \\\\[1ex]\n".join(_latex_entry(e, e.formula, blanks) for e in computed if e.formula is not None)
+        yield r"\end{align*}"
+    for e in listed:
+        if e.formula is None:
+            yield rf"\par\noindent {_escape_latex(e.label)}: {_escape_latex(e.note)}."
+    for said in (*columns_left_out(node), conclusion(node, blanks)):
+        yield rf"\par\noindent {_escape_latex(said)}"
+    yield r"\par"
+
+
+def _latex_entry(entry: TraceEntry, formula: Formula, blanks: bool) -> str:
+    """Return the lines of one candidate: formula, arithmetic, result."""
+    result = _LATEX_BLANK if entry.result == BLANK else _math_number(entry.result)
+    remark = ", ".join(part for part in (entry.mark.removeprefix("◄ "), entry.note) if part)
+    steps = [rf"\text{{{_escape_latex(entry.label)}}}\quad & {_latex_formula(formula, numbers=False, blanks=blanks)}"]
+    for i in range(0, len(entry.groups), _GROUPS_PER_LINE):
+        steps.append(rf"& \quad\text{{{_escape_latex('; '.join(entry.groups[i : i + _GROUPS_PER_LINE]))}}}")
+    if not entry.dead:
+        steps.append(f"& = {_latex_formula(formula, numbers=True, blanks=blanks)}")
+    steps.append(f"& = {result}" + (rf"\quad\text{{({_escape_latex(remark)})}}" if remark else ""))
+    return " \\\\\n".join(steps)
+
+
+def _latex_formula(formula: Formula, numbers: bool, blanks: bool = False) -> str:
+    """Write a formula, with its numbers put in or not; long sums are broken."""
+    terms = [_latex_numbers(t, blanks) if numbers else _latex_term(t) for t in formula.terms]
+    lines = [" + ".join(terms[i : i + _TERMS_PER_LINE]) for i in range(0, len(terms), _TERMS_PER_LINE)]
+    inside = " \\\\\n& \\qquad + ".join(lines)
+    before = _math_number(formula.before.value)
+    if blanks:
+        before = _LATEX_BLANK if numbers else _latex_term(formula.before)
+    said = rf"{before} - \bigl[{inside}\bigr]"
+    if formula.less:
+        price = re.sub(r"log₂", r"\\log_2 ", formula.less[0]).replace("ln(", r"\ln (")
+        said += f" - {(_LATEX_BLANK if blanks else _math_number(formula.less[1])) if numbers else price}"
+    if not formula.divisor:
+        return said
+    under = formula.divisor
+    if isinstance(under, Term):
+        divisor = _latex_numbers(under, blanks) if numbers else _latex_term(under)
+        return rf"\bigl({said}\bigr) \big/ " + (rf"\bigl[{divisor}\bigr]" if under.weight else divisor)
+    return rf"\bigl({said}\bigr) \big/ {under}"
+
+
+def _latex_term(term: Term) -> str:
+    r"""Write one summand.
+
+    >>> print(_latex_term(Term("4/12", "H", ("3/5",), 1, "0.97095")))
+    \tfrac{4}{12}\,H\bigl(\tfrac{3}{5}\bigr)
+    """
+    letter = term.letter if len(term.letter) == 1 else rf"\operatorname{{{term.letter}}}"
+    if term.shares:
+        letter += rf"\bigl({', '.join(map(_fraction, term.shares))}\bigr)"
+    else:
+        letter += f"_{{{term.place}}}" if term.place else r"(\text{node})"
+    return rf"{_fraction(term.weight)}\,{letter}" if term.weight else letter
+
+
+def _latex_numbers(term: Term, blanks: bool) -> str:
+    """Write one summand with its number put in."""
+    value = _LATEX_BLANK if blanks else _math_number(term.value)
+    return f"{_fraction(term.weight)}({value})" if term.weight else value
+
+
+def _math_number(number: str) -> str:
+    """Write a number with thousands separators so that TeX puts no space behind them.
+
+    >>> _math_number("5,625.0")
+    '5{,}625.0'
+    """
+    return number.replace(",", "{,}")
+
+
+def _fraction(said: str) -> str:
+    """Write ``4/12`` as a small fraction."""
+    above, slash, below = said.partition("/")
+    return rf"\tfrac{{{above}}}{{{below}}}" if slash else said
+
+
+def _escape_latex(said: str) -> str:
+    r"""Write LaTeX's special characters as commands; blanks become rules to write on.
+
+    >>> print(_escape_latex("50% of a_b & {c}"))
+    50\% of a\_b \& \{c\}
+    """
+    parts = said.split(BLANK)
+    return _LATEX_BLANK.join("".join(_LATEX_ESCAPES.get(ch, ch) for ch in part) for part in parts)
+
+
+_HEADINGS = (
+    ColumnSpec("candidate"),
+    ColumnSpec("branches"),
+    ColumnSpec("computation"),
+    ColumnSpec("result", "number", formatter=str),
+    ColumnSpec("mark", title=""),
+)
+
+
+def notebook_formats(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> dict[str, str]:
+    """Return nodes as Markdown and as HTML, with notes below them."""
+    ends = [*notes, *([legend(nodes[-1]), ROUNDED] if nodes else [])]
+    html = "".join(_node_table(node).to_html() for node in nodes)
+    html += "".join(f"<p>{escape_html(said)}</p>\n" for said in ends)
+    return {"text/markdown": markdown(nodes, notes=notes), "text/html": f"<div>\n{html}</div>\n"}
+
+
+def _node_table(node: NodeTrace) -> ResultTable:
+    """Lay out one node: its candidates with their arithmetic, and who has won."""
+    title, rows = f"node {node.id}: {node.words}", rows_text(node)
+    if node.settled:
+        return ResultTable(f"{title} · {rows} · {settled_text(node)}", _HEADINGS, [])
+    cells = []
+    for entry in entries(node, blanks=False, every=writes_formulas(node)):
+        said = "" if entry.formula is None else "".join(entry.formula.pieces())
+        if entry.formula is not None and not entry.dead:
+            said += " = " + "".join(entry.formula.pieces(numbers=True))
+        computation = f"{said} ({entry.note})" if said and entry.note else said or entry.note
+        cells.append((entry.label, entry.branches, computation, entry.result, entry.mark))
+    return ResultTable(
+        title,
+        _HEADINGS,
+        cells,
+        above=(f"{rows} · {impurity_text(node, blanks=False)}",),
+        below=(*columns_left_out(node), conclusion(node, blanks=False)),
+        row_name="candidate",
+        max_rows=None,
+    )
