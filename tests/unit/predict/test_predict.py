@@ -165,7 +165,7 @@ def test_many_rows_take_the_branches_their_splits_say(missing, narrow, order):
     cells[rng.random(cells.shape) < 0.1] = np.nan
     data = dict(zip("abcd", cells.T, strict=True))
     tree = tw.grow({**data, "y": rng.integers(0, 3, 400)}, "y", missing=missing)
-    cuts = [node.split.cut for node in tree if node.split]
+    cuts = [node.split.cut for node in tree if isinstance(node.split, tw.Threshold)]
     beside = np.concatenate([np.float32(cuts), np.nextafter(np.float32(cuts), np.float32(9)), cuts, [np.inf, -np.inf]])
     cells[::2] = rng.choice(beside, cells[::2].shape)
     table = {name: data[name].astype(np.float32) if name in narrow else data[name] for name in data}
