@@ -1,6 +1,6 @@
 """Column roles: what the user said about the columns of a table, checked, and the columns found by it.
 
-Used by ``training_set.build_training_set`` before anything is encoded; knows names and tables, not the meaning of values.
+Used by ``training_set.build_training_set`` before anything is encoded; knows names, not values.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ Integer sums are the same in any order. What is rounded (a logarithm, a quotient
 (``Measure.tolerance``); gains closer than that are a tie, and ties are decided by the documented order, never by
 rounding.
 
-A criterion is a function that returns the total impurity of a group, and an entry in ``CRITERIA``. One that compares the
-branches with each other instead (the gain ratio) is a function in ``RULES``.
+A criterion is a function that returns the total impurity of a group, and an entry in ``CRITERIA``. One that compares
+the branches with each other instead (the gain ratio) is a function in ``RULES``.
 """
 
 from __future__ import annotations

@@ -274,7 +274,7 @@ def best_first(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
 
 
 def _best_first_key(total: float) -> tuple[float, float]:
-    """Order gains as best-first growth does: larger ones first, equal to twelve digits in pre-order (grow/grower.hpp)."""
+    """Order gains as best-first growth does: largest first, pre-order if equal to twelve digits (grow/grower.hpp)."""
     if not total > 0:
         return (math.inf, 0.0)
     mantissa, exponent = math.frexp(total)

@@ -141,7 +141,7 @@ def fit(
     on_grown: Callable[[Tree], None] | None = None,
     progress: StageProgress | None = None,
 ) -> Tree:
-    """Prepare a table, grow a tree on it and prune it; ``grow`` with callbacks, for the command line and the estimators.
+    """Prepare a table, grow a tree on it and prune it: ``grow`` with callbacks for the command line.
 
     ``options`` are the keyword parameters of ``grow``. ``on_prepared`` receives the training set before growth begins,
     ``on_grown`` the tree before it is pruned. ``progress("grow")`` and ``progress("prune")`` return the context

@@ -91,7 +91,8 @@ def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> 
     chosen = np.diff(passed, prepend=math.floor(0.5)) > 0
     if chosen.all() or not chosen.any():
         raise DataError(
-            f"validation={share:g} of {len(training_set)} rows leaves one side without any. Give another share, or a table."
+            f"validation={share:g} of {len(training_set)} rows leaves one side without any."
+            " Give another share, or a table."
         )
     return np.sort(order[~chosen]), np.sort(order[chosen])
 

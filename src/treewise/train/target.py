@@ -1,7 +1,7 @@
 """The target of a training set: which rows have one, classification or regression, class numbers or numbers.
 
-Used by ``training_set.build_training_set`` for a new tree, where the column decides, and wherever a table must fit the classes a tree
-already has (``training_set.build_like``, ``evaluate``, ``predict``).
+Used by ``training_set.build_training_set`` for a new tree, where the column decides, and wherever a table must fit the
+classes that a tree already has (``training_set.build_like``, ``evaluate``, ``predict``).
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Between the table and the learners that must agree, ``train/reference.py`` (readable) and the core (fast). Everything
 that is decided once per table is decided here: which columns take part and as what kind, classification or regression,
-the order of the classes, which rows count. ``column_roles.py`` reads the columns, ``target.py`` the target, ``weights.py``
-the weights; ``fixed_point.py`` converts weights and targets to integers.
+the order of the classes, which rows count. ``column_roles.py`` reads the columns, ``target.py`` the target,
+``weights.py`` the weights; ``fixed_point.py`` converts weights and targets to integers.
 """
 
 from __future__ import annotations

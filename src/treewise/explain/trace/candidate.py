@@ -1,6 +1,6 @@
 """One candidate of a column: the test in words, what each branch holds, its gain and how that is computed.
 
-Stands between ``train/reference.py``, which lists and scores candidates, and the columns of the trace (``tree/arrays.py``).
+A view of a ``Candidate`` of ``train/reference.py``; the columns of the trace (``nodes.py``) consist of these.
 """
 
 from __future__ import annotations
