@@ -72,7 +72,7 @@ class LoadedModel:
             )
         return self.many
 
-    def only_of_one(self, **given: object) -> None:
+    def refuse_for_ensemble(self, **given: object) -> None:
         """Refuse options that apply to a single tree only, for an ensemble."""
         for name, value in given.items():
             if self.many is not None and value not in (None, False, ()):

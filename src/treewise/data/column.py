@@ -170,8 +170,8 @@ class LazyColumns(Mapping[str, Column]):
 
 def truncate(text: object, most: int = 200) -> str:
     """Shorten a text for a message: a path may be the whole content of a file, given by mistake."""
-    said = safe(text)
-    return said if len(said) <= most else f"{said[:most]}…"
+    shown = safe(text)
+    return shown if len(shown) <= most else f"{shown[:most]}…"
 
 
 def format_datetime(value: int, unit: str) -> str:
@@ -230,16 +230,16 @@ def datetime_column(name: str, values: Array, missing: Mask | None = None) -> Co
     ('D', '2024-03-31', [False, True])
     """
     unit, step = np.datetime_data(values.dtype)
-    wanted = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}.get(unit, unit if unit in UNITS else "ns")
-    if wanted != unit or step != 1:
-        converted = values.astype(f"datetime64[{wanted}]")
+    target_unit = {"Y": "D", "M": "D", "W": "D", "h": "s", "m": "s"}.get(unit, unit if unit in UNITS else "ns")
+    if target_unit != unit or step != 1:
+        converted = values.astype(f"datetime64[{target_unit}]")
         back = converted.astype(values.dtype)
         if not np.array_equal(back, values, equal_nan=True):
             raise DataError(
                 f'column "{safe(name)}": times finer than a nanosecond, or too far from 1970, cannot be kept.'
                 " Round them, or make them numbers."
             )
-        values, unit = converted, wanted
+        values, unit = converted, target_unit
     ticks = values.view(np.int64)
     is_missing = ticks == NAT if missing is None else (ticks == NAT) | missing
     present = ticks[~is_missing]

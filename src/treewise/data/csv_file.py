@@ -100,9 +100,9 @@ def read_csv(
 def _note_guesses(name: str, form: CsvFormat, separator: str, names: Sequence[str]) -> Iterator[str]:
     """Yield notes on what was inferred, so that a wrong guess is noticed."""
     if form.separator is None and separator != ",":
-        said = "tabs" if separator == "\t" else f'"{separator}"'
-        why = "has no comma" if form.decimal == "." else f"has {said}"
-        yield f"{name}: cells are taken to be separated by {said}, since the first line {why}"
+        separator_name = "tabs" if separator == "\t" else f'"{separator}"'
+        why = "has no comma" if form.decimal == "." else f"has {separator_name}"
+        yield f"{name}: cells are taken to be separated by {separator_name}, since the first line {why}"
     if form.header and _looks_like_data(names):
         sample_names = ", ".join(f'"{safe(n)}"' for n in names[:3])
         taken = f"the first line is taken as column names ({sample_names}, …)"

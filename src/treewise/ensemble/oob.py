@@ -17,7 +17,7 @@ from treewise.ensemble import predict as voting
 from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble, OutOfBag
 from treewise.train.fixed_point import scale_weights
-from treewise.train.loss_stats import power_of_two_scale
+from treewise.train.resampling import power_of_two_scale
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Target
 

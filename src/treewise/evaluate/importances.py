@@ -26,7 +26,7 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_exact, format_percent, format_rounded, plural, safe
 from treewise.errors import Call, DataError, ParameterError, listing
 from treewise.train.criteria import criterion_named
-from treewise.train.loss_stats import power_of_two_scale
+from treewise.train.resampling import power_of_two_scale
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 

@@ -45,8 +45,8 @@ class RowPath:
         return self.truth is not None and not isinstance(self.prediction, float) and self.truth != self.prediction
 
     def __str__(self) -> str:
-        said = " and ".join(self.tests) or "all rows"
-        return f"{said}, where it stays: its {safe(self.stays)} was never seen" if self.stays else said
+        text = " and ".join(self.tests) or "all rows"
+        return f"{text}, where it stays: its {safe(self.stays)} was never seen" if self.stays else text
 
 
 class Paths(Displayable, Sequence[RowPath]):

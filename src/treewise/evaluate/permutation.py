@@ -27,7 +27,7 @@ from treewise.predict.confidence_intervals import check_confidence
 from treewise.predict.costs import CostMatrix, cost_matrix_of, losses
 from treewise.predict.predict import EncodedRows
 from treewise.train.grow import n_workers
-from treewise.train.loss_stats import power_of_two_scale
+from treewise.train.resampling import power_of_two_scale
 from treewise.train.true_labels import class_indices
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree

@@ -209,7 +209,7 @@ class ClassificationEvaluation(Evaluation):
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return the metrics, and below them the confusion matrix."""
         heads = [f"{head:<10}" for head, _ in self.facts]
-        lines = [f"{emphasis(head)} {said}" for head, (_, said) in zip(heads, self.facts, strict=True)]
+        lines = [f"{emphasis(head)} {text}" for head, (_, text) in zip(heads, self.facts, strict=True)]
         return "\n".join([*lines, "", *self._confusion_lines()])
 
     @property
@@ -223,9 +223,9 @@ class ClassificationEvaluation(Evaluation):
         facts = [("error", f"{format_share(self.error):>5} %   {wrong}; {interval}")]
         if self.baseline_error is not None:
             root = "the majority" if self.cost_matrix is None else "as the root predicts"
-            said = f'always "{safe(self.majority)}", {root} where the {self.grown}'
-            facts.append(("baseline", f"{format_share(self.baseline_error):>5} %   {said}"))
-        facts += [("cost", said) for said in self._cost_lines()]
+            text = f'always "{safe(self.majority)}", {root} where the {self.grown}'
+            facts.append(("baseline", f"{format_share(self.baseline_error):>5} %   {text}"))
+        facts += [("cost", text) for text in self._cost_lines()]
         facts.append(("log loss", self._log_loss_in_words()))
         for label, rows in self.unknown.items():
             many = plural(int(rows), "row") if self.weights is None else f"weight {format_count(rows)}"
@@ -249,9 +249,9 @@ class ClassificationEvaluation(Evaluation):
             return f"{self.log_loss:.4f} nats{smooth}"
         rows = listing([f"{row:,}" for row in self.impossible_rows], most=5)
         many = len(self.impossible_rows) > 1
-        said = f"infinite: the class of {'rows' if many else 'row'} {rows} was given probability 0"
+        text = f"infinite: the class of {'rows' if many else 'row'} {rows} was given probability 0"
         left = self.n - len(self.impossible_rows)
-        return f"{said} ({self.log_loss_of_others:.4f} nats on the other {left:,})" if left else said
+        return f"{text} ({self.log_loss_of_others:.4f} nats on the other {left:,})" if left else text
 
     def _confusion_lines(self) -> list[str]:
         """Format the matrix, or with many classes the largest confusions."""
@@ -278,9 +278,9 @@ class ClassificationEvaluation(Evaluation):
             rows.append(
                 [_short_label(label), *map(format_count, self.confusion[i].tolist()), _format_ratio(hit, of_class)]
             )
-        said = self.confusion.sum(axis=0).tolist()
+        text = self.confusion.sum(axis=0).tolist()
         rows.append(
-            ["right %", *map(_format_ratio, right.tolist(), said), _format_ratio(self.total - self.errors, self.total)]
+            ["right %", *map(_format_ratio, right.tolist(), text), _format_ratio(self.total - self.errors, self.total)]
         )
         return rows
 
@@ -288,13 +288,13 @@ class ClassificationEvaluation(Evaluation):
         wrong = self.pairs[:, 0] != self.pairs[:, 1]
         pairs, times = self.pairs[wrong], self.times[wrong]
         most = np.argsort(-times, kind="stable")[:10]
-        said = [
+        text = [
             f"{_short_label(self.labels[i])} taken for {_short_label(self.classes[j])}"
             for i, j, _ in pairs[most].tolist()
         ]
         return [
             ["confusion", "rows"],
-            *([line, format_count(n)] for line, n in zip(said, times[most].tolist(), strict=True)),
+            *([line, format_count(n)] for line, n in zip(text, times[most].tolist(), strict=True)),
         ]
 
 
@@ -370,7 +370,7 @@ def _confusion_table(found: ClassificationEvaluation) -> ResultTable:
     head, *rows = found.confusion_cells()
     headings = [ColumnSpec("true", title=head[0])]
     headings += [ColumnSpec(f"column {i}", "count", name, str) for i, name in enumerate(head[1:])]
-    above = tuple(f"{about}: {said}" for about, said in found.facts)
+    above = tuple(f"{about}: {text}" for about, text in found.facts)
     return ResultTable(_title(found), tuple(headings), rows, above=above, max_rows=None)
 
 
@@ -383,8 +383,8 @@ def _pairs_table(found: ClassificationEvaluation) -> ResultTable:
         ColumnSpec("weight", "count"),
     )
     rows = [
-        (found.labels[true], found.classes[said], rows, weight)
-        for (true, said, rows), weight in zip(found.pairs.tolist(), found.times.tolist(), strict=True)
+        (found.labels[true], found.classes[text], rows, weight)
+        for (true, text, rows), weight in zip(found.pairs.tolist(), found.times.tolist(), strict=True)
     ]
     return ResultTable(_title(found), headings, rows, row_name="pair")
 

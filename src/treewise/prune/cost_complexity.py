@@ -24,8 +24,7 @@ from treewise.prune.cp_table import cp_table_from_folds
 from treewise.prune.decision import Bools, Floats, Ints, PruneDecision, is_internal, node_risks, rebuild_training_set
 from treewise.prune.nested_trees import NestedTrees, find_nested_trees
 from treewise.train.grow import Progress, grow_training_set
-from treewise.train.loss_stats import LossStats
-from treewise.train.resampling import DEFAULT_FOLDS, fold_numbers, subset_of
+from treewise.train.resampling import DEFAULT_FOLDS, LossStats, fold_numbers, subset_of
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 

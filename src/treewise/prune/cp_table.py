@@ -148,10 +148,10 @@ def cp_table(tree: Tree) -> CpTable:
     """Return the table that chose the size of the tree, if it is unchanged since then; else one without xerror."""
     for step in reversed(tree.history):
         if _is_stored_table(step.get("cp_table")):
-            found = step["cp_table"]
-            rows = tuple(CpRow(*row) for row in found["rows"])
+            stored = step["cp_table"]
+            rows = tuple(CpRow(*row) for row in stored["rows"])
             return CpTable(
-                *(tree.target.name, found["root_error"], rows, found["best"], found["chosen"], found["left_out"]),
+                *(tree.target.name, stored["root_error"], rows, stored["best"], stored["chosen"], stored["left_out"]),
                 counted=_unit_counted(tree),
             )
         if not (step.get("did") == "prune" and is_pruning(step) and len(set(step["leaves"])) == 1):
@@ -167,15 +167,15 @@ def cp_table(tree: Tree) -> CpTable:
     return CpTable(tree.target.name, nested.root_risk, rows, counted=_unit_counted(tree))
 
 
-def _is_stored_table(found: Any) -> bool:
+def _is_stored_table(stored: Any) -> bool:
     """Return whether an entry of a history step, which may come from a file, is a valid cp table."""
-    if not isinstance(found, Mapping) or found.get("columns") != list(CpRow._fields):
+    if not isinstance(stored, Mapping) or stored.get("columns") != list(CpRow._fields):
         return False
-    rows, places = found.get("rows"), [found.get(name) for name in ("best", "chosen", "left_out")]
+    rows, places = stored.get("rows"), [stored.get(name) for name in ("best", "chosen", "left_out")]
     return (
         isinstance(rows, list)
         and all(isinstance(row, list) and len(row) == len(CpRow._fields) for row in rows)
         and all(isinstance(cell, int | float) for row in rows for cell in row)
         and all(type(place) is int for place in places)
-        and isinstance(found.get("root_error"), float)
+        and isinstance(stored.get("root_error"), float)
     )

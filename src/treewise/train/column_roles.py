@@ -1,6 +1,6 @@
-"""Which columns play which part: what the user said about the table, checked, and the columns found by it.
+"""Column roles: what the user said about the columns of a table, checked, and the columns found by it.
 
-Used by ``training_set.build_training_set`` before anything is encoded; knows names and tables, not what a column's values mean.
+Used by ``training_set.build_training_set`` before anything is encoded; knows names and tables, not the meaning of values.
 """
 
 from __future__ import annotations

@@ -23,8 +23,7 @@ from treewise.errors import Param, ParameterError, ParseError
 from treewise.predict.costs import cost_matrix_of, with_cost_labels
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
-from treewise.train.quartiles import quartiles_of
-from treewise.train.training_set import TrainingSet
+from treewise.train.training_set import TrainingSet, quartiles_of
 from treewise.train.true_labels import with_target_of
 from treewise.tree.arrays import LEAF, STOPS, Arrays, split_entries
 from treewise.tree.history import Step

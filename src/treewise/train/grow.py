@@ -1,7 +1,7 @@
-"""Growing a tree: what the user asked → settings and training set → the core → a Tree.
+"""Grow a tree: parameters → settings and training set → the core → a Tree.
 
-The front door of learning. Everything is decided before (``train/settings.py``, ``training_set``) or inside the core
-(``src/core/grow/``); this file only carries the one to the other and writes down how the tree was made.
+The entry point of training. Decisions are made before (``train/settings.py``, ``train/training_set.py``) or in the core
+(``src/core/grow``); this file passes one to the other and records how the tree was made.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ from treewise.data.table import KindSpec
 from treewise.errors import Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import ColumnRoles
-from treewise.train.quartiles import quartiles_by_name
 from treewise.train.settings import PRESET_PRUNING, SETTINGS, Settings, TreeSettingOptions, with_settings
-from treewise.train.training_set import TrainingSet, build_like, build_training_set
+from treewise.train.training_set import TrainingSet, build_like, build_training_set, quartiles_by_name
 from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree

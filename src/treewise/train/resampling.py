@@ -1,14 +1,13 @@
-"""Parts of a training set: some of its rows, rows drawn again, and folds that are held out in turn.
+"""Resampling: subsets of a training set, folds, held-out rows, and the statistics of losses on them.
 
-Stands on ``training_set``, below everything that grows on some of the rows: curves, comparisons with other models,
-resamples, the trees of an ensemble. A part keeps the encodings, units and weights of the whole, so that all its trees
-speak of the same columns.
+Used by everything that tries trees on rows they were not grown on: validation curves, cross-validation, stability.
+Weights may be in any unit: a mean loss and its standard error do not change when all of them are doubled.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -95,3 +94,54 @@ def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> 
             f"validation={share:g} of {len(training_set)} rows leaves one side without any. Give another share, or a table."
         )
     return np.sort(order[~chosen]), np.sort(order[chosen])
+
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass
+class LossStats:
+    """Sums over rows, one entry a value of the parameter; those of several folds are added."""
+
+    loss: Floats
+    square: Floats
+    weight: float
+    weight_square: float
+
+    @classmethod
+    def nothing(cls, n: int) -> LossStats:
+        """Begin a sum."""
+        return cls(np.zeros(n), np.zeros(n), 0.0, 0.0)
+
+    def add(self, other: LossStats) -> None:
+        """Add another fold's."""
+        self.loss += other.loss
+        self.square += other.square
+        self.weight += other.weight
+        self.weight_square += other.weight_square
+
+    def per_row(self) -> LossStats:
+        """Return the same as if there were one row."""
+        return LossStats(self.loss / self.weight, self.square / self.weight, 1.0, self.weight_square / self.weight**2)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean loss."""
+        return np.maximum(self.loss / self.weight, 0.0)
+
+    @property
+    def standard_error(self) -> Floats:
+        """The standard error of the mean loss."""
+        variance = np.maximum(self.square / self.weight - self.mean**2, 0.0)
+        result: Floats = np.sqrt(variance * self.weight_square) / self.weight
+        return result
+
+
+def power_of_two_scale(values: Floats) -> float:
+    """Return a power of two of the size of the largest value: squares in that unit neither overflow nor vanish.
+
+    >>> power_of_two_scale(np.array([3.0, -5.0])), power_of_two_scale(np.array([0.0]))
+    (4.0, 1.0)
+    """
+    largest = float(np.max(np.abs(values), initial=0.0))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest else 1.0

@@ -1,14 +1,14 @@
-"""The training table as the learner sees it: encoded columns, an integer target and integer weights.
+"""The training set: encoded columns, an integer target and integer weights, as both learners see them.
 
-Stands between the table and the two learners that must agree, ``train/reference.py`` (readable) and the core (fast). Everything
+Between the table and the learners that must agree, ``train/reference.py`` (readable) and the core (fast). Everything
 that is decided once per table is decided here: which columns take part and as what kind, classification or regression,
-the order of the classes, which rows count; weights and targets become integers by ``train/fixed_point.py``. The folder's files
-read one part each: ``roles.py`` the columns, ``target.py`` the target, ``weights.py`` the weights.
+the order of the classes, which rows count. ``column_roles.py`` reads the columns, ``target.py`` the target, ``weights.py``
+the weights; ``fixed_point.py`` converts weights and targets to integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
@@ -261,3 +262,25 @@ def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) ->
             f'column "{safe(encoding.name)}" is missing in {plural(len(gone), "row")} ({rows}), and missing="error" was'
             ' asked for. missing="learn" learns where they go; or fill them first.'
         )
+
+
+Quartiles = dict[str, tuple[float, float]]  # whole numbers for the kinds that are compared as such
+
+
+def quartiles_of(training_set: TrainingSet) -> Quartiles:
+    """Return the quartiles of every column of numbers or datetimes that has a value, by name.
+
+    >>> from treewise.train.grow import prepare
+    >>> quartiles_of(prepare({"x": [3, 1, 2, 4, None], "c": list("abcde"), "y": [0, 1, 0, 1, 0]}, "y"))
+    {'x': (1.0, 3.0)}
+    """
+    columns = [
+        _core.Column(values, len(encoding.levels))
+        for encoding, values in zip(training_set.encodings, training_set.columns, strict=True)
+    ]
+    return quartiles_by_name(training_set.encodings, _core.quartiles(columns, training_set.weight))
+
+
+def quartiles_by_name(encodings: Sequence[Encoding], found: Iterable[tuple[float, float] | None]) -> Quartiles:
+    """Return what the core found in each column by the column's name, without those that have none."""
+    return {encoding.name: ends for encoding, ends in zip(encodings, found, strict=True) if ends is not None}

@@ -53,7 +53,7 @@ class TreeStructure(Model):
     notes: tuple[str, ...] = ()
     quartiles: Mapping[str, tuple[float, float]] = field(
         default_factory=dict
-    )  # of numeric columns (train/quartiles.py)
+    )  # of numeric columns (train/training_set.py)
 
     # -- the shape ------------------------------------------------------------------------------------------------
 

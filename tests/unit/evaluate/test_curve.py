@@ -17,8 +17,7 @@ from treewise.evaluate.validation_curve.growers import LeafSequence, ScoringRows
 from treewise.evaluate.validation_curve.result import choose_best
 from treewise.train.edit import collapse_nodes
 from treewise.train.grow import grow_training_set, prepare
-from treewise.train.loss_stats import LossStats
-from treewise.train.resampling import fold_numbers, hold_out, subset_of
+from treewise.train.resampling import LossStats, fold_numbers, hold_out, subset_of
 
 NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
 VALUES = {

@@ -147,7 +147,7 @@ def command(
     if found.many is None:
         evaluation = evaluate(found.tree, table, target, sample_weight=sample_weight, **options)
     else:
-        found.only_of_one(estimate=estimate, cost=cost, baselines=baselines, paths=with_paths, check=with_check)
+        found.refuse_for_ensemble(estimate=estimate, cost=cost, baselines=baselines, paths=with_paths, check=with_check)
         evaluation = found.many.evaluate(
             table, target, sample_weight=sample_weight, drop_missing_target=drop_missing_target
         )

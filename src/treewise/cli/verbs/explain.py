@@ -111,7 +111,7 @@ def command(
         )
     model, table = model_and_table(source, data, grows, asked, take_text_options(options), member)
     if model.many is not None:
-        model.only_of_one(desired=desired, fixed=fixed, estimate=estimate)
+        model.refuse_for_ensemble(desired=desired, fixed=fixed, estimate=estimate)
         explain_many(model.many, table, typed, rows, shap, form, output)
         return remark_on_typed(model.many, typed, _typed_notes(model.many, typed))
     tree = model.tree

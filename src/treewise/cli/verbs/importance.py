@@ -95,7 +95,7 @@ def command(
         if found.many is None:
             result = importances(found.tree, table, progress=progress, **given)
         else:
-            found.only_of_one(estimate=options["estimate"])
+            found.refuse_for_ensemble(estimate=options["estimate"])
             result = found.many.importances(table, progress=progress, **given)
     return show(result, form, output)
 

@@ -111,7 +111,7 @@ def command(
         found, table = read_model_and_data(model, data, na_values, form=take_text_options(text), member=member)
     loaded: Model = found.made
     if found.many is not None:
-        found.only_of_one(estimate=estimate, interval=interval, cost=cost)
+        found.refuse_for_ensemble(estimate=estimate, interval=interval, cost=cost)
     elif data is not None or cost is not None:
         tree = found.tree if data is None else with_levels_of(found.tree, table)
         loaded = tree if cost is None else tree.with_cost(cost)

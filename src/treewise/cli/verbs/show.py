@@ -82,7 +82,7 @@ def command(
     else:
         training_set, model = grow_source(source, asked, text_form, member, quiet=summary)
     if model.many is not None:
-        model.only_of_one(node=node or None, bars=bars, max_depth=shown_depth)
+        model.refuse_for_ensemble(node=node or None, bars=bars, max_depth=shown_depth)
         return show_many(model, whole, form)
     tree = model.tree
     if form == "json":

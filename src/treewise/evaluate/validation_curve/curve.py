@@ -21,8 +21,7 @@ from treewise.errors import Param, ParameterError, PythonOnly
 from treewise.evaluate.validation_curve.growers import OVER, CurveGrower, ScoringRows
 from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
 from treewise.train.grow import prepare
-from treewise.train.loss_stats import LossStats
-from treewise.train.resampling import DEFAULT_FOLDS, fold_numbers, hold_out, subset_of
+from treewise.train.resampling import DEFAULT_FOLDS, LossStats, fold_numbers, hold_out, subset_of
 from treewise.train.training_set import TrainingSet, build_like
 
 __all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_from_training_set"]

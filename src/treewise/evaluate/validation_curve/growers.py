@@ -27,8 +27,7 @@ from treewise.prune.nested_trees import find_nested_trees
 from treewise.prune.validation_counts import class_errors, count_validation_rows
 from treewise.train.edit import best_first
 from treewise.train.grow import grow_training_set
-from treewise.train.loss_stats import LossStats
-from treewise.train.resampling import subset_of
+from treewise.train.resampling import LossStats, subset_of
 from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import format_exact, format_rounded, plural, safe
-from treewise.train.loss_stats import LossStats
+from treewise.train.resampling import LossStats
 from treewise.train.training_set import TrainingSet
 
 if TYPE_CHECKING:

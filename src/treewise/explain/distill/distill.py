@@ -35,8 +35,7 @@ from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
 from treewise.prune.grow_and_prune import is_share
 from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, pruning_for
-from treewise.train.loss_stats import power_of_two_scale
-from treewise.train.resampling import DEFAULT_FOLDS, fold_numbers, subset_of
+from treewise.train.resampling import DEFAULT_FOLDS, fold_numbers, power_of_two_scale, subset_of
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 

@@ -22,7 +22,7 @@ from treewise.data import encoding as encode
 from treewise.ensemble import Ensemble
 from treewise.evaluate.evaluate import ComparedRows, refuse_infinite
 from treewise.predict.predict import EncodedRows, to_core_columns
-from treewise.train.loss_stats import power_of_two_scale
+from treewise.train.resampling import power_of_two_scale
 from treewise.train.true_labels import class_indices
 from treewise.tree.arrays import Label
 

@@ -20,7 +20,7 @@ from treewise.ensemble.rounds import UNBOUNDED, at_most, has_weights
 from treewise.errors import ParameterError
 from treewise.evaluate.evaluate import PredictionComparison, compare_rows, root_mean_square, seen_before
 from treewise.explain.ensemble.agreement import MemberPredictions, Progress, true_labels
-from treewise.train.loss_stats import power_of_two_scale
+from treewise.train.resampling import power_of_two_scale
 
 if TYPE_CHECKING:
     from os import PathLike

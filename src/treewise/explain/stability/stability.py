@@ -30,8 +30,7 @@ from treewise.explain.stability.result import NodeStability, PredictionAgreement
 from treewise.explain.trace.candidate import first_branch_text
 from treewise.prune.grow_and_prune import PruningPlan, grow_unpruned, is_share, prune_grown
 from treewise.train.grow import PRUNING, grow_training_set, n_workers, prepare, pruning_for
-from treewise.train.loss_stats import power_of_two_scale
-from treewise.train.resampling import subset_of
+from treewise.train.resampling import power_of_two_scale, subset_of
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 

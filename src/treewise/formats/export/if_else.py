@@ -92,10 +92,10 @@ class _Writer:
     def _parts(self, node: int, margin: str) -> Iterator[str | int]:
         """Yield the lines and children of one split, in order."""
         tree = self.tree
-        split, children, said = tree.split_at(node), tree.children(node), self.condition_text.branches(node)
+        split, children, text = tree.split_at(node), tree.children(node), self.condition_text.branches(node)
         assert split is not None
         has_uncovered = _has_uncovered_levels(split, tree)
-        for i, (child, words) in enumerate(zip(children, said, strict=True)):
+        for i, (child, words) in enumerate(zip(children, text, strict=True)):
             if i == 0:
                 yield f"{margin}if {words}:"
             elif i < len(children) - 1 or has_uncovered:
@@ -116,16 +116,16 @@ class _Writer:
             return f"predict {UNKNOWN}"
         if tree.task == "regression":
             assert isinstance(answer, float)
-            said = f"predict {format_rounded(answer)}"
-            return f"{said}  # {plural(int(a.rows[node]), 'row')}" if self.has_rows else said
-        said = f"predict {write_label(answer)}"
+            text = f"predict {format_rounded(answer)}"
+            return f"{text}  # {plural(int(a.rows[node]), 'row')}" if self.has_rows else text
+        text = f"predict {write_label(answer)}"
         if not self.has_rows:
-            return said
+            return text
         total = float(np.sum(a.count_weight[a.count_start[node] : a.count_start[node + 1]]))
         if total == 0:
-            return f"{said}  # no rows"
+            return f"{text}  # no rows"
         of = "row" if total == 1 else "rows"
-        return f"{said}  # {format_count(tree.counts(node).get(answer, 0.0))} of {format_count(total)} {of}"
+        return f"{text}  # {format_count(tree.counts(node).get(answer, 0.0))} of {format_count(total)} {of}"
 
 
 def _has_uncovered_levels(split: Split, tree: Tree) -> bool:

@@ -94,21 +94,21 @@ def parse_condition(text: str, line: int = 1) -> Condition:
     name, operator, rest = _split_parts(body, text, line)
     test = " ".join(operator.split())
     uses_is = test in ("is", "is not")
-    found = Condition(text, line, name, _SIGNS.get(test, test), or_missing=body != text, uses_is=uses_is)
+    condition = Condition(text, line, name, _SIGNS.get(test, test), or_missing=body != text, uses_is=uses_is)
     if test in ("otherwise", "missing", "present"):
-        if found.or_missing and test != "otherwise":
-            raise found.error('already tests for missing values: leave out "or missing".')
-        return found
+        if condition.or_missing and test != "otherwise":
+            raise condition.error('already tests for missing values: leave out "or missing".')
+        return condition
     if not rest:
-        raise found.error('ends without a value. Write one at the end; "" is the empty text.')
-    if rest.startswith("{") and found.test in ("=", "!="):
-        return replace(found, values=_read_set(rest, found))
+        raise condition.error('ends without a value. Write one at the end; "" is the empty text.')
+    if rest.startswith("{") and condition.test in ("=", "!="):
+        return replace(condition, values=_read_set(rest, condition))
     if rest.startswith('"') and not re.fullmatch(QUOTED, rest):
-        raise found.error('has an unclosed quote. Inside quotes, "" stands for a quote.')
-    if found.uses_is and TRUTH.fullmatch(rest):
+        raise condition.error('has an unclosed quote. Inside quotes, "" stands for a quote.')
+    if condition.uses_is and TRUTH.fullmatch(rest):
         rest = rest.lower()
-    is_quantity = found.is_comparison and bool(NUMBER.fullmatch(rest) or DATETIME.fullmatch(rest))
-    return replace(found, values=(read_text(rest),), is_quantity=is_quantity)
+    is_quantity = condition.is_comparison and bool(NUMBER.fullmatch(rest) or DATETIME.fullmatch(rest))
+    return replace(condition, values=(read_text(rest),), is_quantity=is_quantity)
 
 
 def _split_parts(body: str, text: str, line: int) -> tuple[str, str, str]:
