@@ -1,7 +1,9 @@
 """AdaBoost: trees grown one after another, each on the rows weighed by the mistakes of the one before.
 
-Stands on ``train/grow.py`` and ``reweighing.py``, which has the arithmetic of a round (CS221 section 5, part 2); the rounds
-are shown by ``rounds.py`` and ``worked.py``. The learner is any tree that ``grow`` can grow, by default a stump:
+Stands on ``train/grow.py`` and ``adaboost_update.py``, which has the arithmetic of a round (CS221 section 5,
+part 2); the
+rounds are shown by ``rounds.py`` and ``worked_round.py``. The learner is any tree that ``grow`` can grow, by default a
+stump:
 
     D_1 = equal weights, or those given
     in each round b:   h_b = a tree grown with the weights D_b, or on rows drawn by them

@@ -10,7 +10,8 @@ table's), below everything that grows many trees. What is drawn depends on the s
 
 so trees can be grown in any order, and k trees are the first k of k + 1. ``stir`` is the finaliser of splitmix64
 (Steele, Lea and Flood 2014; ``_lib/rng.py``): a number for each number, without a state to be carried along. The core
-draws the same bags (``core/forest/bootstrap.cpp``); the functions at the end of this file are there to be read, and to test it.
+draws the same bags (``core/forest/bootstrap.cpp``); the functions at the end of this file are there to be read, and
+to test it.
 """
 
 from __future__ import annotations

@@ -94,7 +94,8 @@ def extra_trees(
     ----------
     bootstrap : False: each tree is grown on all rows, and what distinguishes trees is drawn at the nodes; then no row
         is out of bag, so ``oob_score`` needs True, or fewer rows by ``max_samples``.
-    data, target, n_estimators, max_features, max_samples, oob_score, random_state, n_jobs, progress, on_prepared, **options :
+    data, target, n_estimators, max_features, max_samples, oob_score, random_state, n_jobs, progress,
+    on_prepared, options :
         as in ``forest``.
     """
     recipe = BaggingParams("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)

@@ -1,8 +1,8 @@
 """The ensemble: an immutable value of many trees that predict together.
 
-Stands where ``tree/tree.py`` stands for a single tree; what the two share is in ``tree/model.py``. The nodes of all trees
-are packed (``packed_trees.py``), and a member is unpacked into an ordinary ``Tree`` on access. The methods delegate to
-code beside this file and downstream, which is imported when used.
+Stands where ``tree/tree.py`` stands for a single tree; what the two share is in ``tree/model.py``. The nodes of all
+trees are packed (``packed_trees.py``), and a member is unpacked into an ordinary ``Tree`` on access. The methods
+delegate to code beside this file and downstream, which is imported when used.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class OutOfBag:
 class Ensemble(Model):
     """Many trees that predict together.
 
-    Forests, extra-trees and bagging average the predictions of their trees; AdaBoost predicts the class with the largest
-    total vote weight (``votes``).
+    Forests, extra-trees and bagging average the predictions of their trees; AdaBoost predicts the class with the
+    largest total vote weight (``votes``).
 
     >>> import treewise as tw
     >>> trees = tw.forest("penguins", n_estimators=5)

@@ -1,9 +1,11 @@
 """The nodes of many trees, packed: what an ensemble keeps of its members.
 
-Stands on ``tree/arrays.py``; the learners fill it, ``opening.py`` makes ordinary trees of it, ``voting.py`` predicts from it
-and ``files.py`` saves it. A tree's own arrays take about 110 bytes a node. Most of that follows from the rest: who is
-whose parent from the kinds of splits, what an inner node counts from its leaves. A hundred trees keep only what does
-not, in the narrowest type that holds each number exactly: 8 to 10 bytes a node for two classes and numbers.
+Stands on ``tree/arrays.py``; the learners fill it, ``unpack.py`` makes ordinary trees of it, ``predict.py`` predicts
+from it and ``ensemble_file.py`` saves it. A tree's own arrays take about 110 bytes a node. Most of that follows
+from the
+rest: who is whose parent from the kinds of splits, what an inner node counts from its leaves. A hundred trees keep
+only what does not, in the narrowest type that holds each number exactly: 8 to 10 bytes a node for two classes and
+numbers.
 """
 
 from __future__ import annotations

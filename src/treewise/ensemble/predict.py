@@ -9,8 +9,8 @@ bytes per node and the answers, beside the members themselves) and adds up their
                                     equals
 
 Each tree contributes exactly what it predicts alone, and sums are taken row by row: so a prediction depends neither on
-the other rows nor on the number of threads. Tables are read and encoded by ``predict/predict.py``; a single row of plain
-cells takes a shortcut (``predict/single_row.py``).
+the other rows nor on the number of threads. Tables are read and encoded by ``predict/predict.py``; a single row of
+plain cells takes a shortcut (``predict/single_row.py``).
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def class_figures(one: PackedTrees, blank: Arrays, criterion: str, empty_branch:
 
 
 def in_units(weights: Floats) -> tuple[Ints, int]:
-    """Return weights as whole numbers w·2^scale, as ``treewise.train.fixed_point`` has them: those that are whole stay so.
+    """Return weights as whole numbers w·2^scale, as ``train/fixed_point.py`` has them: those that are whole stay so.
 
     >>> in_units(np.array([2.0, 6.0])), in_units(np.array([0.25, 1.5]))
     ((array([2, 6]), 0), (array([1, 6]), 2))

@@ -1,1 +1,1 @@
-"""Prediction with one tree: rows to leaves to answers, leaf probabilities, confidence intervals, misclassification costs."""
+"""Prediction: rows to leaves to answers, leaf probabilities, confidence intervals, misclassification costs."""

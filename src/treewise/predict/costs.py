@@ -1,9 +1,9 @@
 """What mistakes cost: a matrix of costs, and trees that predict the class of least expected cost.
 
-Stands beside ``predict/predict.py``, below everything that prunes or judges. Costs change no split and no count: they decide
-which class a node predicts, so a tree with costs is the same tree with other labels, and whatever reads labels (text,
-files, single rows) follows. The matrix itself stays in the tree's history, for whoever prunes, refits or evaluates.
-(To let costs change the splits, give the classes weights or ``priors``.)
+Stands beside ``predict/predict.py``, below everything that prunes or judges. Costs change no split and no count:
+they decide which class a node predicts, so a tree with costs is the same tree with other labels, and whatever reads
+labels (text, files, single rows) follows. The matrix itself stays in the tree's history, for whoever prunes, refits
+or evaluates. (To let costs change the splits, give the classes weights or ``priors``.)
 """
 
 from __future__ import annotations

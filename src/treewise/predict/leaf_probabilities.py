@@ -1,7 +1,8 @@
 """From the counts of a node to what it answers with: shares of classes, or a value, and how sure they are.
 
-Stands between the tree and ``predict/predict.py``. A tree keeps counts, so how probabilities are made of them is chosen when
-one predicts. With n rows at a leaf, c of them of a class, k classes, and p the share of the class in the whole table:
+Stands between the tree and ``predict/predict.py``. A tree keeps counts, so how probabilities are made of them is
+chosen when one predicts. With n rows at a leaf, c of them of a class, k classes, and p the share of the class in the
+whole table:
 
     maximum_likelihood   c/n                  CS221 notes 6; a class that was not there is impossible
     laplace              (c + 1)/(n + k)      one more row of each class

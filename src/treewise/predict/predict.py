@@ -1,9 +1,10 @@
 """Prediction: encode rows, walk them down the trees, look up what the leaves answer.
 
-Written against ``Model`` (``tree/model.py``), so it serves a tree and an ensemble alike. A table is read as it comes and
-columns are found by name in any order; only those that some split tests are needed and encoded. The core walks each row
-to a node, and that node answers: its class, its probabilities, its value. ``TreeAnswers`` is the answer of a single tree,
-``ensemble/predict.py`` has that of an ensemble; single rows of plain cells take a shortcut (``predict/single_row.py``).
+Written against ``Model`` (``tree/model.py``), so it serves a tree and an ensemble alike. A table is read as it comes
+and columns are found by name in any order; only those that some split tests are needed and encoded. The core walks
+each row to a node, and that node answers: its class, its probabilities, its value. ``TreeAnswers`` is the answer of
+a single tree, ``ensemble/predict.py`` has that of an ensemble; single rows of plain cells take a shortcut
+(``predict/single_row.py``).
 """
 
 from __future__ import annotations

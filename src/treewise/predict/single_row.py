@@ -153,7 +153,7 @@ class RowPredictor(RowReader):
         return self.answers[node]
 
     def probabilities(self, row: Any) -> npt.NDArray[np.float64] | None:
-        """Return the class shares of a row's leaf, or None if the table's way must read it or nothing is known there."""
+        """Return the class shares of a row's leaf, or None if the table's way must read it."""
         node = self.leaf(row)
         if node is None or not (shares := self.tree.probabilities(node)).any():
             return None

@@ -1,9 +1,9 @@
 """What a tree is made of: the nodes as flat arrays, one of them as a readable view, and what is predicted.
 
-Stands just below ``tree/tree.py``, which puts these together and says what they mean. ``Arrays`` is what the core returns,
-the model file stores and prediction walks; ``Node`` is one row of it, made on demand. Nodes are numbered in pre-order
-(a node before its children, the first child's whole subtree before the second child), so numbers increase down the
-page and a child's is always larger than its parent's.
+Stands just below ``tree/tree.py``, which puts these together and says what they mean. ``Arrays`` is what the core
+returns, the model file stores and prediction walks; ``Node`` is one row of it, made on demand. Nodes are numbered in
+pre-order (a node before its children, the first child's whole subtree before the second child), so numbers increase
+down the page and a child's is always larger than its parent's.
 """
 
 from __future__ import annotations

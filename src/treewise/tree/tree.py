@@ -2,8 +2,8 @@
 
 Stands in the middle of the flow: everything that learns returns one (``train/grow.py``, ``train/edit.py``,
 ``formats/text_format``), everything that predicts, explains, prints or saves reads one. Its nodes and their
-facts are in ``tree/structure.py``, what it shares with an ensemble in ``tree/model.py``; the methods here delegate to code
-downstream, which is imported when used.
+facts are in ``tree/structure.py``, what it shares with an ensemble in ``tree/model.py``; the methods here delegate
+to code downstream, which is imported when used.
 """
 
 from __future__ import annotations
@@ -472,8 +472,8 @@ class Tree(TreeStructure):
         """Draw the decision regions over two columns, exactly, with the rows of a table (``treewise.draw_regions``).
 
         Other columns are fixed at their median or most frequent value in ``data`` unless ``fixed`` gives their value;
-        ``with_tree`` draws the tree beside it. Needs matplotlib (``pip install "treewise[plot]"``); draws on ``ax``, or on a figure
-        of its own, and returns the axes. ``path`` writes the figure: ``.png``, ``.svg`` or ``.pdf``.
+        ``with_tree`` draws the tree beside it. Needs matplotlib (``pip install "treewise[plot]"``); draws on ``ax``,
+        or on a figure of its own, and returns the axes. ``path`` writes the figure: ``.png``, ``.svg`` or ``.pdf``.
 
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_leaf_nodes=4)

@@ -1,7 +1,8 @@
 """Bytes onto the disk, whole or not at all; and off it.
 
-Stands below ``treewise.formats.model_file.model_file`` and knows nothing of trees. A file is written beside its place and moved there when all
-of it is safely on the disk, so a crash, a full disk or a kill at any moment leaves the old file or the new one:
+Stands below ``treewise.formats.model_file.model_file`` and knows nothing of trees. A file is written beside its
+place and moved there when all of it is safely on the disk, so a crash, a full disk or a kill at any moment leaves
+the old file or the new one:
 
     open a new file beside the old one     its name is ours alone
     write, fsync                           the bytes are on the disk

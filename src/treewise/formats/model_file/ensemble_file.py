@@ -1,7 +1,7 @@
 """Many trees as one model file, and back, to the last bit: format 3.
 
-Stands beside ``treewise.formats.model_file.model_file``, whose parts it is made of: the header's values and checks, packed arrays, the
-checksum, the disk. ``docs/format.md`` describes the file.
+Stands beside ``treewise.formats.model_file.model_file``, whose parts it is made of: the header's values and checks,
+packed arrays, the checksum, the disk. ``docs/format.md`` describes the file.
 
     ensemble ──soundness──▶ lines (header, members) ──▶ text ──disk──▶ file
     file ──disk──▶ bytes ──lines──▶ soundness ──▶ ensemble

@@ -1,7 +1,8 @@
 """A tree as the text of a model file: one field a line, in a fixed order, the checksum last.
 
-Stands below ``treewise.formats.model_file.model_file`` and above ``header.py`` and ``packing.py``; ``reading.py`` is the way back. The text
-depends on the tree alone (and on treewise's version): no time stamps, no hash order, one way to write each number.
+Stands below ``treewise.formats.model_file.model_file`` and above ``header.py`` and ``packing.py``; ``reading.py`` is
+the way back. The text depends on the tree alone (and on treewise's version): no time stamps, no hash order, one way
+to write each number.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def header_lines(
     before_target: Mapping[str, Any] = MappingProxyType({}),
     after_columns: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """Yield the lines of a model's facts, from the format number to the notes, with the fields that only one kind has."""
+    """Yield the lines from the format number to the notes, with the fields that only one kind of model has."""
     yield "{"
     yield f'"format": {number},'
     yield f'"treewise": {line_of(__version__, "the version")},'

@@ -5,7 +5,8 @@ Beside the exports, above the tree. ``docs/format.md`` describes the format for 
     tree ──soundness──▶ layout (header + packing) ──▶ text ──disk──▶ file     whole or not at all
     file ──disk──▶ bytes ──reading (header + packing)──▶ soundness ──▶ tree   or one sentence why not
 
-Many trees are written and read beside the rest of them, in ``treewise.formats.model_file.ensemble_file``, by the same parts.
+Many trees are written and read beside the rest of them, in ``treewise.formats.model_file.ensemble_file``, by the
+same parts.
 
 Numbers are exact, fields stand in a fixed order, there is no time stamp: equal trees are equal files. Nothing in a file
 is ever executed, and a file that is not a sound tree never becomes one.

@@ -1,7 +1,7 @@
 """The bytes of a model file → a sound tree, or one sentence saying why not.
 
-Stands below ``treewise.formats.model_file.model_file``; the way back from ``layout.py``. What is judged comes in this order, so that nothing is
-trusted before what it rests on has been seen:
+Stands below ``treewise.formats.model_file.model_file``; the way back from ``layout.py``. What is judged comes in
+this order, so that nothing is trusted before what it rests on has been seen:
 
     1  the format number      a newer file says so, whatever else is in it
     2  the checksum           an accident ends here: every flipped bit, every lost byte

@@ -1,7 +1,8 @@
 """Is this a tree? Every invariant the nodes of a sound tree have, checked over whole arrays at once.
 
-Stands on ``tree/arrays.py``; every file that is loaded, and every tree before it is saved, passes here. Code behind this door
-(the core's walk down the tree, printing, re-estimating) indexes without looking, so what gets through must be a tree:
+Stands on ``tree/arrays.py``; every file that is loaded, and every tree before it is saved, passes here. Code behind
+this door (the core's walk down the tree, printing, re-estimating) indexes without looking, so what gets through must
+be a tree:
 
     shape        one root; a parent comes before its children; nodes are numbered in pre-order
     splits       a split fits its column; its levels exist, each named once; it has as many children as branches

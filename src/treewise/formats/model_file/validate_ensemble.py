@@ -1,8 +1,9 @@
 """Are these trees? Every invariant that packed members have, checked over all trees at once.
 
-Stands on ``members.py`` and on the checks of single trees (``treewise.formats.model_file.validate``), which look at the inner nodes
-of all trees together, and at the leaves; every file that is loaded, and every ensemble before it is saved, passes here.
-What is derived when a member is opened needs no check of its own, if what it is derived from can be:
+Stands on ``members.py`` and on the checks of single trees (``treewise.formats.model_file.validate``), which look at
+the inner nodes of all trees together, and at the leaves; every file that is loaded, and every ensemble before it is
+saved, passes here. What is derived when a member is opened needs no check of its own, if what it is derived from can
+be:
 
     shape        each tree's nodes are a tree in pre-order: places for children are opened and taken, to the last
     statistics   every inner node has rows, and the weights of a tree add up without rounding

@@ -1,6 +1,7 @@
 """A condition in words, merged: ``3.2 < age <= 7 or missing``, ``city in {Bari, Rome}``, "x3 is true".
 
-Stands on ``condition.py`` and quotes the wording of ``tree/splits.py``, so that a rule reads as the tree's own branches do.
+Stands on ``condition.py`` and quotes the wording of ``tree/splits.py``, so that a rule reads as the tree's own
+branches do.
 """
 
 from __future__ import annotations
