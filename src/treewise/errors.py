@@ -274,7 +274,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     if not near:
         same = [name for name in known if name.casefold() == word.casefold()]
         near = same[:1]
-    return f' Did you mean "{printable(near[0])}"?' if near else ""
+    return f' Did you mean "{_printable(near[0])}"?' if near else ""
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], ask: str, also: Iterable[str] = ()) -> None:
@@ -291,7 +291,7 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str], ask: str, also: I
             raise ParameterError(f"no option {name}.{near} Options: {ask}.")
 
 
-def printable(text: str) -> str:
+def _printable(text: str) -> str:
     """Return text that stays on its line; ``wording.safe`` does this with more care."""
     return text if text.isprintable() else ascii(text)[1:-1]
 
@@ -323,7 +323,7 @@ def _quoted(value: object) -> str:
         text = ""  # its repr is broken
     if not text or " at 0x" in text:
         text = f"a {type(value).__name__}"
-    return printable(text)
+    return _printable(text)
 
 
 def listing(items: Sequence[object], most: int = 8) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from treewise.errors import ParameterError, PythonOnly, did_you_mean
 
-MAX_COUNT = 2**63 - 1  # rows, nodes and levels are counted in 64 bits
+_MAX_COUNT = 2**63 - 1  # rows, nodes and levels are counted in 64 bits
 MAX_FLOAT = sys.float_info.max
 
 
@@ -65,8 +65,8 @@ def check_integer(name: str, value: object, least: int, none: str = "", most: in
     if value is None and none:
         return
     count = as_integer(value)
-    if count is None or not least <= count <= (most or MAX_COUNT):
-        upto = f"from {least} to {most or MAX_COUNT}" if most or (count or 0) > MAX_COUNT else f"{least} or more"
+    if count is None or not least <= count <= (most or _MAX_COUNT):
+        upto = f"from {least} to {most or _MAX_COUNT}" if most or (count or 0) > _MAX_COUNT else f"{least} or more"
         raise ParameterError(
             f"must be a whole number, {upto}" + PythonOnly(f", or {none}" if none else "") + ".",
             parameter=name,
@@ -79,7 +79,7 @@ def check_count_or_share(name: str, value: object, least: int) -> None:
     if isinstance(value, float) and 0.0 < value < 1.0:
         return
     count = as_integer(value)
-    if count is not None and least <= count <= MAX_COUNT:
+    if count is not None and least <= count <= _MAX_COUNT:
         return
     raise ParameterError(
         f"must be a whole number, {least} or more, or a share between 0 and 1.", parameter=name, value=value
@@ -91,7 +91,7 @@ def check_max_features(name: str, value: object) -> None:
     if value is None or (isinstance(value, str) and value in ("sqrt", "log2")):
         return
     count = as_integer(value)
-    if (count is not None and 1 <= count <= MAX_COUNT) or (isinstance(value, float) and 0.0 < value <= 1.0):
+    if (count is not None and 1 <= count <= _MAX_COUNT) or (isinstance(value, float) and 0.0 < value <= 1.0):
         return
     raise ParameterError(
         'must be "sqrt" or "log2", or a whole number of columns, or a share of them above 0 and up to 1'

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 MIN_ROWS_FOR_THREAD = 20_000  # with fewer, a call returns before anyone could interrupt it
 _SORT_RUN = 250_000  # strings sorted in one uninterruptible call
@@ -44,12 +44,12 @@ def polars_is_safe(size: int) -> bool:
     >>> polars_is_safe(1000)
     True
     """
-    available = memory_left()
+    available = _memory_left()
     required = _POLARS_OVERHEAD + _COPIES_WHILE_READING * size
     return not polars_before_fork and (available is None or available > required)
 
 
-def memory_left() -> int | None:
+def _memory_left() -> int | None:
     """Return how many bytes this process may still allocate; None without a limit (``ulimit -v``)."""
     try:
         import resource
@@ -63,7 +63,7 @@ def memory_left() -> int | None:
         return None
 
 
-def run_interruptible(work: Callable[[], T], rows: int) -> T:
+def run_interruptible(work: Callable[[], _T], rows: int) -> _T:
     """Call native code that releases the GIL; with many rows in a thread, so that Ctrl-C interrupts the wait.
 
     >>> run_interruptible(lambda: 6 * 7, rows=10**6)
@@ -71,7 +71,7 @@ def run_interruptible(work: Callable[[], T], rows: int) -> T:
     """
     if rows < MIN_ROWS_FOR_THREAD or threading.current_thread() is not threading.main_thread():
         return work()
-    results: list[T] = []
+    results: list[_T] = []
     errors: list[BaseException] = []
 
     def run() -> None:

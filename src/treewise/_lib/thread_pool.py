@@ -20,7 +20,7 @@ Work = Callable[[int, Progress], Result]  # (index, check_interrupt) → result
 _TASKS_AHEAD = 2  # submitted tasks per thread; bounds how many unread results are held
 
 
-class Cancelled(Exception):  # noqa: N818 - not an error
+class _Cancelled(Exception):  # noqa: N818 - not an error
     """Raised inside a task once its result is no longer needed."""
 
 
@@ -36,7 +36,7 @@ def map_in_threads(work: Work[Result], count: int, workers: int, progress: Progr
 
     def check_interrupt(_: float) -> None:
         if stopped.is_set():
-            raise Cancelled
+            raise _Cancelled
 
     with ThreadPoolExecutor(max(1, min(workers, count)), thread_name_prefix="treewise") as pool:
         pending: deque[Future[Result]] = deque()

@@ -35,7 +35,7 @@ from treewise.errors import (
 
 USAGE, DATA, MODEL, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 70, 130, 141
 
-EXIT_CODES: tuple[tuple[type[TreewiseError], int], ...] = (
+_EXIT_CODES: tuple[tuple[type[TreewiseError], int], ...] = (
     (ParameterError, USAGE),
     (PackageError, USAGE),
     (DataError, DATA),
@@ -72,7 +72,7 @@ VERBS = {
     "curve": "Plot training and validation error against the size of a tree.",
 }
 
-EPILOG = """\
+_EPILOG = """\
 \b
 Start here:
   treewise demo
@@ -92,7 +92,7 @@ Exit status: 0 success, 1 negative result (compare, --fail-under), 2 usage error
 """
 
 
-class App(click.Group):
+class _App(click.Group):
     """The group of verbs; each is imported from its own module on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -134,7 +134,7 @@ class App(click.Group):
         return result if isinstance(result, int) else 0
 
 
-def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print the version and exit."""
     if wanted:
         from treewise._version import __version__
@@ -143,10 +143,10 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-app = App(
+app = _App(
     name="treewise",
     help="Decision trees you can read: grow, prune, explain and evaluate them.",
-    epilog=EPILOG,
+    epilog=_EPILOG,
     subcommand_metavar="VERB …",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     params=[
@@ -155,7 +155,7 @@ app = App(
             is_flag=True,
             expose_value=False,
             is_eager=True,
-            callback=show_version,
+            callback=_show_version,
             help="Print the version.",
         )
     ],
@@ -183,7 +183,7 @@ def run_guarded(run: Callable[[], int]) -> int:
         code = USAGE
     except TreewiseError as error:
         print_error(in_options(error.message))
-        code = next((code for kind, code in EXIT_CODES if isinstance(error, kind)), INTERNAL)
+        code = next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), INTERNAL)
     except MemoryError:
         print_error("not enough memory for this table. Use fewer columns (--columns, --ignore) or fewer rows.")
         code = DATA

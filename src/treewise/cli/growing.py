@@ -42,10 +42,10 @@ class GrowthReport:
         """Print what was inferred about the table."""
         self.training_set = training_set
         if not self.quiet:
-            remark("", table_line(self.table, training_set))
+            remark("", _table_line(self.table, training_set))
             for note in training_set.notes:  # before a long run, for a user who wants to stop it
                 remark("note", in_options(note))
-            remark("task", task_line(training_set))
+            remark("task", _task_line(training_set))
         self.prepared_at = time.monotonic()
 
     def on_grown(self, tree: Tree) -> None:
@@ -192,7 +192,7 @@ def _read(data: str | Table, options: dict[str, Any], form: TextOptions) -> Tabl
 # -- lines of the report --------------------------------------------------------------------------------
 
 
-def table_line(table: Table, training_set: TrainingSet) -> str:
+def _table_line(table: Table, training_set: TrainingSet) -> str:
     """Describe the table: rows, columns by kind, and which have missing values."""
     from treewise.data import encoding as encode
 
@@ -220,7 +220,7 @@ def table_line(table: Table, training_set: TrainingSet) -> str:
     return f"{line} · {plural(dropped, 'row')} left out ({why})"
 
 
-def task_line(training_set: TrainingSet) -> str:
+def _task_line(training_set: TrainingSet) -> str:
     """Describe what is predicted: the range of a number, or the classes with their counts."""
     import numpy as np
 

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from treewise.ensemble.model import Ensemble
     from treewise.tree.tree import Tree
 
-MODEL_ENDINGS = (".json", ".txt")
-TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
-ROW_ENDINGS = (".json", ".jsonl", ".ndjson")
+_MODEL_ENDINGS = (".json", ".txt")
+_TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
+_ROW_ENDINGS = (".json", ".jsonl", ".ndjson")
 _DEFAULT_FORM = TextOptions()
-WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o model.json"
+_WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o model.json"
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class LoadedModel:
 
 def looks_like_model(given: str) -> bool:
     """Tell whether a name ends like a model file."""
-    return given.lower().endswith(MODEL_ENDINGS)
+    return given.lower().endswith(_MODEL_ENDINGS)
 
 
 def read_model(given: str, target: str | None = None, member: int | None = None) -> LoadedModel:
@@ -122,20 +122,20 @@ def _read_model_file(given: str, target: str | None) -> LoadedModel:
     """Read a model file with all that is in it."""
     content = sys.stdin.buffer.read() if given == "-" else _read_file(given)
     name = "standard input" if given == "-" else Path(given).name
-    if given.lower().endswith(TABLE_ENDINGS):
-        raise ModelFormatError(f"{safe(name)} is a table, not a model. {WHAT_A_MODEL_IS}")
+    if given.lower().endswith(_TABLE_ENDINGS):
+        raise ModelFormatError(f"{safe(name)} is a table, not a model. {_WHAT_A_MODEL_IS}")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ModelFormatError(
-            f"{safe(name)} is not a model: byte {error.start:,} is not text. {WHAT_A_MODEL_IS}"
+            f"{safe(name)} is not a model: byte {error.start:,} is not text. {_WHAT_A_MODEL_IS}"
         ) from None
     if text.lstrip().startswith("{"):
         from treewise.formats.model_file.model_file import loads
 
         return LoadedModel(name, loads(text, safe(name)), content)
     if given.lower().endswith(".json"):
-        raise ModelFormatError(f"{safe(name)} is not a model: it does not begin like JSON. {WHAT_A_MODEL_IS}")
+        raise ModelFormatError(f"{safe(name)} is not a model: it does not begin like JSON. {_WHAT_A_MODEL_IS}")
     return LoadedModel(name, _parse_text(text, safe(name), target), content)
 
 
@@ -164,10 +164,12 @@ def _read_file(given: str) -> bytes:
         from treewise.datasets import NAMES
 
         if given in NAMES:
-            raise ModelFormatError(f"{given} is a built-in table, not a model. {WHAT_A_MODEL_IS}") from None
+            raise ModelFormatError(f"{given} is a built-in table, not a model. {_WHAT_A_MODEL_IS}") from None
         beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
         models = [name for name in beside if looks_like_model(name)]
-        raise ModelFormatError(f'no file "{safe(given)}".{did_you_mean(path.name, models)} {WHAT_A_MODEL_IS}') from None
+        raise ModelFormatError(
+            f'no file "{safe(given)}".{did_you_mean(path.name, models)} {_WHAT_A_MODEL_IS}'
+        ) from None
     except OSError as error:
         raise ModelFormatError(f"{safe(given)} cannot be read: {error.strerror}.") from None
 
@@ -201,7 +203,7 @@ def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = _DE
             raise DataError("standard input is empty; a table was expected.")
         return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*form))
     path = Path(given).expanduser()
-    if given.lower().endswith(ROW_ENDINGS) and path.is_file():
+    if given.lower().endswith(_ROW_ENDINGS) and path.is_file():
         return _read_json_rows(path.read_bytes(), path.name, na_values)
     return read(given, na_values=na_values, **form._asdict())
 

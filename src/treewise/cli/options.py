@@ -41,11 +41,11 @@ from treewise.train.settings import (
 )
 
 METHODS = ("forest", "extra_trees", "bagging", "adaboost")
-DRAWING = METHODS[:3]  # each tree sees rows and columns that are drawn for it
+_DRAWING = METHODS[:3]  # each tree sees rows and columns that are drawn for it
 
 
 @dataclass(frozen=True)
-class GrowOption:
+class _GrowOption:
     """One parameter of ``treewise.grow`` as an option."""
 
     parameter: str
@@ -96,20 +96,20 @@ _TYPES: dict[type[SettingType], Any] = {
 }
 
 
-def _settings_options(group: str, section: str) -> Iterator[GrowOption]:
+def _settings_options(group: str, section: str) -> Iterator[_GrowOption]:
     """Yield the options of one group of settings, as declared in ``train/settings.py``."""
     for name, setting in SETTINGS.items():
         if setting.group == group:
             default, help = getattr(Settings, name), setting.help
             if DEFAULTS[name] is None and default is not None:  # a preset may change it
                 default, help = None, f"{help} (default {default})"
-            yield GrowOption(name, section, help, setting.metavar, _TYPES[type(setting.type)], default)
+            yield _GrowOption(name, section, help, setting.metavar, _TYPES[type(setting.type)], default)
 
 
 GROW_OPTIONS = (
-    GrowOption("target", TABLE, "Column to predict (built-in tables have a default)", "COLUMN"),
-    GrowOption("task", TABLE, "Type of the target, where its values leave it open", "classification|regression"),
-    GrowOption(
+    _GrowOption("target", TABLE, "Column to predict (built-in tables have a default)", "COLUMN"),
+    _GrowOption("task", TABLE, "Type of the target, where its values leave it open", "classification|regression"),
+    _GrowOption(
         "ignore",
         TABLE,
         "Column to leave out; repeat, or separate by commas",
@@ -117,8 +117,8 @@ GROW_OPTIONS = (
         read_names,
         many=True,
     ),
-    GrowOption("columns", TABLE, "Use only these columns", "A,B,…", read_names, many=True),
-    GrowOption(
+    _GrowOption("columns", TABLE, "Use only these columns", "A,B,…", read_names, many=True),
+    _GrowOption(
         "kinds",
         TABLE,
         'Type of a column: GPA=nominal, "Price=free<cheap<expensive" (ordered), "Hunger={a,b}" (levels)',
@@ -127,7 +127,7 @@ GROW_OPTIONS = (
         flag="--kind",
         many=True,
     ),
-    GrowOption(
+    _GrowOption(
         "na_values",
         TABLE,
         'Text that marks a missing value, such as "?"; may be repeated',
@@ -135,12 +135,12 @@ GROW_OPTIONS = (
         flag="--na",
         many=True,
     ),
-    GrowOption("drop_missing_target", TABLE, "Leave out rows whose target is missing", type=bool),
-    GrowOption("preset", LEARNING, "Settings of a textbook algorithm; other options override them", "id3|cart|c45"),
+    _GrowOption("drop_missing_target", TABLE, "Leave out rows whose target is missing", type=bool),
+    _GrowOption("preset", LEARNING, "Settings of a textbook algorithm; other options override them", "id3|cart|c45"),
     *_settings_options("learning", LEARNING),
-    GrowOption("positive", LEARNING, "Positive class, shown in percentages (default: the last)", "CLASS"),
+    _GrowOption("positive", LEARNING, "Positive class, shown in percentages (default: the last)", "CLASS"),
     *_settings_options("limits", LIMITS),
-    GrowOption(
+    _GrowOption(
         "pruning",
         CUT,
         "cv (size by cross-validation), reduced_error, pessimistic, mdl, gain, collapse, cost_complexity, or none;"
@@ -148,30 +148,30 @@ GROW_OPTIONS = (
         "METHOD",
         read_method,
     ),
-    GrowOption(
+    _GrowOption(
         "validation",
         CUT,
         "For reduced_error: a validation table, or the share of rows to hold out",
         "DATA|X",
         read_share_or_name,
     ),
-    GrowOption("ccp_alpha", CUT, "Penalty per leaf; above 0 the tree is pruned by cost complexity", "X", float, 0.0),
-    GrowOption("sample_weight", WEIGHTS, "Column with the weight of each row", "COLUMN"),
-    GrowOption(
+    _GrowOption("ccp_alpha", CUT, "Penalty per leaf; above 0 the tree is pruned by cost complexity", "X", float, 0.0),
+    _GrowOption("sample_weight", WEIGHTS, "Column with the weight of each row", "COLUMN"),
+    _GrowOption(
         "class_weight",
         WEIGHTS,
         "balanced, or a weight for each class: yes=5,no=1",
         "WEIGHTS",
         read_class_weight,
     ),
-    GrowOption(
+    _GrowOption(
         "priors",
         WEIGHTS,
         "Class proportions where the tree will be used: no=0.9,yes=0.1",
         "SHARES",
         read_shares,
     ),
-    GrowOption(
+    _GrowOption(
         "cost",
         WEIGHTS,
         'Misclassification costs, true class then predicted class: "bad:good=5"; others cost 1',
@@ -179,19 +179,19 @@ GROW_OPTIONS = (
         read_costs,
     ),
     *_settings_options("randomness", WEIGHTS),
-    GrowOption("n_jobs", WEIGHTS, "Number of threads (default: one per processor)", "N", int),
+    _GrowOption("n_jobs", WEIGHTS, "Number of threads (default: one per processor)", "N", int),
 )
 
 
 @dataclass(frozen=True)
-class EnsembleOption(GrowOption):
+class _EnsembleOption(_GrowOption):
     """A parameter of one or more of the functions that grow ensembles."""
 
     of: tuple[str, ...] = METHODS
 
 
 ENSEMBLE_OPTIONS = (
-    EnsembleOption(
+    _EnsembleOption(
         "n_estimators",
         MANY,
         "Number of trees (default 100; bagging 10; adaboost 50 at most)",
@@ -199,36 +199,36 @@ ENSEMBLE_OPTIONS = (
         int,
         of=METHODS,
     ),
-    EnsembleOption(
+    _EnsembleOption(
         "bootstrap",
         MANY,
         "Sample the rows of each tree with replacement (default yes; extra_trees no)",
         type=bool,
         off=True,
-        of=DRAWING,
+        of=_DRAWING,
     ),
-    EnsembleOption(
+    _EnsembleOption(
         "max_samples",
         MANY,
         "Number, or share, of rows sampled for each tree (default all)",
         "N",
         read_count_or_share,
-        of=DRAWING,
+        of=_DRAWING,
     ),
-    EnsembleOption(
+    _EnsembleOption(
         "bootstrap_features", MANY, "Sample the columns of each tree with replacement", type=bool, of=("bagging",)
     ),
-    EnsembleOption(
+    _EnsembleOption(
         "oob_score",
         MANY,
         "Estimate the error on out-of-bag rows (extra_trees: with --bootstrap)",
         type=bool,
-        of=DRAWING,
+        of=_DRAWING,
     ),
-    EnsembleOption(
+    _EnsembleOption(
         "learning_rate", MANY, "Factor applied to the vote weight of each tree", "X", float, 1.0, of=("adaboost",)
     ),
-    EnsembleOption(
+    _EnsembleOption(
         "resample",
         MANY,
         "Sample the rows of each round by weight, instead of weighting them",
@@ -253,10 +253,10 @@ def grow_options_without(*left_out: str) -> Callable[[Function], Function]:
 grow_options = grow_options_without()
 
 
-def given_options(options: dict[str, Any], table: Sequence[GrowOption] = GROW_OPTIONS) -> dict[str, Any]:
+def _given_options(options: dict[str, Any], table: Sequence[_GrowOption] = GROW_OPTIONS) -> dict[str, Any]:
     """Return the options that were given, as parameters of ``treewise.grow``.
 
-    >>> given_options({"max_depth": 3, "ties": None, "ignore": (["id"], ["name", "town"]), "columns": ()})
+    >>> _given_options({"max_depth": 3, "ties": None, "ignore": (["id"], ["name", "town"]), "columns": ()})
     {'ignore': ['id', 'name', 'town'], 'max_depth': 3}
     """
     values = {each.parameter: each.value(options.get(each.parameter)) for each in table}
@@ -265,7 +265,7 @@ def given_options(options: dict[str, Any], table: Sequence[GrowOption] = GROW_OP
 
 def take_grow_options(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the options of growing from those of a verb, and return them."""
-    return given_options({each.parameter: options.pop(each.parameter, None) for each in GROW_OPTIONS})
+    return _given_options({each.parameter: options.pop(each.parameter, None) for each in GROW_OPTIONS})
 
 
 # -- many trees -----------------------------------------------------------------------------------------
@@ -291,7 +291,7 @@ def _join_or(methods: Sequence[str]) -> str:
 
 def take_ensemble_options(options: dict[str, Any], method: str | None) -> dict[str, Any]:
     """Remove the options of ensembles from those of a verb, and return them; refuse those of other methods."""
-    asked = given_options({each.parameter: options.pop(each.parameter) for each in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS)
+    asked = _given_options({each.parameter: options.pop(each.parameter) for each in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS)
     for each in ENSEMBLE_OPTIONS:
         if each.parameter in asked and method not in each.of:
             raise ParameterError(f"{each.name} is for --ensemble {_join_or(each.of)}. Leave it out.")

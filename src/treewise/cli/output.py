@@ -57,7 +57,7 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass
-class PartialOutput:
+class _PartialOutput:
     """What the command has written so far, for the message after Ctrl-C."""
 
     files: list[str] = field(default_factory=list)  # finished ones
@@ -76,7 +76,7 @@ class PartialOutput:
         )
 
 
-written = PartialOutput()
+written = _PartialOutput()
 
 
 def encode_for(text: str, stream: TextIO) -> str:

@@ -15,7 +15,7 @@ from click import BadParameter
 from treewise._lib.text import safe
 from treewise.errors import UNSET, Call, Given, Message, Param, PythonOnly, Reference, shown
 
-QUOTED = r'"[^"]*"'
+_QUOTED = r'"[^"]*"'
 
 
 def read_names(text: str) -> list[str]:
@@ -24,7 +24,7 @@ def read_names(text: str) -> list[str]:
     >>> read_names('id, "last, first"')
     ['id', 'last, first']
     """
-    return split_outside_quotes(text, ",")
+    return _split_outside_quotes(text, ",")
 
 
 def read_numbers(text: str) -> list[float]:
@@ -49,8 +49,8 @@ def read_kind(text: str) -> tuple[str, Any]:
     if not column or not what:
         raise BadParameter(f'"{text}" is not COLUMN=KIND, such as GPA=nominal or "Price=free<cheap".')
     if what.startswith("{") and what.endswith("}"):
-        return column, frozenset(split_outside_quotes(what[1:-1], ","))
-    levels = split_outside_quotes(what, "<")
+        return column, frozenset(_split_outside_quotes(what[1:-1], ","))
+    levels = _split_outside_quotes(what, "<")
     return column, levels if len(levels) > 1 else what
 
 
@@ -95,10 +95,10 @@ def read_method(text: str) -> str | dict[str, Any]:
     name, _, options = text.partition(":")
     if not options:
         return name
-    return {"method": name, **dict(read_setting(part) for part in split_outside_quotes(options, ",", keep=True))}
+    return {"method": name, **dict(_read_setting(part) for part in _split_outside_quotes(options, ",", keep=True))}
 
 
-def read_setting(text: str) -> tuple[str, Any]:
+def _read_setting(text: str) -> tuple[str, Any]:
     """Read an option of a method: a number, true or false, or a word."""
     name, value = split_at_equals(text)
     if not name or not value:
@@ -159,7 +159,7 @@ def read_class_weight(text: str) -> str | dict[str, float]:
     """
     if "=" not in text:
         return text
-    return dict(read_number_of(part, "CLASS=WEIGHT, such as yes=5") for part in split_outside_quotes(text, ",", True))
+    return dict(_read_number_of(part, "CLASS=WEIGHT, such as yes=5") for part in _split_outside_quotes(text, ",", True))
 
 
 def read_shares(text: str) -> dict[str, float]:
@@ -168,7 +168,9 @@ def read_shares(text: str) -> dict[str, float]:
     >>> read_shares("no=0.9, yes=0.1")
     {'no': 0.9, 'yes': 0.1}
     """
-    return dict(read_number_of(part, "CLASS=SHARE, such as yes=0.1") for part in split_outside_quotes(text, ",", True))
+    return dict(
+        _read_number_of(part, "CLASS=SHARE, such as yes=0.1") for part in _split_outside_quotes(text, ",", True)
+    )
 
 
 def read_costs(text: str) -> dict[str, dict[str, float]]:
@@ -179,9 +181,9 @@ def read_costs(text: str) -> dict[str, dict[str, float]]:
     """
     form = "TRUE:PREDICTED=COST, such as bad:good=5 (a bad one taken for good costs 5)"
     costs: dict[str, dict[str, float]] = {}
-    for part in split_outside_quotes(text, ",", keep=True):
-        pair, cost = read_number_of(part, form)
-        classes = split_outside_quotes(pair, ":")
+    for part in _split_outside_quotes(text, ",", keep=True):
+        pair, cost = _read_number_of(part, form)
+        classes = _split_outside_quotes(pair, ":")
         if len(classes) != 2:
             raise BadParameter(f'"{part}" is not {form}.')
         costs.setdefault(classes[0], {})[classes[1]] = cost
@@ -190,19 +192,19 @@ def read_costs(text: str) -> dict[str, dict[str, float]]:
 
 def read_bound(text: str) -> tuple[str, float]:
     """Read a name and a number: ``accuracy=0.85``."""
-    return read_number_of(text, "NAME=NUMBER, such as accuracy=0.85")
+    return _read_number_of(text, "NAME=NUMBER, such as accuracy=0.85")
 
 
-def read_number_of(text: str, form: str) -> tuple[str, float]:
+def _read_number_of(text: str, form: str) -> tuple[str, float]:
     """Read a name and its number, which stands after the last equals sign.
 
-    >>> read_number_of("<=50K=1.5", "CLASS=WEIGHT")
+    >>> _read_number_of("<=50K=1.5", "CLASS=WEIGHT")
     ('<=50K', 1.5)
     """
     name, _, value = text.rpartition("=")
     try:
         if name.strip():
-            return unquote(name.strip()), float(value)
+            return _unquote(name.strip()), float(value)
     except ValueError:
         pass
     raise BadParameter(f'"{text}" is not {form}.')
@@ -215,13 +217,13 @@ def read_row(text: str) -> dict[str, str | None]:
     {'GPA': '3.7', 'University': 'top, 20', 'Published': None}
     """
     cells: dict[str, str | None] = {}
-    for part in split_outside_quotes(text, ",", keep=True):
+    for part in _split_outside_quotes(text, ",", keep=True):
         name, cell = split_at_equals(part)
         if not name or cell is None:
             raise BadParameter(f'"{part}" is not COLUMN=VALUE, as in --row "age=31, town=Rome".')
         if name in cells:
             raise BadParameter(f'column "{name}" is given twice.')
-        cells[name] = unquote(cell) or None
+        cells[name] = _unquote(cell) or None
     if not cells:
         raise BadParameter('the row is empty. Give it as --row "age=31, town=Rome".')
     return cells
@@ -233,23 +235,23 @@ def split_at_equals(text: str) -> tuple[str, str | None]:
     >>> split_at_equals("a = 1"), split_at_equals('"a=b"=1'), split_at_equals("a")
     (('a', '1'), ('a=b', '1'), ('a', None))
     """
-    found = re.fullmatch(rf"\s*({QUOTED}|[^=]*?)\s*=(.*)", text, re.DOTALL)
-    return (unquote(found[1]), found[2].strip()) if found else (text.strip(), None)
+    found = re.fullmatch(rf"\s*({_QUOTED}|[^=]*?)\s*=(.*)", text, re.DOTALL)
+    return (_unquote(found[1]), found[2].strip()) if found else (text.strip(), None)
 
 
-def split_outside_quotes(text: str, separator: str, keep: bool = False) -> list[str]:
+def _split_outside_quotes(text: str, separator: str, keep: bool = False) -> list[str]:
     """Split at a separator, those inside double quotes excepted; ``keep`` leaves the quotes on.
 
-    >>> split_outside_quotes('a, "b, c",d', ",")
+    >>> _split_outside_quotes('a, "b, c",d', ",")
     ['a', 'b, c', 'd']
     """
-    parts = re.findall(rf"(?:{QUOTED}|[^{re.escape(separator)}])+", text)
-    return [part.strip() if keep else unquote(part.strip()) for part in parts if part.strip()]
+    parts = re.findall(rf"(?:{_QUOTED}|[^{re.escape(separator)}])+", text)
+    return [part.strip() if keep else _unquote(part.strip()) for part in parts if part.strip()]
 
 
-def unquote(text: str) -> str:
+def _unquote(text: str) -> str:
     """Remove enclosing double quotes."""
-    return text[1:-1] if re.fullmatch(QUOTED, text) else text
+    return text[1:-1] if re.fullmatch(_QUOTED, text) else text
 
 
 # Options whose name is not that of the parameter; those of growing are in options.py.
@@ -284,10 +286,10 @@ def option_name(parameter: str) -> str:
     return _RENAMED.get(parameter, "--" + parameter.replace("_", "-"))
 
 
-def quote_word(text: str) -> str:
+def _quote_word(text: str) -> str:
     """Write a word as it is typed in a shell: in quotes where the shell would split or expand it.
 
-    >>> quote_word("visit_no"), quote_word("visit no")
+    >>> _quote_word("visit_no"), _quote_word("visit no")
     ('visit_no', '"visit no"')
     """
     is_plain = bool(text) and text.isascii() and all(ch.isalnum() or ch in "_-.=,…" for ch in text)
@@ -306,8 +308,8 @@ def _as_typed(reference: Reference, renamed: dict[str, str]) -> str:
     if value is False:
         return f"--no-{option[2:]}"
     if isinstance(reference, Given) and isinstance(value, str):
-        return f"{option} {quote_word(shown(value).strip(chr(34)))}"
-    return f"{option} {quote_word(_word(reference.name, value))}"
+        return f"{option} {_quote_word(shown(value).strip(chr(34)))}"
+    return f"{option} {_quote_word(_word(reference.name, value))}"
 
 
 def _word(parameter: str, value: Any) -> str:

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from treewise.train.training_set import TrainingSet
     from treewise.tree.tree import Tree
 
-FORMS = ("text", "markdown", "csv", "json", "html")
-ENDINGS = {".txt": "text", ".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html"}
-NARROWEST = 40
+_FORMS = ("text", "markdown", "csv", "json", "html")
+_ENDINGS = {".txt": "text", ".md": "markdown", ".csv": "csv", ".json": "json", ".html": "html"}
+_NARROWEST = 40
 
 
 def result_options(function: Function) -> Function:
     """Add ``--format`` and ``-o`` to a verb whose result is shown by ``present``."""
-    return format_by_ending_option(*FORMS)(output_option("Write the result to a file.")(function))
+    return format_by_ending_option(*_FORMS)(output_option("Write the result to a file.")(function))
 
 
 def format_by_ending_option(*forms: str) -> Callable[[Function], Function]:
@@ -103,7 +103,7 @@ def _format_result(shown: Displayable, form: str, most: int | None) -> str:
 def choose_format(
     asked: str | None,
     output: str | None,
-    endings: Mapping[str, str] = ENDINGS,
+    endings: Mapping[str, str] = _ENDINGS,
     other_endings: Sequence[str] = (),
     default: str = "text",
 ) -> str:
@@ -132,7 +132,7 @@ def _terminal_width() -> int:
     from treewise._lib.result_table import WIDTH
 
     try:
-        return max(NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else WIDTH
+        return max(_NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else WIDTH
     except (OSError, ValueError):
         return WIDTH
 

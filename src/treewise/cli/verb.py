@@ -22,13 +22,13 @@ BASELINES, JUDGES = "Baseline models", "Validation"
 LEARNING, LIMITS, CUT, WEIGHTS = "Splits", "Limits", "Pruning", "Weights, ties and threads"
 MANY = "Ensembles"
 JUDGED_BY, TO_A_SIZE = "Cross-validation", "Pruning to a size"
-SECTIONS = (
+_SECTIONS = (
     *(SHOWN, JUDGES, TABLE, OUTPUT, BASELINES, JUDGED),
     *(LEARNING, LIMITS, CUT, MANY, JUDGED_BY, TO_A_SIZE, WEIGHTS),
 )
 
 
-class SectionOption(click.Option):
+class _SectionOption(click.Option):
     """An option with the section of ``--help`` that lists it."""
 
     def __init__(self, *args: Any, section: str = OUTPUT, **kwargs: Any) -> None:
@@ -36,7 +36,7 @@ class SectionOption(click.Option):
         self.section = section
 
 
-class VerbCommand(click.Command):
+class _VerbCommand(click.Command):
     """A command whose help shows description, examples and sections of options, in this order."""
 
     def __init__(
@@ -62,10 +62,10 @@ class VerbCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options section by section."""
-        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in SECTIONS}
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _SECTIONS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if isinstance(parameter, SectionOption) and record is not None:
+            if isinstance(parameter, _SectionOption) and record is not None:
                 sections[parameter.section].append(record)
         for heading, records in sections.items():
             if records:
@@ -73,14 +73,14 @@ class VerbCommand(click.Command):
                     formatter.write_dl(records, col_max=34)
 
 
-def verb(name: str, synopsis: str, examples: Sequence[str], about: str = "") -> Callable[[Function], VerbCommand]:
+def verb(name: str, synopsis: str, examples: Sequence[str], about: str = "") -> Callable[[Function], _VerbCommand]:
     """Decorate the function that runs a verb."""
 
-    def decorate(function: Function) -> VerbCommand:
+    def decorate(function: Function) -> _VerbCommand:
         command = click.command(
-            name, cls=VerbCommand, help=VERBS[name], synopsis=synopsis, examples=examples, about=about
+            name, cls=_VerbCommand, help=VERBS[name], synopsis=synopsis, examples=examples, about=about
         )(function)
-        assert isinstance(command, VerbCommand)
+        assert isinstance(command, _VerbCommand)
         return command
 
     return decorate
@@ -88,7 +88,7 @@ def verb(name: str, synopsis: str, examples: Sequence[str], about: str = "") -> 
 
 def option(*names: str, section: str = OUTPUT, **settings: Any) -> Callable[[Function], Function]:
     """Add an option to a verb."""
-    return click.option(*names, cls=SectionOption, section=section, **settings)
+    return click.option(*names, cls=_SectionOption, section=section, **settings)
 
 
 def format_option(

@@ -34,7 +34,7 @@ Codes = npt.NDArray[np.int32]
 INT64_MIN = -(2**63)  # missing value of integers and datetimes
 INT64_MAX = 2**63 - 1
 MAX_EXACT_INT = 2**53  # every integer up to here is a double …
-EXACT_FLOAT = 2**24  # … and up to here a float32
+_EXACT_FLOAT = 2**24  # … and up to here a float32
 UNSEEN = -2
 BOOLEANS = ("false", "true")
 TICKS_PER_DAY = {"D": 1, "s": 86400, "ms": 86400 * 10**3, "us": 86400 * 10**6, "ns": 86400 * 10**9}
@@ -76,7 +76,7 @@ def to_numbers(column: Column) -> Floats:
     if column.form == "float":
         return column.values
     largest = max(abs(int(column.values.max())), abs(int(column.values.min())))
-    values = column.values.astype(np.float32 if largest <= EXACT_FLOAT else np.float64)
+    values = column.values.astype(np.float32 if largest <= _EXACT_FLOAT else np.float64)
     for i in np.flatnonzero(np.abs(values) >= MAX_EXACT_INT).tolist() if largest >= MAX_EXACT_INT else ():
         if int(values[i]) < int(column.values[i]):
             values[i] = np.nextafter(values[i], np.inf)

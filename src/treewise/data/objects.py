@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 _MAX_BITS = 10_000  # Python refuses to print much longer integers
 BYTES_PER_CELL = 64  # estimated memory of a text cell
-SAMPLE = 10_000  # cells examined first
-MANY = 5000  # cells from which polars encodes text faster than Python, import included
+_SAMPLE = 10_000  # cells examined first
+_MANY = 5000  # cells from which polars encodes text faster than Python, import included
 
 
 def read_objects(cells: list[Any], name: str) -> Column:
@@ -79,7 +79,7 @@ def read_objects(cells: list[Any], name: str) -> Column:
 def read_object_array(cells: Array, name: str) -> Column:
     """Read a column from an object array; large text columns are encoded by polars."""
     first = next((cell for cell in cells[:100] if cell is not None), None)
-    if isinstance(first, str) and len(cells) >= MANY and polars_is_safe(BYTES_PER_CELL * len(cells)):
+    if isinstance(first, str) and len(cells) >= _MANY and polars_is_safe(BYTES_PER_CELL * len(cells)):
         import polars as pl
 
         with suppress(TypeError, ValueError):  # mixed types or lone surrogates: reported below
@@ -129,7 +129,7 @@ def _read_text_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
 
 def _read_texts(texts: list[str | None], name: str) -> Column:
     """Read plain strings and None."""
-    if len(texts) < MANY or not polars_is_safe(BYTES_PER_CELL * len(texts)):
+    if len(texts) < _MANY or not polars_is_safe(BYTES_PER_CELL * len(texts)):
         return text_column(name, texts)
     import polars as pl
 
@@ -213,8 +213,8 @@ def _codes_from_sample(series: pl.Series) -> tuple[pl.Series, pl.Series] | None:
     """Return codes and sorted labels if a sample contains all labels, else None; twice as fast as the general way."""
     import polars as pl
 
-    labels = series.gather_every(max(1, len(series) // SAMPLE)).drop_nulls().unique().sort()
-    if len(labels) > SAMPLE // 10:
+    labels = series.gather_every(max(1, len(series) // _SAMPLE)).drop_nulls().unique().sort()
+    if len(labels) > _SAMPLE // 10:
         return None  # probably more labels than in the sample
     coded = series.cast(pl.Enum(labels), strict=False)
     if coded.null_count() > series.null_count():

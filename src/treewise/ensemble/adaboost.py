@@ -38,7 +38,7 @@ from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
 from treewise.tree.history import Step
 
-DRAWS = 10  # samples tried where the learner of one is no better than chance
+_DRAWS = 10  # samples tried where the learner of one is no better than chance
 
 
 def adaboost(
@@ -109,7 +109,7 @@ def boost(
 
 
 @dataclass
-class KeptRounds:
+class _KeptRounds:
     """What the rounds so far have made; one entry a round."""
 
     trees: list[Arrays]
@@ -127,7 +127,7 @@ class BoostingRun:
         self.n_classes = len(training_set.target.classes)
         self.weights = self.first = Distribution.of(np.ascontiguousarray(training_set.weight))
         self.scores = np.zeros((len(training_set), self.n_classes))
-        self.kept = KeptRounds([], [], [], [])
+        self.kept = _KeptRounds([], [], [], [])
         self.stopped = ""
 
     @property
@@ -145,7 +145,7 @@ class BoostingRun:
 
     def round(self, learn: Learner) -> None:
         """Grow one learner and take its mistakes into account."""
-        for attempt in range(DRAWS if self.recipe.resample else 1):
+        for attempt in range(_DRAWS if self.recipe.resample else 1):
             tree, said = learn(self.weights, self.number, attempt)
             found = self.reckon(said)
             if not found.no_better_than_chance or found.perfect:

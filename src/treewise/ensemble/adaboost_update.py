@@ -36,7 +36,7 @@ Classes = npt.NDArray[np.uint8] | npt.NDArray[np.int32]
 
 BITS = 52
 LARGEST = 2**32  # sum of whole numbers that are multiplied up in proportion
-FACTORS = 8  # units that rounding the two factors to doubles may cost, at most
+_FACTORS = 8  # units that rounding the two factors to doubles may cost, at most
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Distribution:
     @classmethod
     def of(cls, weight: Ints) -> Distribution:
         """Return D_1: the weights the rows were given, as whole numbers, or equal ones."""
-        return in_proportion(weight) or cls(rounded(weight.astype(np.float64) * (2.0**BITS / int(weight.sum()))), 0)
+        return _in_proportion(weight) or cls(_rounded(weight.astype(np.float64) * (2.0**BITS / int(weight.sum()))), 0)
 
     @cached_property
     def total(self) -> int:
@@ -148,7 +148,7 @@ class Distribution:
         if reckoning.learning_rate == 1.0:  # CS221 section 5, 2: the mistakes now weigh one half
             now = found.reckon(truth, said, n_jobs=n_jobs).error
             due = Fraction(reckoning.n_classes - 1, reckoning.n_classes)
-            assert abs(now - due) <= (0 if found.exact else Fraction(2 * len(found.units) + FACTORS, 2**BITS))
+            assert abs(now - due) <= (0 if found.exact else Fraction(2 * len(found.units) + _FACTORS, 2**BITS))
         return found
 
     def multiplied(self, truth: Classes, said: Classes, reckoning: WeightUpdate) -> Distribution | None:
@@ -158,10 +158,10 @@ class Distribution:
         if reckoning.n_classes * right * wrong // shared > 2**62:
             return None
         factors = np.array([wrong // shared, (reckoning.n_classes - 1) * right // shared])
-        return in_proportion(self.units // self.common * factors[(truth != said).astype(np.intp)])
+        return _in_proportion(self.units // self.common * factors[(truth != said).astype(np.intp)])
 
 
-def in_proportion(weight: Ints) -> Distribution | None:
+def _in_proportion(weight: Ints) -> Distribution | None:
     """Return whole numbers multiplied up to a sum near 2^52; None where they are too large for that."""
     plain = weight // np.gcd.reduce(weight)
     total = int(plain.sum())
@@ -170,6 +170,6 @@ def in_proportion(weight: Ints) -> Distribution | None:
     return Distribution(plain * (2**BITS // total), 2**BITS // total)
 
 
-def rounded(units: Floats) -> Ints:
+def _rounded(units: Floats) -> Ints:
     """Round to whole units; a row's weight never becomes 0."""
     return np.maximum(1, np.rint(units)).astype(np.int64)

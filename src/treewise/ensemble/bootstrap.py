@@ -36,7 +36,7 @@ from treewise.train.training_set import TrainingSet
 Ints = npt.NDArray[np.int64]
 
 ROW_DRAWS, COLUMN_DRAWS = 1, 2
-NOTHING = np.empty(0, np.uint32)
+_NOTHING = np.empty(0, np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +64,11 @@ class BootstrapSamples:
     def plan(self) -> _core.SamplingPlan:
         """The same for the core; limits that are shares of rows or weight are of each tree's own."""
         training_set, asked = self.training_set, self.training_set.settings
-        rows, weight, scale = self.units if self.drawn else (NOTHING, training_set.weight, training_set.weight_scale)
+        rows, weight, scale = self.units if self.drawn else (_NOTHING, training_set.weight, training_set.weight_scale)
         draws = (self.drawn, self.replace, rows, weight, scale, self.columns_drawn, self.replace_columns)
         plan = _core.SamplingPlan(asked.random_state, *draws)
         limits = (asked.min_samples_split, asked.min_samples_leaf, asked.min_weight_fraction_leaf)
-        plan.set_limit_fractions(*map(over_under, limits))
+        plan.set_limit_fractions(*map(_over_under, limits))
         return plan
 
     def times(self, tree: int) -> npt.NDArray[np.uint32]:
@@ -87,10 +87,10 @@ class BootstrapSamples:
         return found
 
 
-def over_under(limit: int | float) -> tuple[int, int]:
+def _over_under(limit: int | float) -> tuple[int, int]:
     """Return a share as the core takes it; a number of rows is none.
 
-    >>> over_under(0.25), over_under(5)
+    >>> _over_under(0.25), _over_under(5)
     ((1, 4), (0, 1))
     """
     share = decimal_fraction(limit) if isinstance(limit, float) else Fraction(0)

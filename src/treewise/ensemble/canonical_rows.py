@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.uint64]
 
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads neighbours over all numbers
-STIR = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_STIR = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 class CanonicalRows(NamedTuple):
@@ -57,13 +57,13 @@ def order_of(training_set: TrainingSet, weight: Ints, times: Ints | None = None)
     That of rows equal in both does not matter.
     """
     mark = np.zeros(len(training_set), np.uint64)
-    for values in (*training_set.columns, by_name(training_set), weight):
+    for values in (*training_set.columns, _by_name(training_set), weight):
         mark = stirred(mark ^ bits(values))
     order = np.argsort(mark, kind="stable") if times is None else np.lexsort((times, mark))
     return order.astype(np.uint32)
 
 
-def by_name(training_set: TrainingSet) -> npt.NDArray[np.generic]:
+def _by_name(training_set: TrainingSet) -> npt.NDArray[np.generic]:
     """Return the targets; of classes their places in the order of their names, whichever the positive one is."""
     if training_set.target.task == "regression":
         return training_set.raw
@@ -84,6 +84,6 @@ def stirred(marks: Marks) -> Marks:
     """Return numbers from which those given can be told, but not guessed: the mixing step of splitmix64."""
     with np.errstate(over="ignore"):
         mixed = marks + ODD
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * STIR[0]
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * STIR[1]
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * _STIR[0]
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * _STIR[1]
         return mixed ^ (mixed >> np.uint64(31))

@@ -58,7 +58,7 @@ def problem_of_many(
     ``asked_of`` is the function that grows such trees, for what is said of an option it has not.
     """
     asked = dict(options)
-    refuse_pruning(asked.get("preset"), {name: asked.pop(name) for name in PRUNING if name in asked})
+    _refuse_pruning(asked.get("preset"), {name: asked.pop(name) for name in PRUNING if name in asked})
     if asked.pop("cost", None) is not None:
         raise ParameterError(
             "many trees vote by shares of classes, not by costs.",
@@ -72,7 +72,7 @@ def problem_of_many(
     return prepare(data, target, **asked)
 
 
-def refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
+def _refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
     """Raise where the trees would be pruned; by what was given, or by a preset."""
     wanted = pruning_for(preset, **given)
     if wanted is None or wanted.method is None:
@@ -110,7 +110,7 @@ def grow_ensemble(
     ``judge=False`` leaves to the caller to ask the trees about rows they have not seen, whatever the recipe says.
     """
     bags, asked = recipe.bags(training_set), training_set.settings
-    members, decreases = grow_members(bags, 0, recipe.n_estimators, progress, n_jobs)
+    members, decreases = _grow_members(bags, 0, recipe.n_estimators, progress, n_jobs)
     step = Step(
         did="grow",
         ensemble={**recipe.given(), **kept_of(training_set)},
@@ -132,10 +132,10 @@ def grow_ensemble(
         history=(step,),
         notes=(*training_set.notes, *too_good(training_set, members, n_jobs)),
     )
-    return judged(made, recipe, bags) if judge else made
+    return _judged(made, recipe, bags) if judge else made
 
 
-def grow_members(
+def _grow_members(
     bags: BootstrapSamples, first: int, trees: int, progress: Progress | None = None, n_jobs: int | None = None
 ) -> tuple[PackedTrees, Floats]:
     """Grow the trees from number ``first`` on; return them packed, and what each column's splits took away in each."""
@@ -162,7 +162,7 @@ def too_good(training_set: TrainingSet, members: PackedTrees, n_jobs: int | None
     return notes_about(grow_training_set(replace(training_set, settings=one_test), n_jobs=n_jobs, keep_quartiles=False))
 
 
-def judged(ensemble: Ensemble, recipe: BaggingParams, bags: BootstrapSamples) -> Ensemble:
+def _judged(ensemble: Ensemble, recipe: BaggingParams, bags: BootstrapSamples) -> Ensemble:
     """Add what the rows that trees have not seen say of it, if that was asked for."""
     if not recipe.oob_score:
         return ensemble
@@ -232,7 +232,7 @@ def more_of_problem(
         return more_rounds(ensemble, training_set, n, n_jobs, progress)
     recipe, made = recipe_of(ensemble, BaggingParams, "extend"), how_grown(ensemble, "extend")
     bags = recipe.bags(training_set)
-    members, decreases = grow_members(bags, len(ensemble), n, progress, n_jobs)
+    members, decreases = _grow_members(bags, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
     found = [note for note in too_good(training_set, members, n_jobs) if note not in ensemble.notes]
     more = ensemble.with_(
@@ -242,7 +242,7 @@ def more_of_problem(
         history=(Step({**made, "ensemble": {**made["ensemble"], "n_estimators": total}}),),
         notes=(*ensemble.notes, *found),
     )
-    return judged(more, recipe, bags) if judge else more
+    return _judged(more, recipe, bags) if judge else more
 
 
 def oob_predictions(ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:

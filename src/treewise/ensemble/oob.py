@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class OobPredictions:
+class _OobPredictions:
     """What the trees that have not seen a row say of it, for every row that counts, in the table's order."""
 
     target: Target
@@ -45,15 +45,15 @@ class OobPredictions:
         if self.target.task == "regression":
             return self.said
         labels = np.array([*self.target.classes, None], object)
-        return labels[np.where(self.trees > 0, best_class(self.said), len(labels) - 1)]
+        return labels[np.where(self.trees > 0, _best_class(self.said), len(labels) - 1)]
 
 
-def out_of_bag(ensemble: Ensemble, training_set: TrainingSet, bags: BootstrapSamples) -> OobPredictions:
+def out_of_bag(ensemble: Ensemble, training_set: TrainingSet, bags: BootstrapSamples) -> _OobPredictions:
     """Ask of each row the trees that have not seen it."""
     said, trees = voting.out_of_bag(ensemble, list(training_set.columns), len(training_set), bags.unseen(len(ensemble)))
     if training_set.target.task == "regression":
         said = said[:, 0]
-    return OobPredictions(training_set.target, said, trees, score(training_set, said, trees > 0))
+    return _OobPredictions(training_set.target, said, trees, score(training_set, said, trees > 0))
 
 
 def score(training_set: TrainingSet, said: Floats, covered: npt.NDArray[np.bool_], turn: Ints | None = None) -> float:
@@ -66,7 +66,7 @@ def score(training_set: TrainingSet, said: Floats, covered: npt.NDArray[np.bool_
     if not len(weight):
         return np.nan
     if training_set.target.task == "classification":
-        return float(np.average(best_class(said[covered], turn) == training_set.y[covered], weights=weight))
+        return float(np.average(_best_class(said[covered], turn) == training_set.y[covered], weights=weight))
     unit = power_of_two_scale(
         training_set.raw[covered]
     )  # R² has no unit, but squares of huge or tiny numbers have no value
@@ -76,7 +76,7 @@ def score(training_set: TrainingSet, said: Floats, covered: npt.NDArray[np.bool_
     return float(1 - missed / spread) if spread > 0 else np.nan
 
 
-def best_class(said: Floats, turn: Ints | None = None) -> Ints:
+def _best_class(said: Floats, turn: Ints | None = None) -> Ints:
     """Return the class with the largest share, of equals the first; where nothing is said, the first of all."""
     known = np.where(np.isnan(said), -1.0, said)
     found: Ints = np.argmax(known, axis=1) if turn is None else turn[np.argmax(known[:, turn], axis=1)]

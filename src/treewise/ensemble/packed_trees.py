@@ -31,7 +31,7 @@ INNER = ("column", "cut", "cut_int", "missing", "other", "n_codes", "missing_row
 LEAVES = ("stop", "rows", "n_counts", "weight")  # one entry a leaf
 LISTS = {"codes": "n_codes", "count_class": "n_counts", "count_weight": "n_counts"}  # list → how many each has of it
 FIGURES = ("value", "spread", "impurity")  # one entry a leaf, or a node where there are impurities
-DEFAULTS = {"cut_int": 0, "other": -1, "n_codes": 0, "missing_rows": 0}  # where all entries are this, none is kept
+_DEFAULTS = {"cut_int": 0, "other": -1, "n_codes": 0, "missing_rows": 0}  # where all entries are this, none is kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +81,12 @@ class PackedTrees:
         """
         parts = [packed(tree, criterion) if isinstance(tree, Arrays) else tree for tree in trees]
         start = np.cumsum([0, *(len(part["kind"]) for part in parts)], dtype=np.int64)
-        return tidy(start, {name: joined([wide(part, name) for part in parts]) for name in NAMES})
+        return tidy(start, {name: _joined([wide(part, name) for part in parts]) for name in NAMES})
 
     def joined(self, other: PackedTrees) -> PackedTrees:
         """Return the members of both, these first."""
         start = np.concatenate([self.start, self.start[-1] + other.start[1:]])
-        return tidy(start, {name: joined([wide(vars(self), name), wide(vars(other), name)]) for name in NAMES})
+        return tidy(start, {name: _joined([wide(vars(self), name), wide(vars(other), name)]) for name in NAMES})
 
     def first(self, k: int) -> PackedTrees:
         """Return the first k members, as if they had been packed alone."""
@@ -145,12 +145,12 @@ class PackedTrees:
     @cached_property
     def code_start(self) -> Ints:
         """Where each member's codes begin; one more at the end."""
-        return sums_at(self.n_codes, self.inner_start)
+        return _sums_at(self.n_codes, self.inner_start)
 
     @cached_property
     def count_start(self) -> Ints:
         """Where each member's counts begin; one more at the end."""
-        return sums_at(self.n_counts, self.leaf_start)
+        return _sums_at(self.n_counts, self.leaf_start)
 
     @property
     def by_node(self) -> bool:
@@ -184,7 +184,7 @@ class PackedTrees:
     def filled(self, name: str) -> Array:
         """Return an array of inner nodes, with its default where it is empty."""
         array: Array = getattr(self, name)
-        return array if len(array) else np.full(len(self.column), DEFAULTS[name], np.int64)
+        return array if len(array) else np.full(len(self.column), _DEFAULTS[name], np.int64)
 
     def place(self, name: str, t: int) -> int:
         """Return where the entries of member t begin in an array (t may be one past the last)."""
@@ -200,16 +200,16 @@ class PackedTrees:
 
     def counted(self, mark: npt.NDArray[np.bool_]) -> Ints:
         """Return how many of the nodes before each member's first are marked."""
-        return sums_at(mark, self.start)
+        return _sums_at(mark, self.start)
 
 
 NAMES = tuple(f.name for f in fields(PackedTrees) if f.name != "start")
 
 
-def sums_at(many: Array, start: Ints) -> Ints:
+def _sums_at(many: Array, start: Ints) -> Ints:
     """Return the sums of all entries before each start, the last of which is past the end; of an empty array zeros.
 
-    >>> sums_at(np.array([5, 1, 2]), np.array([0, 1, 1, 3]))
+    >>> _sums_at(np.array([5, 1, 2]), np.array([0, 1, 1, 3]))
     array([0, 5, 5, 8])
     """
     sums = np.zeros(len(start), np.int64)
@@ -239,8 +239,8 @@ def packed(a: Arrays, criterion: str) -> dict[str, Array]:
 def wide(part: Mapping[str, Array], name: str) -> Array:
     """Return one tree's array, narrowed by itself, and at its full length where it was left out."""
     array = part.get(name)
-    if name in DEFAULTS and (array is None or not len(array)):
-        return np.full(len(part["column"]), DEFAULTS[name], np.int8)
+    if name in _DEFAULTS and (array is None or not len(array)):
+        return np.full(len(part["column"]), _DEFAULTS[name], np.int8)
     return np.empty(0, np.uint8) if array is None else narrow(array)
 
 
@@ -249,7 +249,7 @@ def narrow(array: Array) -> Array:
     return narrowest(array.astype(np.float64, copy=False) if array.dtype.kind == "f" else array)
 
 
-def joined(arrays: Sequence[Array]) -> Array:
+def _joined(arrays: Sequence[Array]) -> Array:
     """Put arrays after one another, in a type that holds all of their numbers exactly."""
     return np.concatenate(arrays) if arrays else np.empty(0, np.uint8)
 
@@ -258,7 +258,7 @@ def tidy(start: Ints, found: Mapping[str, Array]) -> PackedTrees:
     """Make members of arrays: each as narrow as it can be, empty where it says nothing, and not to be written to."""
     arrays: dict[str, Array] = {"start": start}
     for name, array in found.items():
-        says = name not in DEFAULTS or np.any(array != DEFAULTS[name])
+        says = name not in _DEFAULTS or np.any(array != _DEFAULTS[name])
         arrays[name] = narrow(array) if says else np.empty(0, np.uint8)
     for array in arrays.values():
         array.flags.writeable = False

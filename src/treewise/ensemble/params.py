@@ -21,7 +21,7 @@ from treewise.train.training_set import TrainingSet
 BagMethod = Literal["forest", "extra_trees", "bagging"]
 
 MOST_TREES = 10**6
-FASTEST = 10.0  # learning rate
+_FASTEST = 10.0  # learning rate
 
 Asked = TypeVar("Asked", bound="EnsembleParams")
 
@@ -108,9 +108,9 @@ class AdaBoostParams(EnsembleParams):
     def __post_init__(self) -> None:
         super().__post_init__()
         rate = self.learning_rate
-        if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 < rate <= FASTEST:
+        if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 < rate <= _FASTEST:
             raise ParameterError(
-                f"must be a number above 0, at most {FASTEST:g}.", parameter="learning_rate", value=rate
+                f"must be a number above 0, at most {_FASTEST:g}.", parameter="learning_rate", value=rate
             )
         object.__setattr__(self, "learning_rate", float(rate))
 

@@ -50,7 +50,7 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-BLOCK = 1 << 22  # sums that are held at once where only the best class is asked for
+_BLOCK = 1 << 22  # sums that are held at once where only the best class is asked for
 
 
 class ForestPredictor:
@@ -59,9 +59,9 @@ class ForestPredictor:
     def __init__(self, ensemble: Ensemble) -> None:
         self.ensemble: Ensemble = weakref.proxy(ensemble)  # which holds this: a circle would outlive the interpreter
         self.classes = label_array(ensemble.classes) if ensemble.classes else np.empty(0)
-        self.unit = unit_of(ensemble)
+        self.unit = _unit_of(ensemble)
         self.voter = voter_of(ensemble, self.unit)
-        self.said = said_by(ensemble)
+        self.said = _said_by(ensemble)
         self.width = max(1, len(ensemble.classes))
         self.reader = RowReader(ensemble, list(self.voter.used_columns))
         self.codes = [
@@ -160,7 +160,7 @@ class ForestPredictor:
 
     def blocks(self, columns: Columns, n_rows: int, n_jobs: int = 0) -> Iterator[tuple[slice, Floats]]:
         """Go through the sums of some rows at a time, so that of all rows × classes only a part is ever there."""
-        step = max(1, BLOCK // self.width)
+        step = max(1, _BLOCK // self.width)
         for first in range(0, n_rows, step):
             rows = slice(first, min(n_rows, first + step))
             some = [None if values is None else values[rows] for values in columns]
@@ -203,14 +203,14 @@ class ForestPredictor:
         return self.ensemble.classes[int(self.best(sums, trees)[0])]
 
 
-def said_by(ensemble: Ensemble) -> _core.Output:
+def _said_by(ensemble: Ensemble) -> _core.Output:
     """Return what the trees say that is added up."""
     if ensemble.task == "regression":
         return _core.Output.values
     return _core.Output.votes if ensemble.method == "adaboost" else _core.Output.probabilities
 
 
-def unit_of(ensemble: Ensemble) -> float:
+def _unit_of(ensemble: Ensemble) -> float:
     """Return the unit in which values are added up: 1, or a power of two where their sum might be too large."""
     if ensemble.task == "classification":
         return 1.0
@@ -292,7 +292,7 @@ class EnsembleAnswers(Answers):
 
     def class_numbers(self) -> Ints:
         """Return the position of the predicted class of each row."""
-        if "sums" in vars(self) or len(self.rows) * self.predictor.width <= BLOCK:
+        if "sums" in vars(self) or len(self.rows) * self.predictor.width <= _BLOCK:
             return self.predictor.best(self.sums, len(self.ensemble))
         return self.predictor.places(self.rows.columns, len(self.rows), self.n_jobs)
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from treewise.ensemble.model import Ensemble
 
 MOST_ROUNDS, LAST_ROUNDS = 20, 5  # that are printed, and how many of these are the last ones
-MOST_BRANCHES = 4  # of a learner that are said in a line
-NO_BOUND = "–"
-UNBOUNDED = f"{NO_BOUND}: a product of 1 or more bounds nothing."
+_MOST_BRANCHES = 4  # of a learner that are said in a line
+_NO_BOUND = "–"
+UNBOUNDED = f"{_NO_BOUND}: a product of 1 or more bounds nothing."
 
 
 @dataclass(frozen=True)
-class Round:
+class _Round:
     """One round: a learner grown on the weights D_b, and what follows from its mistakes.
 
     >>> import treewise as tw
@@ -46,8 +46,8 @@ class Round:
 
 
 @dataclass(frozen=True, repr=False)
-class Rounds(Displayable, Sequence[Round]):
-    """The rounds in order: a sequence of ``Round``, and a table where it is shown.
+class Rounds(Displayable, Sequence[_Round]):
+    """The rounds in order: a sequence of ``_Round``, and a table where it is shown.
 
     >>> import treewise as tw
     >>> print(tw.adaboost("admissions", n_estimators=3).rounds)
@@ -61,7 +61,7 @@ class Rounds(Displayable, Sequence[Round]):
     z.
     """
 
-    rounds: tuple[Round, ...]
+    rounds: tuple[_Round, ...]
     target: str
     n_classes: int
     learning_rate: float = 1.0
@@ -73,15 +73,15 @@ class Rounds(Displayable, Sequence[Round]):
         return len(self.rounds)
 
     @overload
-    def __getitem__(self, at: int) -> Round: ...
+    def __getitem__(self, at: int) -> _Round: ...
     @overload
     def __getitem__(self, at: slice) -> Self: ...
-    def __getitem__(self, at: int | slice) -> Round | Self:
+    def __getitem__(self, at: int | slice) -> _Round | Self:
         if isinstance(at, slice):
             return replace(self, rounds=self.rounds[at], stopped="")
         return self.rounds[at]
 
-    def __iter__(self) -> Iterator[Round]:
+    def __iter__(self) -> Iterator[_Round]:
         return iter(self.rounds)
 
     def result_table(self) -> ResultTable:
@@ -135,7 +135,7 @@ class Rounds(Displayable, Sequence[Round]):
             return ""
         if any(r.error == 0 for r in self.rounds):
             return "Where ε = 0 the formula gives no number: α is 1 more than all votes before it together."
-        if any(no_better_than_chance(r.error, self.n_classes) for r in self.rounds):
+        if any(_no_better_than_chance(r.error, self.n_classes) for r in self.rounds):
             return "Where the only learner is no better than chance, the formula gives no vote above 0: α is set to 1."
         return ""
 
@@ -149,7 +149,7 @@ def rounds_of(ensemble: Ensemble) -> Rounds:
         return Rounds((), ensemble.target.name, len(ensemble.classes), boosted=False)
     info = ensemble.fit_info.ensemble
     made = {} if info is None else info.options
-    errors, together = (figures(made.get(name), len(ensemble)) for name in ("errors", "training_errors"))
+    errors, together = (_figures(made.get(name), len(ensemble)) for name in ("errors", "training_errors"))
     rate, stopped = made.get("learning_rate", 1.0), made.get("stopped", "")
     if errors is None or together is None or not isinstance(rate, int | float) or not isinstance(stopped, str):
         raise ParameterError("the history of this ensemble does not say how its rounds went.")
@@ -157,7 +157,7 @@ def rounds_of(ensemble: Ensemble) -> Rounds:
     for t, (error, vote) in enumerate(zip(errors, ensemble.votes.tolist(), strict=True)):
         z = z_of(error, vote, len(ensemble.classes))
         bound *= z
-        found.append(Round(t + 1, in_words(ensemble[t]), error, vote, z, together[t], bound))
+        found.append(_Round(t + 1, in_words(ensemble[t]), error, vote, z, together[t], bound))
     about = (ensemble.target.name, len(ensemble.classes), float(rate))
     ended = len(made["errors"]) == len(ensemble)
     return Rounds(tuple(found), *about, stopped if ended else "", weighed=has_weights(ensemble))
@@ -168,7 +168,7 @@ def has_weights(ensemble: Ensemble) -> bool:
     return ensemble.fit_info.has_weights
 
 
-def figures(listed: Any, many: int) -> list[float] | None:
+def _figures(listed: Any, many: int) -> list[float] | None:
     """Return the first so many shares of a list from a history, which may come from any file; None: it is no such."""
     if not isinstance(listed, list) or len(listed) < many:
         return None
@@ -178,17 +178,17 @@ def figures(listed: Any, many: int) -> list[float] | None:
 
 def z_of(error: float, vote: float, n_classes: int) -> float:
     """Return what a round's new weights are divided by; 0 without mistakes, 1 where the learner is a mere guess."""
-    if error == 0 or no_better_than_chance(error, n_classes):
+    if error == 0 or _no_better_than_chance(error, n_classes):
         return 0.0 if error == 0 else 1.0
     return (1 - error) * math.exp(-vote) + error * math.exp(vote)
 
 
-def no_better_than_chance(error: float, n_classes: int) -> bool:
+def _no_better_than_chance(error: float, n_classes: int) -> bool:
     """Tell whether a learner is as often wrong as a mere guess, or more.
 
     Both sides are quotients, rounded once: 1 − 1/3 would be a little more than 2/3.
 
-    >>> no_better_than_chance(2 / 3, 3), no_better_than_chance(0.66, 3)
+    >>> _no_better_than_chance(2 / 3, 3), _no_better_than_chance(0.66, 3)
     (True, False)
     """
     k = max(2, n_classes)
@@ -201,7 +201,7 @@ def at_most(bound: float) -> str:
     >>> at_most(0.5), at_most(1.5), at_most(0.0)
     ('50.0', '–', '0.0')
     """
-    return NO_BOUND if bound >= 1 else f"{100 * bound:.1f}"
+    return _NO_BOUND if bound >= 1 else f"{100 * bound:.1f}"
 
 
 def in_words(tree: Tree) -> str:
@@ -214,7 +214,7 @@ def in_words(tree: Tree) -> str:
     branches, split = tree.children(0), tree.split_at(0)
     if split is None:
         return f"always {safe(tree.prediction(0))}"
-    if tree.depth > 1 or len(branches) > MOST_BRANCHES:
+    if tree.depth > 1 or len(branches) > _MOST_BRANCHES:
         return f"{safe(split.column)} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
     if len(answers := {safe(tree.prediction(node)) for node in branches}) == 1:
         test = in_a_cell(tree.condition(branches[0]), split) if len(branches) == 2 else safe(split.column)

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-TINY = 1e-14  # gains of less than this share of the impurity are rounding: none
+_TINY = 1e-14  # gains of less than this share of the impurity are rounding: none
 
 
-class TreeShape(NamedTuple):
+class _TreeShape(NamedTuple):
     """Who is whose child, of many trees at once; numbers of nodes run through all trees."""
 
     height: Ints  # places open before each node takes one, above the lowest
@@ -51,7 +51,7 @@ def heights(branches: Ints, start: Ints) -> Ints:
     return height
 
 
-def shape_of(branches: Ints, start: Ints) -> TreeShape:
+def shape_of(branches: Ints, start: Ints) -> _TreeShape:
     """Find the parents of all nodes, given how many children each has, in pre-order.
 
     >>> shape_of(np.array([2, 2, 0, 0, 0]), np.array([0, 5])).parent.tolist()
@@ -62,15 +62,15 @@ def shape_of(branches: Ints, start: Ints) -> TreeShape:
     root[start[:-1]] = True
     opener = np.repeat(np.arange(n), branches)
     which = np.arange(len(opener)) - np.repeat(np.cumsum(branches) - branches, branches)
-    opened = in_order(height[opener] + branches[opener] - 1 - which)
+    opened = _in_order(height[opener] + branches[opener] - 1 - which)
     taker = np.flatnonzero(~root)
-    taken = taker[in_order(height[taker])]
+    taken = taker[_in_order(height[taker])]
     parent, branch = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
     parent[taken], branch[taken] = opener[opened], which[opened]
-    return TreeShape(height, parent, branch)
+    return _TreeShape(height, parent, branch)
 
 
-def in_order(height: Ints) -> Ints:
+def _in_order(height: Ints) -> Ints:
     """Sort by height and then by time; heights are small, so a radix sort does."""
     narrow = height.astype(np.uint16) if len(height) and height.max() < 2**16 else height
     return np.argsort(narrow, kind="stable")
@@ -79,7 +79,7 @@ def in_order(height: Ints) -> Ints:
 def ends_of(height: Ints, start: Ints) -> Ints:
     """Return one past the last node of each node's subtree: the next to take a place one lower, or the tree's end."""
     n = len(height)
-    order = in_order(height)
+    order = _in_order(height)
     place = np.searchsorted(height[order] * n + order, (height - 1) * n + np.arange(n))
     return np.where(height == 0, np.repeat(start[1:], np.diff(start)), order[np.minimum(place, n - 1)])
 
@@ -106,16 +106,16 @@ def opened(one: PackedTrees, criterion: str, empty_branch: str) -> Arrays:
         "code_start": np.append(0, np.cumsum(on(inner, one.filled("n_codes"), 0, np.int64))),
         "codes": one.codes.astype(np.int32),
         "stop": on(~inner, one.stop, 0, np.uint8),
-        "rows": within(runs, one.rows.astype(np.int64)),
+        "rows": _within(runs, one.rows.astype(np.int64)),
         "missing_rows": on(inner, one.filled("missing_rows"), 0, np.int64),
     }
     blank = dict.fromkeys(("weight", "impurity", "gain", "value", "spread"), np.empty(0))
     blank |= {"label": np.empty(0, np.int32), "count_start": np.zeros(n + 1, np.int64)}
     blank |= {"count_class": np.empty(0, np.int32), "count_weight": np.empty(0)}
     if len(one.n_counts):
-        blank |= class_figures(one, Arrays(**{**blank, **found}), criterion, empty_branch)
+        blank |= _class_figures(one, Arrays(**{**blank, **found}), criterion, empty_branch)
     else:
-        blank |= number_figures(one, runs, shape.parent)
+        blank |= _number_figures(one, runs, shape.parent)
     found = {**blank, **found}
     for array in found.values():
         array.flags.writeable = False
@@ -129,17 +129,17 @@ def on(where: npt.NDArray[np.bool_], entries: npt.NDArray[Any], elsewhere: float
     return found
 
 
-def within(runs: tuple[Ints, Ints], entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _within(runs: tuple[Ints, Ints], entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Add up the entries of each node's leaves."""
     sums = np.append(entries[:0].sum(), np.cumsum(entries))
     found: npt.NDArray[Any] = sums[runs[1]] - sums[runs[0]]
     return found
 
 
-def class_figures(one: PackedTrees, blank: Arrays, criterion: str, empty_branch: str) -> dict[str, Any]:
+def _class_figures(one: PackedTrees, blank: Arrays, criterion: str, empty_branch: str) -> dict[str, Any]:
     """What every node counts and says, by the core: each count of a leaf is handed over as a row of that weight."""
     leaves = np.flatnonzero(one.kind == LEAF)
-    weight, scale = in_units(one.count_weight.astype(np.float64))
+    weight, scale = _in_units(one.count_weight.astype(np.float64))
     n_classes = int(one.count_class.max()) + 1
     labels = one.count_class.astype(np.uint8 if n_classes <= 256 else np.int32)
     target = _core.Target(labels, np.empty(0), weight, n_classes, 0, scale)
@@ -152,10 +152,10 @@ def class_figures(one: PackedTrees, blank: Arrays, criterion: str, empty_branch:
     return {name: found[name] for name in names}
 
 
-def in_units(weights: Floats) -> tuple[Ints, int]:
+def _in_units(weights: Floats) -> tuple[Ints, int]:
     """Return weights as whole numbers w·2^scale, as ``train/fixed_point.py`` has them: those that are whole stay so.
 
-    >>> in_units(np.array([2.0, 6.0])), in_units(np.array([0.25, 1.5]))
+    >>> _in_units(np.array([2.0, 6.0])), _in_units(np.array([0.25, 1.5]))
     ((array([2, 6]), 0), (array([1, 6]), 2))
     """
     scale = -int(np.min(lowest_bit_exponents(weights)))
@@ -163,9 +163,9 @@ def in_units(weights: Floats) -> tuple[Ints, int]:
     return np.ldexp(weights, scale).astype(np.int64), scale
 
 
-def number_figures(one: PackedTrees, runs: tuple[Ints, Ints], parent: Ints) -> dict[str, Any]:
+def _number_figures(one: PackedTrees, runs: tuple[Ints, Ints], parent: Ints) -> dict[str, Any]:
     """What every node weighs and says, and how far its rows spread."""
-    weight = within(runs, one.weight.astype(np.float64))
+    weight = _within(runs, one.weight.astype(np.float64))
     if one.by_node:
         kept = {name: getattr(one, name).astype(np.float64) for name in ("value", "spread", "impurity")}
         return {"weight": weight, "gain": gains(parent, weight, kept["impurity"]), **kept}
@@ -203,4 +203,4 @@ def gains(parent: Ints, weight: Floats, impurity: Floats) -> Floats:
     inner[parent[1:]] = True
     left = np.bincount(parent[1:], weight[1:] * impurity[1:], len(parent))[: len(parent)]
     gain = np.where(inner, impurity - left / np.where(inner, weight, 1.0), 0.0)
-    return np.where(gain > TINY * impurity, gain, 0.0)
+    return np.where(gain > _TINY * impurity, gain, 0.0)

@@ -29,17 +29,17 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Learner = Callable[[Distribution, int, int], tuple[Arrays, Classes]]  # weights, round, draw → tree, classes of all rows
 
-UNUSED = np.uint64(11)  # of 64 random bits
+_UNUSED = np.uint64(11)  # of 64 random bits
 
 
 def learner(training_set: TrainingSet, resample: bool, n_jobs: int) -> Learner:
     """Return what grows the trees of a training set."""
     if resample:
-        return by_drawing(training_set, n_jobs)
+        return _by_drawing(training_set, n_jobs)
     columns, target, settings = core_columns(training_set), core_target(training_set), core_settings(training_set)
     settings.n_jobs = n_jobs
     if not _core.StumpGrower.supports(columns, target, settings):
-        return by_weighing(training_set, n_jobs)
+        return _by_weighing(training_set, n_jobs)
     try:
         stumps = _core.StumpGrower(columns, target, settings)
     except MemoryError:
@@ -48,64 +48,64 @@ def learner(training_set: TrainingSet, resample: bool, n_jobs: int) -> Learner:
 
     def grow(weights: Distribution, number: int, _: int) -> tuple[Arrays, Classes]:
         least = math.ceil(share * weights.total)
-        grown, said = stumps.grow(weights.units, BITS, least, seed_of(training_set, number))
+        grown, said = stumps.grow(weights.units, BITS, least, _seed_of(training_set, number))
         return Arrays(**grown), said
 
     return grow
 
 
-def by_weighing(training_set: TrainingSet, n_jobs: int) -> Learner:
+def _by_weighing(training_set: TrainingSet, n_jobs: int) -> Learner:
     """Grow trees on all rows, each weighing what the round says."""
     columns = core_columns(training_set)
 
     def grow(weights: Distribution, number: int, _: int) -> tuple[Arrays, Classes]:
-        weighed = replace(of_round(training_set, number), weight=weights.units, weight_scale=BITS)
+        weighed = replace(_of_round(training_set, number), weight=weights.units, weight_scale=BITS)
         tree = grow_training_set(weighed, None, n_jobs, keep_quartiles=False).arrays
         return tree, answers(tree, training_set, columns)
 
     return grow
 
 
-def by_drawing(training_set: TrainingSet, n_jobs: int) -> Learner:
+def _by_drawing(training_set: TrainingSet, n_jobs: int) -> Learner:
     """Grow trees on rows drawn by the round's weights, with replacement: one drawn twice weighs twice."""
     columns, units = core_columns(training_set), units_of(training_set).row
 
     def grow(weights: Distribution, number: int, attempt: int) -> tuple[Arrays, Classes]:
-        key = mix64(seed_of(training_set, number), attempt)
-        times = drawn(weights, units, key)
+        key = mix64(_seed_of(training_set, number), attempt)
+        times = _drawn(weights, units, key)
         rows = np.flatnonzero(times)
-        sample = replace(subset_of(of_round(training_set, number), rows), weight=times[rows], weight_scale=0)
+        sample = replace(subset_of(_of_round(training_set, number), rows), weight=times[rows], weight_scale=0)
         tree = grow_training_set(sample, None, n_jobs, keep_quartiles=False).arrays
         return tree, answers(tree, training_set, columns)
 
     return grow
 
 
-def drawn(weights: Distribution, units: npt.NDArray[np.uint32], key: int) -> Ints:
+def _drawn(weights: Distribution, units: npt.NDArray[np.uint32], key: int) -> Ints:
     """Return how often each row is drawn: as many draws as units, which say in which order the weights are laid out.
 
     A draw is a point on the line of all weight; the row whose weight covers it is drawn.
 
     >>> weights = Distribution.of(np.array([1, 1, 6]))
-    >>> drawn(weights, np.arange(3, dtype=np.uint32), key=0).tolist()
+    >>> _drawn(weights, np.arange(3, dtype=np.uint32), key=0).tolist()
     [1, 0, 2]
     """
     order = units[np.append(True, units[1:] != units[:-1])]  # of repeated rows one
     with np.errstate(over="ignore"):  # all is meant modulo 2^64
-        shares = stirred(np.arange(len(units), dtype=np.uint64) * ODD + np.uint64(key)) >> UNUSED
+        shares = stirred(np.arange(len(units), dtype=np.uint64) * ODD + np.uint64(key)) >> _UNUSED
     points = np.minimum(shares * 2.0**-53 * weights.total, weights.total - 1).astype(np.int64)
     places = np.searchsorted(np.cumsum(weights.units[order]), points, side="right")
     return np.bincount(order[places], minlength=len(weights.units))
 
 
-def seed_of(training_set: TrainingSet, number: int) -> int:
+def _seed_of(training_set: TrainingSet, number: int) -> int:
     """Return the seed of a round: of its draws, and of random ties."""
     return mix64(training_set.settings.random_state, number)
 
 
-def of_round(training_set: TrainingSet, number: int) -> TrainingSet:
+def _of_round(training_set: TrainingSet, number: int) -> TrainingSet:
     """Return the training set with the seed of a round."""
-    return replace(training_set, settings=replace(training_set.settings, random_state=seed_of(training_set, number)))
+    return replace(training_set, settings=replace(training_set.settings, random_state=_seed_of(training_set, number)))
 
 
 # -- what trees say and take away ---------------------------------------------------------------------------------

@@ -28,9 +28,9 @@ from treewise.tree.arrays import Label
 
 Floats = npt.NDArray[np.float64]
 
-LARGEST = 9999  # common denominator that is written
-MOST_TERMS = 8  # of a sum that is written out
-HARDEST = 10
+_LARGEST = 9999  # common denominator that is written
+_MOST_TERMS = 8  # of a sum that is written out
+_HARDEST = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,7 +121,7 @@ class WorkedRound(Displayable):
         """Lay out the rows of largest weight after the round."""
         shares = self.next_weights
         assert shares is not None
-        order = np.argsort(-shares, kind="stable")[:HARDEST]
+        order = np.argsort(-shares, kind="stable")[:_HARDEST]
         headings = (
             ColumnSpec("row", "count"),
             ColumnSpec("truth", "label", title=safe(self.target)),
@@ -146,7 +146,7 @@ class WorkedRound(Displayable):
     @property
     def as_fractions(self) -> bool:
         """Whether all weights are exact, and short when written as fractions."""
-        return all(d.exact and d.total // d.common <= LARGEST for d in (self.before, self.after or self.before))
+        return all(d.exact and d.total // d.common <= _LARGEST for d in (self.before, self.after or self.before))
 
     def said_share(self, units: int, whole: Distribution) -> str:
         """Write a weight."""
@@ -169,18 +169,18 @@ class WorkedRound(Displayable):
         b, at = self.number, np.flatnonzero(self.wrong)
         if self.after is None and self.reckoning.perfect:
             return (f"ε_{b} = 0: no row is said wrongly.",)
-        terms = [self.said_share(int(self.before.units[i]), self.before) for i in at[:MOST_TERMS]]
-        added = f"the sum of D_{b} over {plural(len(at), 'row')}" if len(at) > MOST_TERMS else " + ".join(terms)
+        terms = [self.said_share(int(self.before.units[i]), self.before) for i in at[:_MOST_TERMS]]
+        added = f"the sum of D_{b} over {plural(len(at), 'row')}" if len(at) > _MOST_TERMS else " + ".join(terms)
         values = [added, self.epsilon, format_rounded(self.error)]
         found = [f"ε_{b} = {' = '.join(dict.fromkeys(values))}, the weight of the rows it gets wrong"]
         if self.after is None:
             return tuple(found)
         rate = "" if self.reckoning.learning_rate == 1.0 else f"{self.reckoning.learning_rate:g} · "
-        odds = f"log({bracketed(self.right_share)}/{bracketed(self.epsilon)})"
+        odds = f"log({_bracketed(self.right_share)}/{_bracketed(self.epsilon)})"
         odds = odds if self.reckoning.n_classes == 2 else f"({odds} + log {self.reckoning.n_classes - 1})"
         found.append(f"α_{b} = {rate}½ {odds} = {format_rounded(self.vote)}, its vote")
         if self.reckoning.n_classes == 2 and not rate:
-            under = f"{bracketed(self.epsilon)} · {bracketed(self.right_share)}"
+            under = f"{_bracketed(self.epsilon)} · {_bracketed(self.right_share)}"
             found.append(f"z_{b} = 2 √({under}) = {format_rounded(self.reckoning.z)}")
         else:
             found.append(f"z_{b} = (1 − ε) e^−α + ε e^α = {format_rounded(self.reckoning.z)}")
@@ -221,10 +221,10 @@ class WorkedRound(Displayable):
         return (f"The rows it gets wrong now weigh {k - 1}/{k} of all, {why}: the next one has to look elsewhere.",)
 
 
-def bracketed(said: str) -> str:
+def _bracketed(said: str) -> str:
     """Put a fraction in brackets.
 
-    >>> bracketed("3/20"), bracketed("0.15")
+    >>> _bracketed("3/20"), _bracketed("0.15")
     ('(3/20)', '0.15')
     """
     return f"({said})" if "/" in said else said

@@ -61,7 +61,7 @@ _SHARED_ATTRIBUTES = (
 )
 
 
-class BaseEnsemble(Estimator):
+class _BaseEnsemble(Estimator):
     """Base of all ensembles: growing, warm starts, and what only reads the trees.
 
     >>> from treewise import ForestClassifier
@@ -191,7 +191,7 @@ class BaseEnsemble(Estimator):
 
 
 class _FittedMembers(Sequence[BaseTree]):
-    def __init__(self, ensemble: BaseEnsemble) -> None:
+    def __init__(self, ensemble: _BaseEnsemble) -> None:
         self.ensemble = ensemble
 
     def __len__(self) -> int:
@@ -227,7 +227,7 @@ def _is_same(now: Any, before: Any) -> bool:
 # -- predictions -----------------------------------------------------------------------------------------------------
 
 
-class EnsembleClassifier(BaseClassifier, BaseEnsemble):
+class _EnsembleClassifier(BaseClassifier, _BaseEnsemble):
     """Base of the classifiers: predictions.
 
     >>> from treewise import ForestClassifier
@@ -277,7 +277,7 @@ class EnsembleClassifier(BaseClassifier, BaseEnsemble):
             yield accuracy_score(y, classes, sample_weight=sample_weight)
 
 
-class EnsembleRegressor(BaseRegressor, BaseEnsemble):
+class _EnsembleRegressor(BaseRegressor, _BaseEnsemble):
     """Base of the regressors: predictions.
 
     >>> from treewise import ForestRegressor
@@ -311,7 +311,7 @@ class EnsembleRegressor(BaseRegressor, BaseEnsemble):
 # -- trees on bootstrap samples: forests, extra-trees, bagging --------------------------------------------------------
 
 
-class BaseBagging(BaseEnsemble):
+class _BaseBagging(_BaseEnsemble):
     """Base of forests and bagging: bootstrap samples and out-of-bag scores.
 
     >>> from treewise import BaggingRegressor, ForestClassifier
@@ -360,7 +360,7 @@ class BaseBagging(BaseEnsemble):
         )
 
 
-class RandomForest(BaseBagging):
+class _RandomForest(_BaseBagging):
     """Base of random forests: each node chooses among a random subset of the columns."""
 
     _method: BagMethod = "forest"
@@ -375,7 +375,7 @@ class RandomForest(BaseBagging):
         return problem_of_forest(table, table.target, {**options, "pruning": "none"})
 
 
-class ExtraTrees(RandomForest):
+class ExtraTrees(_RandomForest):
     """Base of extra-trees: of each column that a node considers, one random split."""
 
     _method: BagMethod = "extra_trees"
@@ -384,7 +384,7 @@ class ExtraTrees(RandomForest):
         return problem_of_extra_trees(table, table.target, {**options, "pruning": "none"})
 
 
-class ForestClassifier(RandomForest, EnsembleClassifier):
+class ForestClassifier(_RandomForest, _EnsembleClassifier):
     """A random forest classifier, as a scikit-learn estimator.
 
     Accepts the same data as ``TreeClassifier`` (dataframes, text, categories, dates, missing values) and the parameters
@@ -415,7 +415,7 @@ class ForestClassifier(RandomForest, EnsembleClassifier):
     def __init__(self, n_estimators: int = 100, **options: Unpack[ForestOfClasses]) -> None: ...
 
 
-class ForestRegressor(RandomForest, EnsembleRegressor):
+class ForestRegressor(_RandomForest, _EnsembleRegressor):
     """A random forest regressor, as a scikit-learn estimator.
 
     As ``ForestClassifier``, without the parameters for classes. By default a node chooses among all columns.
@@ -438,7 +438,7 @@ class ForestRegressor(RandomForest, EnsembleRegressor):
     def __init__(self, n_estimators: int = 100, **options: Unpack[Forest]) -> None: ...
 
 
-class ExtraTreesClassifier(ExtraTrees, EnsembleClassifier):
+class ExtraTreesClassifier(ExtraTrees, _EnsembleClassifier):
     """An extra-trees classifier, as a scikit-learn estimator: ``ForestClassifier`` with random splits.
 
     >>> from treewise import ExtraTreesClassifier
@@ -452,7 +452,7 @@ class ExtraTreesClassifier(ExtraTrees, EnsembleClassifier):
     def __init__(self, n_estimators: int = 100, **options: Unpack[RandomTestsOfClasses]) -> None: ...
 
 
-class ExtraTreesRegressor(ExtraTrees, EnsembleRegressor):
+class ExtraTreesRegressor(ExtraTrees, _EnsembleRegressor):
     """An extra-trees regressor, as a scikit-learn estimator: ``ForestRegressor`` with random splits.
 
     >>> from treewise import ExtraTreesRegressor
@@ -466,7 +466,7 @@ class ExtraTreesRegressor(ExtraTrees, EnsembleRegressor):
     def __init__(self, n_estimators: int = 100, **options: Unpack[RandomTests]) -> None: ...
 
 
-class Bagging(BaseBagging):
+class Bagging(_BaseBagging):
     """Base of bagging: each tree has a random sample of the rows and of the columns."""
 
     _not_options = (
@@ -495,7 +495,7 @@ class Bagging(BaseBagging):
         )
 
 
-class BaggingClassifier(Bagging, EnsembleClassifier):
+class BaggingClassifier(Bagging, _EnsembleClassifier):
     """BaseBagging trees for classes, as a scikit-learn estimator.
 
     Takes what ``TreeClassifier`` takes, and beside the options of ``treewise.grow`` those of ``treewise.bagging``.
@@ -516,7 +516,7 @@ class BaggingClassifier(Bagging, EnsembleClassifier):
     def __init__(self, *, n_estimators: int = 10, **options: Unpack[BagsOfClasses]) -> None: ...
 
 
-class BaggingRegressor(Bagging, EnsembleRegressor):
+class BaggingRegressor(Bagging, _EnsembleRegressor):
     """BaseBagging trees for numbers, as a scikit-learn estimator.
 
     >>> from treewise import BaggingRegressor
@@ -534,7 +534,7 @@ class BaggingRegressor(Bagging, EnsembleRegressor):
 # -- boosting ---------------------------------------------------------------------------------------------------------
 
 
-class AdaBoostClassifier(EnsembleClassifier):
+class AdaBoostClassifier(_EnsembleClassifier):
     """AdaBoost (SAMME for more than two classes) of trees, by default stumps, as a scikit-learn estimator.
 
     Accepts the same data as ``TreeClassifier`` and the parameters of ``treewise.adaboost`` and ``treewise.grow``.

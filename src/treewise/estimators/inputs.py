@@ -31,7 +31,7 @@ _LARGEST_WHOLE = 2**53  # floats represent integers exactly up to here
 _FOR_BOTH_TASKS = ("Tree", "Forest", "ExtraTrees", "Bagging")  # ways of growing with a classifier and a regressor
 
 
-class SparseError(DataError, TypeError):
+class _SparseError(DataError, TypeError):
     """A sparse matrix where a table is needed."""
 
 
@@ -57,7 +57,9 @@ def read_features(X: Any, na_values: Any) -> tuple[Table, FeatureTable]:
 def _check_features(X: Any) -> tuple[Any, bool]:
     """Return X, as an array where it has no columns, and whether its columns have names; refuse other shapes."""
     if issparse(X):
-        raise SparseError(f"X is sparse ({type(X).__name__}), which is not supported. Give a dense array: X.toarray().")
+        raise _SparseError(
+            f"X is sparse ({type(X).__name__}), which is not supported. Give a dense array: X.toarray()."
+        )
     if isinstance(X, (list, tuple)) and X:
         if all(isinstance(row, Mapping) for row in X):
             return X, True

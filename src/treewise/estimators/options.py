@@ -21,7 +21,7 @@ from treewise.tree.arrays import Label
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
-class Growing(SettingOptions, total=False):
+class _Growing(SettingOptions, total=False):
     """What every estimator takes: the settings of the learner, what columns are, randomness."""
 
     preset: str | None
@@ -34,7 +34,7 @@ class Growing(SettingOptions, total=False):
     n_jobs: int | None
 
 
-class OfClasses(TypedDict, total=False):
+class _OfClasses(TypedDict, total=False):
     """What is about classes."""
 
     positive: Label | None
@@ -43,7 +43,7 @@ class OfClasses(TypedDict, total=False):
     priors: Any
 
 
-class OneTree(Growing, total=False):
+class OneTree(_Growing, total=False):
     """What is for a single tree: it may look at some columns a node, or at random tests, and be pruned."""
 
     max_features: int | float | str | None
@@ -53,19 +53,19 @@ class OneTree(Growing, total=False):
     ccp_alpha: float
 
 
-class OneTreeOfClasses(OneTree, OfClasses, total=False):
+class OneTreeOfClasses(OneTree, _OfClasses, total=False):
     """All that a tree for classes takes."""
 
     cost: Any
 
 
-class ManyTrees(Growing, total=False):
+class _ManyTrees(_Growing, total=False):
     """What every ensemble takes beside the number of trees, which comes first."""
 
     warm_start: bool
 
 
-class RandomTests(ManyTrees, total=False):
+class RandomTests(_ManyTrees, total=False):
     """What extra-trees take: columns are drawn anew at every node, and of each a test."""
 
     max_features: int | float | str | None
@@ -74,7 +74,7 @@ class RandomTests(ManyTrees, total=False):
     oob_score: bool
 
 
-class RandomTestsOfClasses(RandomTests, OfClasses, total=False):
+class RandomTestsOfClasses(RandomTests, _OfClasses, total=False):
     """All that extra-trees for classes take."""
 
 
@@ -84,11 +84,11 @@ class Forest(RandomTests, total=False):
     splitter: str
 
 
-class ForestOfClasses(Forest, OfClasses, total=False):
+class ForestOfClasses(Forest, _OfClasses, total=False):
     """All that a forest for classes takes."""
 
 
-class Bags(ManyTrees, total=False):
+class Bags(_ManyTrees, total=False):
     """What bagging takes: columns are drawn once a tree."""
 
     max_samples: int | float
@@ -99,11 +99,11 @@ class Bags(ManyTrees, total=False):
     oob_score: bool
 
 
-class BagsOfClasses(Bags, OfClasses, total=False):
+class BagsOfClasses(Bags, _OfClasses, total=False):
     """All that bagging for classes takes."""
 
 
-class Boosting(ManyTrees, OfClasses, total=False):
+class Boosting(_ManyTrees, _OfClasses, total=False):
     """All that boosting takes."""
 
     max_features: int | float | str | None

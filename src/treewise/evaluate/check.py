@@ -270,12 +270,12 @@ def check(
     table, column = table.take(rows), column.take(rows)
     tree = with_classes_of(as_class_or_value_tree(with_levels_of(tree, table), column), column)
     nodes = answering_nodes(tree, np.atleast_1d(apply(tree, table)))
-    leaf_rows = LeafRows(tree, table, column, rows, nodes, weight[rows])
+    leaf_rows = _LeafRows(tree, table, column, rows, nodes, weight[rows])
     return leaf_rows.by_classes() if tree.task == "classification" else leaf_rows.by_numbers()
 
 
 @dataclass(frozen=True, eq=False)
-class LeafRows:
+class _LeafRows:
     """A tree, the rows it is checked against, and the node that answers for each."""
 
     tree: Tree
@@ -288,7 +288,7 @@ class LeafRows:
     def by_classes(self) -> Check:
         """Compare the predictions of leaves with the classes of their rows."""
         truth, labels = class_indices(self.tree, self.column)
-        tally = LeafTally.of(self.nodes, truth, self.weight, len(labels))
+        tally = _LeafTally.of(self.nodes, truth, self.weight, len(labels))
         cost, n_known, leaves = cost_matrix_of(self.tree), len(self.tree.classes), []
         right = refitted = 0.0
         for node in self._listed():
@@ -301,7 +301,7 @@ class LeafRows:
             leaves.append(self._leaf(node, majority, counts.get(says, 0.0), agrees))
         total = float(self.weight.sum())
         row_group = self._group_equal_rows()
-        groups = LeafTally.of(row_group, truth, self.weight, len(labels))
+        groups = _LeafTally.of(row_group, truth, self.weight, len(labels))
         return self._check(
             leaves,
             contradictions=tuple(self._contradictions(row_group, groups, labels)),
@@ -389,7 +389,7 @@ class LeafRows:
             number = np.unique(number * len(different) + code.reshape(-1), return_inverse=True)[1].reshape(-1)
         return number
 
-    def _contradictions(self, row_group: Ints, groups: LeafTally, labels: tuple[Label, ...]) -> list[Contradiction]:
+    def _contradictions(self, row_group: Ints, groups: _LeafTally, labels: tuple[Label, ...]) -> list[Contradiction]:
         """Return groups of equal rows with different classes, those with the most unavoidable errors first."""
         mixed = np.isin(row_group, groups.mixed)
         contradicting = np.flatnonzero(mixed)
@@ -405,7 +405,7 @@ class LeafRows:
 
 
 @dataclass(frozen=True, eq=False)
-class LeafTally:
+class _LeafTally:
     """The weight of each class in each group, as sparse pairs: there may be many groups and 10,000 classes."""
 
     group: Ints  # of each pair, increasing
@@ -414,7 +414,7 @@ class LeafTally:
     start: dict[int, tuple[int, int]]  # the pairs of each group
 
     @classmethod
-    def of(cls, group: Ints, class_code: Ints, weight: Floats, n_places: int) -> LeafTally:
+    def of(cls, group: Ints, class_code: Ints, weight: Floats, n_places: int) -> _LeafTally:
         """Sum the weights."""
         pairs, at = np.unique(group * n_places + class_code, return_inverse=True)
         groups = pairs // n_places

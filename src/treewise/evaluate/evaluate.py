@@ -59,7 +59,7 @@ class PredictionComparison(ComparedRows, Generic[SomeModel]):
 
 
 @dataclass(frozen=True)
-class EvaluationContext:
+class _EvaluationContext:
     """What is said beside the figures."""
 
     root: Any  # what would be predicted without a test; None where that is not known
@@ -70,7 +70,7 @@ class EvaluationContext:
 
 
 @dataclass(frozen=True, eq=False)
-class PredictedAnswers:
+class _PredictedAnswers:
     """What was said of each row: its class, and how likely its true class was held."""
 
     labels: tuple[Label, ...]  # the classes, and then those of the table that are not among them
@@ -123,19 +123,19 @@ def evaluate(
         has = "has" if isinstance(model, Tree) else "have"
         raise ParameterError(f"{who} numbers {has} no classes.", parameter="cost", hint="Leave it out.")
     answers = model.answers(compared.encoded, estimate)
-    context = EvaluationContext(
+    context = _EvaluationContext(
         model.baseline,
         seen_before(compared, answers.leaves),
-        where_missing_went(answers),
+        _where_missing_went(answers),
         str(LeafProbabilities.of(estimate)),
         many=not isinstance(model, Tree),
     )
     if model.task == "regression":
-        return number_figures(compared, answers.values(), context)
+        return _number_figures(compared, answers.values(), context)
     matrix = CostMatrix.of(cost, model.classes) if cost is not None else cost_matrix_of(model)
     truth, labels = class_indices(model, compared.column)
-    predicted = PredictedAnswers(labels, truth, *answers.likelihoods(truth))
-    return class_figures(compared, model.classes, predicted, context, matrix)
+    predicted = _PredictedAnswers(labels, truth, *answers.likelihoods(truth))
+    return _class_figures(compared, model.classes, predicted, context, matrix)
 
 
 def compare_rows(
@@ -143,12 +143,12 @@ def compare_rows(
 ) -> PredictionComparison[SomeModel]:
     """Read a table with known answers and encode it for the model."""
     table = read(data, na_values=model.na_values)
-    rows = with_answers(table, target_column(model, table, target), drop_missing_target, sample_weight)
+    rows = _with_answers(table, target_column(model, table, target), drop_missing_target, sample_weight)
     model = as_class_or_value_tree(model, rows.column)
     return PredictionComparison(**vars(rows), model=model, encoded=encode_table(model, rows.table))
 
 
-def with_answers(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> ComparedRows:
+def _with_answers(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> ComparedRows:
     """Return the rows of a table that have an answer and count."""
     weight = None if sample_weight is None else sample_weights(table, sample_weight)
     rows = rows_with_labels(table, column, drop_missing_target, weight)
@@ -181,7 +181,7 @@ def seen_before(compared: PredictionComparison[Any], leaves: Ints | None = None)
     return True
 
 
-def where_missing_went(answers: Answers) -> str:
+def _where_missing_went(answers: Answers) -> str:
     """Say which branches took rows with a missing value, for a hand-written tree, whose text may not say it."""
     if not isinstance(answers, TreeAnswers) or answers.tree.arrays.rows[0] > 0:
         return ""
@@ -207,11 +207,11 @@ def where_missing_went(answers: Answers) -> str:
     return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {listing(told, most=3)}: {rule}"
 
 
-def class_figures(
+def _class_figures(
     here: ComparedRows,
     classes: tuple[Label, ...],
-    found: PredictedAnswers,
-    facts: EvaluationContext,
+    found: _PredictedAnswers,
+    facts: _EvaluationContext,
     cost: CostMatrix | None,
 ) -> ClassificationEvaluation:
     """Count what was said of the rows."""
@@ -243,7 +243,7 @@ def class_figures(
     )
 
 
-def number_figures(here: ComparedRows, said: Floats, facts: EvaluationContext) -> RegressionEvaluation:
+def _number_figures(here: ComparedRows, said: Floats, facts: _EvaluationContext) -> RegressionEvaluation:
     """Measure how far what was said is from the truth."""
     truth, weight, root = encode.encode_numbers(here.column), here.weight, facts.root
     refuse_infinite(truth, here)

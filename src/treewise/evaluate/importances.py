@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-SAID = {"error": "error", "cost": "cost a row", "log_loss": "log loss (nats)", "rmse": "RMSE", "mae": "MAE"}
+_SAID = {"error": "error", "cost": "cost a row", "log_loss": "log loss (nats)", "rmse": "RMSE", "mae": "MAE"}
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Importances(Displayable):
 
     def result_table(self) -> ResultTable:
         """Return every column, as data."""
-        return impurity_sheet(self) if self.method == "impurity decrease" else permutation_sheet(self)
+        return _impurity_sheet(self) if self.method == "impurity decrease" else _permutation_sheet(self)
 
     def result_tables(self) -> tuple[ResultTable, ...]:
         """Return what readers are shown: the columns that are asked about, and the names of the others."""
@@ -135,13 +135,13 @@ def importances(model: Model, data: Any = None, **options: Any) -> Importances:
         return on_data(model, data, **given)
     for name in given:
         raise ParameterError(f"{name} is for importances on data: give a table too, or leave it out.")
-    return impurity_importances(model)
+    return _impurity_importances(model)
 
 
 # -- impurity decrease ------------------------------------------------------------------------------------------------
 
 
-def impurity_importances(model: Model) -> Importances:
+def _impurity_importances(model: Model) -> Importances:
     """Return the impurity decrease of every column: its share in each tree, averaged by vote weight.
 
     A tree without splits has no shares and does not count.
@@ -185,7 +185,7 @@ def ranked(found: Sequence[ColumnImportance]) -> tuple[ColumnImportance, ...]:
 # -- shown ------------------------------------------------------------------------------------------------------------
 
 
-def impurity_sheet(found: Importances) -> ResultTable:
+def _impurity_sheet(found: Importances) -> ResultTable:
     """Lay out the impurity decrease, with its bias named."""
     unit = f" ({found.unit} a row)" if found.unit else " a row"
     last = ColumnSpec("decrease", "number", title=f"impurity taken away{unit}")
@@ -216,9 +216,9 @@ def impurity_sheet(found: Importances) -> ResultTable:
     )
 
 
-def permutation_sheet(found: Importances) -> ResultTable:
+def _permutation_sheet(found: Importances) -> ResultTable:
     """Lay out the permutation importance, and say what it is measured on."""
-    said = SAID[found.measure]
+    said = _SAID[found.measure]
     in_percent = found.measure == "error"
 
     def write(value: float) -> str:

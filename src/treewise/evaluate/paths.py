@@ -129,7 +129,7 @@ class Paths(Displayable, Sequence[RowPath]):
             ColumnSpec("truth", "label", only=None if any(each is not None for each in self._truth) else "data"),
             ColumnSpec("wrong", "flag"),
         )
-        return ResultTable(f"Paths of {self._table.name}", headings, PathCells(self))
+        return ResultTable(f"Paths of {self._table.name}", headings, _PathCells(self))
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return one line per row."""
@@ -139,7 +139,7 @@ class Paths(Displayable, Sequence[RowPath]):
         return f"<Paths of {plural(len(self), 'row')} · print them, or take one by its number from 0>"
 
 
-class PathCells(Sequence[tuple[Any, ...]]):
+class _PathCells(Sequence[tuple[Any, ...]]):
     """The rows of the result table of paths, computed on access: a notebook shows fifty of a million."""
 
     def __init__(self, paths: Paths) -> None:

@@ -1,7 +1,7 @@
 """Permutation importance: how much worse a model predicts when the values of a column are shuffled (Breiman 2001).
 
 Beside ``importances.py``, which explains what it means and holds the results. Written against ``Model``, for trees and
-ensembles alike: a ``PermutationTrial`` is a model on rows with known answers, ``Shuffles`` repeats its prediction with
+ensembles alike: a ``_PermutationTrial`` is a model on rows with known answers, ``_Shuffles`` repeats prediction with
 each column shuffled.
 """
 
@@ -34,12 +34,12 @@ from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
 
-MEASURES = {"classification": ("error", "cost", "log_loss"), "regression": ("rmse", "mae")}
-MOST_REPEATS = 100_000
+_MEASURES = {"classification": ("error", "cost", "log_loss"), "regression": ("rmse", "mae")}
+_MOST_REPEATS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationTrial:
+class _PermutationTrial:
     """A model on rows with known answers, to be tried again with one column shuffled."""
 
     model: Model
@@ -101,7 +101,7 @@ def _infinite_loss(model: Model) -> DataError:
 
 
 @dataclass(frozen=True)
-class Shuffles:
+class _Shuffles:
     """How often columns are shuffled, and how."""
 
     repeats: int
@@ -121,11 +121,11 @@ class Shuffles:
         progress: Progress | None = None,
     ) -> Self:
         """Check what was asked for."""
-        check_integer("repeats", repeats, least=1, most=MOST_REPEATS)
+        check_integer("repeats", repeats, least=1, most=_MOST_REPEATS)
         check_integer("random_state", random_state, least=0, most=2**64 - 1)
         return cls(repeats, random_state, check_confidence(confidence), n_workers(n_jobs), progress)
 
-    def importances(self, trial: PermutationTrial, compared: PredictionComparison[Any]) -> Importances:
+    def importances(self, trial: _PermutationTrial, compared: PredictionComparison[Any]) -> Importances:
         """Return the importance of each column on the rows that the model is compared on."""
         model = compared.model
         before, found = self.found(trial)
@@ -143,7 +143,7 @@ class Shuffles:
             trees=0 if isinstance(model, Tree) else len(model.impurity_decreases),
         )
 
-    def found(self, trial: PermutationTrial) -> tuple[Floats, tuple[ColumnImportance, ...]]:
+    def found(self, trial: _PermutationTrial) -> tuple[Floats, tuple[ColumnImportance, ...]]:
         """Shuffle every column that the model tests; return the losses before, and the importance of each column."""
         before = trial.losses_on(trial.rows)
         used, splits = trial.model.used_columns, trial.model.split_counts
@@ -177,15 +177,15 @@ def on_data(
     **shuffling: Any,
 ) -> Importances:
     """Return how much worse a model predicts on a table when a column is shuffled (``Model.importances``)."""
-    shuffles = Shuffles.of(**shuffling)
+    shuffles = _Shuffles.of(**shuffling)
     compared = compare_rows(model, data, target, drop_missing_target, sample_weight)
     return shuffles.importances(prepare_trial(compared, measure, estimate), compared)
 
 
-def prepare_trial(compared: PredictionComparison[Any], measure: str | None, estimate: Any = None) -> PermutationTrial:
+def prepare_trial(compared: PredictionComparison[Any], measure: str | None, estimate: Any = None) -> _PermutationTrial:
     """Collect what each shuffle needs: true answers, weights, the measure and its unit."""
     model, cost = compared.model, cost_matrix_of(compared.model)
-    known = MEASURES[model.task] if isinstance(model, Tree) else tuple(m for m in MEASURES[model.task] if m != "cost")
+    known = _MEASURES[model.task] if isinstance(model, Tree) else tuple(m for m in _MEASURES[model.task] if m != "cost")
     usual = "cost" if model.task == "classification" and cost is not None else known[0]
     name = usual if measure is None else measure
     check_choice("measure", name, known)
@@ -201,17 +201,17 @@ def prepare_trial(compared: PredictionComparison[Any], measure: str | None, esti
         unit = power_of_two_scale(truth)
     else:
         truth = class_indices(model, compared.column)[0]
-    weight = in_shares(compared.weight, len(compared.table))
-    return PermutationTrial(model, compared.encoded, estimate, truth, weight, name, unit, cost)
+    weight = _in_shares(compared.weight, len(compared.table))
+    return _PermutationTrial(model, compared.encoded, estimate, truth, weight, name, unit, cost)
 
 
-def in_shares(weight: Floats | None, rows: int) -> Floats:
+def _in_shares(weight: Floats | None, rows: int) -> Floats:
     """Return the weight of each row as a share of all, without overflow on the way."""
     scaled = np.ones(rows) if weight is None else weight / weight.max()
     return np.asarray(scaled / scaled.sum(), np.float64)
 
 
-def rise(trial: PermutationTrial, before: Floats, after: Iterable[Floats], confidence: float) -> dict[str, Any]:
+def rise(trial: _PermutationTrial, before: Floats, after: Iterable[Floats], confidence: float) -> dict[str, Any]:
     """Return by how much shuffles raise the measure, in the mean and each, and the interval for other rows like these.
 
     The interval is the normal one of a mean of differences, row by row: it covers that other rows would have come, and,

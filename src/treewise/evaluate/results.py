@@ -23,10 +23,10 @@ from treewise.tree.arrays import Label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
-WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
-LONGEST_LABEL = 24
-SEEN = "this looks like the table the {grown} on; expect more errors on new rows"
+_LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
+_WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
+_LONGEST_LABEL = 24
+_SEEN = "this looks like the table the {grown} on; expect more errors on new rows"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +58,7 @@ class Evaluation(Displayable, ABC):
     @property
     def notes(self) -> list[str]:
         """Caveats."""
-        return [*[SEEN.format(grown=self.grown)] * self.seen, *[self.missing] * bool(self.missing)]
+        return [*[_SEEN.format(grown=self.grown)] * self.seen, *[self.missing] * bool(self.missing)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,7 +193,7 @@ class ClassificationEvaluation(Evaluation):
             "classes": list(self.classes),
             "labels": list(self.labels),
             "unknown_labels": [str(label) for label in self.unknown],
-            "confusion": self.confusion.tolist() if len(self.labels) <= LARGEST_MATRIX else None,
+            "confusion": self.confusion.tolist() if len(self.labels) <= _LARGEST_MATRIX else None,
             "pairs": self.pairs.tolist(),
             **({} if self.weights is None else {"weight": self.total, "pair_weights": self.weights.tolist()}),
         }
@@ -256,7 +256,7 @@ class ClassificationEvaluation(Evaluation):
     def _confusion_lines(self) -> list[str]:
         """Format the matrix, or with many classes the largest confusions."""
         rows = self.confusion_cells()
-        many = len(self.labels) > WIDEST_MATRIX
+        many = len(self.labels) > _WIDEST_MATRIX
         if many and len(rows) == 1:
             return ["nothing is confused"]
         lines = [f"most frequent confusions of {len(self.labels)} classes"] if many else []
@@ -267,7 +267,7 @@ class ClassificationEvaluation(Evaluation):
 
         With many classes a matrix cannot be read; then its largest wrong cells are listed, without headings in text.
         """
-        if len(self.labels) > WIDEST_MATRIX:
+        if len(self.labels) > _WIDEST_MATRIX:
             return self._largest_confusions()
         right = np.diag(self.confusion)
         across = [_short_label(label) for label in self.classes]
@@ -352,7 +352,7 @@ def _format_interval(low: float, high: float) -> str:
 
 def _short_label(label: Label) -> str:
     """Return a label, cut to fit a column."""
-    return clip(safe(label), LONGEST_LABEL)
+    return clip(safe(label), _LONGEST_LABEL)
 
 
 def _format_ratio(part: float, whole: float) -> str:

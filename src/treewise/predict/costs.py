@@ -27,10 +27,10 @@ from treewise.tree.tree import Tree
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-MOST_CLASSES = 1000
-LARGEST = 1e100  # so that no sum of costs is infinite
+_MOST_CLASSES = 1000
+_LARGEST = 1e100  # so that no sum of costs is infinite
 EQUAL = 1e-12  # costs nearer than this, relatively, are equal, and the earlier class is taken
-BLOCK = 1 << 22  # counts that are held at once
+_BLOCK = 1 << 22  # counts that are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +55,9 @@ class CostMatrix:
         named costs 1; a dataframe with the true classes down and the predicted ones across; or an array or list of
         lists in the order of the classes.
         """
-        if len(classes) > MOST_CLASSES:
+        if len(classes) > _MOST_CLASSES:
             raise ParameterError(
-                f"there are {len(classes):,} classes, and costs are for {MOST_CLASSES:,} at most.", parameter="cost"
+                f"there are {len(classes):,} classes, and costs are for {_MOST_CLASSES:,} at most.", parameter="cost"
             )
         if isinstance(given, CostMatrix):
             given = given.to_dict()
@@ -67,7 +67,7 @@ class CostMatrix:
                     'a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}.', parameter="cost"
                 )
             given = given.to_dict(orient="index")
-        matrix = from_names(given, classes) if isinstance(given, Mapping) else from_rows(given, classes)
+        matrix = _from_names(given, classes) if isinstance(given, Mapping) else _from_rows(given, classes)
         matrix.flags.writeable = False
         return cls(classes, matrix)
 
@@ -108,7 +108,7 @@ class CostMatrix:
         return listing(said, most=6) + ("; every other mistake 1" if said else "every mistake costs 1")
 
 
-def from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
+def _from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
     """Read a dict of dicts; a mistake that is not named costs 1."""
     places = {str(label): i for i, label in enumerate(classes)}
     matrix = 1 - np.eye(len(classes))
@@ -121,12 +121,12 @@ def from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
                 + ": a bad one taken for good costs 5."
             )
         for predicted, cost in row.items():
-            i, j = place_of(true, places), place_of(predicted, places)
-            matrix[i, j] = checked(cost, classes[i], classes[j])
+            i, j = _place_of(true, places), _place_of(predicted, places)
+            matrix[i, j] = _checked(cost, classes[i], classes[j])
     return matrix
 
 
-def place_of(label: object, places: Mapping[str, int]) -> int:
+def _place_of(label: object, places: Mapping[str, int]) -> int:
     """Find a class by name."""
     place = places.get(str(label))
     if place is None:
@@ -138,7 +138,7 @@ def place_of(label: object, places: Mapping[str, int]) -> int:
     return place
 
 
-def from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
+def _from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
     """Read an array in the order of the classes: true ones down, predicted ones across."""
     k, order = len(classes), listing([safe(label) for label in classes])
     try:
@@ -153,14 +153,14 @@ def from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
             value=given,
         )
     for (i, j), cost in np.ndenumerate(matrix):
-        checked(float(cost), classes[i], classes[j])
+        _checked(float(cost), classes[i], classes[j])
     return matrix
 
 
-def checked(cost: object, true: Label, predicted: Label) -> float:
+def _checked(cost: object, true: Label, predicted: Label) -> float:
     """Return a cost, or say that it is none."""
     what = f"cost of {safe(true)} taken for {safe(predicted)} is {shown(cost)}"
-    if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= LARGEST:
+    if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= _LARGEST:
         raise ParameterError(f"{what}: must be a number, 0 or more and finite.")
     if true == predicted and cost != 0:
         raise ParameterError(f"{what}: a right answer costs nothing, so leave it out, and price mistakes only.")
@@ -212,7 +212,7 @@ def least_costly_classes(tree: Tree, nodes: Ints, estimate: LeafProbabilities | 
     k = len(tree.classes)
     answering = nodes_with_counts(tree)[nodes]
     found = np.empty(len(nodes), np.int64)
-    step = max(1, BLOCK // k)
+    step = max(1, _BLOCK // k)
     for first in range(0, len(nodes), step):
         some = slice(first, first + step)
         table = (

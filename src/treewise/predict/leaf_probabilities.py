@@ -31,9 +31,9 @@ from treewise.tree.tree import Tree
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-ESTIMATES = ("maximum_likelihood", "laplace", "m_estimate", "shrinkage")
-USUAL_STRENGTH = {"m_estimate": 2.0, "shrinkage": 10.0}
-BLOCK = 1 << 22  # numbers that are held at once where there are many classes
+_ESTIMATES = ("maximum_likelihood", "laplace", "m_estimate", "shrinkage")
+_USUAL_STRENGTH = {"m_estimate": 2.0, "shrinkage": 10.0}
+_BLOCK = 1 << 22  # numbers that are held at once where there are many classes
 
 
 @dataclass(frozen=True)
@@ -56,23 +56,23 @@ class LeafProbabilities:
             return cls()
         name, equals, written = given.partition("=") if isinstance(given, str) else ("", "", "")
         name = name.strip().replace("-", "_")
-        if name not in ESTIMATES:
-            known = ", ".join(str(cls(each, USUAL_STRENGTH.get(each, 0.0))) for each in ESTIMATES)
+        if name not in _ESTIMATES:
+            known = ", ".join(str(cls(each, _USUAL_STRENGTH.get(each, 0.0))) for each in _ESTIMATES)
             raise ParameterError(
                 f"must be one of {known}.",
                 parameter="estimate",
                 value=given,
-                hint=did_you_mean(name or None, ESTIMATES),
+                hint=did_you_mean(name or None, _ESTIMATES),
             )
         if not equals:
-            return cls(name, USUAL_STRENGTH.get(name, 0.0))
+            return cls(name, _USUAL_STRENGTH.get(name, 0.0))
         try:
             strength = float(written)
         except ValueError:
             strength = math.nan
-        if name not in USUAL_STRENGTH or not 0 <= strength < math.inf:
+        if name not in _USUAL_STRENGTH or not 0 <= strength < math.inf:
             what = (
-                f"{name} takes no number" if name not in USUAL_STRENGTH else "the number must be 0 or more and finite"
+                f"{name} takes no number" if name not in _USUAL_STRENGTH else "the number must be 0 or more and finite"
             )
             raise ParameterError(f"{what}.", parameter="estimate", value=given)
         return cls(name, strength)
@@ -87,7 +87,7 @@ class LeafProbabilities:
             )
 
     def __str__(self) -> str:
-        return f"{self.name}={self.strength:g}" if self.name in USUAL_STRENGTH else self.name
+        return f"{self.name}={self.strength:g}" if self.name in _USUAL_STRENGTH else self.name
 
 
 def class_probabilities(
@@ -102,15 +102,15 @@ def class_probabilities(
     last = k if last is None else last
     speakers = nodes_with_counts(tree)[nodes]
     if estimate.name == "shrinkage":
-        weight = counted_weights(tree)
-        found = shrunk(tree, speakers, lambda some: class_shares(tree, some, first, last), weight, estimate.strength)
+        weight = _counted_weights(tree)
+        found = _shrunk(tree, speakers, lambda some: _class_shares(tree, some, first, last), weight, estimate.strength)
         found = np.clip(found, 0.0, 1.0)  # differences added up may miss by the last bit
     else:
-        counts, total = class_counts(tree, speakers, first, last), counted_weights(tree)[speakers, None]
+        counts, total = class_counts(tree, speakers, first, last), _counted_weights(tree)[speakers, None]
         if estimate.name == "laplace":
             counts, total = counts + 1.0, total + float(k)
         elif estimate.name == "m_estimate":
-            prior = class_shares(tree, np.zeros(1, np.int64), first, last)
+            prior = _class_shares(tree, np.zeros(1, np.int64), first, last)
             counts, total = counts + estimate.strength * prior, total + estimate.strength
         found = counts / np.where(total > 0, total, 1.0)
     silent = np.diff(tree.arrays.count_start)[speakers] == 0
@@ -126,7 +126,7 @@ def node_values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
     speakers = nodes_with_counts(tree)[nodes]
     counted = weight[speakers] > 0
     found = own[speakers].copy()
-    found[counted] = shrunk(tree, speakers[counted], lambda some: own[some, None], weight, estimate.strength)[:, 0]
+    found[counted] = _shrunk(tree, speakers[counted], lambda some: own[some, None], weight, estimate.strength)[:, 0]
     if np.isnan(found[counted]).any():
         raise DataError(
             "shrinkage needs the mean of every node, and this tree, read from a printed text, knows those of"
@@ -135,14 +135,14 @@ def node_values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
     return found
 
 
-def shrunk(tree: Tree, nodes: Ints, own: Callable[[Ints], Floats], weights: Floats, strength: float) -> Floats:
+def _shrunk(tree: Tree, nodes: Ints, own: Callable[[Ints], Floats], weights: Floats, strength: float) -> Floats:
     """Shrink what nodes say towards what their ancestors say.
 
     With g(t) = 1/(1 + λ/n(t)) the sum of the formula above, s(root) + Σ (s(t) − s(parent)) · g(parent), is taken from
     the root down, all nodes of a depth at once.
     """
     a, depths = tree.arrays, tree.depths
-    needed = with_ancestors(a.parent, nodes)
+    needed = _with_ancestors(a.parent, nodes)
     needed = needed[np.argsort(depths[needed], kind="stable")]
     place = np.empty(len(tree), np.int64)
     place[needed] = np.arange(len(needed))
@@ -158,7 +158,7 @@ def shrunk(tree: Tree, nodes: Ints, own: Callable[[Ints], Floats], weights: Floa
     return result[place[nodes]]
 
 
-def with_ancestors(parent: Ints, nodes: Ints) -> Ints:
+def _with_ancestors(parent: Ints, nodes: Ints) -> Ints:
     """Return the nodes and all nodes above them, each once, in order of number."""
     there = np.zeros(len(parent), bool)
     while len(nodes):
@@ -175,7 +175,7 @@ def label_probabilities(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafPr
     """
     reached, place = np.unique(nodes, return_inverse=True)
     found = np.zeros(len(nodes))
-    width = max(1, BLOCK // max(1, len(reached)))
+    width = max(1, _BLOCK // max(1, len(reached)))
     for first in range(0, len(tree.classes), width):
         last = min(first + width, len(tree.classes))
         here = np.flatnonzero((classes >= first) & (classes < last))
@@ -212,14 +212,14 @@ def class_counts(tree: Tree, nodes: Ints, first: int, last: int) -> Floats:
     return counts
 
 
-def counted_weights(tree: Tree) -> Floats:
+def _counted_weights(tree: Tree) -> Floats:
     """Return the weight of all classes together at each node."""
     a = tree.arrays
     owner = np.repeat(np.arange(len(tree)), np.diff(a.count_start))
     return np.bincount(owner, weights=a.count_weight, minlength=len(tree)).astype(np.float64)
 
 
-def class_shares(tree: Tree, nodes: Ints, first: int, last: int) -> Floats:
+def _class_shares(tree: Tree, nodes: Ints, first: int, last: int) -> Floats:
     """Return the shares of classes at some nodes, as counted there; zeros where nothing was."""
-    total = counted_weights(tree)[nodes, None]
+    total = _counted_weights(tree)[nodes, None]
     return class_counts(tree, nodes, first, last) / np.where(total > 0, total, 1.0)

@@ -43,8 +43,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Columns = Sequence[Array | None]
 
-MOST_NAMED = 20  # missing columns named in a message
-DIRECT = LeafProbabilities()  # probabilities as counted
+_MOST_NAMED = 20  # missing columns named in a message
+_DIRECT = LeafProbabilities()  # probabilities as counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ def predict_proba(model: Model, data: Any, estimate: Any = None) -> Floats:
     """Return the probability of each class: rows × classes; for a single row, one per class."""
     check_classification(model, "predict_proba")
     data = series_as_dict(model, data)
-    if LeafProbabilities.of(estimate) == DIRECT:
+    if LeafProbabilities.of(estimate) == _DIRECT:
         estimate = None
         if (probabilities := model.predictor.probabilities(data)) is not None:
             return probabilities
@@ -237,7 +237,7 @@ def node_intervals(tree: Tree, nodes: Ints, confidence: float) -> Floats:
     a, answering = tree.arrays, nodes_with_counts(tree)[nodes]
     n = a.rows[answering]
     if tree.task == "classification":
-        shares = class_probabilities(tree, nodes, DIRECT)
+        shares = class_probabilities(tree, nodes, _DIRECT)
         return np.stack(wilson_intervals(shares, n[:, None].astype(np.float64), confidence), axis=-1)
     if tree.criterion == "absolute_error":
         raise ParameterError(
@@ -257,7 +257,7 @@ def predict_at_nodes(tree: Tree, nodes: Ints, estimate: Any = None) -> Array:
     way.check(tree)
     if tree.task == "regression":
         return node_values(tree, nodes, way)
-    if way == DIRECT:
+    if way == _DIRECT:
         return tree.arrays.label[nodes]
     from treewise.predict.costs import least_costly_classes
 
@@ -411,7 +411,7 @@ def also_missing(names: Sequence[str]) -> str:
     ' Also missing: "age", "town".'
     """
     quoted = [f'"{safe(name)}"' for name in names]
-    return f" Also missing: {listing(quoted, most=MOST_NAMED)}." if quoted else ""
+    return f" Also missing: {listing(quoted, most=_MOST_NAMED)}." if quoted else ""
 
 
 def label_array(classes: tuple[Label, ...]) -> Array:

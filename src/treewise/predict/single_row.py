@@ -27,16 +27,16 @@ from treewise.tree.arrays import LEAF, Label
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
-NONE = type(None)
-FLOATS = frozenset({float})
+_NONE = type(None)
+_FLOATS = frozenset({float})
 # Cells for certain, whatever column they stand in: what a column the tree does not ask about may hold.
-CELLS = frozenset(
-    {float, int, str, bool, bytes, NONE, dt.date, dt.datetime, np.float64, np.float32, np.int64, np.int32, np.bool_}
+_CELLS = frozenset(
+    {float, int, str, bool, bytes, _NONE, dt.date, dt.datetime, np.float64, np.float32, np.int64, np.int32, np.bool_}
 )
-SHORT = frozenset({float, np.float64, np.float32})
-WHOLE = (int, np.int64, np.int32)
-UNHANDLED = object()  # a cell that the table's way must judge
-STAY = -1  # instead of a child: the row stays at the node
+_SHORT = frozenset({float, np.float64, np.float32})
+_WHOLE = (int, np.int64, np.int32)
+_UNHANDLED = object()  # a cell that the table's way must judge
+_STAY = -1  # instead of a child: the row stays at the node
 
 # A test as (column's place in the row, cut, child below, child above, child for missing); for categories the cut is
 # None and "below" a dict from level to child, filled as levels come by. A leaf's place is HERE.
@@ -56,18 +56,18 @@ class SingleRowPredictor(Protocol):
         """Return the class probabilities."""
 
 
-class NotGivenError(Exception):
+class _NotGivenError(Exception):
     """The path asks for a column that the row does not mention."""
 
 
-class NotGiven:
+class _NotGiven:
     """Stands for a cell the row does not mention: harmless until a test asks for it."""
 
     def __le__(self, cut: object) -> bool:
-        raise NotGivenError
+        raise _NotGivenError
 
 
-NOT_GIVEN = NotGiven()
+NOT_GIVEN = _NotGiven()
 
 
 class RowReader:
@@ -79,7 +79,7 @@ class RowReader:
         self.numeric = [kind == "number" for kind, _ in self.asked]
         self.width = len(model.columns)
         self.names = [model.columns[i] for i in used]
-        self.from_dict, self.from_list = make_cell_getter(self.names), make_cell_getter(used)
+        self.from_dict, self.from_list = _make_cell_getter(self.names), _make_cell_getter(used)
         self.only_numbers = all(self.numeric)
         self.present = refuses_missing(model)  # whether every column must be there
         self.able = bool(used) and not model.na_values
@@ -92,15 +92,15 @@ class RowReader:
                 others = len(row) > len(cells)
             except KeyError:
                 cells, others = tuple(row.get(name, NOT_GIVEN) for name in self.names), True
-            if others and not (has_plain_keys(row) and CELLS.issuperset(map(type, row.values()))):
+            if others and not (_has_plain_keys(row) and _CELLS.issuperset(map(type, row.values()))):
                 return None
         elif type(row) in (list, tuple) and len(row) == self.width:
             cells = self.from_list(row)
-            if len(row) > len(cells) and not CELLS.issuperset(map(type, row)):
+            if len(row) > len(cells) and not _CELLS.issuperset(map(type, row)):
                 return None
         else:
             return None
-        if self.only_numbers and not self.present and FLOATS.issuperset(map(type, cells)):
+        if self.only_numbers and not self.present and _FLOATS.issuperset(map(type, cells)):
             return cells
         return self.convert(cells)
 
@@ -108,12 +108,12 @@ class RowReader:
         """Turn cells into values; None if one is not what its column usually holds, or missing where it must not be."""
         values = list(cells)
         for i, what in enumerate(map(type, cells)):
-            if self.numeric[i] and what in SHORT:
+            if self.numeric[i] and what in _SHORT:
                 if what is not float:
                     values[i] = float(cells[i])
             else:
-                value = values[i] = convert_cell(cells[i], *self.asked[i])
-                if value is UNHANDLED:
+                value = values[i] = _convert_cell(cells[i], *self.asked[i])
+                if value is _UNHANDLED:
                     return None
         absent = self.present and any(value is None or value is NOT_GIVEN or value != value for value in values)
         return None if absent else values
@@ -166,7 +166,7 @@ class RowPredictor(RowReader):
             return None
         try:
             return self.follow(values)
-        except NotGivenError:
+        except _NotGivenError:
             return None
 
     def follow(self, values: Any) -> int:
@@ -174,7 +174,7 @@ class RowPredictor(RowReader):
         node, steps = 0, self.steps
         while True:
             place, cut, below, above, gone = steps[node] or self.step(node)
-            if place == STAY:
+            if place == _STAY:
                 return node
             value = values[place]
             if cut is None:
@@ -187,7 +187,7 @@ class RowPredictor(RowReader):
                 child = above
             else:
                 child = gone
-            if child == STAY:
+            if child == _STAY:
                 return node
             node = child
 
@@ -196,9 +196,9 @@ class RowPredictor(RowReader):
         tree = self.tree
         column = int(tree.arrays.column[node])
         if int(tree.arrays.kind[node]) == LEAF:
-            made: Step = (STAY, None, None, STAY, STAY)
+            made: Step = (_STAY, None, None, _STAY, _STAY)
         elif tree.encodings[column].is_categorical:
-            made = (self.place[column], None, {None: self.child(node, None)}, STAY, STAY)
+            made = (self.place[column], None, {None: self.child(node, None)}, _STAY, _STAY)
         else:
             cut = tree.arrays.cut[node] if tree.encodings[column].kind == "number" else tree.arrays.cut_int[node]
             below, above = tree.children(node)[:2]
@@ -209,7 +209,7 @@ class RowPredictor(RowReader):
     def child_of_level(self, node: int, known: dict[Any, int], level: Any) -> int:
         """Return the child a level goes to, and remember it."""
         if level is NOT_GIVEN:
-            raise NotGivenError
+            raise _NotGivenError
         child = known[level] = self.child(node, level)
         return child
 
@@ -218,10 +218,10 @@ class RowPredictor(RowReader):
         split = self.tree.split_at(node)
         assert split is not None
         branch = split.branch(value, self.tree.encodings[int(self.tree.arrays.column[node])])
-        return STAY if branch is None or branch < 0 else self.tree.children(node)[branch]
+        return _STAY if branch is None or branch < 0 else self.tree.children(node)[branch]
 
 
-def convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
+def _convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
     """Turn one cell into a number, a level, NaN or None where missing; ODD if it is not what the kind usually holds."""
     what = type(cell)
     if cell is NOT_GIVEN:
@@ -229,20 +229,20 @@ def convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
     if cell is None:
         return math.nan if kind in ("number", "integer", "datetime") else None
     if kind == "number":
-        return int(cell) if what in WHOLE and -MAX_EXACT_INT < cell < MAX_EXACT_INT else UNHANDLED
+        return int(cell) if what in _WHOLE and -MAX_EXACT_INT < cell < MAX_EXACT_INT else _UNHANDLED
     if kind == "integer":
-        return int(cell) if what in WHOLE and INT64_MIN < cell < -INT64_MIN else UNHANDLED
+        return int(cell) if what in _WHOLE and INT64_MIN < cell < -INT64_MIN else _UNHANDLED
     if kind == "boolean":
-        return BOOLEANS[bool(cell)] if what in (bool, np.bool_) else UNHANDLED
-    return cell if what is str and cell in levels else UNHANDLED
+        return BOOLEANS[bool(cell)] if what in (bool, np.bool_) else _UNHANDLED
+    return cell if what is str and cell in levels else _UNHANDLED
 
 
-def make_cell_getter(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:
+def _make_cell_getter(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:
     """Return what takes some cells out of a row, always as a tuple."""
     return itemgetter(*keys) if len(keys) > 1 else lambda row: tuple(row[key] for key in keys)
 
 
-def has_plain_keys(row: dict[Any, Any]) -> bool:
+def _has_plain_keys(row: dict[Any, Any]) -> bool:
     """Tell whether all keys are text, and text that can be written."""
     try:
         "".join(row).encode()

@@ -99,7 +99,7 @@ def decide_by_folds(
     """Choose the size by cross-validation: the smallest tree within one standard error of the best, or the best."""
     nested = find_nested_trees(tree, risk)
     numbers = _read_folds(training_set, folds, random_state)
-    losses = cross_validate(tree, nested, training_set, numbers, n_jobs, progress)
+    losses = _cross_validate(tree, nested, training_set, numbers, n_jobs, progress)
     chosen = losses.best if rule == "best" else losses.within_one_se
     entry, count = int(losses.entry[chosen]), len(np.unique(numbers))
     error, se = float(losses.error[chosen]), float(losses.standard_error[chosen])
@@ -205,7 +205,7 @@ class HeldOutLosses:
         return int(np.flatnonzero(self.error <= limit * (1 + 1e-12))[-1])
 
 
-def cross_validate(
+def _cross_validate(
     tree: Tree,
     nested: NestedTrees,
     training_set: TrainingSet,

@@ -27,7 +27,7 @@ _MOST_STORED = 1000  # rows in the history: the smallest trees
 _MOST_SHOWN = 40
 
 
-class CpRow(NamedTuple):
+class _CpRow(NamedTuple):
     """One tree of the sequence; ``cp`` is its alpha, relative to the error of the root as all errors are."""
 
     cp: float
@@ -39,12 +39,12 @@ class CpRow(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class CpTable(Displayable, Sequence[CpRow]):
+class CpTable(Displayable, Sequence[_CpRow]):
     """The rows from the root to the largest tree; ``best`` and ``chosen`` are indexes into them."""
 
     target: str
     root_error: float
-    rows: tuple[CpRow, ...]
+    rows: tuple[_CpRow, ...]
     best: int | None = None
     chosen: int | None = None
     left_out: int = 0
@@ -56,7 +56,7 @@ class CpTable(Displayable, Sequence[CpRow]):
     def __getitem__(self, place: Any) -> Any:
         return self.rows[place]
 
-    def __iter__(self) -> Iterator[CpRow]:
+    def __iter__(self) -> Iterator[_CpRow]:
         return iter(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class CpTable(Displayable, Sequence[CpRow]):
         rows = [list(row) for row in self.rows[:_MOST_STORED]]
         return {
             "root_error": self.root_error,
-            "columns": list(CpRow._fields),
+            "columns": list(_CpRow._fields),
             "rows": rows,
             "best": self.best,
             "chosen": self.chosen,
@@ -114,7 +114,7 @@ class CpTable(Displayable, Sequence[CpRow]):
             ]
         )
 
-    def _cells(self, place: int, row: CpRow, has_xerror: bool) -> list[str]:
+    def _cells(self, place: int, row: _CpRow, has_xerror: bool) -> list[str]:
         cells = [f"{row.cp:.5g}", f"{row.nsplit:,}", f"{row.leaves:,}", f"{row.rel_error:.4f}"]
         return [*cells, f"{row.xerror:.4f}", f"{row.xstd:.4f}"] if has_xerror else cells
 
@@ -135,7 +135,7 @@ def cp_table_from_folds(tree: Tree, losses: HeldOutLosses, chosen: int) -> CpTab
     """Return the table of a cross-validation."""
     n = len(losses.alpha)
     columns = (losses.cp, losses.n_splits, losses.n_leaves, losses.rel_error, losses.xerror, losses.xstd)
-    rows = [CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
+    rows = [_CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
     places = n - 1 - losses.best, n - 1 - chosen
     return CpTable(tree.target.name, losses.root_error, tuple(rows), *places, counted=_unit_counted(tree))
 
@@ -149,7 +149,7 @@ def cp_table(tree: Tree) -> CpTable:
     for step in reversed(tree.history):
         if _is_stored_table(step.get("cp_table")):
             stored = step["cp_table"]
-            rows = tuple(CpRow(*row) for row in stored["rows"])
+            rows = tuple(_CpRow(*row) for row in stored["rows"])
             return CpTable(
                 *(tree.target.name, stored["root_error"], rows, stored["best"], stored["chosen"], stored["left_out"]),
                 counted=_unit_counted(tree),
@@ -161,7 +161,7 @@ def cp_table(tree: Tree) -> CpTable:
     splits = nested.totals(tree, np.zeros(len(tree)), is_internal(tree).astype(float)).round().astype(int)
     rel = nested.totals(tree, node_risks(tree, "error")) / float(tree.arrays.weight[0]) / root
     rows = tuple(
-        CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
+        _CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
         for i in range(len(nested) - 1, nested.first - 1, -1)
     )
     return CpTable(tree.target.name, nested.root_risk, rows, counted=_unit_counted(tree))
@@ -169,12 +169,12 @@ def cp_table(tree: Tree) -> CpTable:
 
 def _is_stored_table(stored: Any) -> bool:
     """Return whether an entry of a history step, which may come from a file, is a valid cp table."""
-    if not isinstance(stored, Mapping) or stored.get("columns") != list(CpRow._fields):
+    if not isinstance(stored, Mapping) or stored.get("columns") != list(_CpRow._fields):
         return False
     rows, places = stored.get("rows"), [stored.get(name) for name in ("best", "chosen", "left_out")]
     return (
         isinstance(rows, list)
-        and all(isinstance(row, list) and len(row) == len(CpRow._fields) for row in rows)
+        and all(isinstance(row, list) and len(row) == len(_CpRow._fields) for row in rows)
         and all(isinstance(cell, int | float) for row in rows for cell in row)
         and all(type(place) is int for place in places)
         and isinstance(stored.get("root_error"), float)

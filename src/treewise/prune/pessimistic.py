@@ -58,7 +58,7 @@ def decide_with_rows(tree: Tree, confidence: float = 0.25, training_set: Trainin
         )
     if training_set is not None:
         return _decide_with_raising(tree, training_set, confidence)
-    estimated = estimated_errors(tree.arrays.weight, leaf_errors(tree), confidence)
+    estimated = _estimated_errors(tree.arrays.weight, leaf_errors(tree), confidence)
     cut, subtree = prune_bottom_up(tree, estimated, tolerance=_TOLERANCE)
     return PruneDecision(
         cut,
@@ -77,7 +77,7 @@ def _measure(confidence: float) -> str:
 
 def _decide_with_raising(tree: Tree, training_set: TrainingSet, confidence: float) -> PruneDecision:
 
-    raiser = SubtreeRaiser(tree, training_set, lambda n, e: estimated_errors(n, e, confidence), _TOLERANCE)
+    raiser = SubtreeRaiser(tree, training_set, lambda n, e: _estimated_errors(n, e, confidence), _TOLERANCE)
     raiser.run()
     outcome, new_numbers = raiser.result()
     raised = int(np.count_nonzero(raiser.raised >= 0))
@@ -102,13 +102,13 @@ def _decide_with_raising(tree: Tree, training_set: TrainingSet, confidence: floa
     )
 
 
-def estimated_errors(rows: Floats, wrong: Floats, confidence: float) -> Floats:
+def _estimated_errors(rows: Floats, wrong: Floats, confidence: float) -> Floats:
     """Return n times the upper confidence limit of the error rate, given e errors in n rows.
 
     For e = 0 the limit is exact, 1 − c^(1/n); for e >= 1 it is the normal approximation with continuity correction (the
     score interval at e + 1/2); in between C4.5 interpolates linearly. The estimate never exceeds n.
 
-    >>> estimated_errors(np.array([6.0, 9.0, 1.0, 16.0]), np.array([0.0, 0.0, 0.0, 1.0]), 0.25).round(3).tolist()
+    >>> _estimated_errors(np.array([6.0, 9.0, 1.0, 16.0]), np.array([0.0, 0.0, 0.0, 1.0]), 0.25).round(3).tolist()
     [1.238, 1.285, 0.75, 2.476]
     """
     n = np.where(rows > 0, rows, 1.0)

@@ -36,7 +36,7 @@ METHODS: dict[str, Callable[..., PruneDecision]] = {
 }
 
 # Options with a fixed set of values, checked before anything is grown.
-CHOICES = {
+_CHOICES = {
     "order": reduced_error.ORDERS,
     "measure": gain.MEASURES,
     "risk": RISKS,
@@ -44,7 +44,7 @@ CHOICES = {
 }
 
 # Without a method: prune to a size, or at given nodes. These leaves have the stop reason that growing would give.
-SIZES: dict[str, tuple[Callable[..., PruneDecision], str]] = {
+_SIZES: dict[str, tuple[Callable[..., PruneDecision], str]] = {
     "max_leaf_nodes": (by_size.max_leaf_nodes, "max_leaf_nodes"),
     "max_depth": (by_size.max_depth, "max_depth"),
     "at": (by_size.at, "by_hand"),
@@ -61,7 +61,7 @@ def prune(tree: Tree, method: str | None = None, **options: Any) -> Tree:
 
 def _find_method(method: str | None, options: dict[str, Any]) -> tuple[Callable[..., PruneDecision], str]:
     """Return the function of a method, or of the one size among the options, and the stop reason of its leaves."""
-    sizes = [name for name in SIZES if options.get(name) is not None]
+    sizes = [name for name in _SIZES if options.get(name) is not None]
     if method is not None and (not isinstance(method, str) or method not in METHODS):
         by_folds = "Cross-validation is " + Param("method", "cost_complexity") + ", " + Param("data", "train.csv") + "."
         raise ParameterError(
@@ -90,7 +90,7 @@ def _find_method(method: str | None, options: dict[str, Any]) -> tuple[Callable[
             + Param("at", [5])
             + "."
         )
-    return SIZES[sizes[0]]
+    return _SIZES[sizes[0]]
 
 
 def stop_reason(method: str) -> str:
@@ -100,7 +100,7 @@ def stop_reason(method: str) -> str:
 
 def check_options(method: str | None, decide: Callable[..., PruneDecision], options: dict[str, Any]) -> None:
     """Raise for an option the method does not have, or a value it does not accept."""
-    known = option_names(decide)
+    known = _option_names(decide)
     for name in options:
         if name not in known:
             whose = f"pruning by {method}" if method else known[0]
@@ -111,7 +111,7 @@ def check_options(method: str | None, decide: Callable[..., PruneDecision], opti
 
 def check_choices(options: dict[str, Any]) -> None:
     """Raise for a value that an option with fixed choices does not accept."""
-    for name, choices in CHOICES.items():
+    for name, choices in _CHOICES.items():
         if options.get(name) is not None:
             check_choice(name, options[name], choices)
 
@@ -178,10 +178,10 @@ def _describe_split(tree: Tree, node: int) -> str:
     return split.column if split.n_branches > 2 else tree.condition(tree.children(node)[0])
 
 
-def option_names(decide: Callable[..., PruneDecision]) -> list[str]:
+def _option_names(decide: Callable[..., PruneDecision]) -> list[str]:
     """Return the names of a method's options.
 
-    >>> option_names(METHODS["gain"])
+    >>> _option_names(METHODS["gain"])
     ['threshold', 'measure']
     """
     return [name for name in inspect.signature(decide).parameters if name != "tree"]

@@ -91,10 +91,10 @@ class TreeSummary(_Summary):
 
 
 @dataclass(frozen=True)
-class MinMedianMax:
+class _MinMedianMax:
     """The minimum, median and maximum of some integers.
 
-    >>> print(MinMedianMax.of([3, 9, 4]), MinMedianMax.of([5, 5]))
+    >>> print(_MinMedianMax.of([3, 9, 4]), _MinMedianMax.of([5, 5]))
     3 to 9, median 4 5
     """
 
@@ -103,7 +103,7 @@ class MinMedianMax:
     most: int
 
     @classmethod
-    def of(cls, values: npt.ArrayLike) -> MinMedianMax:
+    def of(cls, values: npt.ArrayLike) -> _MinMedianMax:
         """Compute them."""
         numbers = np.asarray(values)
         return cls(int(numbers.min()), float(np.median(numbers)), int(numbers.max()))
@@ -121,14 +121,14 @@ class EnsembleSummary(_Summary):
     ensemble: Ensemble
 
     @property
-    def leaves(self) -> MinMedianMax:
+    def leaves(self) -> _MinMedianMax:
         """The number of leaves of the trees."""
-        return MinMedianMax.of(np.diff(self.ensemble.members.leaf_start))
+        return _MinMedianMax.of(np.diff(self.ensemble.members.leaf_start))
 
     @property
-    def depth(self) -> MinMedianMax:
+    def depth(self) -> _MinMedianMax:
         """The depth of the trees."""
-        return MinMedianMax.of(self.ensemble.members.depths)
+        return _MinMedianMax.of(self.ensemble.members.depths)
 
     @property
     def columns(self) -> dict[str, float]:

@@ -35,7 +35,7 @@ from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Group, M
 from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
 
-NOT_LISTED = sys.maxsize  # the position of a split that is not the learner's: last among equals
+_NOT_LISTED = sys.maxsize  # the position of a split that is not the learner's: last among equals
 
 
 class TieOrder(NamedTuple):
@@ -128,7 +128,7 @@ class NodeScorer:
         """Score a split that is given, such as a tree's own, by the rows that each branch receives."""
         column = next(i for i, e in enumerate(self.training_set.encodings) if e.name == split.column)
         groups = tuple(group_of(self.training_set, rows) for rows in parts)
-        order = TieOrder(column, KIND_RANK[split.kind], NOT_LISTED, 0)
+        order = TieOrder(column, KIND_RANK[split.kind], _NOT_LISTED, 0)
         return self.score(partial(replace, split), split.missing, groups, missing_rows, order)
 
     def _score_of_gain(self, gain: int, tolerance: int, branches: Sequence[Group]) -> tuple[int, int]:
@@ -313,7 +313,7 @@ def choose(
         reason = "min_samples_leaf" if any(candidates.values()) else "no_candidate"
         return NodeSearch(scorer, candidates, {}, {}, None, reason)
     if scorer.training_set.criterion.rule == "c45":
-        finalists = c45_finalists(scorer.node, best, {i: _n_thresholds(candidates[i]) for i in best})
+        finalists = _c45_finalists(scorer.node, best, {i: _n_thresholds(candidates[i]) for i in best})
         winner = pick(list(finalists.values()), tie_break)
     else:
         winner = pick([c for listed in eligible.values() for c in listed], tie_break)
@@ -340,7 +340,7 @@ def tied(a: Candidate, b: Candidate) -> bool:
     return abs(a.score - b.score) <= a.tolerance + b.tolerance
 
 
-def c45_finalists(node: Group, best: Mapping[int, Candidate], n_thresholds: Mapping[int, int]) -> dict[int, Candidate]:
+def _c45_finalists(node: Group, best: Mapping[int, Candidate], n_thresholds: Mapping[int, int]) -> dict[int, Candidate]:
     """C4.5's second step: compare the gain ratios of the columns whose gain is at least average.
 
     A threshold's gain is first reduced by log2(thresholds tried)/n, the cost of encoding which one was chosen (Quinlan
@@ -367,7 +367,7 @@ def c45_finalists(node: Group, best: Mapping[int, Candidate], n_thresholds: Mapp
 def _n_thresholds(candidates: Sequence[Candidate]) -> int:
     """Return the number of distinct thresholds among the learner's candidates of a column."""
     orders = [c.order for c in candidates]
-    return len({o.position for o in orders if o.kind == KIND_RANK["threshold"] and o.position != NOT_LISTED})
+    return len({o.position for o in orders if o.kind == KIND_RANK["threshold"] and o.position != _NOT_LISTED})
 
 
 def _decreases_enough(scorer: NodeScorer, winner: Candidate) -> bool:

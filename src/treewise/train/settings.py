@@ -28,7 +28,7 @@ from treewise._lib.types import SPLIT_KINDS
 from treewise.train.criteria import criterion_named, names_for
 
 # The settings of the books by name; a parameter given by the user takes precedence.
-PRESETS: dict[str, dict[str, Any]] = {
+_PRESETS: dict[str, dict[str, Any]] = {
     "id3": {"criterion": "entropy", "categorical": "multiway"},  # Quinlan 1986; CS221 notes 6, ID3 notes
     "cart": {"criterion": "gini", "categorical": "subset"},  # Breiman, Friedman, Olshen, Stone 1984
     "c45": {"criterion": "c45", "categorical": "multiway", "min_samples_leaf": 2},  # Quinlan 1993
@@ -142,7 +142,7 @@ Group = Literal["learning", "limits", "randomness"]
 
 
 @dataclass(frozen=True)
-class Setting:
+class _Setting:
     """The declaration of a setting, beside its name, type and default."""
 
     type: SettingType
@@ -153,7 +153,7 @@ class Setting:
 
 
 def _setting(default: Any, type: SettingType, group: Group, metavar: str, help: str, core: str = "") -> Any:
-    return field(default=default, metadata={"setting": Setting(type, group, metavar, help, core)})
+    return field(default=default, metadata={"setting": _Setting(type, group, metavar, help, core)})
 
 
 # -- the settings -----------------------------------------------------------------------------------------------------
@@ -271,8 +271,8 @@ class Settings:
         """Combine a preset with the values given (None means "not given"), and check them."""
         values: dict[str, Any] = {}
         if preset is not None:
-            check_choice("preset", preset, PRESETS)
-            values |= PRESETS[preset]
+            check_choice("preset", preset, _PRESETS)
+            values |= _PRESETS[preset]
         values |= {name: to_python_number(value) for name, value in given.items() if value is not None}
         settings = cls(**values)
         settings.check()
@@ -320,10 +320,10 @@ class Settings:
         return {name: value for name, value in asdict(self).items() if value != defaults[name]}
 
 
-SETTINGS: dict[str, Setting] = {f.name: f.metadata["setting"] for f in fields(Settings)}
+SETTINGS: dict[str, _Setting] = {f.name: f.metadata["setting"] for f in fields(Settings)}
 DEFAULTS: dict[str, Any] = {
     # A setting that a preset may change is None until it is given.
-    f.name: None if any(f.name in preset for preset in PRESETS.values()) else f.default
+    f.name: None if any(f.name in preset for preset in _PRESETS.values()) else f.default
     for f in fields(Settings)
 }
 

@@ -57,7 +57,8 @@ def read_target(column: Column, roles: ColumnRoles, kept: Rows) -> tuple[Target,
     if task == "regression":
         if not numeric:
             raise DataError(
-                f'target "{safe(column.name)}" is not a column of numbers ({column.format_cell(0)} in row {kept[0] + 1:,}),'
+                f'target "{safe(column.name)}" is not a column of numbers'
+                f" ({column.format_cell(0)} in row {kept[0] + 1:,}),"
                 " so " + Param("task", "regression") + " does not fit.",
                 hint="Leave task out, or give numbers.",
             )

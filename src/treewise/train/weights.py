@@ -1,6 +1,6 @@
 """The weights of a training set's rows: as given for the rows, times those of their classes, checked.
 
-Used by ``training_set.build_training_set`` and ``build_like``; ``train/fixed_point.py`` converts the result to integers.
+Used by ``build_training_set`` and ``build_like``; ``fixed_point.py`` converts the result to integers.
 """
 
 from __future__ import annotations

@@ -262,7 +262,7 @@ def split_entries(split: Split, column: int, encoding: Encoding, codes: Mapping[
 
 
 def _presence_as_stored(split: Presence, encoding: Encoding) -> Split:
-    """Return the threshold, ordinal or subset split by which arrays, model files and the core represent a presence test.
+    """Return the threshold, ordinal or subset split that represents a presence test in arrays, model files and core.
 
     They have no kind of their own for it: a cut above every value, or an empty set, leaves only the missing values on
     the other side.

@@ -14,7 +14,7 @@ Origin = Literal["hand-written", "grown", "edited", "member"]
 
 
 @dataclass(frozen=True)
-class EnsembleInfo:
+class _EnsembleInfo:
     """How the trees of an ensemble were sampled and grown."""
 
     method: str
@@ -61,7 +61,7 @@ class FitInfo:
     refuses_missing: bool = False  # grown with missing="error"
     is_best_first: bool = False  # grown with max_leaf_nodes
     row_counts: tuple[int, ...] = ()  # training rows of each step that had some
-    ensemble: EnsembleInfo | None = None
+    ensemble: _EnsembleInfo | None = None
     changes: tuple[ChangeInfo, ...] = ()
     recorded: Mapping[str, Any] = field(default_factory=dict)  # the training step as logged, to prepare a table like it
 
@@ -116,9 +116,9 @@ def _origin(steps: Sequence[Mapping[str, Any]]) -> Origin:
     return "grown" if any(step.get("did") == "grow" or "ensemble" in step for step in steps) else "edited"
 
 
-def _ensemble_info(recorded: Mapping[str, Any]) -> EnsembleInfo:
+def _ensemble_info(recorded: Mapping[str, Any]) -> _EnsembleInfo:
     majority = recorded.get("majority")
-    return EnsembleInfo(
+    return _EnsembleInfo(
         recorded.get("method", ""),
         recorded.get("n_estimators"),
         recorded,

@@ -14,15 +14,15 @@ from treewise._lib.result_table import align_columns
 from treewise._lib.text import clip, format_count, format_rounded, plural, safe
 
 MOST_LINES = 30  # of the decisions of a pruning
-WIDEST_TEST = 40
-HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
-NO_OPTIONS = ("method", "table", "majority", "errors", "training_errors", "stopped")  # of many trees: how it went
-USUAL: dict[str, dict[str, Any]] = {  # what a way of growing many trees does unless told otherwise: not said
+_WIDEST_TEST = 40
+_HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
+_NO_OPTIONS = ("method", "table", "majority", "errors", "training_errors", "stopped")  # of many trees: how it went
+_USUAL: dict[str, dict[str, Any]] = {  # what a way of growing many trees does unless told otherwise: not said
     "extra_trees": {"bootstrap": False, "splitter": "random"},
     "bagging": {"max_samples": 1.0},
 }
-RIGHT = (0, 1, 3, 4, 5)  # columns of numbers
-KINDS: dict[str, Any] = {
+_RIGHT = (0, 1, 3, 4, 5)  # columns of numbers
+_KINDS: dict[str, Any] = {
     "node": int,
     "now": int | None,
     "test": str,
@@ -56,10 +56,10 @@ def in_words(step: Mapping[str, Any]) -> str:
     ('grow(sample_weight="w") on 12 rows', 'made(sample_weight=…)')
     """
     did = step.get("ensemble", {}).get("method", step.get("did", "made"))
-    options = {**options_of_many(step), **step.get("options", {})}
+    options = {**_options_of_many(step), **step.get("options", {})}
     options |= {name: step[name] for name in ("sample_weight", "class_weight", "priors", "cost") if step.get(name)}
     said = [json.dumps(step["method"])] if "method" in step else []
-    said += [f"{name}={option_in_words(value)}" for name, value in options.items()]
+    said += [f"{name}={_option_in_words(value)}" for name, value in options.items()]
     said += ["sample_weight=…"] * bool(step.get("sample_weight_array"))
     words = f"{did}({', '.join(said)})"
     if "rows" in step:
@@ -72,18 +72,18 @@ def in_words(step: Mapping[str, Any]) -> str:
     return words
 
 
-def options_of_many(step: Mapping[str, Any]) -> dict[str, Any]:
+def _options_of_many(step: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings, and what differs from what the way of growing many trees does by itself, if it is one.
 
     A history leaves bootstrap out where it is True, which of extra-trees is the exception.
 
-    >>> options_of_many({"ensemble": {"method": "extra_trees"}, "settings": {"splitter": "random"}})
+    >>> _options_of_many({"ensemble": {"method": "extra_trees"}, "settings": {"splitter": "random"}})
     {'bootstrap': True}
     """
     many = step.get("ensemble", {})
     method = many.get("method")
-    usual = USUAL.get(method, {}) if isinstance(method, str) else {}
-    said = {name: value for name, value in many.items() if name not in NO_OPTIONS}
+    usual = _USUAL.get(method, {}) if isinstance(method, str) else {}
+    said = {name: value for name, value in many.items() if name not in _NO_OPTIONS}
     if method == "extra_trees":
         said.setdefault("bootstrap", True)
     said |= step.get("settings", {})
@@ -91,10 +91,10 @@ def options_of_many(step: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in said.items() if name not in same}
 
 
-def option_in_words(value: Any) -> str:
+def _option_in_words(value: Any) -> str:
     """Write the value of an option as it is given; a price of five digits is precise enough to read.
 
-    >>> option_in_words(0.0123456), option_in_words(1.0), option_in_words(1), option_in_words(False)
+    >>> _option_in_words(0.0123456), _option_in_words(1.0), _option_in_words(1), _option_in_words(False)
     ('0.012346', '1.0', '1', 'False')
     """
     if isinstance(value, bool):
@@ -114,19 +114,19 @@ def is_pruning(step: Mapping[str, Any]) -> bool:
         return False
     if type(step.get("looked_at", 0)) is not int or not isinstance(step.get("measure", ""), str):
         return False
-    return all(isinstance(each, dict) and each.keys() == KINDS.keys() and fits(each) for each in listed)
+    return all(isinstance(each, dict) and each.keys() == _KINDS.keys() and _fits(each) for each in listed)
 
 
-def fits(decision: Mapping[str, Any]) -> bool:
+def _fits(decision: Mapping[str, Any]) -> bool:
     """Tell whether every entry of a decision is of its kind."""
-    return all(isinstance(decision[name], kind) for name, kind in KINDS.items())
+    return all(isinstance(decision[name], kind) for name, kind in _KINDS.items())
 
 
 def decision_table(step: Mapping[str, Any], decisions: list[dict[str, Any]]) -> list[str]:
     """Lay out some decisions, below what their numbers are."""
     return [
         f"before and after: {step['measure']}",
-        *align_columns([HEADINGS, *map(cells, decisions)], RIGHT).splitlines(),
+        *align_columns([_HEADINGS, *map(cells, decisions)], _RIGHT).splitlines(),
     ]
 
 
@@ -155,7 +155,7 @@ def cells(decision: Mapping[str, Any]) -> list[str]:
     return [
         str(decision["node"]),
         "–" if now is None else str(now),
-        clip(safe(decision["test"]), WIDEST_TEST),
+        clip(safe(decision["test"]), _WIDEST_TEST),
         format_count(decision["rows"]),
         said(decision["before"]),
         said(decision["after"]),

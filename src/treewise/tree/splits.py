@@ -172,7 +172,7 @@ class OneValue(Split):
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
         """Say ``city = Rome`` or ``city otherwise``."""
         listed = (self.level,)
-        return say_set(name, listed, encoding) if branch == 0 else say_rest(name, listed, encoding)
+        return _say_set(name, listed, encoding) if branch == 0 else _say_rest(name, listed, encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Subset(Split):
 
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
         """Say the set once; its sibling says ``otherwise``."""
-        say = say_set if branch == 0 else say_rest
+        say = _say_set if branch == 0 else _say_rest
         return say(name, self.levels, encoding)
 
 
@@ -239,7 +239,7 @@ class Multiway(Split):
         """Say ``GPA = 4.0``; the shared branch says ``otherwise``, or its level when it stands for one."""
         if branch < len(self.levels):
             return say_equal(name, self.levels[branch], encoding)
-        return say_rest(name, self.levels, encoding)
+        return _say_rest(name, self.levels, encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,7 @@ class Presence(Split):
         return f"{name} {'missing' if branch == self.missing else 'present'}"
 
 
-KINDS: dict[str, type[Split]] = {cls.kind: cls for cls in (Threshold, Ordinal, OneValue, Subset, Multiway, Presence)}
+_KINDS: dict[str, type[Split]] = {cls.kind: cls for cls in (Threshold, Ordinal, OneValue, Subset, Multiway, Presence)}
 
 
 def say_equal(name: str, level: str, encoding: Encoding) -> str:
@@ -277,10 +277,10 @@ def say_equal(name: str, level: str, encoding: Encoding) -> str:
     return f"{name} is {level}" if encoding.kind == "boolean" else f"{name} = {quote(level)}"
 
 
-def say_set(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
+def _say_set(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
     """Say that a column is one of several levels; of very many the first few, and how many more there are.
 
-    >>> say_set("id", tuple(map(str, range(1_000))), Encoding("id", "nominal"))
+    >>> _say_set("id", tuple(map(str, range(1_000))), Encoding("id", "nominal"))
     'id in {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, +990}'
     """
     if len(levels) == 1:
@@ -308,7 +308,7 @@ def in_a_cell(words: str, split: Split) -> str:
     return words.replace(set_of(split.levels), set_of(split.levels, MOST_IN_CELL, FEW_IN_CELL), 1)
 
 
-def say_rest(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
+def _say_rest(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
     """Say that a column is none of these levels: by name when only one is left."""
     named = set(levels)
     rest = list(islice((level for level in encoding.levels if level not in named), 2))

@@ -86,7 +86,7 @@ def command(
     check_output(output, first, second, *([data] if data else []))
     if [first, second, data].count("-") > 1:
         raise ParameterError("only one of the trees and the table can come from standard input.")
-    one, two = picked(read_model(first, target), read_model(second, target), members)
+    one, two = _picked(read_model(first, target), read_model(second, target), members)
     names = (one.name, two.name) if one.name != two.name else (first, second)
     table = None if data is None else read_data(data, na_values, take_text_options(text))
     options: dict[str, Any] = {"what": what, "tolerance": tolerance, "complete": complete, "target": target}
@@ -95,7 +95,7 @@ def command(
     return 0 if found.equivalent else 1
 
 
-def picked(one: LoadedModel, two: LoadedModel, members: Sequence[int]) -> tuple[LoadedModel, LoadedModel]:
+def _picked(one: LoadedModel, two: LoadedModel, members: Sequence[int]) -> tuple[LoadedModel, LoadedModel]:
     """Pick a tree of the model that holds many, or of both; two numbers are for the first and for the second."""
     if len(members) > 2:
         raise ParameterError("--tree is given more than twice, and there are two models.")

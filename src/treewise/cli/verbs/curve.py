@@ -27,7 +27,7 @@ from treewise.cli.verb import (
 )
 
 
-def read_over(text: str) -> str:
+def _read_over(text: str) -> str:
     """Read the name of a parameter that can be followed."""
     from treewise.evaluate.validation_curve.curve import OVER
 
@@ -53,7 +53,7 @@ def read_over(text: str) -> str:
 @click.argument("data")
 @option(
     "--over",
-    type=read_over,
+    type=_read_over,
     default="max_leaf_nodes",
     metavar="PARAMETER",
     section=JUDGES,
@@ -96,7 +96,7 @@ def command(
     training_set = prepare_and_report(data, asked, text, quiet)
     judges: Any = validation
     if validation is not None:
-        share = as_share(validation)
+        share = _as_share(validation)
         judges = read_data(validation, asked.get("na_values", ()), text) if share is None else share
     with progress_bar("curve") as progress:
         judging = Validation(judges, folds, known_truth(data), asked.get("random_state", 0))
@@ -113,7 +113,7 @@ def command(
             remark("", f"{plural(len(found), 'point')} → {safe(output)}")
 
 
-def as_share(text: str) -> float | None:
+def _as_share(text: str) -> float | None:
     """Tell a share from the name of a file."""
     if Path(text).exists():
         return None

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from treewise.data.table import Table
     from treewise.tree.tree import Tree
 
-ROW = "GPA=3.7, University=top20, Published=no"
-ROWS_SHOWN = 2
+_ROW = "GPA=3.7, University=top20, Published=no"
+_ROWS_SHOWN = 2
 
 
 @verb("demo", "", examples=("treewise demo",), about="Nothing is written to your disk.")
@@ -34,21 +34,21 @@ def command() -> None:
     gaps = sum(int(column.is_missing().sum()) for column in penguins.columns.values())
 
     print_text("treewise: decision trees you can read.      (built-in data; nothing is written to your disk)\n")
-    part(1, f"A table: {admissions.title}", "treewise data admissions", head_of(admissions))
+    part(1, f"A table: {admissions.title}", "treewise data admissions", _head_of(admissions))
     tree_command = "treewise grow admissions --target Class --preset id3 -o model.json"
-    part(2, "The tree", tree_command, [*drawing(learned), size_and_hits(learned, admissions)])
+    part(2, "The tree", tree_command, [*_drawing(learned), _size_and_hits(learned, admissions)])
     part(
         3,
-        f"Why {asked_first(learned)} first? Every computation",
+        f"Why {_asked_first(learned)} first? Every computation",
         trace_command,
-        root_lines(learned, admissions),
+        _root_lines(learned, admissions),
     )
-    part(4, "One applicant", f"treewise explain model.json --row {shlex.quote(ROW)}", one_row(learned))
+    part(4, "One applicant", f"treewise explain model.json --row {shlex.quote(_ROW)}", one_row(learned))
     part(
         5,
         f"A real table: {plural(len(penguins), 'penguin')}, {gaps} cells missing",
         "treewise grow penguins --target species --max-leaf-nodes 4",
-        [*drawing(species), size_and_hits(species, penguins)],
+        [*_drawing(species), _size_and_hits(species, penguins)],
     )
     print_text("Now with your own table:   treewise grow yours.csv --target COLUMN --pruning cv -o model.json")
     print_text("As rules, or as a page:    treewise rules model.json · treewise report model.json yours.csv -o r.html")
@@ -59,21 +59,21 @@ def part(number: int, title: str, typed: str, lines: list[str]) -> None:
     print_text("\n".join([f"{number}  {title}", f"   $ {typed}", *(f"   {line}" for line in lines), ""]))
 
 
-def head_of(table: Table) -> list[str]:
+def _head_of(table: Table) -> list[str]:
     """Return the first rows of a table, and how many more there are."""
     frame = table.to_polars()
-    shown = align_columns([frame.columns, *(list(map(_format_cell, row)) for row in frame.head(ROWS_SHOWN).rows())])
-    return [*shown.splitlines(), f"… {len(table) - ROWS_SHOWN} more rows"]
+    shown = align_columns([frame.columns, *(list(map(_format_cell, row)) for row in frame.head(_ROWS_SHOWN).rows())])
+    return [*shown.splitlines(), f"… {len(table) - _ROWS_SHOWN} more rows"]
 
 
-def drawing(tree: Tree) -> list[str]:
+def _drawing(tree: Tree) -> list[str]:
     """Return the lines of a tree."""
     from treewise.show.text_tree.text_tree import render
 
     return render(tree, ascii=is_ascii_only(sys.stdout)).splitlines()
 
 
-def size_and_hits(tree: Tree, table: Table) -> str:
+def _size_and_hits(tree: Tree, table: Table) -> str:
     """Say how large a tree is, and how many rows of a table it gets right."""
     from treewise.evaluate import ClassificationEvaluation, evaluate
 
@@ -86,14 +86,14 @@ def size_and_hits(tree: Tree, table: Table) -> str:
     return f"{plural(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}, {hits}"
 
 
-def asked_first(tree: Tree) -> str:
+def _asked_first(tree: Tree) -> str:
     """Return the column the root asks about."""
     split = tree.split_at(0)
     assert split is not None
     return safe(split.column)
 
 
-def root_lines(tree: Tree, table: Table) -> list[str]:
+def _root_lines(tree: Tree, table: Table) -> list[str]:
     """Return each column's gain at the root, with its formula."""
     trace = tree.trace(table, per="total")
     root = trace[0]
@@ -108,4 +108,4 @@ def root_lines(tree: Tree, table: Table) -> list[str]:
 
 def one_row(tree: Tree) -> list[str]:
     """Explain the answer for one row."""
-    return str(tree.explain(read_row(ROW))).splitlines()
+    return str(tree.explain(read_row(_ROW))).splitlines()

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Bounds = Sequence[tuple[str, float]]
 
-AT_ONCE = 1000  # lines
+_AT_ONCE = 1000  # lines
 
 
 @verb(
@@ -151,23 +151,23 @@ def command(
         evaluation = found.many.evaluate(
             table, target, sample_weight=sample_weight, drop_missing_target=drop_missing_target
         )
-    check_names(evaluation, fail_under, fail_over)
-    drawn = [(picture_content(drawing(evaluation, what), file), what, file) for what, file in pictures]
-    comparison = None if baselines is None else compare_with_baselines(found, table, baselines, folds)
+    _check_names(evaluation, fail_under, fail_over)
+    drawn = [(picture_content(_drawing(evaluation, what), file), what, file) for what, file in pictures]
+    comparison = None if baselines is None else _compare_with_baselines(found, table, baselines, folds)
     ways = paths(found.tree, table, target) if with_paths else None
     findings = None
     if with_check or found.made.fit_info.is_handwritten:
         rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
         findings = check(found.tree, table, target, **rows)
     if form == "json":
-        more: dict[str, Any] = {} if ways is None else {"paths": [path_of(ways, i) for i in range(len(ways))]}
+        more: dict[str, Any] = {} if ways is None else {"paths": [_path_of(ways, i) for i in range(len(ways))]}
         more |= {} if findings is None else {"check": findings.to_dict()}
         more |= {} if comparison is None else {"baselines": comparison.to_dict()["models"]}
         write_output(json_text({"model": found.name, **evaluation.to_dict(), **more}), None)
     else:
         if ways is not None:
             lines = ways.lines()
-            while some := list(islice(lines, AT_ONCE)):
+            while some := list(islice(lines, _AT_ONCE)):
                 print_text("\n".join(some))
             print_text("")
         print_text(f"{safe(found.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
@@ -182,10 +182,10 @@ def command(
     for content, what, file in drawn:
         write_output(content, file)
         remark("", f"{what} → {safe(file)}")
-    return judged(evaluation, fail_under, fail_over)
+    return _judged(evaluation, fail_under, fail_over)
 
 
-def drawing(evaluation: Evaluation, what: str) -> Axes:
+def _drawing(evaluation: Evaluation, what: str) -> Axes:
     """Draw one picture of an evaluation of classes."""
     from treewise.evaluate import ClassificationEvaluation
 
@@ -194,7 +194,7 @@ def drawing(evaluation: Evaluation, what: str) -> Axes:
     return evaluation.draw(what)
 
 
-def compare_with_baselines(found: LoadedModel, table: Table, baselines: str, folds: int) -> ModelComparison:
+def _compare_with_baselines(found: LoadedModel, table: Table, baselines: str, folds: int) -> ModelComparison:
     """Compare trees grown like this one with baseline models, on folds of the table."""
     from treewise.cli.output import progress_bar
     from treewise.evaluate.baselines.compare_models import grow_like, score_models
@@ -218,7 +218,7 @@ def compare_with_baselines(found: LoadedModel, table: Table, baselines: str, fol
         return score_models(training_set, grow, baselines, folds=folds, progress=progress)
 
 
-def path_of(ways: Paths, index: int) -> dict[str, Any]:
+def _path_of(ways: Paths, index: int) -> dict[str, Any]:
     """Return one row's path as plain values."""
     path = ways[index]
     return {
@@ -231,7 +231,7 @@ def path_of(ways: Paths, index: int) -> dict[str, Any]:
     }
 
 
-def check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
+def _check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
     """Refuse a bound on a figure that there is not, before anything is printed."""
     for word, bounds in (("under", under), ("over", over)):
         for name, _ in bounds:
@@ -242,7 +242,7 @@ def check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
                 )
 
 
-def judged(evaluation: Evaluation, under: Bounds, over: Bounds) -> int:
+def _judged(evaluation: Evaluation, under: Bounds, over: Bounds) -> int:
     """Compare figures with their bounds: 0 when all hold, 1 when the answer is no."""
     scores = evaluation.scores
     failed = 0

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from treewise.tree.model import Model
     from treewise.tree.tree import Tree
 
-MOST_ROWS = 20  # of a table that are explained without being asked for
+_MOST_ROWS = 20  # of a table that are explained without being asked for
 
 
 @verb(
@@ -109,16 +109,16 @@ def command(
         raise ParameterError(
             f"give either --row 'COLUMN=VALUE, …', or DATA and the numbers of its rows, --rows 1,5.{hint}"
         )
-    model, table = model_and_table(source, data, grows, asked, take_text_options(options), member)
+    model, table = _model_and_table(source, data, grows, asked, take_text_options(options), member)
     if model.many is not None:
         model.refuse_for_ensemble(desired=desired, fixed=fixed, estimate=estimate)
-        explain_many(model.many, table, typed, rows, shap, form, output)
+        _explain_many(model.many, table, typed, rows, shap, form, output)
         return remark_on_typed(model.many, typed, _typed_notes(model.many, typed))
     tree = model.tree
     if shap:
-        present(shapley(tree, table, typed, rows, estimate), form, output)
+        present(_shapley(tree, table, typed, rows, estimate), form, output)
     else:
-        found = explained(tree, table, typed, rows, (desired, [name for names in fixed for name in names], estimate))
+        found = _explained(tree, table, typed, rows, (desired, [name for names in fixed for name in names], estimate))
         present(found[0] if len(found) == 1 else found, form, output)
     return remark_on_typed(tree, typed, _typed_notes(tree, typed))
 
@@ -127,7 +127,7 @@ def _typed_notes(model: Model, typed: Sequence[dict[str, Any]]) -> list[str]:
     return never_seen(model, read_typed(model, typed)) if typed else []
 
 
-def model_and_table(
+def _model_and_table(
     source: str, data: str | None, grows: bool, asked: dict[str, Any], form: TextOptions, member: int | None
 ) -> tuple[LoadedModel, Table | None]:
     """Read the model, or grow it on the table; and read the table whose rows are to be explained, if there is one."""
@@ -141,7 +141,7 @@ def model_and_table(
     return model, None if data is None else read_data(data, na_values, form)
 
 
-def explained(
+def _explained(
     tree: Tree,
     table: Table | None,
     typed: Sequence[dict[str, Any]],
@@ -157,7 +157,7 @@ def explained(
     return explain_rows(tree, table, chosen(table, rows), *request)
 
 
-def shapley(
+def _shapley(
     tree: Tree, table: Table | None, typed: Sequence[dict[str, Any]], rows: list[int] | None, estimate: str | None
 ) -> ShapValues:
     """Return the Shapley values of the rows instead."""
@@ -174,7 +174,7 @@ def shapley(
     return replace(found, values=found.values[0]) if len(found.values) == 1 else found
 
 
-def explain_many(
+def _explain_many(
     trees: Ensemble,
     table: Table | None,
     typed: Sequence[dict[str, Any]],
@@ -205,7 +205,7 @@ def explain_many(
 def chosen(table: Table, rows: list[int] | None) -> Sequence[int]:
     """Return the rows asked for, from 0; without a choice all of a small table."""
     if rows is None:
-        if len(table) > MOST_ROWS:
+        if len(table) > _MOST_ROWS:
             raise ParameterError(f"{table.name} has {plural(len(table), 'row')}: say which, as in --rows 1,5.")
         return range(len(table))
     for row in rows:

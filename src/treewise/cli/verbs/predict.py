@@ -125,7 +125,7 @@ def command(
             write_output(sentences + "\n", output)
         return remark_on_typed(loaded, typed, predictor.notes())
     kept = [name for names in keep for name in names]
-    frame = beside(kept, rows.table if data is None else table, predictor.columns())
+    frame = _beside(kept, rows.table if data is None else table, predictor.columns())
     write_output(frame_content(frame, form), output)
     remark_on_typed(loaded, typed, (*rows.table.notes, *predictor.notes()))
     if output not in (None, "-"):
@@ -134,7 +134,7 @@ def command(
     return None
 
 
-def beside(kept: Sequence[str], table: Table, made: dict[str, Any]) -> Any:
+def _beside(kept: Sequence[str], table: Table, made: dict[str, Any]) -> Any:
     """Return a dataframe: columns of the table that are kept, then what was made."""
     from treewise.data.frames import arrays_to_frame
     from treewise.data.table import read

@@ -42,7 +42,7 @@ from treewise.errors import ParameterError
 if TYPE_CHECKING:
     from treewise.tree.tree import Tree
 
-TABLES = ("validation", "data")
+_TABLES = ("validation", "data")
 
 
 @verb(
@@ -133,9 +133,9 @@ def command(
     asked = {name: value for name, value in options.items() if value is not None}
     tree = read_model(model, member=member).tree
     if cp_table:
-        list_nested(tree, asked, form)
+        _list_nested(tree, asked, form)
         return
-    for name in TABLES:
+    for name in _TABLES:
         if name in asked:
             asked[name] = read_data(asked[name], na_values, text)
     started = time.monotonic()
@@ -143,12 +143,12 @@ def command(
     seconds = time.monotonic() - started
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(pruned, output), output)
-    show_pruned(pruned, form, whole, quiet, seconds, to_output=output == "-")
+    _show_pruned(pruned, form, whole, quiet, seconds, to_output=output == "-")
     if output not in (None, "-") and not quiet:
         remark("", f"saved {safe(output)}")
 
 
-def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float, to_output: bool) -> None:
+def _show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float, to_output: bool) -> None:
     """Print the decisions and the tree; only the remark where the model itself goes to standard output."""
     from treewise.tree.history import table_lines
 
@@ -164,7 +164,7 @@ def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float,
         write_output(json_text(dict(step)), None)
         return
     if not quiet:
-        lines = "\n".join(table_lines(step, whole=True) if whole else cut_lines(step))
+        lines = "\n".join(table_lines(step, whole=True) if whole else _cut_lines(step))
         print_text(lines.encode("ascii", "replace").decode() if is_ascii_only(sys.stdout) else lines)
         if "cp_table" in step:
             print_text("")
@@ -173,7 +173,7 @@ def show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float,
     print_styled(tree_text(tree, whole))
 
 
-def cut_lines(step: Mapping[str, Any]) -> list[str]:
+def _cut_lines(step: Mapping[str, Any]) -> list[str]:
     """Lay out what a pruning cut: what was done, then a line for each node that became a leaf; how many more there are.
 
     Where subtrees were raised too, every decision: a node may be gone for either reason.
@@ -192,7 +192,7 @@ def cut_lines(step: Mapping[str, Any]) -> list[str]:
     return [*lines, f"{said}: --all"]
 
 
-def list_nested(tree: Tree, asked: dict[str, Any], form: str) -> None:
+def _list_nested(tree: Tree, asked: dict[str, Any], form: str) -> None:
     """Print the cp table of a model as it is."""
     if asked:
         raise ParameterError(f"--cp-table cuts nothing, so --{next(iter(asked)).replace('_', '-')} has no part in it.")

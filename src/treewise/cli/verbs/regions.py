@@ -96,27 +96,29 @@ def command(
             raise ParameterError("--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out.")
         if fixed:
             raise ParameterError("--fixed is for trees that use other columns; these are grown on two. Leave it out.")
-        axes = grid(read_data(given[0], na_values, form), target, x, y, dict(vary))
+        axes = _grid(read_data(given[0], na_values, form), target, x, y, dict(vary))
     else:
         if vary:
             raise ParameterError("--vary grows trees anew, on DATA alone. Leave the models out, or --vary.")
         *models, data = given
-        found, table = read_models(models, data, na_values, target, form, member)
-        across, up = first_columns(list(found.values()), x, y)
-        axes = side_by_side(found, table, across, up, fixed=dict(fixed), target=target, with_tree=with_tree)
+        found, table = _read_models(models, data, na_values, target, form, member)
+        across, up = _first_columns(list(found.values()), x, y)
+        axes = _side_by_side(found, table, across, up, fixed=dict(fixed), target=target, with_tree=with_tree)
     first, *_ = axes
     write_output(picture_content(first, output), output)
     remark("", f"{plural(len(axes), 'picture')} → {safe(output)}")
 
 
-def grid(table: Table, target: str | None, x: str | None, y: str | None, vary: dict[str, list[float]]) -> Sequence[Any]:
+def _grid(
+    table: Table, target: str | None, x: str | None, y: str | None, vary: dict[str, list[float]]
+) -> Sequence[Any]:
     """Grow trees of more and more freedom."""
     from treewise.show.regions.regions import draw_regions_grid
 
     return list(draw_regions_grid(table, target, x, y, vary=vary or None).flat)
 
 
-def read_models(
+def _read_models(
     models: Sequence[str],
     data: str,
     na_values: Sequence[str],
@@ -142,14 +144,14 @@ def read_models(
     return trees, table
 
 
-def side_by_side(trees: Mapping[str, Tree], table: Table, x: str, y: str, **options: Any) -> Sequence[Any]:
+def _side_by_side(trees: Mapping[str, Tree], table: Table, x: str, y: str, **options: Any) -> Sequence[Any]:
     """Draw trees on one table."""
     from treewise.show.regions.regions import draw_regions
 
     return list(draw_regions(trees, table, x, y, **options).flat)
 
 
-def first_columns(trees: Sequence[Tree], x: str | None, y: str | None) -> tuple[str, str]:
+def _first_columns(trees: Sequence[Tree], x: str | None, y: str | None) -> tuple[str, str]:
     """Choose the columns that are asked about first, where they are not named."""
     asked = [tree.columns[i] for tree in trees for i in tree.arrays.column.tolist() if i >= 0]
     known = dict.fromkeys([*asked, *(column for tree in trees for column in tree.columns)])

@@ -24,7 +24,7 @@ from treewise.cli.verb import (
     verb,
 )
 
-SORTS = ("support", "probability", "lift", "value", "node")
+_SORTS = ("support", "probability", "lift", "value", "node")
 
 
 @verb(
@@ -43,7 +43,7 @@ SORTS = ("support", "probability", "lift", "value", "node")
 @tree_option
 @option(
     "--sort",
-    type=click.Choice(SORTS),
+    type=click.Choice(_SORTS),
     metavar="NAME",
     default="support",
     section=SHOWN,

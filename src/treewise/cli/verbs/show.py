@@ -83,32 +83,32 @@ def command(
         training_set, model = grow_source(source, asked, text_form, member, quiet=summary)
     if model.many is not None:
         model.refuse_for_ensemble(node=node or None, bars=bars, max_depth=shown_depth)
-        return show_many(model, whole, form)
+        return _show_many(model, whole, form)
     tree = model.tree
     if form == "json":
-        write_output(json_text(summary_of(model) if summary else nodes_of(tree)), None)
+        write_output(json_text(_summary_of(model) if summary else _nodes_of(tree)), None)
     elif summary:
-        print_text(summary_text(model))
+        print_text(_summary_text(model))
     else:
         for note in missing_value_notes(tree):
             remark("note", note)
-        print_styled(shown_tree(tree, training_set, whole, node, shown_depth, bars))
+        print_styled(_shown_tree(tree, training_set, whole, node, shown_depth, bars))
     return None
 
 
-def show_many(model: LoadedModel, whole: bool, form: str) -> None:
+def _show_many(model: LoadedModel, whole: bool, form: str) -> None:
     """Say what many trees are; of boosting, its rounds."""
     from treewise.cli.render import show_rounds
 
     if form == "json":
         rounds = {"rounds": model.trees.rounds.result_table().records()} if model.trees.method == "adaboost" else {}
-        write_output(json_text({**summary_of(model), **rounds}), None)
+        write_output(json_text({**_summary_of(model), **rounds}), None)
     else:
-        print_text(summary_text(model))
+        print_text(_summary_text(model))
         show_rounds(model.trees, whole)
 
 
-def shown_tree(
+def _shown_tree(
     tree: Tree, training_set: TrainingSet | None, whole: bool, node: int, depth: int | None, bars: bool | None
 ) -> str:
     """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
@@ -123,7 +123,7 @@ def shown_tree(
 # -- the summary ----------------------------------------------------------------------------------------
 
 
-def summary_text(model: LoadedModel) -> str:
+def _summary_text(model: LoadedModel) -> str:
     """Say in a few lines what a model is, which columns it needs, and how it was made."""
     facts, saved = [], model.saved
     if saved:
@@ -136,13 +136,13 @@ def summary_text(model: LoadedModel) -> str:
     return "\n".join(f"{head:<{width}}  {body}" for head, body in lines)
 
 
-def summary_of(model: LoadedModel) -> dict[str, Any]:
+def _summary_of(model: LoadedModel) -> dict[str, Any]:
     """Return the summary as plain values."""
     sha256 = model.sha256 if model.content else None
     return {"model": model.name, **model.saved, "sha256": sha256, **model.made.summary().to_dict()}
 
 
-def nodes_of(tree: Tree) -> dict[str, Any]:
+def _nodes_of(tree: Tree) -> dict[str, Any]:
     """Return the nodes as plain values, flat: a list of nodes that name their parent."""
     nodes = [
         {

@@ -54,9 +54,9 @@ if TYPE_CHECKING:
     from treewise.explain.trace import NodeTrace, Trace
 
 PATIENCE = 2.0  # seconds after which silence is explained
-ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-OF_A_ROUND = {ending: form for ending, form in ENDINGS.items() if form != "latex"}
-OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per")  # options that say nothing of a round
+_ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
+_OF_A_ROUND = {ending: form for ending, form in _ENDINGS.items() if form != "latex"}
+_OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per")  # options that say nothing of a round
 
 
 @verb(
@@ -96,7 +96,7 @@ OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per")  # options that s
     section=SHOWN,
     help="Leave the results blank: an exercise sheet of one node (default node 0).",
 )
-@format_by_ending_option(*ENDINGS.values())
+@format_by_ending_option(*_ENDINGS.values())
 @output_option("Write the trace to a file; .png, .svg or .pdf plots the gain of all splits of --column at --node.")
 @grow_options
 @text_options
@@ -118,19 +118,19 @@ def command(
     check_output(output, source, data)
     drawn = form is None and number is None and is_picture(output)
     if number is not None:
-        form = form_of_round(form, output, member)
+        form = _form_of_round(form, output, member)
     elif whole:
         raise ParameterError("--all is for the rows of a round, with --round N. The trace of a tree shows everything.")
     elif drawn:
         check_picture(output)
     else:
-        form = choose_format(form, output, ENDINGS, DRAWN)
+        form = choose_format(form, output, _ENDINGS, DRAWN)
     text_form = take_text_options(options)
     asked = take_grow_options(options)
     if data is None:
         if number is not None:
             raise ParameterError("--round is for boosting, with its table: treewise trace MODEL DATA --round N.")
-        trace = trace_grown(source, asked, text_form, member, node, options)
+        trace = _trace_grown(source, asked, text_form, member, node, options)
     else:
         target = asked.pop("target", None)
         na_values = asked.pop("na_values", ())
@@ -160,7 +160,7 @@ def command(
     return None
 
 
-def form_of_round(form: str | None, output: str | None, member: int | None) -> str:
+def _form_of_round(form: str | None, output: str | None, member: int | None) -> str:
     """Tell the form of a round of boosting; what asks something of a single tree is refused beside it."""
     if member is not None:
         raise ParameterError(
@@ -168,18 +168,18 @@ def form_of_round(form: str | None, output: str | None, member: int | None) -> s
             " --tree, not both."
         )
     context = click.get_current_context()
-    for name in OF_A_TREE:
+    for name in _OF_A_TREE:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise ParameterError(f"--{name} is for the trace of a tree, and --round shows a round. Leave one out.")
     if form == "latex" or (form is None and str(output).lower().endswith(".tex")):
         raise ParameterError(
             "a round is not written in LaTeX, which is for the trace of a tree. It comes as text, markdown, csv or json"
-            f" ({', '.join(OF_A_ROUND)})."
+            f" ({', '.join(_OF_A_ROUND)})."
         )
-    return choose_format(form, output, OF_A_ROUND)
+    return choose_format(form, output, _OF_A_ROUND)
 
 
-def trace_grown(
+def _trace_grown(
     source: str, asked: dict[str, Any], form: TextOptions, member: int | None, node: int | None, view: dict[str, Any]
 ) -> Trace:
     """Grow a tree and trace it on the very table it was grown on, weights included."""
@@ -202,7 +202,7 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
     """
     from treewise.explain.trace.render import TraceFormat, blocks, render
 
-    how = TraceFormat(form, page_width(), blanks, ascii=is_ascii_only(sys.stdout), write=in_options)
+    how = TraceFormat(form, _page_width(), blanks, ascii=is_ascii_only(sys.stdout), write=in_options)
     notes = [in_options(note) for note in trace.notes]
     printed = form == "text" and output in (None, "-")
     watched = printed and sys.stdout.isatty()
@@ -236,6 +236,6 @@ def remark_when_long(silent: bool) -> Iterator[None]:
         waiting.cancel()
 
 
-def page_width() -> int:
+def _page_width() -> int:
     """Return how wide a line may be: the terminal's width, or 80 columns where there is none."""
     return max(60, shutil.get_terminal_size((80, 24)).columns) if sys.stdout.isatty() else 80

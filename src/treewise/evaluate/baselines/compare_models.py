@@ -255,7 +255,7 @@ def score_models(
     number = fold_numbers(training_set, folds, random_state)
     given = training_set.asked.get("cost")
     cost = None if given is None else CostMatrix.of(given, classes)
-    records = {name: FoldRecord(np.zeros(len(training_set))) for name in ("tree", *kinds)}
+    records = {name: _FoldRecord(np.zeros(len(training_set))) for name in ("tree", *kinds)}
     for fold in range(folds):
         train, held_out = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
         models_of_fold: list[BaselineModel] = [TreeModel(grow), *(kind(cost, n_jobs) for kind in kinds.values())]
@@ -277,7 +277,7 @@ def row_weights(training_set: TrainingSet) -> Floats | None:
 
 
 @dataclass
-class FoldRecord:
+class _FoldRecord:
     """The measurements of one model over the folds so far."""
 
     losses: Floats

@@ -90,7 +90,7 @@ class TreeModel:
         return float(self.tree.n_leaves)
 
 
-class ConstantModel:
+class _ConstantModel:
     """Always predicts the majority class (or the one of least cost), or the mean."""
 
     about = "always {}"
@@ -117,7 +117,7 @@ class ConstantModel:
         return self.fact
 
 
-class SklearnModel:
+class _SklearnModel:
     """Base of the scikit-learn models, fitted on a ``FeatureMatrix``."""
 
     def __init__(self, cost: CostMatrix | None, n_jobs: int | None) -> None:
@@ -149,7 +149,7 @@ class SklearnModel:
         return self.model
 
 
-class NearestNeighbours(SklearnModel):
+class NearestNeighbours(_SklearnModel):
     """K-nearest neighbours; k is selected on a quarter of the training rows, the largest on ties."""
 
     about = "k = {}, chosen on a quarter of the training rows"
@@ -171,11 +171,11 @@ class NearestNeighbours(SklearnModel):
         X, answers = self.features.encode_rows(valid), _target_values(train)
         parts = (X[i : i + _BATCH] for i in range(0, len(valid), _BATCH))
         near = answers[np.concatenate([self.model.kneighbors(part, return_distance=False) for part in parts])]
-        predictions = {k: combine_neighbours(near[:, :k], rows.target, self.cost) for k in candidates}
+        predictions = {k: _combine_neighbours(near[:, :k], rows.target, self.cost) for k in candidates}
         return min(candidates, key=lambda k: (float(losses_on(valid, predictions[k], self.cost).mean()), -k))
 
 
-def combine_neighbours(near: npt.NDArray[Any], target: Target, cost: CostMatrix | None) -> npt.NDArray[Any]:
+def _combine_neighbours(near: npt.NDArray[Any], target: Target, cost: CostMatrix | None) -> npt.NDArray[Any]:
     """Return the prediction of neighbours: their mean, majority class, or class of least expected cost."""
     if target.task == "regression":
         return np.asarray(near.mean(axis=1))
@@ -183,7 +183,7 @@ def combine_neighbours(near: npt.NDArray[Any], target: Target, cost: CostMatrix 
     return least_costly(counts.astype(np.float64), cost)
 
 
-class LinearModel(SklearnModel):
+class _LinearModel(_SklearnModel):
     """Logistic regression, or ridge regression for regression tasks, with scikit-learn's default penalty."""
 
     about = "on {} indicators and {numbers}"
@@ -203,27 +203,27 @@ class LinearModel(SklearnModel):
         self.fact = float(self.features.indicators)
 
 
-MODELS: dict[str, tuple[str, Any]] = {  # the task ("" for both) and the class
+_MODELS: dict[str, tuple[str, Any]] = {  # the task ("" for both) and the class
     "knn": ("", NearestNeighbours),
-    "logistic": ("classification", LinearModel),
-    "linear": ("regression", LinearModel),
-    "majority": ("classification", ConstantModel),
-    "mean": ("regression", ConstantModel),
+    "logistic": ("classification", _LinearModel),
+    "linear": ("regression", _LinearModel),
+    "majority": ("classification", _ConstantModel),
+    "mean": ("regression", _ConstantModel),
 }
 
 
 def find_baselines(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     """Return the baseline classes by name; raise for unknown names and those of the other task."""
     listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    fitting = [name for name, (for_task, _) in MODELS.items() if for_task in ("", task)]
+    fitting = [name for name, (for_task, _) in _MODELS.items() if for_task in ("", task)]
     for name in listed:
         if name not in fitting:
             near = did_you_mean(name, fitting)
             raise ParameterError(f'unknown model "{safe(name)}"; for {task}: {listing(fitting)}.', hint=near)
     if not listed:
         raise ParameterError("no model is given.", hint=f"For {task}: {listing(fitting)}.")
-    chosen = {name: MODELS[name][1] for name in listed}
-    if any(issubclass(kind, SklearnModel) for kind in chosen.values()):
+    chosen = {name: _MODELS[name][1] for name in listed}
+    if any(issubclass(kind, _SklearnModel) for kind in chosen.values()):
         _require_sklearn()
     return chosen
 
@@ -249,7 +249,7 @@ def losses_on(rows: TrainingSet, predictions: npt.NDArray[Any], cost: CostMatrix
 
 def describe_folds(about: str, facts: Sequence[float], rows: TrainingSet) -> str:
     """Describe the models of all folds: one number, or the range from the smallest to the largest."""
-    if about == ConstantModel.about and rows.target.task == "classification":
+    if about == _ConstantModel.about and rows.target.task == "classification":
         predictions = dict.fromkeys(safe(rows.target.classes[int(fact)]) for fact in facts)
         return about.format(" or ".join(predictions))
     low, high = format_rounded(min(facts)), format_rounded(max(facts))

@@ -94,7 +94,7 @@ def curve_from_training_set(
 ) -> ValidationCurve:
     """Compute a curve on a prepared training set, with its settings."""
     check_choice("over", over, OVER)
-    plan = CurvePlan(training_set, validation_plan)
+    plan = _CurvePlan(training_set, validation_plan)
     grower = CurveGrower(over, plan.whole, plan.fewest, validation_plan.seed, n_jobs)
     curve_values = grower.values(values)
     truth_rows = None if validation_plan.truth is None else ScoringRows.of_sampler(validation_plan.truth, training_set)
@@ -129,7 +129,7 @@ def known_truth(data: Any) -> Sampler | None:
     return TRUTHS[data]() if known else None
 
 
-class CurvePlan:
+class _CurvePlan:
     """Which rows are used for training and which for validation."""
 
     def __init__(self, training_set: TrainingSet, validation_plan: Validation) -> None:

@@ -36,8 +36,8 @@ from treewise.tree.tree import Tree
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
-OVER = (*NESTED, "min_samples_leaf", "rows")
+_NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
+OVER = (*_NESTED, "min_samples_leaf", "rows")
 _LARGER_IS_MORE = ("max_leaf_nodes", "max_depth", "rows")  # larger values give larger trees
 _MOST_VALUES = 1000  # default limit for a nested sequence
 _FEWEST_ROWS = 10  # smallest training size for over="rows"
@@ -117,17 +117,17 @@ class LeafSequence:
         """Return the values at which the tree changes, from the root to the full tree."""
         if self.nested is not None:
             alphas = [*np.unique(self.nested.alpha).tolist(), inf]
-            return [short_between(low, high) for low, high in pairwise(alphas)][::-1]
+            return [_short_between(low, high) for low, high in pairwise(alphas)][::-1]
         steps = np.unique(self.keys)
         if self.over == "min_samples_split":
             return [float(self.tree.arrays.rows[0]) + 1, *(-steps).tolist()]
         return [0.0 if self.over == "max_depth" else 1.0, *steps.tolist()]
 
 
-def short_between(low: float, high: float) -> float:
+def _short_between(low: float, high: float) -> float:
     """Return a number in [low, high) with few digits; low itself if there is no shorter one.
 
-    >>> short_between(0.022203, 0.030235), short_between(4163000123.0, inf), short_between(0.0, 1.0)
+    >>> _short_between(0.022203, 0.030235), _short_between(4163000123.0, inf), _short_between(0.0, 1.0)
     (0.0223, 4170000000.0, 0.0)
     """
     for digits in range(1, 17):
@@ -236,7 +236,7 @@ def _fourth_moment_about(m: Sequence[Floats], v: Floats) -> Floats:
     return np.maximum(m[4] - 4 * v * m[3] + 6 * v**2 * m[2] - 4 * v**3 * m[1] + v**4 * m[0], 0.0)
 
 
-class TreesAlongCurve(Protocol):
+class _TreesAlongCurve(Protocol):
     """The trees grown on some rows, one per value."""
 
     leaves: Floats
@@ -250,7 +250,7 @@ class TreesAlongCurve(Protocol):
         ...
 
 
-class NestedTreesGrower:
+class _NestedTreesGrower:
     """Trees of a ``LeafSequence``."""
 
     def __init__(self, sequence: LeafSequence, values: Sequence[float], training_set: TrainingSet) -> None:
@@ -266,7 +266,7 @@ class NestedTreesGrower:
         return self.losses_on(ScoringRows.of(self.training_set)).per_row()
 
 
-class RefitGrower:
+class _RefitGrower:
     """One tree per value, with the rows it was grown on."""
 
     def __init__(self, trees_with_rows: Sequence[tuple[TrainingSet, Tree]]) -> None:
@@ -286,14 +286,14 @@ class CurveGrower:
     """Chooses the values of a parameter, and grows the trees for them."""
 
     def __init__(self, over: str, full: TrainingSet, fewest: int, seed: int, n_jobs: int | None) -> None:
-        if over in NESTED and over in full.settings.given():
+        if over in _NESTED and over in full.settings.given():
             raise ParameterError(
                 Param(over) + " is the parameter of the curve.",
                 hint="Leave it out; " + Param("values") + " sets its values.",
             )
         self.over, self.full, self.fewest, self.seed, self.n_jobs = over, full, fewest, seed, n_jobs
         best_first = full.settings.max_leaf_nodes is not None  # then another limit changes the order of nodes
-        self.nests = over in ("max_leaf_nodes", "ccp_alpha") or (over in NESTED and not best_first)
+        self.nests = over in ("max_leaf_nodes", "ccp_alpha") or (over in _NESTED and not best_first)
         self.sequence = self._grow_sequence(full) if self.nests else None
         self.is_given = False
 
@@ -342,14 +342,14 @@ class CurveGrower:
 
     def trees(
         self, training_set: TrainingSet, values: Sequence[float], report: Callable[[float], None]
-    ) -> TreesAlongCurve:
+    ) -> _TreesAlongCurve:
         """Grow the trees for all values; ``report`` is called with the shares done."""
         if self.sequence is not None:
             is_full = training_set is self.full
             sequence = self.sequence if is_full else self._grow_sequence(training_set)
             report(1.0)
             use_given_values = is_full or self.is_given or self.over != "ccp_alpha"
-            return NestedTreesGrower(
+            return _NestedTreesGrower(
                 sequence,
                 values if use_given_values else [self.sequence.middle(value) for value in values],
                 training_set,
@@ -359,7 +359,7 @@ class CurveGrower:
             rows = self._under(training_set, value)
             trees_with_rows.append((rows, grow_training_set(rows, n_jobs=self.n_jobs, keep_quartiles=False)))
             report(1 / len(values))
-        return RefitGrower(trees_with_rows)
+        return _RefitGrower(trees_with_rows)
 
     def _under(self, training_set: TrainingSet, value: float) -> TrainingSet:
         """Return the training set with one value of the parameter."""

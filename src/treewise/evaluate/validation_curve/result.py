@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = npt.NDArray[np.float64]
-EQUAL = 1e-12  # losses nearer than this are equal
+_EQUAL = 1e-12  # losses nearer than this are equal
 _CHART_WIDTH, _CHART_HEIGHT = 64, 13
-MOST_LINES = 12  # of the table below the chart
-SERIES = (("training", "."), ("true", "+"), ("validation", "o"))  # the later one wins where two meet
+_MOST_LINES = 12  # of the table below the chart
+_SERIES = (("training", "."), ("true", "+"), ("validation", "o"))  # the later one wins where two meet
 
 
 @dataclass(frozen=True)
@@ -164,9 +164,9 @@ def choose_best(judges: LossStats, allowance: bool) -> tuple[int, int]:
     """Return the index of the minimum loss, and of the first point within one standard error of it."""
     mean = judges.mean
     least = float(mean.min())
-    best = int(np.argmax(mean <= least + EQUAL * max(1.0, least)))
+    best = int(np.argmax(mean <= least + _EQUAL * max(1.0, least)))
     limit = mean[best] + (judges.standard_error[best] if allowance else 0.0)
-    return best, int(np.argmax(mean <= limit + EQUAL * max(1.0, least)))
+    return best, int(np.argmax(mean <= limit + _EQUAL * max(1.0, least)))
 
 
 def _exponent(number: float) -> int:
@@ -207,7 +207,7 @@ def _choice_lines(curve: ValidationCurve) -> list[str]:
 def _chart_lines(curve: ValidationCurve) -> list[str]:
     """Draw the series over the size of the trees (logarithmic), in ASCII."""
     size = [point.value if curve.over == "rows" else point.leaves for point in curve.points]
-    shown = [(mark, [getattr(point, name) for point in curve.points]) for name, mark in SERIES]
+    shown = [(mark, [getattr(point, name) for point in curve.points]) for name, mark in _SERIES]
     shown = [(mark, errors) for mark, errors in shown if errors[0] is not None]
     top = max(max(errors) for _, errors in shown)
     low, high = math.log(min(size)), math.log(max(size))
@@ -229,7 +229,7 @@ def _chart_lines(curve: ValidationCurve) -> list[str]:
 def _legend(curve: ValidationCurve) -> str:
     """Return the legend of the symbols."""
     point = curve.points[0]
-    return "   ".join(f"{mark} {name}" for name, mark in SERIES if getattr(point, name) is not None)
+    return "   ".join(f"{mark} {name}" for name, mark in _SERIES if getattr(point, name) is not None)
 
 
 def _axis_line(size: Sequence[float], across: Sequence[int]) -> str:
@@ -282,11 +282,11 @@ def _select_points(curve: ValidationCurve) -> list[CurvePoint]:
     """Return the points to list."""
     n = len(curve)
     wanted = {curve.points.index(curve.best), curve.points.index(curve.one_se)} if curve.over != "rows" else set()
-    if n <= MOST_LINES:
+    if n <= _MOST_LINES:
         return list(curve.points)
     sizes = [math.log(point.value if curve.over == "rows" else point.leaves) for point in curve.points]
-    for step in range(MOST_LINES):
-        at = min(sizes) + (max(sizes) - min(sizes)) * step / (MOST_LINES - 1)
+    for step in range(_MOST_LINES):
+        at = min(sizes) + (max(sizes) - min(sizes)) * step / (_MOST_LINES - 1)
         wanted.add(min(range(n), key=lambda i: abs(sizes[i] - at)))
     return [curve.points[i] for i in sorted(wanted)]
 

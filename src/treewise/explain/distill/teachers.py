@@ -92,7 +92,7 @@ class Teacher(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class TreewiseTeacher(Teacher):
+class _TreewiseTeacher(Teacher):
     """A tree or an ensemble of treewise."""
 
     @property
@@ -138,7 +138,7 @@ def _kind_of(encoding: Encoding, table: Table) -> KindSpec | None:
 
 
 @dataclass(frozen=True, eq=False)
-class PredictorTeacher(Teacher):
+class _PredictorTeacher(Teacher):
     """A fitted model with ``predict``, such as one of scikit-learn."""
 
     @property
@@ -187,7 +187,7 @@ class PredictorTeacher(Teacher):
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionTeacher(Teacher):
+class _FunctionTeacher(Teacher):
     """A function from the rows, as they were given, to predictions."""
 
     @property
@@ -202,7 +202,7 @@ class FunctionTeacher(Teacher):
 
 
 @dataclass(frozen=True, eq=False)
-class LoggedTeacher(Teacher):
+class _LoggedTeacher(Teacher):
     """Recorded decisions, in a column of the table (CS221 notes 6: the pilot)."""
 
     @property
@@ -237,13 +237,13 @@ class ArrayTeacher(Teacher):
 def make_teacher(teacher: Any) -> Teacher:
     """Wrap a tree, an ensemble, a model, a function, a column name or an array."""
     if isinstance(teacher, Tree | Ensemble):
-        return TreewiseTeacher(teacher)
+        return _TreewiseTeacher(teacher)
     if isinstance(teacher, str):
-        return LoggedTeacher(teacher)
+        return _LoggedTeacher(teacher)
     if hasattr(teacher, "predict") and not isinstance(teacher, type):
-        return PredictorTeacher(teacher)
+        return _PredictorTeacher(teacher)
     if callable(teacher) and not isinstance(teacher, type):
-        return FunctionTeacher(teacher)
+        return _FunctionTeacher(teacher)
     if hasattr(teacher, "__len__") and not isinstance(teacher, bytes | dict | set) and not hasattr(teacher, "columns"):
         return ArrayTeacher(teacher)
     raise ParameterError(
@@ -327,7 +327,7 @@ def make_teacher_dataset(
     """Let a teacher predict a table; ``name`` is the column of predictions (default: that of the target)."""
     truth = _find_true_column(teacher, table, target)
     hidden = truth.name if truth is not None and truth.name in table.columns else None
-    if name is None and isinstance(teacher, LoggedTeacher):
+    if name is None and isinstance(teacher, _LoggedTeacher):
         name = str(teacher.model)
     if name is None:
         name = truth.name if truth is not None else _unused_name(teacher.target or "answer", table.columns)
@@ -340,7 +340,7 @@ def make_teacher_dataset(
 
 def _find_true_column(teacher: Teacher, table: Table, target: Any) -> Column | None:
     """Return the true labels: the given target, else the column the teacher predicts; a log has none."""
-    if isinstance(teacher, LoggedTeacher):
+    if isinstance(teacher, _LoggedTeacher):
         if isinstance(target, str) and target == teacher.model:
             raise ParameterError(
                 Param("target") + " and " + Param("teacher") + f" are both {teacher.description}.",
@@ -369,12 +369,12 @@ def student_options(teacher: Teacher, dataset: TeacherDataset, options: dict[str
     options["kinds"] = {**teacher.kinds(dataset.table), **(options.get("kinds") or {})} or None
     if options.get("task") is None:
         options["task"] = teacher.task
-    if isinstance(teacher, TreewiseTeacher) and options.get("positive") is None and teacher.task == "classification":
+    if isinstance(teacher, _TreewiseTeacher) and options.get("positive") is None and teacher.task == "classification":
         options["positive"] = _positive_class(teacher, dataset)
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _positive_class(teacher: TreewiseTeacher, dataset: TeacherDataset) -> Any:
+def _positive_class(teacher: _TreewiseTeacher, dataset: TeacherDataset) -> Any:
     """Return the teacher's positive class if it has two and predicts it."""
     classes, column = teacher.model.target.classes, dataset.predicted_column
     predicted = encode.encode_classes(column.take(~column.is_missing()))[2]

@@ -9,7 +9,7 @@ changing the columns whose values are not allowed. Of all regions with a desired
     3  then has more training rows; then comes first.
 
 Columns declared ``fixed`` keep their values. Nothing changes into a missing or unseen value, and a column that was not
-given must become known. The IQR is that of the training rows (``train/training_set.py``); if it is 0 or unknown, the range
+given must become known. The IQR is that of the training rows (``training_set.py``); if it is 0 or unknown, the range
 of the column's thresholds in the tree is used, and if that is 0 too, 1.
 """
 

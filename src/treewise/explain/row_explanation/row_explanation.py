@@ -1,7 +1,7 @@
 """Explain the prediction for a row: sentences, a table of steps, contributions and the nearest counterfactual.
 
 ``explain`` follows a row through the tree (``path.py``) and finds what would change the prediction
-(``counterfactual.py``); ``Explanation`` holds both as data and describes them in sentences.
+(``counterfactual.py``); ``_Explanation`` holds both as data and describes them in sentences.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def explain_typed(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(Displayable):
+class _Explanation(Displayable):
     """Why the tree makes its prediction for a row.
 
     >>> import treewise as tw
@@ -184,7 +184,7 @@ class Explanation(Displayable):
             return []
         if is_desired(self._label):
             return [f"It is already {safe(desired)}."]
-        keeping = f" that keeps {join_words([safe(name) for name in fixed])} fixed" if fixed else ""
+        keeping = f" that keeps {_join_words([safe(name) for name in fixed])} fixed" if fixed else ""
         effect = "change the prediction" if desired is None else f"make it {safe(desired)}"
         return [f"No change{keeping} would {effect}."]
 
@@ -269,7 +269,7 @@ def _signed_percent(value: float) -> str:
     return "0.0" if value == 0 else f"{'+' if value > 0 else '−'}{format_percent(abs(value))}"
 
 
-class Explanations(Sequence[Explanation], Displayable):
+class Explanations(Sequence[_Explanation], Displayable):
     """The explanations of several rows, each made on access.
 
     >>> import treewise as tw
@@ -298,7 +298,7 @@ class Explanations(Sequence[Explanation], Displayable):
         row = self._rows[i]
         given = self._given[i] if self._given else None
         number = None if self._given and len(self) == 1 else row + 1
-        return Explanation(self._context, self._paths[row], self._request, given, number)
+        return _Explanation(self._context, self._paths[row], self._request, given, number)
 
     def result_table(self) -> ResultTable:
         """Return all steps as one table."""
@@ -332,7 +332,7 @@ def _reason_sentence(context: TreeContext, path: RowPath) -> str:
         conditions.setdefault(step.column, anything(tree.encoding_of(step.column)))
     reasons = [_reason(tree, column, condition, path) for column, condition in conditions.items()]
     prediction = describe_prediction(tree, path.answering, path.prediction, context.estimate, "like this")
-    return f"{safe(tree.target.name)} = {prediction}, because {join_words(reasons) or 'the tree has no split'}."
+    return f"{safe(tree.target.name)} = {prediction}, because {_join_words(reasons) or 'the tree has no split'}."
 
 
 def _reason(tree: Tree, column: str, condition: Condition, path: RowPath) -> str:
@@ -378,7 +378,7 @@ def _notes(tree: Tree, path: RowPath, given: Sequence[str] | None) -> list[str]:
 
 def _describe_counterfactual(tree: Tree, counterfactual: Counterfactual, estimate: LeafProbabilities) -> list[str]:
     prediction = describe_prediction(tree, counterfactual.answering, counterfactual.prediction, estimate, "like that")
-    changes = join_words([_describe_change(tree, change) for change in counterfactual.changes])
+    changes = _join_words([_describe_change(tree, change) for change in counterfactual.changes])
     unscaled = [change for change in counterfactual.changes if change.scale in ("thresholds", "none")]
     return [f"It would be {prediction} if {changes}.", *(_scale_note(tree, change) for change in unscaled)]
 
@@ -427,10 +427,10 @@ def describe_prediction(
     return f"{text} ({share}: {rows} {where})"
 
 
-def join_words(parts: Sequence[str]) -> str:
+def _join_words(parts: Sequence[str]) -> str:
     """Join parts of a sentence.
 
-    >>> join_words(["a is 1"]), join_words(["a is 1", "b is 2", "c is 3"])
+    >>> _join_words(["a is 1"]), _join_words(["a is 1", "b is 2", "c is 3"])
     ('a is 1', 'a is 1, b is 2 and c is 3')
     """
     *first, last = parts or [""]
@@ -443,4 +443,4 @@ def join_or_count(names: Sequence[str], what: str) -> str:
     >>> join_or_count(["a", "b"], "column"), join_or_count(list("abcdefg"), "column")
     ('a and b', '7 columns')
     """
-    return join_words(names) if len(names) <= MAX_LISTED else plural(len(names), what)
+    return _join_words(names) if len(names) <= MAX_LISTED else plural(len(names), what)

@@ -19,7 +19,7 @@ from treewise.explain.trace.candidate import CandidateTrace
 from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
 from treewise.explain.trace.words import shown_columns
 
-FORMATS = ("text", "markdown", "latex", "csv", "json")
+_FORMATS = ("text", "markdown", "latex", "csv", "json")
 _MIN_WIDTH = 40
 
 
@@ -35,10 +35,10 @@ class TraceFormat:
     document: bool = True  # LaTeX and JSON: a whole, or one node to put into another document
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
-            hint = did_you_mean(str(self.format), FORMATS)
+        if self.format not in _FORMATS:
+            hint = did_you_mean(str(self.format), _FORMATS)
             raise ParameterError(
-                f"must be one of {', '.join(FORMATS)}.", parameter="format", value=self.format, hint=hint
+                f"must be one of {', '.join(_FORMATS)}.", parameter="format", value=self.format, hint=hint
             )
         if self.width < _MIN_WIDTH:
             raise ParameterError(f"must be {_MIN_WIDTH} columns or more.", parameter="width", value=self.width)

@@ -66,7 +66,7 @@ def text_blocks(
     ends = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDED])]
     if tabled is not None and tabled.winner is not None and not blanks:
         ends.append(write(_how_to_see_the_rest(safe(tabled.winner))))
-    said = (line for end in ends for line in wrap(end.split(" "), "", "  ", width, " "))
+    said = (line for end in ends for line in _wrap(end.split(" "), "", "  ", width, " "))
     yield "\n".join(["", *said]).rstrip("\n")
 
 
@@ -95,7 +95,7 @@ def _block(node: NodeTrace, width: int, blanks: bool) -> list[str]:
         body = _write_formulas(node, width, blanks) + [f"  {said}" for said in columns_left_out(node)]
     else:
         body = table(node, width, blanks)
-    return [*lines, *body, *wrap(conclusion(node, blanks).split(" "), "  ", "    ", width, " ")]
+    return [*lines, *body, *_wrap(conclusion(node, blanks).split(" "), "  ", "    ", width, " ")]
 
 
 # -- the first line ----------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def _heading(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     left = f"node {node.id} · {node.words} · {rows_text(node)}"
     if node.settled:
         left += f" · {settled_text(node)}"
-    lines = wrap(_BREAKS.split(left), "", "       ", width, " ")
+    lines = _wrap(_BREAKS.split(left), "", "       ", width, " ")
     if node.settled:
         return lines
     right = impurity_text(node, blanks)
@@ -169,9 +169,9 @@ def _two_lines_each(listed: Sequence[TraceEntry], label_width: int, width: int, 
             continue
         lines.append(f"{pad(lower[-1], column)}= {e.result.rjust(result_width)}  {e.mark}".rstrip())
         if e.groups:
-            lines += wrap([e.groups[0], *(f" · {g}" for g in e.groups[1:])], margin, margin, width)
+            lines += _wrap([e.groups[0], *(f" · {g}" for g in e.groups[1:])], margin, margin, width)
         if e.note and not e.dead:
-            lines += wrap(e.note.split(" "), margin, margin, width, " ")
+            lines += _wrap(e.note.split(" "), margin, margin, width, " ")
     return lines
 
 
@@ -183,12 +183,12 @@ def _formula_lines(
     upper = [] if fits else [f"  {clip(e.label, width - 2)}"]
     head = f"  {pad(e.label, len(margin) - 2)}" if fits else margin
     if e.formula is None:
-        return upper + wrap(e.note.split(" "), head, margin, width, " "), []
-    upper += wrap(e.formula.pieces(blanks=blanks), head, margin, width)
+        return upper + _wrap(e.note.split(" "), head, margin, width, " "), []
+    upper += _wrap(e.formula.pieces(blanks=blanks), head, margin, width)
     room = width - result_width - 12  # for two spaces, the equals sign, and the mark behind it
     if e.dead:
-        return upper, wrap(e.note.split(" "), margin, margin, room, " ")
-    return upper, wrap(e.formula.pieces(numbers=True, blanks=blanks), f"{margin[:-2]}= ", margin, room)
+        return upper, _wrap(e.note.split(" "), margin, margin, room, " ")
+    return upper, _wrap(e.formula.pieces(numbers=True, blanks=blanks), f"{margin[:-2]}= ", margin, room)
 
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -211,7 +211,7 @@ def table(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     lines += [f"  {said}" for said in columns_left_out(node)]
     missing = any(t.candidate.missing_rows for c in live for t in c.tests[:1])
     both = " (missing rows tried in every branch, and apart)" if missing else ""
-    lines += wrap(f"{plural(node.tried, 'candidate')} scored{both}".split(" "), "  ", "    ", width, " ")
+    lines += _wrap(f"{plural(node.tried, 'candidate')} scored{both}".split(" "), "  ", "    ", width, " ")
     if node.winner is not None and not blanks:
         lines += _gain_profile(node, node[node.winner], width)
     return lines
@@ -219,7 +219,7 @@ def table(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 
 def _lay_out_table(node: NodeTrace, columns: Sequence[ColumnTrace], width: int, blanks: bool) -> list[str]:
     """Put the cells under each other; without room, the impurity after goes, or branches to a line below."""
-    rows = [headings(node), *(cells(node, c, blanks) for c in columns)]
+    rows = [_headings(node), *(cells(node, c, blanks) for c in columns)]
     widths = [max(display_width(row[i]) for row in rows) for i in range(len(rows[0]))]
     left_out = ((), (_AFTER,), (_BRANCHES,), (_AFTER, _BRANCHES))
     choices = [[i for i in range(len(widths)) if i not in out] for out in left_out]
@@ -236,7 +236,7 @@ def _lay_out_table(node: NodeTrace, columns: Sequence[ColumnTrace], width: int, 
         if below and column is not None:
             lines.append(margin + clip(row[_BRANCHES], width - len(margin)))
         if column is not None and column.note and not (blanks and node.average is not None):
-            lines += wrap(column.note.split(" "), margin, margin, width, " ")
+            lines += _wrap(column.note.split(" "), margin, margin, width, " ")
     return lines
 
 
@@ -250,7 +250,7 @@ def _align(cell: str, width: int, right: bool) -> str:
     return " " * (width - display_width(cell)) + cell if right else pad(cell, width)
 
 
-def headings(node: NodeTrace) -> list[str]:
+def _headings(node: NodeTrace) -> list[str]:
     """Return what stands above the cells."""
     training_set, score = node.lens.training_set, []
     if training_set.criterion.rule != "gain":
@@ -267,7 +267,7 @@ def cells(node: NodeTrace, column: ColumnTrace, blanks: bool) -> list[str]:
     results = [lens.say(node.impurity - column.gain), lens.say(column.gain)]
     if node.average is not None:
         results.append(lens.say(column.net))
-    if len(headings(node)) > _GAIN + 1:
+    if len(_headings(node)) > _GAIN + 1:
         results.append("–" if column.score is None else format_column_score(node, column.score))
     if blanks:
         results = [BLANK] * len(results)
@@ -300,7 +300,7 @@ def _gain_profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]
     beside = "    " + " · ".join(said)
     if display_width(line) + display_width(beside) <= width:
         return [caption, line + beside]
-    return [caption, line, *wrap(beside.split(), "    ", "    ", width, " ")]
+    return [caption, line, *_wrap(beside.split(), "    ", "    ", width, " ")]
 
 
 def _scores_by_threshold(column: ColumnTrace) -> list[tuple[float | int, float]]:
@@ -340,7 +340,7 @@ def sparkline(points: Sequence[tuple[float, float]], room: int) -> str:
     return "".join(drawn)
 
 
-def wrap(pieces: Sequence[str], first: str, later: str, width: int, between: str = "") -> list[str]:
+def _wrap(pieces: Sequence[str], first: str, later: str, width: int, between: str = "") -> list[str]:
     """Join pieces, breaking lines between them where the width is used up."""
     lines = [first + pieces[0]]
     for piece in pieces[1:]:

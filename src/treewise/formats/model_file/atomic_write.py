@@ -38,19 +38,19 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     except FileNotFoundError:
         there = None
     except OSError as error:
-        raise unsaved(place, error) from None
+        raise _unsaved(place, error) from None
     if there is not None and stat.S_ISDIR(there.st_mode):
         raise IsADirectoryError(f"{safe(place)} is a folder: give the name of a file in it. Nothing was saved.")
     try:
         if there is not None and not stat.S_ISREG(there.st_mode):
-            write_through(place, data)
+            _write_through(place, data)
         else:
-            replace_file(Path(os.path.realpath(place)), data, there)
+            _replace_file(Path(os.path.realpath(place)), data, there)
     except OSError as error:
-        raise unsaved(place, error) from None
+        raise _unsaved(place, error) from None
 
 
-def replace_file(place: Path, data: bytes, there: os.stat_result | None) -> None:
+def _replace_file(place: Path, data: bytes, there: os.stat_result | None) -> None:
     """Write beside a file, then put the new one in its place."""
     token = os.urandom(6).hex()
     beside = place.with_name(f".{os.fsdecode(os.fsencode(place.name)[:200])}.{token}.tmp")
@@ -59,8 +59,8 @@ def replace_file(place: Path, data: bytes, there: os.stat_result | None) -> None
     try:
         try:
             if there is not None:
-                keep_owner_and_mode(handle, there)
-            write_all(handle, data)
+                _keep_owner_and_mode(handle, there)
+            _write_all(handle, data)
             os.fsync(handle)
         finally:
             os.close(handle)
@@ -69,10 +69,10 @@ def replace_file(place: Path, data: bytes, there: os.stat_result | None) -> None
         with contextlib.suppress(OSError):
             os.unlink(beside)
         raise
-    sync_folder(place.parent)
+    _sync_folder(place.parent)
 
 
-def keep_owner_and_mode(handle: int, there: os.stat_result) -> None:
+def _keep_owner_and_mode(handle: int, there: os.stat_result) -> None:
     """Give a new file the owner and permissions of the one it will replace, as far as we may."""
     if not hasattr(os, "fchmod"):
         return
@@ -84,23 +84,23 @@ def keep_owner_and_mode(handle: int, there: os.stat_result) -> None:
         os.fchmod(handle, stat.S_IMODE(there.st_mode))
 
 
-def write_all(handle: int, data: bytes) -> None:
+def _write_all(handle: int, data: bytes) -> None:
     """Write everything, in as many turns as it takes."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(handle, rest[: 1 << 20]) :]
 
 
-def write_through(place: Path, data: bytes) -> None:
+def _write_through(place: Path, data: bytes) -> None:
     """Write to something that is not a plain file: nothing can be moved onto it."""
     handle = os.open(place, os.O_WRONLY)
     try:
-        write_all(handle, data)
+        _write_all(handle, data)
     finally:
         os.close(handle)
 
 
-def sync_folder(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """See that a new name in a folder survives a power failure, where the system can promise that."""
     if not hasattr(os, "O_DIRECTORY"):
         return
@@ -117,7 +117,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def unsaved(place: Path, error: OSError) -> OSError:
+def _unsaved(place: Path, error: OSError) -> OSError:
     """Say in one sentence why a file was not saved; the error keeps its type and number."""
     folder = os.path.dirname(os.path.realpath(place))
     if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.isdir(folder):

@@ -41,12 +41,12 @@ from treewise.tree.arrays import LEAF, Target
 Array = npt.NDArray[Any]
 
 METHODS = get_args(Method)
-LENGTHS = ("size", "kind", "decreases", *LISTS)  # as long as they are: never one number for all
-ONLY_OF_CLASSES = ("n_counts", "count_class", "count_weight")
-ONLY_OF_NUMBERS = ("weight", *FIGURES)
-DOUBLES = ("cut", "count_weight", *ONLY_OF_NUMBERS)
-MOST_SAY = 1e300  # of a tree: the votes of a million trees add up without overflow
-WIDE = ("cut_int", "rows", "missing_rows")  # 64 bits; other whole numbers have 32 at most
+_LENGTHS = ("size", "kind", "decreases", *LISTS)  # as long as they are: never one number for all
+_ONLY_OF_CLASSES = ("n_counts", "count_class", "count_weight")
+_ONLY_OF_NUMBERS = ("weight", *FIGURES)
+_DOUBLES = ("cut", "count_weight", *_ONLY_OF_NUMBERS)
+_MOST_SAY = 1e300  # of a tree: the votes of a million trees add up without overflow
+_WIDE = ("cut_int", "rows", "missing_rows")  # 64 bits; other whole numbers have 32 at most
 
 
 def check_whole(ensemble: Ensemble) -> None:
@@ -58,7 +58,7 @@ def check_whole(ensemble: Ensemble) -> None:
     votes, decreases, trees = ensemble.votes, ensemble.decreases, len(ensemble)
     if votes.shape != (trees,) or decreases.shape != (trees, len(ensemble.encodings)):
         raise ModelFormatError("votes and decreases must have an entry for each tree")
-    refuse(~((votes > 0) & (votes <= MOST_SAY)), "votes", votes, "a vote is a number above 0, and none so large")
+    refuse(~((votes > 0) & (votes <= _MOST_SAY)), "votes", votes, "a vote is a number above 0, and none so large")
     if ensemble.method != "adaboost":
         refuse(votes != 1, "votes", votes, f"each tree of {ensemble.method} has a vote of 1")
     elif ensemble.task == "regression":
@@ -77,31 +77,31 @@ def lines_of(ensemble: Ensemble, compact: bool) -> Iterator[str]:
     yield '"nodes": {'
     yield f'"trees": {len(ensemble)},'
     yield f'"count": {len(ensemble.members.kind)},'
-    arrays = arrays_of(ensemble)
-    yield from block([f'"{name}": {written(name, array, compact)}' for name, array in arrays.items()])
+    arrays = _arrays_of(ensemble)
+    yield from block([f'"{name}": {_written(name, array, compact)}' for name, array in arrays.items()])
     yield "},"
 
 
-def stored_arrays(target: Target, criterion: str) -> list[str]:
+def _stored_arrays(target: Target, criterion: str) -> list[str]:
     """Return the names of the arrays of nodes that a file holds, in order."""
-    left_out = {*(ONLY_OF_NUMBERS if target.task == "classification" else ONLY_OF_CLASSES)}
+    left_out = {*(_ONLY_OF_NUMBERS if target.task == "classification" else _ONLY_OF_CLASSES)}
     if criterion in NOT_BY_NODE:
         left_out.add("impurity")
     return [name for name in NAMES if name not in left_out]
 
 
-def arrays_of(ensemble: Ensemble) -> dict[str, Array]:
+def _arrays_of(ensemble: Ensemble) -> dict[str, Array]:
     """Return the arrays of a file in their order: of trees, then of nodes."""
     members = ensemble.members
     found = {"size": np.diff(members.start), "votes": ensemble.votes, "decreases": ensemble.decreases.ravel()}
-    return found | {name: getattr(members, name) for name in stored_arrays(ensemble.target, ensemble.criterion)}
+    return found | {name: getattr(members, name) for name in _stored_arrays(ensemble.target, ensemble.criterion)}
 
 
-def written(name: str, array: Array, compact: bool) -> str:
+def _written(name: str, array: Array, compact: bool) -> str:
     """Write one array, packed or as a list; doubles with a point."""
-    if name in (*DOUBLES, "votes", "decreases"):
+    if name in (*_DOUBLES, "votes", "decreases"):
         array = array.astype(np.float64)
-    return write_packed(array, name not in LENGTHS) if compact and len(array) else write_list(array)
+    return write_packed(array, name not in _LENGTHS) if compact and len(array) else write_list(array)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -110,13 +110,13 @@ def written(name: str, array: Array, compact: bool) -> str:
 def ensemble_of(content: bytes) -> Ensemble:
     """Read a model file of many trees, or raise ModelFormatError with what is wrong; the caller says in which file."""
     lines = JsonLines(content, check_ending(content))
-    ensemble = read_ensemble(lines)
+    ensemble = _read_ensemble(lines)
     lines.expect_end()
     check_whole(ensemble)
     return ensemble
 
 
-def read_ensemble(lines: JsonLines) -> Ensemble:
+def _read_ensemble(lines: JsonLines) -> Ensemble:
     """Take the fields in their order and put the ensemble together."""
     lines.expect("{")
     lines.expect(f'"format": {FORMAT},')
@@ -130,14 +130,14 @@ def read_ensemble(lines: JsonLines) -> Ensemble:
     encodings = columns_from(lines.block("columns"))
     history = history_from(lines.block("history"), target)
     notes = notes_from(lines.value("notes"))
-    oob = value_from(lines.value("oob"), OutOfBag, "oob")
-    start, votes, decreases, arrays = read_nodes(lines, encodings, target, criterion)
+    oob = _value_from(lines.value("oob"), OutOfBag, "oob")
+    start, votes, decreases, arrays = _read_nodes(lines, encodings, target, criterion)
     how: dict[str, Any] = {"history": history, "notes": notes, "oob": oob}
     members = tidy(start, arrays)
     return Ensemble(method, encodings, target, members, votes, decreases, criterion, empty_branch, **how)
 
 
-def value_from(found: Any, kind: Any, where: str) -> Any:
+def _value_from(found: Any, kind: Any, where: str) -> Any:
     """Read a dataclass of plain values by its annotations; nothing stays None."""
     if found is None:
         return None
@@ -146,21 +146,21 @@ def value_from(found: Any, kind: Any, where: str) -> Any:
     wanted = get_type_hints(kind)
     check_fields(found, {f.name for f in fields(kind)}, where)
     for name, value in found.items():
-        check_type(value, wanted[name], f"{where}.{name}")
+        _check_type(value, wanted[name], f"{where}.{name}")
     return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in found.items()})
 
 
-def check_type(value: Any, wanted: Any, where: str) -> None:
+def _check_type(value: Any, wanted: Any, where: str) -> None:
     """Refuse a value of another type than int, float, str, bool, or tuples of these."""
     if parts := get_args(wanted):
         check_list(value, where)
         for i, item in enumerate(value):
-            check_type(item, parts[0], f"{where}[{i}]")
+            _check_type(item, parts[0], f"{where}[{i}]")
     elif type(value) is not wanted:
         raise ModelFormatError(f"{where} is {shown(value)}: it must be of type {wanted.__name__}")
 
 
-def read_nodes(
+def _read_nodes(
     lines: JsonLines, encodings: tuple[Encoding, ...], target: Target, criterion: str
 ) -> tuple[npt.NDArray[np.int64], Array, Array, dict[str, Array]]:
     """Take the arrays; ``size`` and ``kind`` come first and really have as many entries as are announced."""
@@ -174,16 +174,16 @@ def read_nodes(
         value = lines.field(name, comma=comma)
         if value == b"[]" and name in ("cut_int", "other", "n_codes", "missing_rows"):
             return np.empty(0, np.int64)
-        return read_array(value, dtype, length, f"nodes.{name}", name not in LENGTHS)
+        return read_array(value, dtype, length, f"nodes.{name}", name not in _LENGTHS)
 
     start = np.append(0, np.cumsum(take("size", np.int32, trees), dtype=np.int64))
     votes, decreases = take("votes", np.float64, trees), take("decreases", np.float64, trees * len(encodings))
     found: dict[str, Array] = {name: np.empty(0, np.uint8) for name in NAMES}
-    names = stored_arrays(target, criterion)
+    names = _stored_arrays(target, criterion)
     inner = 0
     for name in names:
-        length = length_of(name, found, count, inner, criterion)
-        dtype = np.float64 if name in DOUBLES else np.int64 if name in WIDE else np.int32
+        length = _length_of(name, found, count, inner, criterion)
+        dtype = np.float64 if name in _DOUBLES else np.int64 if name in _WIDE else np.int32
         found[name] = take(name, dtype, length, comma=name != names[-1])
         if name == "kind":
             inner = int(np.count_nonzero(found["kind"] != LEAF))
@@ -191,7 +191,7 @@ def read_nodes(
     return start, votes, decreases.reshape(trees, len(encodings)), found
 
 
-def length_of(name: str, found: dict[str, Array], count: int, inner: int, criterion: str) -> int:
+def _length_of(name: str, found: dict[str, Array], count: int, inner: int, criterion: str) -> int:
     """Return how many entries an array must have."""
     if name in LISTS:
         many = found[LISTS[name]]

@@ -29,7 +29,7 @@ MOST_CHARACTERS = 1 << 24  # in one name, level or note
 MOST_DIGITS = 20  # of a whole number that is not in an array: 64 bits
 KINDS: tuple[Kind, ...] = get_args(Kind)
 UNITS = ("D", "s", "ms", "us", "ns")
-FIELDS_OF_KIND = {"boolean": {"levels"}, "nominal": {"levels"}, "ordered": {"levels"}, "datetime": {"unit"}}
+_FIELDS_OF_KIND = {"boolean": {"levels"}, "nominal": {"levels"}, "ordered": {"levels"}, "datetime": {"unit"}}
 
 # Two halves of a surrogate pair, side by side but separate: JSON cannot say that they are not one letter.
 _TORN_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -61,12 +61,12 @@ def target_from(found: Any) -> Target:
     if classes and not labels:
         raise ModelFormatError("target.classes is empty: there is nothing to predict")
     for i, label in enumerate(labels):
-        check_label(label, f"target.classes[{i}]")
-    check_different(labels, "target.classes")
+        _check_label(label, f"target.classes[{i}]")
+    _check_different(labels, "target.classes")
     return Target(text(found["name"], "target.name"), cast(Task, task), tuple(labels))
 
 
-def check_label(label: Any, where: str) -> None:
+def _check_label(label: Any, where: str) -> None:
     """Refuse what cannot be a class."""
     if isinstance(label, str):
         text(label, where)
@@ -87,22 +87,22 @@ def column_to(encoding: Encoding) -> dict[str, Any]:
     return {**found, "unit": encoding.unit} if encoding.kind == "datetime" or encoding.unit else found
 
 
-def column_from(found: Any, where: str) -> Encoding:
+def _column_from(found: Any, where: str) -> Encoding:
     """Read a column.
 
-    >>> column_from({"name": "city", "kind": "nominal", "levels": ["Bari", "Rome"]}, "columns[0]")
+    >>> _column_from({"name": "city", "kind": "nominal", "levels": ["Bari", "Rome"]}, "columns[0]")
     Encoding(name='city', kind='nominal', levels=('Bari', 'Rome'), unit='')
     """
     kind = found.get("kind") if isinstance(found, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise ModelFormatError(f"{where}.kind is {shown(kind)}: it must be one of {', '.join(KINDS)}")
-    check_fields(found, {"name", "kind"} | FIELDS_OF_KIND.get(kind, set()), where)
+    check_fields(found, {"name", "kind"} | _FIELDS_OF_KIND.get(kind, set()), where)
     levels = found.get("levels", [])
     check_list(levels, f"{where}.levels")
     for i, level in enumerate(levels):
         if not isinstance(level, str) or len(level) > MOST_CHARACTERS:
             text(level, f"{where}.levels[{i}]")
-    check_different(levels, f"{where}.levels")
+    _check_different(levels, f"{where}.levels")
     if kind == "boolean" and levels != ["false", "true"]:
         raise ModelFormatError(f"{where}.levels is {shown(levels)}: a boolean's levels are false and true")
     unit = found.get("unit", "")
@@ -113,8 +113,8 @@ def column_from(found: Any, where: str) -> Encoding:
 
 def columns_from(found: Iterable[Any]) -> tuple[Encoding, ...]:
     """Read all columns; no two may have one name."""
-    columns = tuple(column_from(column, f"columns[{i}]") for i, column in enumerate(found))
-    check_different([column.name for column in columns], "columns", ".name")
+    columns = tuple(_column_from(column, f"columns[{i}]") for i, column in enumerate(found))
+    _check_different([column.name for column in columns], "columns", ".name")
     return columns
 
 
@@ -149,12 +149,12 @@ def history_from(found: Any, target: Target) -> tuple[Step, ...]:
     """Check the history: whatever later steps (refit, trace, predict) look up in it must be what they expect."""
     check_list(found, "history")
     for i, step in enumerate(found):
-        check_step(step, f"history[{i}]")
-        check_by_class(step, target, f"history[{i}]")
+        _check_step(step, f"history[{i}]")
+        _check_by_class(step, target, f"history[{i}]")
     return tuple(map(Step, found))
 
 
-def check_by_class(step: dict[str, Any], target: Target, where: str) -> None:
+def _check_by_class(step: dict[str, Any], target: Target, where: str) -> None:
     """Check what a step says of the classes one by one: their priors, and what mistakes cost."""
     try:
         if step.get("cost") is not None:
@@ -167,7 +167,7 @@ def check_by_class(step: dict[str, Any], target: Target, where: str) -> None:
         raise ModelFormatError(f"{where}: {str(error).rstrip('.')}") from None
 
 
-def check_step(step: Any, where: str) -> None:
+def _check_step(step: Any, where: str) -> None:
     """Check one step of a history."""
     if not isinstance(step, dict) or not isinstance(step.get("did"), str):
         raise ModelFormatError(f'{where} is {shown(step)}: a step says what was "did"')
@@ -184,15 +184,15 @@ def check_step(step: Any, where: str) -> None:
     for key in ("settings", "options", "ensemble"):
         if not isinstance(step.get(key, {}), dict):
             raise ModelFormatError(f"{where}.{key} is {shown(step[key])}: it must be names and values")
-    check_many(step.get("ensemble", {}), f"{where}.ensemble")
-    check_settings(step.get("settings", {}), f"{where}.settings")
-    check_class_weight(step.get("class_weight", {}), f"{where}.class_weight")
+    _check_many(step.get("ensemble", {}), f"{where}.ensemble")
+    _check_settings(step.get("settings", {}), f"{where}.settings")
+    _check_class_weight(step.get("class_weight", {}), f"{where}.class_weight")
     splits = step.get("splits", {})
     if not isinstance(splits, dict) or not all(isinstance(s, str) and s in SPLIT_KINDS for s in splits.values()):
         raise ModelFormatError(f"{where}.splits is {shown(splits)}: it must name columns and {', '.join(SPLIT_KINDS)}")
 
 
-def check_many(options: dict[str, Any], where: str) -> None:
+def _check_many(options: dict[str, Any], where: str) -> None:
     """Check what was asked of many trees: plain values, or how their rounds went in numbers."""
     text(options.get("method", ""), f"{where}.method")
     many = options.get("n_estimators", 1)
@@ -204,7 +204,7 @@ def check_many(options: dict[str, Any], where: str) -> None:
             raise ModelFormatError(f"{where}.{safe(name[:80])} is {shown(value)}: it must be a plain value")
 
 
-def check_settings(settings: dict[str, Any], where: str) -> None:
+def _check_settings(settings: dict[str, Any], where: str) -> None:
     """Check the settings a tree was grown with."""
     known = Settings.__dataclass_fields__
     for name in settings:
@@ -218,7 +218,7 @@ def check_settings(settings: dict[str, Any], where: str) -> None:
         raise ModelFormatError(f"{where}: {str(error).rstrip('.')}") from None
 
 
-def check_class_weight(weights: Any, where: str) -> None:
+def _check_class_weight(weights: Any, where: str) -> None:
     """Check the weights of classes: ``balanced``, or a number for each."""
     if weights == "balanced":
         return
@@ -295,7 +295,7 @@ def check_fields(found: Mapping[str, Any], needed: set[str], where: str) -> None
         raise ModelFormatError(f'{where} has a field "{safe(name[:80])}", which is not known')
 
 
-def check_different(values: list[Label], where: str, part: str = "") -> None:
+def _check_different(values: list[Label], where: str, part: str = "") -> None:
     """Refuse a list in which something stands twice."""
     if len(set(values)) == len(values):
         return

@@ -60,7 +60,7 @@ def lines_of(tree: Tree, compact: bool) -> Iterator[str]:
     yield from header_lines(tree, format_of(tree), after_columns=quartiles)
     yield '"nodes": {'
     yield f'"count": {len(tree)},'
-    yield from block([f'"{name}": {array_of(tree, name, compact)}' for name in stored_arrays(tree.task)])
+    yield from block([f'"{name}": {_array_of(tree, name, compact)}' for name in stored_arrays(tree.task)])
     yield "},"
 
 
@@ -106,7 +106,7 @@ def block(lines: list[str]) -> Iterator[str]:
         yield line + "," * (i < len(lines))
 
 
-def array_of(tree: Tree, name: str, compact: bool) -> str:
+def _array_of(tree: Tree, name: str, compact: bool) -> str:
     """Write one array."""
     array = getattr(tree.arrays, name)
     return write_packed(array, may_fill(name)) if compact else write_list(array)

@@ -41,9 +41,9 @@ from treewise.tree.tree import Tree
 if TYPE_CHECKING:
     from treewise.ensemble import Ensemble
 
-__all__ = ["COMPACT_ABOVE", "FORMAT", "dumps", "load", "loads", "save"]
+__all__ = ["FORMAT", "_COMPACT_ABOVE", "dumps", "load", "loads", "save"]
 
-COMPACT_ABOVE = 10_000  # trees of more nodes are packed, unless asked otherwise
+_COMPACT_ABOVE = 10_000  # trees of more nodes are packed, unless asked otherwise
 
 
 def save(model: Model, path: str | os.PathLike[str], compact: bool | None = None) -> None:
@@ -86,12 +86,12 @@ def dumps(model: Model, compact: bool | None = None) -> str:
     """
     check(model)
     if isinstance(model, Tree):
-        return sealed(lines_of(model, len(model) > COMPACT_ABOVE if compact is None else compact))
+        return sealed(lines_of(model, len(model) > _COMPACT_ABOVE if compact is None else compact))
     from treewise.ensemble.model import Ensemble
     from treewise.formats.model_file import ensemble_file
 
     assert isinstance(model, Ensemble)
-    packed = len(model.members.kind) > COMPACT_ABOVE if compact is None else compact
+    packed = len(model.members.kind) > _COMPACT_ABOVE if compact is None else compact
     return sealed(ensemble_file.lines_of(model, packed))
 
 
@@ -118,7 +118,7 @@ def loads(text: str | bytes, name: str = "the model") -> Tree | Ensemble:
         raise ModelFormatError(f"{name} is damaged: {error}. Nothing was loaded.") from None
 
 
-def check_quartiles(tree: Tree) -> None:
+def _check_quartiles(tree: Tree) -> None:
     """Refuse quartiles that could not be loaded."""
     if tree.quartiles:
         quartiles_from(plain_quartiles(tree), tree.encodings)
@@ -131,7 +131,7 @@ def check(model: Model) -> None:
         columns_from(map(column_to, model.encodings))
         check_criterion(model.criterion, model.task)
         if isinstance(model, Tree):
-            check_quartiles(model)
+            _check_quartiles(model)
         history_from([plain(step, f"history[{i}]") for i, step in enumerate(model.history)], model.target)
         notes_from(list(model.notes))
         if isinstance(model, Tree):

@@ -27,8 +27,8 @@ Array = npt.NDArray[Any]
 
 INTEGER_TYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "int64")  # the narrower first
 FLOAT_TYPES = ("float32", "float64")
-EXACT = 2**53  # up to here every whole number is a double
-PIECE = 1 << 18  # lists are read in pieces of about so many bytes, to need little memory beyond the array itself
+_EXACT = 2**53  # up to here every whole number is a double
+_PIECE = 1 << 18  # lists are read in pieces of about so many bytes, to need little memory beyond the array itself
 
 _PACKED = re.compile(rb'\{"(u?int(?:8|16|32|64)|float32|float64)":"([A-Za-z0-9+/]*={0,2})"\}')
 _FILL = re.compile(rb'\{"fill":([-+.0-9A-Za-z]{1,30})\}')
@@ -82,7 +82,7 @@ def narrowest(array: Array) -> Array:
     if not len(array):
         return array.astype(np.uint8)
     if array.dtype.kind == "f":
-        if np.all(np.abs(array) <= EXACT):
+        if np.all(np.abs(array) <= _EXACT):
             whole = array.astype(np.int64)
             if np.array_equal(bits(whole.astype(np.float64)), bits(array)):
                 return narrowest(whole)
@@ -108,26 +108,26 @@ def read_array(text: bytes, dtype: npt.DTypeLike, length: int, where: str, may_f
     """
     wanted = np.dtype(dtype)
     if text.startswith(b"["):
-        return read_list(text, wanted, length, where)
+        return _read_list(text, wanted, length, where)
     if packed := _PACKED.fullmatch(text):
-        return unpack(packed[1].decode(), packed[2], wanted, length, where)
+        return _unpack(packed[1].decode(), packed[2], wanted, length, where)
     if fill := _FILL.fullmatch(text):
         if not may_fill:
             raise ModelFormatError(f"{where} cannot be one number for all")
-        one = read_list(b"[" + fill[1] + b"]", wanted, 1, where)
+        one = _read_list(b"[" + fill[1] + b"]", wanted, 1, where)
         return np.full(length, one[0], wanted)
     raise ModelFormatError(f"{where} is neither a list, nor packed, nor a fill: {excerpt(text)}")
 
 
-def read_list(text: bytes, wanted: np.dtype[Any], length: int, where: str) -> Array:
+def _read_list(text: bytes, wanted: np.dtype[Any], length: int, where: str) -> Array:
     """Read a JSON list of numbers, piece by piece."""
     if not text.endswith(b"]"):
         raise ModelFormatError(f"{where} is a list that does not end")
     pieces, found, at, end = [], 0, 1, len(text) - 1
     while at < end:
-        stop = text.find(b",", min(at + PIECE, end), end)
+        stop = text.find(b",", min(at + _PIECE, end), end)
         stop = end if stop < 0 else stop
-        pieces.append(read_piece(text[at:stop], wanted, where, found))
+        pieces.append(_read_piece(text[at:stop], wanted, where, found))
         found += len(pieces[-1])
         if found > length:
             break
@@ -138,11 +138,11 @@ def read_list(text: bytes, wanted: np.dtype[Any], length: int, where: str) -> Ar
     return np.concatenate(pieces) if pieces else np.empty(0, wanted)
 
 
-def read_piece(text: bytes, wanted: np.dtype[Any], where: str, first: int) -> Array:
+def _read_piece(text: bytes, wanted: np.dtype[Any], where: str, first: int) -> Array:
     """Read some numbers of a list, the first of which is number ``first``."""
     if not _NUMBERS.fullmatch(text):  # so nothing is nested, and no string is among them
         raise ModelFormatError(f"{where} holds something that is no number, after number {first:,}")
-    if longest_run(text):
+    if _longest_run(text):
         raise ModelFormatError(f"{where} holds a number of too many digits, after number {first:,}")
     try:
         values = json.loads(b"[" + text + b"]")
@@ -154,19 +154,19 @@ def read_piece(text: bytes, wanted: np.dtype[Any], where: str, first: int) -> Ar
         kind = "a whole number" if whole else "a number with a point or exponent"
         raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: it must be {kind}")
     if whole:
-        return narrow_to(wide_integers(values, where, first), wanted, where, first)
+        return _narrow_to(_wide_integers(values, where, first), wanted, where, first)
     array = np.array(values, np.float64)
     if np.count_nonzero(np.isinf(array)) != text.count(b"Infinity"):
         raise ModelFormatError(f"{where} holds a number too large for a double, after number {first:,}")
     return array
 
 
-def longest_run(text: bytes) -> bool:
+def _longest_run(text: bytes) -> bool:
     """Tell whether some number has more digits than any double or 64-bit integer we write."""
     return re.search(rb"[0-9]{25}", text) is not None
 
 
-def wide_integers(values: list[int], where: str, first: int) -> Array:
+def _wide_integers(values: list[int], where: str, first: int) -> Array:
     """Return integers as int64; larger ones are refused."""
     try:
         return np.array(values, np.int64)
@@ -175,7 +175,7 @@ def wide_integers(values: list[int], where: str, first: int) -> Array:
         raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: out of range") from None
 
 
-def narrow_to(array: Array, wanted: np.dtype[Any], where: str, first: int = 0) -> Array:
+def _narrow_to(array: Array, wanted: np.dtype[Any], where: str, first: int = 0) -> Array:
     """Give integers the type the tree has for them, after seeing that they fit."""
     limit = np.iinfo(wanted)
     outside = (array < limit.min) | (array > limit.max)
@@ -185,7 +185,7 @@ def narrow_to(array: Array, wanted: np.dtype[Any], where: str, first: int = 0) -
     return array.astype(wanted, copy=False)
 
 
-def unpack(name: str, text: bytes, wanted: np.dtype[Any], length: int, where: str) -> Array:
+def _unpack(name: str, text: bytes, wanted: np.dtype[Any], length: int, where: str) -> Array:
     """Read packed numbers: sizes first, then bytes, then ranges."""
     if name not in (*INTEGER_TYPES, *FLOAT_TYPES) or (name in FLOAT_TYPES and wanted.kind != "f"):
         raise ModelFormatError(f"{where} is packed as {name}, which it cannot be")
@@ -201,8 +201,8 @@ def unpack(name: str, text: bytes, wanted: np.dtype[Any], length: int, where: st
         raise ModelFormatError(f"{where} has {len(data):,} bytes: {needed:,} are needed")
     array = np.frombuffer(data, stored)
     if wanted.kind != "f":
-        return narrow_to(array, wanted, where)
-    if name == "int64" and np.any((array > EXACT) | (array < -EXACT)):
+        return _narrow_to(array, wanted, where)
+    if name == "int64" and np.any((array > _EXACT) | (array < -_EXACT)):
         raise ModelFormatError(f"{where} holds whole numbers past 2^53, which are not exact as doubles")
     with np.errstate(invalid="ignore"):  # some NaNs of 32 bits
         return array.astype(np.float64)

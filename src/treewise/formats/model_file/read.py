@@ -59,7 +59,7 @@ _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 def tree_of(content: bytes, number: int) -> Tree:
     """Read a model file of a format, or raise ModelFormatError with what is wrong; the caller says in which file."""
     lines = JsonLines(content, check_ending(content))
-    tree = read_tree(lines, number)
+    tree = _read_tree(lines, number)
     lines.expect_end()
     check_nodes(tree.arrays, tree.encodings, tree.target)
     return tree
@@ -159,7 +159,7 @@ class JsonLines:
 # -- 4: values --------------------------------------------------------------------------------------------------------
 
 
-def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make an object; a field that stands there twice is refused."""
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -167,14 +167,14 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def small_integer(digits: str) -> int:
+def _small_integer(digits: str) -> int:
     """Read a whole number; one of more than 64 bits is refused before it is computed."""
     if len(digits) > MOST_DIGITS + digits.startswith("-"):
         raise ModelFormatError("a whole number has too many digits")
     return int(digits)
 
 
-def finite_float(digits: str) -> float:
+def _finite_float(digits: str) -> float:
     """Read a number; one too large for a double is refused."""
     number = float(digits)
     if number in (np.inf, -np.inf):
@@ -182,15 +182,15 @@ def finite_float(digits: str) -> float:
     return number
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=unique, parse_int=small_integer, parse_float=finite_float)
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_small_integer, parse_float=_finite_float)
 
 
 def parse(line: bytes, where: str) -> Any:
     """Read one line of JSON, so deep and no deeper."""
     try:
         written = line.decode("utf-8")
-        check_nesting(written)
-        return DECODER.decode(written)
+        _check_nesting(written)
+        return _DECODER.decode(written)
     except UnicodeDecodeError as error:
         raise ModelFormatError(f"{where}: byte {error.start:,} is not text in UTF-8") from None
     except json.JSONDecodeError as error:
@@ -199,7 +199,7 @@ def parse(line: bytes, where: str) -> Any:
         raise ModelFormatError(f"{where}: {error}") from None
 
 
-def check_nesting(written: str) -> None:
+def _check_nesting(written: str) -> None:
     """Refuse JSON that is nested too deep, before a parser goes down there."""
     if written.count("[") + written.count("{") <= MOST_NESTED:
         return
@@ -210,7 +210,7 @@ def check_nesting(written: str) -> None:
             raise ModelFormatError(f"it is nested more than {MOST_NESTED} deep")
 
 
-def read_tree(lines: JsonLines, number: int) -> Tree:
+def _read_tree(lines: JsonLines, number: int) -> Tree:
     """Take the fields in their order and put the tree together; format 1 had no quartiles."""
     lines.expect("{")
     lines.expect(f'"format": {number},')
@@ -222,7 +222,7 @@ def read_tree(lines: JsonLines, number: int) -> Tree:
     quartiles = quartiles_from(lines.value("quartiles"), encodings) if number > 1 else {}
     history = history_from(lines.block("history"), target)
     notes = notes_from(lines.value("notes"))
-    arrays = read_nodes(lines, target)
+    arrays = _read_nodes(lines, target)
     return Tree(encodings, target, arrays, criterion, empty_branch, history, notes, quartiles)
 
 
@@ -234,7 +234,7 @@ def read_empty_branch(lines: JsonLines) -> Literal["parent", "root"]:
     return "root" if found == "root" else "parent"
 
 
-def read_nodes(lines: JsonLines, target: Target) -> Arrays:
+def _read_nodes(lines: JsonLines, target: Target) -> Arrays:
     """Take the arrays of the nodes; ``parent`` comes first and really has as many entries as are announced."""
     lines.expect('"nodes": {')
     count = lines.value("count")
@@ -245,7 +245,7 @@ def read_nodes(lines: JsonLines, target: Target) -> Arrays:
     for name in names:
         length = count + name.endswith("_start")
         if name in LISTS:
-            length = length_of(LISTS[name], found[LISTS[name]])
+            length = _length_of(LISTS[name], found[LISTS[name]])
         value = lines.field(name, comma=name != names[-1])
         found[name] = read_array(value, DTYPES[name], length, f"nodes.{name}", may_fill(name))
     lines.expect("},")
@@ -258,7 +258,7 @@ def read_nodes(lines: JsonLines, target: Target) -> Arrays:
     return Arrays(**arrays)
 
 
-def length_of(name: str, start: npt.NDArray[np.int64]) -> int:
+def _length_of(name: str, start: npt.NDArray[np.int64]) -> int:
     """Return how many items the lists have together, by where the last one ends."""
     length = int(start[-1])
     if length < 0:

@@ -30,8 +30,8 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 MOST_ROWS = 2**53 - 1  # sums of doubles are exact up to here
-TOLERANCE = 1e-9  # by how much sums of weights that are not whole numbers may be off, relative to the sum
-NO_ROWS = STOPS.index("no_rows")
+_TOLERANCE = 1e-9  # by how much sums of weights that are not whole numbers may be off, relative to the sum
+_NO_ROWS = STOPS.index("no_rows")
 
 
 def check_nodes(arrays: Arrays, encodings: tuple[Encoding, ...], target: Target) -> None:
@@ -46,20 +46,20 @@ def check_nodes(arrays: Arrays, encodings: tuple[Encoding, ...], target: Target)
     Traceback (most recent call last):
     treewise.errors.ModelFormatError: nodes.parent[5] is 6: a parent comes before its children
     """
-    check_lengths(arrays, target)
-    check_starts("code_start", arrays.code_start, len(arrays.codes))
-    check_starts("count_start", arrays.count_start, len(arrays.count_class))
-    check_parents(arrays.parent)
+    _check_lengths(arrays, target)
+    _check_starts("code_start", arrays.code_start, len(arrays.codes))
+    _check_starts("count_start", arrays.count_start, len(arrays.count_class))
+    _check_parents(arrays.parent)
     check_leaves(arrays, len(encodings))
     check_columns(arrays, encodings)
     check_levels(arrays, encodings)
-    check_branches(arrays)
-    check_order(arrays.parent)
+    _check_branches(arrays)
+    _check_order(arrays.parent)
     check_cuts(arrays, encodings)
     check_figures(arrays, target)
     if target.task == "classification":
-        check_counts(arrays, len(target.classes))
-    check_sums(arrays)
+        _check_counts(arrays, len(target.classes))
+    _check_sums(arrays)
 
 
 def refuse(bad: npt.NDArray[Any], name: str, values: npt.NDArray[Any], why: str) -> None:
@@ -72,7 +72,7 @@ def refuse(bad: npt.NDArray[Any], name: str, values: npt.NDArray[Any], why: str)
 # -- shape ------------------------------------------------------------------------------------------------------------
 
 
-def check_lengths(a: Arrays, target: Target) -> None:
+def _check_lengths(a: Arrays, target: Target) -> None:
     """All arrays go together."""
     n, classes = len(a.parent), target.task == "classification"
     if n == 0:
@@ -89,7 +89,7 @@ def check_lengths(a: Arrays, target: Target) -> None:
         raise ModelFormatError("nodes.count_class has entries: a regression tree counts no classes")
 
 
-def check_starts(name: str, start: Ints, items: int) -> None:
+def _check_starts(name: str, start: Ints, items: int) -> None:
     """Where each node's list begins: from 0, never back, to the end."""
     refuse(start[:1] != 0, name, start, "the first list begins at 0")
     refuse(np.append(False, start[1:] < start[:-1]), name, start, "a list cannot begin before the one before it")
@@ -97,7 +97,7 @@ def check_starts(name: str, start: Ints, items: int) -> None:
         raise ModelFormatError(f"nodes.{name}[{len(start) - 1}] is {start[-1]}: the last list ends at {items}")
 
 
-def check_parents(parent: Ints) -> None:
+def _check_parents(parent: Ints) -> None:
     """One root, the first node; every parent before its children, so that there is no cycle."""
     if parent[0] != -1:
         raise ModelFormatError(f"nodes.parent[0] is {parent[0]}: the first node is the root, whose parent is -1")
@@ -106,7 +106,7 @@ def check_parents(parent: Ints) -> None:
     refuse(parent >= numbers, "parent", parent, "a parent comes before its children")
 
 
-def check_order(parent: Ints) -> None:
+def _check_order(parent: Ints) -> None:
     """Nodes are numbered in pre-order: a first child follows its parent, other children their sibling's subtree.
 
     Where a subtree ends is where the next sibling begins, or, after the last sibling, where the parent's subtree ends.
@@ -179,7 +179,7 @@ def check_levels(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
     )
 
 
-def check_branches(a: Arrays) -> None:
+def _check_branches(a: Arrays) -> None:
     """Missing and other values have a branch that exists, and every branch has its child."""
     branches = checked_branches(a)
     children = np.bincount(a.parent[1:], minlength=len(a))
@@ -232,22 +232,22 @@ def check_figures(a: Arrays, target: Target) -> None:
     refuse(np.isinf(a.gain) & ((a.gain < 0) | (not regression)), "gain", a.gain, "no split gains so much")
     refuse(leaf & (a.gain != 0) & ~np.isnan(a.gain), "gain", a.gain, "a leaf gains nothing")
     refuse(leaf & (a.missing_rows != 0), "missing_rows", a.missing_rows, "a leaf asks nothing: 0")
-    empty = a.stop == NO_ROWS
+    empty = a.stop == _NO_ROWS
     refuse(empty & (a.rows != 0), "rows", a.rows, "the node has no rows, says its stop")
 
 
-def check_counts(a: Arrays, n_classes: int) -> None:
+def _check_counts(a: Arrays, n_classes: int) -> None:
     """The classes at a node: in order, each once, with a positive weight; and they add up to the node's weight."""
     many = np.diff(a.count_start)
     owner = np.repeat(np.arange(len(a)), many)
     check_class_lists(a, owner, n_classes)
     refuse((many > 0) & (a.label < 0), "label", a.label, "a node with counts predicts a class")
-    refuse((a.stop == NO_ROWS) & (many > 0), "stop", a.stop, "a node without rows has no counts")
+    refuse((a.stop == _NO_ROWS) & (many > 0), "stop", a.stop, "a node without rows has no counts")
     known = ~np.isnan(a.impurity)
     refuse(known & (a.rows > 0) & (many == 0), "rows", a.rows, "a node with rows counts their classes")
     added = np.bincount(owner, weights=a.count_weight, minlength=len(a))
     refuse(known & (many > 0) & ~near(added, a.weight), "weight", a.weight, "the counts of the node add up to another")
-    check_class_sums(a, owner, known, n_classes)
+    _check_class_sums(a, owner, known, n_classes)
 
 
 def check_class_lists(a: Arrays, owner: Ints, n_classes: int) -> None:
@@ -261,7 +261,7 @@ def check_class_lists(a: Arrays, owner: Ints, n_classes: int) -> None:
     refuse(~positive, "count_weight", a.count_weight, "a class that is there has a positive, finite weight")
 
 
-def check_class_sums(a: Arrays, owner: Ints, known: Mask, n_classes: int) -> None:
+def _check_class_sums(a: Arrays, owner: Ints, known: Mask, n_classes: int) -> None:
     """Class by class, what the children count adds up to what their parent counts."""
     if len(a) * n_classes >= 2**63:
         raise ModelFormatError(f"{len(a):,} nodes of {n_classes:,} classes are too many")
@@ -275,21 +275,21 @@ def check_class_sums(a: Arrays, owner: Ints, known: Mask, n_classes: int) -> Non
     refuse(absent, "count_class", a.count_class, "its parent does not count this class")
     added = np.bincount(place, weights=a.count_weight[below], minlength=len(key))
     inner = (a.kind[owner] != LEAF) & known[owner]
-    refuse_sums(inner, added, a.count_weight, may_stay(a)[owner], "count_weight")
+    _refuse_sums(inner, added, a.count_weight, _may_stay(a)[owner], "count_weight")
 
 
-def check_sums(a: Arrays) -> None:
+def _check_sums(a: Arrays) -> None:
     """Rows and weights of the children add up to their parent's, and missing rows are among their branch's."""
     known = ~np.isnan(a.impurity)
     refuse(known & (a.missing_rows > a.rows), "missing_rows", a.missing_rows, "the node has fewer rows")
     refuse(known & ((a.rows > 0) != (a.weight > 0)), "weight", a.weight, "rows have weight, and no rows have none")
     if len(a.value):
         refuse(known & (a.rows > 0) & np.isnan(a.value), "value", a.value, "a node with rows predicts a number")
-    inner, stay = known & (a.kind != LEAF), may_stay(a)
+    inner, stay = known & (a.kind != LEAF), _may_stay(a)
     for name in ("rows", "weight"):
         values = getattr(a, name)
         added = np.bincount(a.parent[1:], weights=values[1:].astype(np.float64), minlength=len(a))
-        refuse_sums(inner, added, values, stay, name)
+        _refuse_sums(inner, added, values, stay, name)
     asks = np.flatnonzero(inner & (a.missing_rows > 0))
     children = np.argsort(a.parent[1:], kind="stable") + 1
     first = np.searchsorted(a.parent[children], asks)
@@ -298,13 +298,13 @@ def check_sums(a: Arrays) -> None:
     refuse(short, "missing_rows", a.missing_rows, "the branch they take has fewer rows")
 
 
-def refuse_sums(where: Mask, added: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str) -> None:
+def _refuse_sums(where: Mask, added: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str) -> None:
     """Raise for the first sum that is wrong; where rows may stay at the node, children have as much or less."""
     equal = near(added, values)
     refuse(where & ~(equal | (stay & (added < values))), name, values, "its children add up to another")
 
 
-def may_stay(a: Arrays) -> Mask:
+def _may_stay(a: Arrays) -> Mask:
     """Tell at which nodes rows may stay: a multiway split without a branch for a level it does not name."""
     return np.asarray((a.kind == MULTIWAY) & (a.other < 0))
 
@@ -312,4 +312,4 @@ def may_stay(a: Arrays) -> Mask:
 def near(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Mask:
     """Tell where sums agree: exactly when they are whole numbers, else but for rounding."""
     whole = (np.rint(one) == one) & (np.rint(other) == other) & (np.abs(other) <= MOST_ROWS)
-    return np.asarray((one == other) | (~whole & (np.abs(one - other) <= TOLERANCE * np.abs(other))))
+    return np.asarray((one == other) | (~whole & (np.abs(one - other) <= _TOLERANCE * np.abs(other))))

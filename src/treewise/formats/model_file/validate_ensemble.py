@@ -39,7 +39,7 @@ from treewise.tree.arrays import LEAF, MULTIWAY, STOPS, Arrays, Target
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
-NO_ROWS = STOPS.index("no_rows")
+_NO_ROWS = STOPS.index("no_rows")
 
 
 def check_members(members: PackedTrees, encodings: tuple[Encoding, ...], target: Target) -> None:
@@ -54,29 +54,29 @@ def check_members(members: PackedTrees, encodings: tuple[Encoding, ...], target:
     Traceback (most recent call last):
     treewise.errors.ModelFormatError: nodes.column[0] is 9: there are 2 columns
     """
-    check_lengths(members, target)
+    _check_lengths(members, target)
     refuse((members.kind < 0) | (members.kind > MULTIWAY), "kind", members.kind, "there is no such kind of split")
     refuse(members.stop < 0, "stop", members.stop, "there is no such reason to stop")
-    asking = asking_view(members)
+    asking = _asking_view(members)
     check_leaves(asking, len(encodings))
     check_columns(asking, encodings)
     check_levels(asking, encodings)
     check_cuts(asking, encodings)
     branches = np.zeros(len(members.kind), np.int64)
     branches[members.kind != LEAF] = checked_branches(asking)
-    check_shape(branches, members.start)
-    answering = answering_view(members)
+    _check_shape(branches, members.start)
+    answering = _answering_view(members)
     check_leaves(answering, len(encodings))
     check_figures(answering, target)
-    check_answers(members, answering, len(target.classes))
-    check_rows(members, branches)
-    check_exact(members)
+    _check_answers(members, answering, len(target.classes))
+    _check_rows(members, branches)
+    _check_exact(members)
 
 
 # -- shape ------------------------------------------------------------------------------------------------------------
 
 
-def check_lengths(m: PackedTrees, target: Target) -> None:
+def _check_lengths(m: PackedTrees, target: Target) -> None:
     """All arrays go together, and every tree has a node."""
     sizes, n = np.diff(m.start), len(m.kind)
     if not len(sizes):
@@ -103,7 +103,7 @@ def check_lengths(m: PackedTrees, target: Target) -> None:
             raise ModelFormatError(f"nodes.{name} has {len(getattr(m, name)):,} entries: {total:,} are needed")
 
 
-def check_shape(branches: Ints, start: Ints) -> None:
+def _check_shape(branches: Ints, start: Ints) -> None:
     """Each tree is whole: there is a place for every node, and all places are taken by its last one."""
     height = heights(branches, start)
     after = height + branches - 1  # the place that is taken next
@@ -133,7 +133,7 @@ def view(n: int, **known: Array) -> Arrays:
     return Arrays(**{**given, **known})
 
 
-def asking_view(m: PackedTrees) -> Arrays:
+def _asking_view(m: PackedTrees) -> Arrays:
     """Return the inner nodes of all trees: what they ask."""
     kept = {name: m.filled(name) for name in ("cut_int", "other", "missing_rows")}
     kept |= {"column": m.column.astype(np.int64), "missing": m.missing.astype(np.int64), "cut": m.cut}
@@ -141,7 +141,7 @@ def asking_view(m: PackedTrees) -> Arrays:
     return view(len(m.column), kind=m.kind[m.kind != LEAF], code_start=code_start, codes=m.codes, **kept)
 
 
-def answering_view(m: PackedTrees) -> Arrays:
+def _answering_view(m: PackedTrees) -> Arrays:
     """Return the leaves of all trees: what they say."""
     leaf, kept = m.kind == LEAF, {"stop": m.stop, "rows": m.rows.astype(np.int64)}
     if len(m.n_counts):
@@ -158,9 +158,9 @@ def answering_view(m: PackedTrees) -> Arrays:
 # -- statistics -------------------------------------------------------------------------------------------------------
 
 
-def check_answers(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
+def _check_answers(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
     """A leaf says something exactly where it has rows; without rows it has nothing, and says that this is why."""
-    empty, rows = leaves.stop == NO_ROWS, leaves.rows
+    empty, rows = leaves.stop == _NO_ROWS, leaves.rows
     refuse(~empty & (rows == 0), "rows", rows, "a leaf without rows says so by its stop")
     if n_classes:
         many = np.diff(leaves.count_start)
@@ -173,7 +173,7 @@ def check_answers(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
     refuse(~(m.impurity >= 0), "impurity", m.impurity, "it cannot be negative")
 
 
-def check_rows(m: PackedTrees, branches: Ints) -> None:
+def _check_rows(m: PackedTrees, branches: Ints) -> None:
     """Every node but an empty branch has rows, no more than there can be, and those with missing values go down."""
     leaf, (height, parent, branch) = m.kind == LEAF, shape_of(branches, m.start)
     counts = np.zeros(len(m.kind))
@@ -198,7 +198,7 @@ def check_rows(m: PackedTrees, branches: Ints) -> None:
     refuse(short, "missing_rows", m.missing_rows, "the branch they take has fewer rows")
 
 
-def check_exact(m: PackedTrees) -> None:
+def _check_exact(m: PackedTrees) -> None:
     """Weights of one tree are whole numbers of some power of two, which add up to no more than doubles can hold."""
     name, start = ("count_weight", m.count_start) if len(m.n_counts) else ("weight", m.leaf_start)
     weights = getattr(m, name).astype(np.float64)

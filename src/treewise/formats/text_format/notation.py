@@ -44,10 +44,10 @@ _ESCAPES = re.compile(r"\\(\\|n|r|t|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 _ESCAPED = {"\\": "\\", "n": "\n", "r": "\r", "t": "\t"}
 
 
-def quoted(text: str, ascii: bool = False) -> str:
+def _quoted(text: str, ascii: bool = False) -> str:
     r"""Write text in double quotes, on one line.
 
-    >>> print(quoted('5" pipe'), quoted("two\nlines"), quoted("naïve", ascii=True))
+    >>> print(_quoted('5" pipe'), _quoted("two\nlines"), _quoted("naïve", ascii=True))
     "5"" pipe" "two\nlines" "na\xefve"
     """
     escaped = text.encode("unicode_escape").decode() if ascii else safe(text.replace("\\", "\\\\"))
@@ -61,7 +61,7 @@ def write_level(level: str, ascii: bool = False) -> str:
     New York "a, b" "-> x" ""
     """
     odd = _ODD.search(level) or _ODD_IN_LIST.search(level)
-    return quoted(level, ascii) if odd or not _is_unchanged(level, ascii) else level
+    return _quoted(level, ascii) if odd or not _is_unchanged(level, ascii) else level
 
 
 def write_ordered_level(level: str, ascii: bool = False) -> str:
@@ -71,7 +71,7 @@ def write_ordered_level(level: str, ascii: bool = False) -> str:
     medium "3.5"
     """
     like_quantity = NUMBER.fullmatch(level) or DATETIME.fullmatch(level) or "<" in level
-    return quoted(level, ascii) if like_quantity else write_level(level, ascii)
+    return _quoted(level, ascii) if like_quantity else write_level(level, ascii)
 
 
 def write_name(name: str, ascii: bool = False) -> str:
@@ -81,7 +81,7 @@ def write_name(name: str, ascii: bool = False) -> str:
     bill length (mm) "a <= b" "tab\there"
     """
     odd = _ODD.search(name) or _ODD_IN_NAME.search(name)
-    return quoted(name, ascii) if odd or not _is_unchanged(name, ascii) else name
+    return _quoted(name, ascii) if odd or not _is_unchanged(name, ascii) else name
 
 
 def write_label(label: str | int | float | bool, ascii: bool = False) -> str:
@@ -94,7 +94,7 @@ def write_label(label: str | int | float | bool, ascii: bool = False) -> str:
         return str(label)
     is_heading = label in (*HEADINGS, UNKNOWN) or is_share(label)
     like_value = NUMBER.fullmatch(label) or TRUTH.fullmatch(label) or is_heading
-    return quoted(label, ascii) if like_value else write_level(label, ascii)
+    return _quoted(label, ascii) if like_value else write_level(label, ascii)
 
 
 def is_share(heading: str) -> bool:

@@ -91,7 +91,7 @@ class ConditionText:
         if excess <= 0 or not condition.startswith(name):
             return condition
         width = max(_MIN_NAME_WIDTH, display_width(name) - excess)
-        return clip_middle(name, width, self.ellipsis) + condition[len(name) :]
+        return _clip_middle(name, width, self.ellipsis) + condition[len(name) :]
 
     def _is_surprising(self, node: int, missing: int) -> bool:
         """Return whether missing values take another branch than the heavier one, by weight or by weight as printed."""
@@ -125,10 +125,10 @@ class ConditionText:
         return f"{head}{', '.join(written[:n_named])}, +{len(levels) - n_named}}}"
 
 
-def clip_middle(name: str, width: int, ellipsis: str) -> str:
+def _clip_middle(name: str, width: int, ellipsis: str) -> str:
     """Clip the middle of a name: names that begin alike often end differently.
 
-    >>> clip_middle("pickup_borough", 9, "…"), clip_middle("pickup_zone", 9, "…")
+    >>> _clip_middle("pickup_borough", 9, "…"), _clip_middle("pickup_zone", 9, "…")
     ('pick…ough', 'pick…zone')
     """
     if display_width(name) <= width:

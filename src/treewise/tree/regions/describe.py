@@ -29,10 +29,10 @@ def say(condition: Condition, encoding: Encoding, or_missing: bool = True, or_un
     ('city missing', 'city present')
     """
     name = safe(encoding.name)
-    said = phrase(condition, encoding)
+    said = _phrase(condition, encoding)
     if said is None:
-        return say_odd(condition, name)
-    unseen = or_unseen and isinstance(condition, Levels) and condition.unseen and said.sign not in COVER_UNSEEN
+        return _say_odd(condition, name)
+    unseen = or_unseen and isinstance(condition, Levels) and condition.unseen and said.sign not in _COVER_UNSEEN
     return " or ".join([said.of(name), *["missing"] * (or_missing and condition.missing), *["never seen"] * unseen])
 
 
@@ -45,7 +45,7 @@ def say_limits(condition: Condition, encoding: Encoding) -> str:
     >>> say_limits(Levels(0, 2, without=frozenset({1})), city), say_limits(Levels(2, 2, unseen=False), city)
     ('not Rome', 'a != b')
     """
-    said = phrase(condition, encoding)
+    said = _phrase(condition, encoding)
     if said is None or said.sign == "present":
         return ""
     if said.before:
@@ -53,7 +53,7 @@ def say_limits(condition: Condition, encoding: Encoding) -> str:
     return {"=": "", "is": "", "!=": "not "}.get(said.sign, f"{said.sign} ") + said.what
 
 
-class ConditionPhrase(NamedTuple):
+class _ConditionPhrase(NamedTuple):
     """A condition in parts, so that none has to be looked for in names: ``3.2 < age <= 7``."""
 
     sign: str  # <=
@@ -65,52 +65,52 @@ class ConditionPhrase(NamedTuple):
         return " ".join(part for part in (self.before, name, self.sign, self.what) if part)
 
 
-COVER_UNSEEN = ("present", "!=", "not in")  # said of levels, these leave never-seen ones possible
+_COVER_UNSEEN = ("present", "!=", "not in")  # said of levels, these leave never-seen ones possible
 
 
-def say_odd(condition: Condition, name: str) -> str:
+def _say_odd(condition: Condition, name: str) -> str:
     """Say that a cell is missing, or never seen, and nothing else."""
     unseen = isinstance(condition, Levels) and condition.unseen
     words = ["missing"] * condition.missing + ["never seen"] * unseen
     return f"{name} {' or '.join(words) or 'impossible'}"
 
 
-def phrase(condition: Condition, encoding: Encoding) -> ConditionPhrase | None:
+def _phrase(condition: Condition, encoding: Encoding) -> _ConditionPhrase | None:
     """Put into words which known values are possible; None if none is."""
     if isinstance(condition, Interval):
-        return interval_phrase(condition, encoding) if condition.present else None
-    return levels_phrase(condition, encoding) if condition.n else None
+        return _interval_phrase(condition, encoding) if condition.present else None
+    return _levels_phrase(condition, encoding) if condition.n else None
 
 
-def interval_phrase(condition: Interval, encoding: Encoding) -> ConditionPhrase:
+def _interval_phrase(condition: Interval, encoding: Encoding) -> _ConditionPhrase:
     """Say which numbers."""
     low, high = condition.low, condition.high
     if high is None:
-        return ConditionPhrase("present") if low is None else ConditionPhrase(">", encoding.format(low))
+        return _ConditionPhrase("present") if low is None else _ConditionPhrase(">", encoding.format(low))
     if low is None:
-        return ConditionPhrase("<=", encoding.format(high))
+        return _ConditionPhrase("<=", encoding.format(high))
     if high - low == 1 if encoding.kind != "number" else math.nextafter(low, math.inf) == high:  # nothing else between
-        return ConditionPhrase("=", encoding.format(high))
-    return ConditionPhrase("<=", encoding.format(high), f"{encoding.format(low)} <")
+        return _ConditionPhrase("=", encoding.format(high))
+    return _ConditionPhrase("<=", encoding.format(high), f"{encoding.format(low)} <")
 
 
-def levels_phrase(condition: Levels, encoding: Encoding) -> ConditionPhrase:
+def _levels_phrase(condition: Levels, encoding: Encoding) -> _ConditionPhrase:
     """Say which levels."""
     size, n = len(encoding.levels), condition.n
     if n == size and (condition.unseen or encoding.kind == "boolean"):
-        return ConditionPhrase("present")
-    if encoding.kind == "ordered" and n > 1 and (said := range_phrase(condition, encoding, n)):
+        return _ConditionPhrase("present")
+    if encoding.kind == "ordered" and n > 1 and (said := _range_phrase(condition, encoding, n)):
         return said
     if condition.unseen and size - n < n:
         out = tuple(level for code, level in enumerate(encoding.levels) if not condition.holds(code))
-        return ConditionPhrase("!=", quote(out[0])) if len(out) == 1 else ConditionPhrase("not in", set_of(out))
+        return _ConditionPhrase("!=", quote(out[0])) if len(out) == 1 else _ConditionPhrase("not in", set_of(out))
     levels = tuple(encoding.levels[code] for code in condition.codes())
     if n > 1:
-        return ConditionPhrase("in", set_of(levels))
-    return ConditionPhrase("is", levels[0]) if encoding.kind == "boolean" else ConditionPhrase("=", quote(levels[0]))
+        return _ConditionPhrase("in", set_of(levels))
+    return _ConditionPhrase("is", levels[0]) if encoding.kind == "boolean" else _ConditionPhrase("=", quote(levels[0]))
 
 
-def range_phrase(condition: Levels, encoding: Encoding, n: int) -> ConditionPhrase | None:
+def _range_phrase(condition: Levels, encoding: Encoding, n: int) -> _ConditionPhrase | None:
     """Say a run of ordered levels by its ends; None if it is no run, or has no end to say."""
     codes = list(condition.codes())
     first, last = codes[0], codes[-1]
@@ -118,5 +118,7 @@ def range_phrase(condition: Levels, encoding: Encoding, n: int) -> ConditionPhra
         return None
     below, top = (safe(encoding.levels[i]) if i >= 0 else "" for i in (first - 1, last))
     if first == 0:
-        return ConditionPhrase("<=", top)
-    return ConditionPhrase(">", below) if last == len(encoding.levels) - 1 else ConditionPhrase("<=", top, f"{below} <")
+        return _ConditionPhrase("<=", top)
+    return (
+        _ConditionPhrase(">", below) if last == len(encoding.levels) - 1 else _ConditionPhrase("<=", top, f"{below} <")
+    )

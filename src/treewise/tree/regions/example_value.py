@@ -17,8 +17,8 @@ from treewise.data.parse_cells import parse_number
 from treewise.tree.regions.condition import Condition, Interval, interval
 
 Cell = float | int | str | bool | None
-UNKNOWN = "something else"  # a level no tree has seen
-HUGE = 1e300  # ends past this are as good as none: nobody types such a number
+_UNKNOWN = "something else"  # a level no tree has seen
+_HUGE = 1e300  # ends past this are as good as none: nobody types such a number
 
 
 def some_cell(condition: Condition, encoding: Encoding, markers: Sequence[str] = ()) -> Cell:
@@ -41,19 +41,19 @@ def some_value(condition: Condition, encoding: Encoding, markers: Sequence[str] 
     if isinstance(condition, Interval):
         if not condition.present:
             return None
-        find = some_number if encoding.kind == "number" else partial(some_whole, encoding=encoding)
+        find = _some_number if encoding.kind == "number" else partial(_some_whole, encoding=encoding)
         found = find(condition.low, condition.high)
         said = (
             {parse_number(marker) for marker in markers} if markers and encoding.kind in ("number", "integer") else ()
         )
         if found not in said:
             return found
-        others = (find(part.low, part.high) for part in beside(condition, found, encoding) if part.present)
+        others = (find(part.low, part.high) for part in _beside(condition, found, encoding) if part.present)
         return next((other for other in others if other not in said), found)
     return next(condition.codes(), UNSEEN if condition.unseen else None)
 
 
-def beside(condition: Interval, value: float | int, encoding: Encoding) -> tuple[Interval, Interval]:
+def _beside(condition: Interval, value: float | int, encoding: Encoding) -> tuple[Interval, Interval]:
     """Return what is left of an interval below and above one of its numbers."""
     whole = encoding.kind != "number" or (isinstance(value, int) and abs(value) >= 2**53)
     below = value - 1 if whole else math.nextafter(value, -math.inf)
@@ -78,24 +78,24 @@ def unknown_level(encoding: Encoding) -> str:
     >>> unknown_level(Encoding("c", "nominal", ("something else",)))
     'something else!'
     """
-    known, text = set(encoding.levels), UNKNOWN
+    known, text = set(encoding.levels), _UNKNOWN
     while text in known:
         text += "!"
     return text
 
 
-def some_number(low: float | None, high: float | None) -> float | int:
+def _some_number(low: float | None, high: float | None) -> float | int:
     """Return a number with low < x <= high: the coarsest multiple of a power of ten, nearest the middle.
 
-    >>> some_number(206.5, 211.0), some_number(17.0, 45.5), some_number(0.30, 0.37), some_number(None, 71.5)
+    >>> _some_number(206.5, 211.0), _some_number(17.0, 45.5), _some_number(0.30, 0.37), _some_number(None, 71.5)
     (210, 30, 0.35, 71)
-    >>> some_number(None, -math.inf), some_number(1.0, 1.0000000000000002), some_number(-1.7e308, 2.5)
+    >>> _some_number(None, -math.inf), _some_number(1.0, 1.0000000000000002), _some_number(-1.7e308, 2.5)
     (-inf, 1.0000000000000002, 2)
     """
-    low = None if low is not None and low <= -HUGE else low
-    high = None if high is not None and high >= HUGE else high
+    low = None if low is not None and low <= -_HUGE else low
+    high = None if high is not None and high >= _HUGE else high
     if low is None or high is None:
-        return number_beside(low, high)
+        return _number_beside(low, high)
     width = high - low
     power = math.floor(math.log10(width)) + 1 if width > 0 else 0
     for exponent in range(power, power - 3, -1):
@@ -104,36 +104,36 @@ def some_number(low: float | None, high: float | None) -> float | int:
             for k in (nearest, nearest + 1, nearest - 1):
                 found = float(f"{k * step:.15g}")
                 if low < found <= high:
-                    return tidy(found)
-    return tidy(high)
+                    return _tidy(found)
+    return _tidy(high)
 
 
-def number_beside(low: float | None, high: float | None) -> float | int:
+def _number_beside(low: float | None, high: float | None) -> float | int:
     """Return a number near the one end there is: the next whole one, or the end itself where numbers are sparse.
 
-    >>> number_beside(None, 2**60 + 255) == 2**60 + 255       # no double: the next one is larger
+    >>> _number_beside(None, 2**60 + 255) == 2**60 + 255       # no double: the next one is larger
     True
     """
     if low is None:
         if high is None:
             return 0
         whole = float(math.floor(high)) if math.isfinite(high) else high
-        return tidy(whole if whole <= high else high)
+        return _tidy(whole if whole <= high else high)
     if math.isinf(low):
         return low  # nothing is larger: the caller asks of an empty interval
     whole = float(math.floor(low)) + 1
-    return tidy(whole if whole > low else math.nextafter(low, math.inf))
+    return _tidy(whole if whole > low else math.nextafter(low, math.inf))
 
 
-def tidy(value: float) -> float | int:
+def _tidy(value: float) -> float | int:
     """Return whole numbers as such."""
     return int(value) if math.isfinite(value) and value == int(value) and abs(value) < 2**53 else value
 
 
-def some_whole(low: float | None, high: float | None, encoding: Encoding) -> int:
+def _some_whole(low: float | None, high: float | None, encoding: Encoding) -> int:
     """Return a whole number with low < x <= high: a midnight if it is a moment, near the end or in the middle.
 
-    >>> some_whole(None, 2**60, Encoding("n", "integer")) == 2**60
+    >>> _some_whole(None, 2**60, Encoding("n", "integer")) == 2**60
     True
     """
     least = INT64_MIN + 1 if low is None else int(low) + 1
