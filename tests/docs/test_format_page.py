@@ -8,7 +8,7 @@ import pytest
 
 import treewise as tw
 from treewise.ensemble import packed_trees as many
-from treewise.ensemble.packed_trees import NAMES
+from treewise.ensemble.packed_trees import ARRAY_NAMES
 from treewise.formats.model_file.ensemble_file import METHODS
 from treewise.formats.model_file.header import KINDS, MOST_CHARACTERS, UNITS, column_to, target_to
 from treewise.formats.model_file.layout import FORMAT, LISTS, OF_A_TREE, ONLY_IN, stored_arrays
@@ -80,8 +80,8 @@ def test_kinds_units_types_and_limits_are_those_of_the_code():
 def test_the_arrays_of_many_trees_are_those_of_a_file():
     said = re.findall(r"^\| ((?:`\w+` ?)+)\| ([a-z ]+) \|", PAGE.partition("| entry | one for each |")[2], re.MULTILINE)
     each = {name: of for names, of in said for name in re.findall(r"`(\w+)`", names)}
-    written = {*NAMES, "size", "votes", "decreases"} - set(many.LISTS)
+    written = {*ARRAY_NAMES, "size", "votes", "decreases"} - set(many.LIST_LENGTHS)
     assert set(each) == written
-    assert {name for name, of in each.items() if of == "inner node"} == set(many.INNER)
-    assert {name for name, of in each.items() if of == "leaf"} == {*many.LEAVES, "value", "spread"}
+    assert {name for name, of in each.items() if of == "inner node"} == set(many.INNER_ARRAYS)
+    assert {name for name, of in each.items() if of == "leaf"} == {*many.LEAF_ARRAYS, "value", "spread"}
     assert all(f"`{method}`" in PAGE for method in METHODS)

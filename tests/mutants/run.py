@@ -41,7 +41,7 @@ GOAL = 0.9
 SEARCH = "tests/oracles/test_against_reference.py"
 SMALL = "tests/invariants/test_engines.py::test_every_engine_grows_the_plain_tree"
 QUICK = ["tests/invariants/test_mutant_killers.py", "tests/invariants/test_engines_wide.py", SMALL, SEARCH]
-MANY = [f"tests/ensemble/test_{what}.py" for what in ("bags", "growing", "stumps", "voting")]
+MANY = [f"tests/unit/ensemble/test_{what}.py" for what in ("bootstrap", "grow", "stumps", "predict")]
 PREDICTION = [
     "tests/unit/train/test_core.py",
     "tests/unit/predict/test_predict.py",

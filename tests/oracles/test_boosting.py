@@ -15,7 +15,7 @@ from tests.oracles.exact import Column, Problem, Settings
 from tests.oracles.exact_cases import as_table, parameters, question_of
 from tests.oracles.strategies import Case, any_case
 from tests.support.random_tables import LONG
-from treewise.ensemble.adaboost_update import LARGEST
+from treewise.ensemble.adaboost import MAX_EXACT_SUM
 
 ROUNDS = 6
 
@@ -42,7 +42,7 @@ def test_every_round_is_the_one_of_exact_arithmetic(start):
         alive, rounds = case.problem.rows, boosted.rounds
         total, bound = 0.0, 1.0
         for b, due in enumerate(expected):
-            if math.lcm(*(w.denominator for w in due.weights)) > LARGEST:
+            if math.lcm(*(w.denominator for w in due.weights)) > MAX_EXACT_SUM:
                 break
             compared += 1
             tree, found = boosted[b], rounds[b]

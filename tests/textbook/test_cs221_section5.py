@@ -12,7 +12,7 @@ import pytest
 
 import treewise as tw
 from tests.support.handmade_trees import OFFICIALS
-from treewise.ensemble.adaboost_update import WeightUpdate
+from treewise.ensemble.adaboost import WeightUpdate
 
 
 @pytest.fixture(scope="module")
@@ -299,7 +299,7 @@ def test_adaboost_first_rounds_in_fractions(boosted, applicants):
     for b, (before, wrong, error, right_after, wrong_after) in enumerate(due, 1):
         worked = boosted.worked_round(applicants, b)
         assert {int(row) for row in worked.rows[worked.wrong]} == wrong
-        assert worked.reckoning.error == error
+        assert worked.update.error == error
         assert Fraction(int(worked.before.units[0]), worked.before.total) == before
         after = [Fraction(int(units), worked.after.total) for units in worked.after.units]
         assert after[0] == right_after == before / (2 * (1 - error))
@@ -325,14 +325,12 @@ def test_adaboost_worked_round_on_paper(boosted, applicants):
     lines = boosted.worked_round(applicants, 2).to_text(width=110).split("\n")
     assert lines[:6] == [
         "Round 2 of AdaBoost for Class: GPA = 4.0 → P, otherwise → N",
-        "ε_2 = 1/20 + 1/20 + 1/20 = 3/20 = 0.15, the weight of the rows it gets wrong",
-        "α_2 = ½ log((17/20)/(3/20)) = 0.8673, its vote",
+        "ε_2 = 1/20 + 1/20 + 1/20 = 3/20 = 0.15, the weight of the misclassified rows",
+        "α_2 = ½ log((17/20)/(3/20)) = 0.8673, its vote weight",
         "z_2 = 2 √((3/20) · (17/20)) = 0.71414",
-        "D_3 = D_2 · e^−α/z where it is right, D_2 · e^α/z where it is wrong, which is D/(2 (1 − ε)) and D/(2 ε)",
-        "row  Class  said  wrong   D_2       D_3  how D_3 comes about",
+        "D_3 = D_2 · e^−α/z if correct, D_2 · e^α/z if wrong, which is D/(2 (1 − ε)) and D/(2 ε)",
+        "row  Class  predicted  wrong   D_2       D_3  update to D_3",
     ]
-    assert lines[9] == "  4  P      N     yes    0.05   0.16667  1/20 / (2 · 3/20) = 1/6"
-    assert lines[12] == "  7  N      N            0.25   0.14706  1/4 / (2 · 17/20) = 5/34"
-    assert lines[18] == (
-        "The rows it gets wrong now weigh 1/2 of all, as much as the others: the next one has to look elsewhere."
-    )
+    assert lines[9] == "  4  P      N          yes    0.05   0.16667  1/20 / (2 · 3/20) = 1/6"
+    assert lines[12] == "  7  N      N                 0.25   0.14706  1/4 / (2 · 17/20) = 5/34"
+    assert lines[18] == "The misclassified rows now have 1/2 of the total weight, as much as the others."

@@ -1,13 +1,13 @@
-"""Bagging: the same learner on many bags of rows, or of columns (Breiman 1996; Ho 1998).
+"""Bagging: trees grown on samples of the rows, and of the columns (Breiman 1996; Ho 1998).
 
-Stands on ``growing.py``, beside ``forests.py``: here the columns are drawn once for a whole tree, there at every node.
+Stands on ``grow.py``, beside ``forest.py``: here columns are drawn once for each tree, there at every node.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from treewise.ensemble.grow import grow_ensemble, problem_of_many
+from treewise.ensemble.grow import grow_ensemble, prepare_ensemble
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import BaggingParams
 from treewise.train.grow import OnPrepared, Progress
@@ -29,7 +29,7 @@ def bagging(
     on_prepared: OnPrepared | None = None,
     **options: Any,
 ) -> Ensemble:
-    """Grow trees on bags of a table's rows, and of its columns.
+    """Grow trees on samples of the rows of a table, and of its columns.
 
     >>> import treewise as tw
     >>> bagged = tw.bagging("penguins", max_samples=0.5, max_depth=3)
@@ -41,22 +41,22 @@ def bagging(
     Parameters
     ----------
     data, target : as in ``grow``.
-    n_estimators : how many trees.
-    max_samples : how many rows are drawn for each tree, or which share of them.
-    max_features : how many columns are drawn for each tree, or which share of them: it asks about no others.
-    bootstrap : draw rows with replacement: one that is drawn twice weighs twice. False: different rows; with
+    n_estimators : number of trees.
+    max_samples : rows drawn for each tree: a number, or a fraction of all.
+    max_features : columns drawn for each tree: a number, or a fraction of all; the tree tests no others.
+    bootstrap : draw rows with replacement; a row drawn twice has weight 2. False: distinct rows; with
         ``max_samples=1.0`` all of them.
-    bootstrap_features : draw columns with replacement: one that is drawn twice is there once.
-    oob_score : whether to estimate how good it is on rows that trees have not seen (``oob``).
-    random_state : the seed of every draw. Tree t draws by a seed of its own, made of this one and t.
-    n_jobs : how many threads: None or -1 for one a processor. The trees are the same.
-    progress : is called now and then with the share of the trees that is grown.
-    on_prepared : is called with the prepared training set before the trees are grown.
-    **options : those of ``grow``, but for pruning and cost. Limits count the different rows of a tree's bag; shares
-        are of its rows or weight.
+    bootstrap_features : draw columns with replacement; a column drawn twice is used once.
+    oob_score : whether to estimate the accuracy, or R², on out-of-bag rows (``oob``).
+    random_state : seed of all random choices. Each tree has its own seed, derived from this and its number.
+    n_jobs : number of threads: None or -1 for all processors. The trees do not depend on it.
+    progress : called repeatedly with the fraction of the trees that are grown.
+    on_prepared : called with the prepared training set before the trees are grown.
+    **options : those of ``grow``, except pruning and cost. Limits count the distinct rows of each sample; fractional
+        limits are relative to its rows or weight.
     """
-    recipe = BaggingParams("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
-    training_set = problem_of_many(data, target, {**options, "random_state": random_state}, bagging)
+    params = BaggingParams("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
+    training_set = prepare_ensemble(data, target, {**options, "random_state": random_state}, bagging)
     if on_prepared is not None:
         on_prepared(training_set)
-    return grow_ensemble(training_set, recipe, progress, n_jobs)
+    return grow_ensemble(training_set, params, progress, n_jobs)

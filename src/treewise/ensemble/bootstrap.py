@@ -1,17 +1,20 @@
-"""The bag of each tree: which rows it is grown on, how often each counts, and which columns it may ask about.
+"""Bootstrap samples: the rows and columns that each tree of an ensemble is grown on.
 
-Stands on ``units.py``, which lists what is drawn from (as a rule each row once, in an order that does not depend on the
-table's), below everything that grows many trees. What is drawn depends on the seed and the number of the tree alone:
+Stands on ``train/training_set.py``, below everything that grows ensembles. A sample depends only on the seed and on the
+number of the tree:
 
-    tree t             has the seed s = stir(random_state, t), for its bag and for every draw inside growth
-    with replacement   draw i is the number stir(stir(s, 1), i), scaled down to 0 … units-1
-    without            unit i has the number stir(stir(s, 1), i); those with the smallest are drawn
-    columns            the same with stir(s, 2)
+    tree t                 has the seed s = mix64(random_state, t), for its sample and all random choices of its growth
+    with replacement       draw i is the number mix64(mix64(s, 1), i), scaled down to 0 … n-1
+    without replacement    canonical row i has the key mix64(mix64(s, 1), i); those with the smallest keys are drawn
+    columns                the same with mix64(s, 2)
 
-so trees can be grown in any order, and k trees are the first k of k + 1. ``stir`` is the finaliser of splitmix64
-(Steele, Lea and Flood 2014; ``_lib/rng.py``): a number for each number, without a state to be carried along. The core
-draws the same bags (``core/forest/bootstrap.cpp``); the functions at the end of this file are there to be read, and
-to test it.
+so trees can be grown in any order, and k trees are the first k of k + 1. ``mix64`` is the finaliser of splitmix64
+(Steele, Lea and Flood 2014; ``_lib/rng.py``): counter-based random numbers without state. The core draws the same
+samples (``core/forest/bootstrap.cpp``); the last three functions of this file are their specification, used by tests.
+
+Rows are drawn by their position in a canonical order, because a sample must not depend on the order of the table, nor
+on whether a row occurs twice or once with weight 2: everywhere in treewise these are the same table. Rows are sorted by
+a hash of their content (equal rows are interchangeable), and a row that stands for several equal ones is repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,15 +31,18 @@ from treewise import _core
 from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.rng import mix64, uniform_below
 from treewise._lib.text import plural
-from treewise.ensemble.canonical_rows import CanonicalRows, units_of
 from treewise.errors import DataError, ParameterError, shown
+from treewise.train.fixed_point import scale_weights
 from treewise.train.resampling import subset_of, within_bounds
 from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
 
-ROW_DRAWS, COLUMN_DRAWS = 1, 2
-_NOTHING = np.empty(0, np.uint32)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, the increment of splitmix64
+_MULTIPLIERS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_ROW_STREAM, _COLUMN_STREAM = 1, 2
+_NO_ROWS = np.empty(0, np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,69 +50,69 @@ class BootstrapSamples:
     """How rows and columns are drawn for each tree.
 
     >>> from treewise.train.grow import prepare
-    >>> bags = BootstrapSamples(prepare("xor"), drawn=4)
-    >>> bags.times(0).tolist(), bags.times(1).tolist()
+    >>> samples = BootstrapSamples(prepare("xor"), n_drawn=4)
+    >>> samples.counts(0).tolist(), samples.counts(1).tolist()
     ([1, 1, 1, 1], [0, 2, 2, 0])
     """
 
     training_set: TrainingSet
-    drawn: int = 0  # units drawn for a tree; 0: none are, every row is there once
+    n_drawn: int = 0  # rows drawn for each tree; 0: no sampling, every row once
     replace: bool = True  # with replacement
-    columns_drawn: int = 0  # columns drawn for a tree; 0: all
-    replace_columns: bool = False  # a column that is drawn twice is there once
+    n_columns_drawn: int = 0  # columns drawn for each tree; 0: all
+    replace_columns: bool = False  # with replacement; a column drawn twice is used once
 
     @cached_property
-    def units(self) -> CanonicalRows:
-        """What is drawn from."""
-        return units_of(self.training_set)
+    def rows(self) -> CanonicalRows:
+        """The canonical rows that are sampled."""
+        return canonical_rows(self.training_set)
 
     @cached_property
     def plan(self) -> _core.SamplingPlan:
-        """The same for the core; limits that are shares of rows or weight are of each tree's own."""
-        training_set, asked = self.training_set, self.training_set.settings
-        rows, weight, scale = self.units if self.drawn else (_NOTHING, training_set.weight, training_set.weight_scale)
-        draws = (self.drawn, self.replace, rows, weight, scale, self.columns_drawn, self.replace_columns)
-        plan = _core.SamplingPlan(asked.random_state, *draws)
-        limits = (asked.min_samples_split, asked.min_samples_leaf, asked.min_weight_fraction_leaf)
-        plan.set_limit_fractions(*map(_over_under, limits))
+        """The same for the core; fractional limits are relative to the rows or weight of each sample."""
+        training_set, settings = self.training_set, self.training_set.settings
+        rows, weight, scale = self.rows if self.n_drawn else (_NO_ROWS, training_set.weight, training_set.weight_scale)
+        draws = (self.n_drawn, self.replace, rows, weight, scale, self.n_columns_drawn, self.replace_columns)
+        plan = _core.SamplingPlan(settings.random_state, *draws)
+        limits = (settings.min_samples_split, settings.min_samples_leaf, settings.min_weight_fraction_leaf)
+        plan.set_limit_fractions(*map(_as_ratio, limits))
         return plan
 
-    def times(self, tree: int) -> npt.NDArray[np.uint32]:
-        """Return how often each row was drawn for a tree."""
+    def counts(self, tree: int) -> npt.NDArray[np.uint32]:
+        """Return how often each row is drawn for a tree."""
         return _core.draw_sample(self.plan, tree, len(self.training_set.columns))[0]
 
-    def columns_of(self, tree: int) -> Ints:
-        """Return the columns that a tree may ask about, by their numbers."""
+    def columns(self, tree: int) -> Ints:
+        """Return the positions of the columns that are drawn for a tree."""
         return _core.draw_sample(self.plan, tree, len(self.training_set.columns))[1].astype(np.int64)
 
-    def unseen(self, trees: int) -> npt.NDArray[np.uint8]:
-        """Tell which rows each tree has not seen: trees × rows, a bit each, the lowest of a byte first."""
-        found = np.empty((trees, (len(self.training_set) + 7) // 8), np.uint8)
-        for tree in range(trees):
-            found[tree] = np.packbits(self.times(tree) == 0, bitorder="little")
-        return found
+    def oob_mask(self, n_trees: int) -> npt.NDArray[np.uint8]:
+        """Return which rows are out of bag for each tree: trees × rows, packed into bits, lowest bit first."""
+        mask = np.empty((n_trees, (len(self.training_set) + 7) // 8), np.uint8)
+        for tree in range(n_trees):
+            mask[tree] = np.packbits(self.counts(tree) == 0, bitorder="little")
+        return mask
 
 
-def _over_under(limit: int | float) -> tuple[int, int]:
-    """Return a share as the core takes it; a number of rows is none.
+def _as_ratio(limit: int | float) -> tuple[int, int]:
+    """Return a fractional limit as numerator and denominator; an absolute number of rows as 0.
 
-    >>> _over_under(0.25), _over_under(5)
+    >>> _as_ratio(0.25), _as_ratio(5)
     ((1, 4), (0, 1))
     """
-    share = decimal_fraction(limit) if isinstance(limit, float) else Fraction(0)
-    return share.numerator, share.denominator
+    ratio = decimal_fraction(limit) if isinstance(limit, float) else Fraction(0)
+    return ratio.numerator, ratio.denominator
 
 
-# -- what was asked for -----------------------------------------------------------------------------------------------
+# -- parameters -------------------------------------------------------------------------------------------------------
 
 
-def rows_to_draw(max_samples: Any, training_set: TrainingSet) -> int:
-    """Read ``max_samples``: a number of rows, or a share of those that count (1.0: as many as there are).
+def resolve_max_samples(max_samples: Any, training_set: TrainingSet) -> int:
+    """Return the number of rows to draw for ``max_samples``: a number of rows, or a fraction of them.
 
-    Rows whose weight is a count are as many as it says.
+    A row whose weight is a count stands for that many rows.
 
     >>> from treewise.train.grow import prepare
-    >>> rows_to_draw(0.5, prepare("penguins")), rows_to_draw(100, prepare("penguins"))
+    >>> resolve_max_samples(0.5, prepare("penguins")), resolve_max_samples(100, prepare("penguins"))
     (172, 100)
     """
     count = as_integer(max_samples)
@@ -116,82 +122,148 @@ def rows_to_draw(max_samples: Any, training_set: TrainingSet) -> int:
     if count is not None and count > n:
         raise DataError(
             f"max_samples={shown(max_samples)}: {training_set.table_name} has {plural(n, 'row')} that count. Give at"
-            " most so many, or a share."
+            f" most {n:,}, or a fraction."
         )
     if count is not None and count >= 1:
         return count
     if isinstance(max_samples, float) and 0.0 < max_samples <= 1.0:
         return max(1, round(decimal_fraction(max_samples) * n))
     raise ParameterError(
-        "must be a whole number of rows, 1 or more, or a share above 0 and up to 1.0.",
+        "must be a whole number of rows, 1 or more, or a fraction above 0 and up to 1.0.",
         parameter="max_samples",
         value=max_samples,
     )
 
 
-def columns_to_draw(max_features: Any, training_set: TrainingSet) -> int:
-    """Read ``max_features`` of a whole tree: a number of columns, or a share of them (1.0: all)."""
+def resolve_max_features(max_features: Any, training_set: TrainingSet) -> int:
+    """Return the number of columns to draw for a whole tree: a number of columns, or a fraction of them."""
     n, count = len(training_set.columns), as_integer(max_features)
     if count is not None and 1 <= count <= max(1, n):
         return count
     if count is not None and count > n:
         raise DataError(
-            f"max_features={shown(max_features)}: {training_set.table_name} has {plural(n, 'column')} to ask about."
-            " Give at most so many, or a share."
+            f"max_features={shown(max_features)}: {training_set.table_name} has {plural(n, 'feature column')}. Give at"
+            f" most {n:,}, or a fraction."
         )
     if isinstance(max_features, float) and 0.0 < max_features <= 1.0:
         return max(1, int(decimal_fraction(max_features) * n))
     raise ParameterError(
-        "must be a whole number of columns, 1 or more, or a share above 0 and up to 1.0.",
+        "must be a whole number of columns, 1 or more, or a fraction above 0 and up to 1.0.",
         parameter="max_features",
         value=max_features,
     )
 
 
-# -- to be read -------------------------------------------------------------------------------------------------------
+# -- canonical rows ---------------------------------------------------------------------------------------------------
 
 
-def draw(key: int, n: int, drawn: int, replace: bool) -> Ints:
-    """Return how often each of n things is drawn.
+class CanonicalRows(NamedTuple):
+    """Rows in canonical order, each repeated as often as it counts."""
 
-    >>> draw(mix64(0, 0), 5, 5, replace=True).tolist(), draw(mix64(0, 0), 5, 3, replace=False).tolist()
+    row: npt.NDArray[np.uint32]  # row of each canonical row
+    weight: Ints  # weight of one repetition of each row, in units of 2^-scale
+    scale: int
+
+
+def canonical_rows(training_set: TrainingSet) -> CanonicalRows:
+    """Return the canonical rows of a training set.
+
+    >>> from treewise.train.grow import prepare
+    >>> repeated = prepare({"x": [5.0, 7.0, 7.0], "y": ["a", "b", "b"]}, "y")
+    >>> weighted = prepare({"x": [7.0, 5.0], "y": ["b", "a"]}, "y", sample_weight=[2, 1])
+    >>> [table.columns[0][canonical_rows(table).row].tolist() for table in (repeated, weighted)]
+    [[7.0, 7.0, 5.0], [7.0, 7.0, 5.0]]
+    """
+    repeats = training_set.repeats
+    if repeats is None:
+        order = canonical_order(training_set, np.asarray(training_set.weight))
+        return CanonicalRows(order, training_set.weight, training_set.weight_scale)
+    repeated, scale = scale_weights(np.repeat(repeats.factor, repeats.times))
+    weight = repeated[np.cumsum(repeats.times) - 1]  # all repetitions of a row have the same weight
+    order = canonical_order(training_set, weight, repeats.times)
+    return CanonicalRows(np.repeat(order, repeats.times[order]), weight, scale)
+
+
+def canonical_order(training_set: TrainingSet, weight: Ints, times: Ints | None = None) -> npt.NDArray[np.uint32]:
+    """Return the rows sorted by the hash of their content, and equal rows by their number of repetitions."""
+    hashes = np.zeros(len(training_set), np.uint64)
+    for values in (*training_set.columns, _target_values(training_set), weight):
+        hashes = mix64_array(hashes ^ cell_bits(values))
+    order = np.argsort(hashes, kind="stable") if times is None else np.lexsort((times, hashes))
+    return order.astype(np.uint32)
+
+
+def _target_values(training_set: TrainingSet) -> npt.NDArray[np.generic]:
+    """Return the targets; classes as their rank by name, so that the choice of the positive class has no effect."""
+    if training_set.target.task == "regression":
+        return training_set.raw
+    ranks = np.argsort(np.argsort([str(label) for label in training_set.target.classes]))
+    return ranks[training_set.y]
+
+
+def cell_bits(values: npt.NDArray[np.generic]) -> Hashes:
+    """Return the bits of values so that equal values have equal bits: 0.0 and -0.0, and all missing values."""
+    if values.dtype.kind != "f":
+        return values.astype(np.int64).view(np.uint64)
+    normalised = values.astype(np.float64) + 0.0
+    normalised[np.isnan(normalised)] = np.nan
+    return normalised.view(np.uint64)
+
+
+def mix64_array(states: Hashes) -> Hashes:
+    """Apply the mixing step of splitmix64 to each element."""
+    with np.errstate(over="ignore"):
+        mixed = states + GOLDEN
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * _MULTIPLIERS[0]
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * _MULTIPLIERS[1]
+        return mixed ^ (mixed >> np.uint64(31))
+
+
+# -- specification of the core's samples ------------------------------------------------------------------------------
+
+
+def draw_counts(key: int, n: int, n_drawn: int, replace: bool) -> Ints:
+    """Return how often each of n items is drawn.
+
+    >>> draw_counts(mix64(0, 0), 5, 5, replace=True).tolist(), draw_counts(mix64(0, 0), 5, 3, replace=False).tolist()
     ([0, 1, 0, 4, 0], [1, 0, 1, 1, 0])
     """
     if replace:
-        chosen = [uniform_below(mix64(key, i), n) for i in range(drawn)]
+        drawn = [uniform_below(mix64(key, i), n) for i in range(n_drawn)]
     else:
-        chosen = sorted(range(n), key=lambda i: mix64(key, i))[:drawn]
-    return np.bincount(chosen, minlength=n)
+        drawn = sorted(range(n), key=lambda i: mix64(key, i))[:n_drawn]
+    return np.bincount(drawn, minlength=n)
 
 
-def bag(bags: BootstrapSamples, tree: int) -> tuple[Ints, Ints]:
-    """Return how often each row is drawn for a tree, and the columns it may ask about."""
-    seed = mix64(bags.training_set.settings.random_state, tree)
-    times = np.ones(len(bags.training_set), np.int64)
-    if bags.drawn:
-        units = draw(mix64(seed, ROW_DRAWS), len(bags.units.row), bags.drawn, bags.replace)
-        times = np.bincount(np.repeat(bags.units.row, units), minlength=len(times))
-    n = len(bags.training_set.columns)
+def draw_sample(samples: BootstrapSamples, tree: int) -> tuple[Ints, Ints]:
+    """Return how often each row is drawn for a tree, and the positions of its columns."""
+    seed = mix64(samples.training_set.settings.random_state, tree)
+    counts = np.ones(len(samples.training_set), np.int64)
+    if samples.n_drawn:
+        row = samples.rows.row
+        drawn = draw_counts(mix64(seed, _ROW_STREAM), len(row), samples.n_drawn, samples.replace)
+        counts = np.bincount(np.repeat(row, drawn), minlength=len(counts))
+    n = len(samples.training_set.columns)
     columns = np.ones(n, np.int64)
-    if bags.columns_drawn:
-        columns = draw(mix64(seed, COLUMN_DRAWS), n, bags.columns_drawn, bags.replace_columns)
-    return times, np.flatnonzero(columns)
+    if samples.n_columns_drawn:
+        columns = draw_counts(mix64(seed, _COLUMN_STREAM), n, samples.n_columns_drawn, samples.replace_columns)
+    return counts, np.flatnonzero(columns)
 
 
-def problem_of(bags: BootstrapSamples, tree: int) -> TrainingSet:
-    """Return the training set that a tree solves: the rows and columns of its bag, and its own seed."""
-    times, columns = bag(bags, tree)
-    rows = np.flatnonzero(times)
-    whole = bags.training_set
-    if bags.drawn:
-        whole = replace(whole, weight=bags.units.weight, weight_scale=bags.units.scale)
-    some = subset_of(whole, rows)
+def sample_training_set(samples: BootstrapSamples, tree: int) -> TrainingSet:
+    """Return the training set of a tree: the rows and columns of its sample, and its own seed."""
+    counts, columns = draw_sample(samples, tree)
+    rows = np.flatnonzero(counts)
+    whole = samples.training_set
+    if samples.n_drawn:
+        whole = replace(whole, weight=samples.rows.weight, weight_scale=samples.rows.scale)
+    subset = subset_of(whole, rows)
     return within_bounds(
         replace(
-            some,
-            weight=some.weight * times[rows],
+            subset,
+            weight=subset.weight * counts[rows],
             encodings=tuple(whole.encodings[c] for c in columns),
-            columns=tuple(some.columns[c] for c in columns),
+            columns=tuple(subset.columns[c] for c in columns),
             splits=tuple(whole.splits[c] for c in columns),
             settings=replace(whole.settings, random_state=mix64(whole.settings.random_state, tree)),
         )

@@ -1,8 +1,8 @@
-"""Growing many trees: what was asked → bags → the core → an Ensemble; and more trees of the same.
+"""Growing and extending ensembles of independent trees: parameters → bootstrap samples → core → Ensemble.
 
-Stands between the doors (``forests.py``, ``bagging.py``) and the core (``src/core/forest/``), as ``train/grow.py`` does
-for one tree. A member is exactly the tree that ``grow`` grows on the rows of its bag, a row that was drawn twice
-weighing twice: limits count different rows, and limits that are shares are shares of the bag.
+Stands between the public functions (``forest.py``, ``bagging.py``) and the core (``src/core/forest/``), as
+``train/grow.py`` does for a single tree. Each member is exactly the tree that ``grow`` grows on its sample, where a row
+drawn twice has weight 2: limits count distinct rows, and fractional limits are relative to the sample.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from treewise._version import __version__
 from treewise.data.table import read
 from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble
-from treewise.ensemble.oob import out_of_bag
+from treewise.ensemble.oob import predict_oob
 from treewise.ensemble.packed_trees import PackedTrees
-from treewise.ensemble.params import MOST_TREES, BaggingParams, how_grown, recipe_of
+from treewise.ensemble.params import MAX_TREES, BaggingParams, grow_record, recorded_params
 from treewise.errors import ColumnError, DataError, Param, ParameterError, refuse_unknown
 from treewise.formats.model_file.packing import plain_nan
 from treewise.train.grow import (
@@ -50,32 +50,31 @@ from treewise.tree.history import Step
 Floats = npt.NDArray[np.float64]
 
 
-def problem_of_many(
-    data: Any, target: Any, options: Mapping[str, Any], asked_of: Callable[..., Ensemble]
+def prepare_ensemble(
+    data: Any, target: Any, options: Mapping[str, Any], function: Callable[..., Ensemble]
 ) -> TrainingSet:
-    """Prepare a table under the options of ``grow``, but for those that one tree alone can have.
+    """Prepare a table with the options of ``grow``, except those that only a single tree has.
 
-    ``asked_of`` is the function that grows such trees, for what is said of an option it has not.
+    ``function`` is the public function that was called, for the message about an unknown option.
     """
-    asked = dict(options)
-    _refuse_pruning(asked.get("preset"), {name: asked.pop(name) for name in PRUNING if name in asked})
-    if asked.pop("cost", None) is not None:
+    options = dict(options)
+    _refuse_pruning(options.get("preset"), {name: options.pop(name) for name in PRUNING if name in options})
+    if options.pop("cost", None) is not None:
         raise ParameterError(
-            "many trees vote by shares of classes, not by costs.",
+            "ensembles do not support costs.",
             parameter="cost",
-            hint="Leave it out, or weigh the classes: " + Param("class_weight", ...),
+            hint="Leave it out, or weight the classes: " + Param("class_weight", ...),
         )
     known = (*Settings.__dataclass_fields__, *ROLES, "preset")
-    if not asked.keys() <= {*known}:
-        help_on = f"help(treewise.{asked_of.__name__}), help(treewise.grow)"
-        refuse_unknown(asked, known, help_on, also=signature(asked_of).parameters)
-    return prepare(data, target, **asked)
+    if not options.keys() <= {*known}:
+        help_on = f"help(treewise.{function.__name__}), help(treewise.grow)"
+        refuse_unknown(options, known, help_on, also=signature(function).parameters)
+    return prepare(data, target, **options)
 
 
 def _refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
-    """Raise where the trees would be pruned; by what was given, or by a preset."""
-    wanted = pruning_for(preset, **given)
-    if wanted is None or wanted.method is None:
+    pruning = pruning_for(preset, **given)
+    if pruning is None or pruning.method is None:
         return
     for name, value in given.items():
         if not (value is None or (isinstance(value, int | float) and value == 0)):
@@ -100,105 +99,104 @@ def _refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
 
 def grow_ensemble(
     training_set: TrainingSet,
-    recipe: BaggingParams,
+    params: BaggingParams,
     progress: Progress | None = None,
     n_jobs: int | None = None,
-    judge: bool = True,
+    estimate_oob: bool = True,
 ) -> Ensemble:
-    """Grow the trees of an ensemble on a prepared training set; ``progress`` is told the share of them that is grown.
+    """Grow an ensemble on a prepared training set; ``progress`` is called with the fraction of trees grown.
 
-    ``judge=False`` leaves to the caller to ask the trees about rows they have not seen, whatever the recipe says.
+    ``estimate_oob=False`` leaves the out-of-bag estimate to the caller, whatever the parameters say.
     """
-    bags, asked = recipe.bags(training_set), training_set.settings
-    members, decreases = _grow_members(bags, 0, recipe.n_estimators, progress, n_jobs)
+    samples, settings = params.samples(training_set), training_set.settings
+    members, decreases = _grow_members(samples, 0, params.n_estimators, progress, n_jobs)
     step = Step(
         did="grow",
-        ensemble={**recipe.given(), **kept_of(training_set)},
+        ensemble={**params.given(), **table_record(training_set)},
         treewise=__version__,
         rows=len(training_set),
-        settings=asked.given(),
+        settings=settings.given(),
         **training_set.asked,
     )
-    assert asked.criterion is not None
-    made = Ensemble(
-        recipe.method,
+    assert settings.criterion is not None
+    ensemble = Ensemble(
+        params.method,
         training_set.encodings,
         training_set.target,
         members,
         np.ones(len(members)),
         decreases,
-        asked.criterion,
-        asked.empty_branch,
+        settings.criterion,
+        settings.empty_branch,
         history=(step,),
-        notes=(*training_set.notes, *too_good(training_set, members, n_jobs)),
+        notes=(*training_set.notes, *perfect_column_notes(training_set, members, n_jobs)),
     )
-    return _judged(made, recipe, bags) if judge else made
+    return _with_oob(ensemble, params, samples) if estimate_oob else ensemble
 
 
 def _grow_members(
-    bags: BootstrapSamples, first: int, trees: int, progress: Progress | None = None, n_jobs: int | None = None
+    samples: BootstrapSamples, first: int, n_trees: int, progress: Progress | None = None, n_jobs: int | None = None
 ) -> tuple[PackedTrees, Floats]:
-    """Grow the trees from number ``first`` on; return them packed, and what each column's splits took away in each."""
-    training_set = bags.training_set
+    """Grow the trees from number ``first`` on; return them packed, and the impurity decreases by tree and column."""
+    training_set = samples.training_set
     settings = core_settings(training_set)
     settings.n_jobs = n_workers(n_jobs)
-    given = (core_columns(training_set), core_target(training_set), settings, bags.plan)
+    arguments = (core_columns(training_set), core_target(training_set), settings, samples.plan)
     try:
-        grown, decreases = _core.grow_forest(*given, first, trees, progress)
-        members = PackedTrees.of(grown, training_set.settings.criterion or "")
+        trees, decreases = _core.grow_forest(*arguments, first, n_trees, progress)
+        members = PackedTrees.of(trees, training_set.settings.criterion or "")
     except MemoryError:
         raise _out_of_memory(training_set) from None
-    return members, decreases.reshape(trees, len(training_set.columns))
+    return members, decreases.reshape(n_trees, len(training_set.columns))
 
 
-def too_good(training_set: TrainingSet, members: PackedTrees, n_jobs: int | None = None) -> list[str]:
-    """Say which column tells all rows apart by itself, as ``grow`` does, if the trees look as though one did.
+def perfect_column_notes(training_set: TrainingSet, members: PackedTrees, n_jobs: int | None = None) -> list[str]:
+    """Return the notes of ``grow`` about a column that predicts the target perfectly, if some tree suggests one.
 
-    The table is asked, not the tree: in its bag a column may tell rows apart that it does not tell apart elsewhere.
+    They are based on the whole table: a column may separate the classes perfectly in a sample only.
     """
-    if not members.settled_by_one_test():
+    if not members.has_perfect_stump():
         return []
-    one_test = replace(training_set.settings, max_depth=1, max_features=None, splitter="best")
-    return notes_about(grow_training_set(replace(training_set, settings=one_test), n_jobs=n_jobs, keep_quartiles=False))
+    stump = replace(training_set.settings, max_depth=1, max_features=None, splitter="best")
+    return notes_about(grow_training_set(replace(training_set, settings=stump), n_jobs=n_jobs, keep_quartiles=False))
 
 
-def _judged(ensemble: Ensemble, recipe: BaggingParams, bags: BootstrapSamples) -> Ensemble:
-    """Add what the rows that trees have not seen say of it, if that was asked for."""
-    if not recipe.oob_score:
+def _with_oob(ensemble: Ensemble, params: BaggingParams, samples: BootstrapSamples) -> Ensemble:
+    if not params.oob_score:
         return ensemble
-    return ensemble.with_(oob=out_of_bag(ensemble, bags.training_set, bags).summary)
+    return ensemble.with_(oob=predict_oob(ensemble, samples.training_set, samples).summary)
 
 
-# -- more trees -------------------------------------------------------------------------------------------------------
+# -- extending -------------------------------------------------------------------------------------------------------
 
 
-def same_problem(
+def prepare_same_table(
     ensemble: Ensemble, data: Any, sample_weight: Any = None, target: Any = None, *, call: str
 ) -> TrainingSet:
-    """Prepare the table an ensemble was grown on once more, for ``call``; another one is refused."""
-    made = how_grown(ensemble, call)
+    """Prepare the training table of an ensemble again, for ``call``; raise if it is another table."""
+    record = grow_record(ensemble, call)
     data, name = read(data, na_values=ensemble.na_values), ensemble.target.name
     if target is None and name not in data.columns:
         raise ColumnError(
             f'{data.name} has no column "{safe(name)}", the target of these trees.',
             hint="Give it: " + Param("target", ...),
         )
-    asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
+    settings = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **record.get("settings", {})}
     training_set = build_like(
-        data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target
+        data, ensemble.encodings, ensemble.target, Settings.of(**settings), record, sample_weight, target
     )
     check_same_table(ensemble, training_set, call)
     return training_set
 
 
 def check_same_table(ensemble: Ensemble, training_set: TrainingSet, call: str) -> None:
-    """Refuse a table that is not the one an ensemble was grown on."""
-    made = how_grown(ensemble, call)
-    if fingerprint(training_set) != made["ensemble"].get("table"):
-        weights = " and weights" if made.get("sample_weight_array") else ""
+    """Raise if a table is not the one that an ensemble was grown on."""
+    record = grow_record(ensemble, call)
+    if fingerprint(training_set) != record["ensemble"].get("table"):
+        weights = " and weights" if record.get("sample_weight_array") else ""
         raise DataError(
             f"{training_set.table_name} is not the table these trees were grown on. Give that one, with the same"
-            f" rows{weights} in the same order; or grow anew on this one."
+            f" rows{weights} in the same order, or grow a new ensemble."
         )
 
 
@@ -211,88 +209,88 @@ def extend(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Ensemble:
-    """Return the ensemble with n further trees: what asking for all of them at once would have given."""
-    check_integer("n", n, least=1, most=MOST_TREES - len(ensemble))
-    training_set = same_problem(ensemble, data, sample_weight, target, call="extend")
-    return more_of_problem(ensemble, training_set, int(n), n_jobs, progress)
+    """Return the ensemble with n further trees, as if all had been grown at once."""
+    check_integer("n", n, least=1, most=MAX_TREES - len(ensemble))
+    training_set = prepare_same_table(ensemble, data, sample_weight, target, call="extend")
+    return extend_training_set(ensemble, training_set, int(n), n_jobs, progress)
 
 
-def more_of_problem(
+def extend_training_set(
     ensemble: Ensemble,
     training_set: TrainingSet,
     n: int,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-    judge: bool = True,
+    estimate_oob: bool = True,
 ) -> Ensemble:
-    """Return the ensemble with n further trees, grown on its own training set; ``judge`` as in ``grow_ensemble``."""
+    """Extend an ensemble on its prepared training set; ``estimate_oob`` as in ``grow_ensemble``."""
     if ensemble.method == "adaboost":
-        from treewise.ensemble.adaboost import more_rounds
+        from treewise.ensemble.adaboost import extend_adaboost
 
-        return more_rounds(ensemble, training_set, n, n_jobs, progress)
-    recipe, made = recipe_of(ensemble, BaggingParams, "extend"), how_grown(ensemble, "extend")
-    bags = recipe.bags(training_set)
-    members, decreases = _grow_members(bags, len(ensemble), n, progress, n_jobs)
+        return extend_adaboost(ensemble, training_set, n, n_jobs, progress)
+    params, record = recorded_params(ensemble, BaggingParams, "extend"), grow_record(ensemble, "extend")
+    samples = params.samples(training_set)
+    members, decreases = _grow_members(samples, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
-    found = [note for note in too_good(training_set, members, n_jobs) if note not in ensemble.notes]
-    more = ensemble.with_(
-        members=ensemble.members.joined(members),
+    new_notes = [note for note in perfect_column_notes(training_set, members, n_jobs) if note not in ensemble.notes]
+    extended = ensemble.with_(
+        members=ensemble.members.concat(members),
         votes=np.ones(total),
         decreases=np.concatenate([ensemble.decreases, decreases]),
-        history=(Step({**made, "ensemble": {**made["ensemble"], "n_estimators": total}}),),
-        notes=(*ensemble.notes, *found),
+        history=(Step({**record, "ensemble": {**record["ensemble"], "n_estimators": total}}),),
+        notes=(*ensemble.notes, *new_notes),
     )
-    return _judged(more, recipe, bags) if judge else more
+    return _with_oob(extended, params, samples) if estimate_oob else extended
 
 
-def oob_predictions(ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
-    """Return for each row of the table what the trees say that have not seen it."""
-    recipe = recipe_of(ensemble, BaggingParams, "oob_predict")
+def oob_predict(ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
+    """Return the out-of-bag prediction of each row of the training table."""
+    params = recorded_params(ensemble, BaggingParams, "oob_predict")
     table = read(data, na_values=ensemble.na_values)
-    training_set = same_problem(ensemble, table, sample_weight, target, call="oob_predict")
-    said = out_of_bag(ensemble, training_set, recipe.bags(training_set)).predictions
-    found = np.full(len(table), None if ensemble.classes else np.nan, said.dtype)
-    found[np.asarray(training_set.rows)] = said
-    return found
+    training_set = prepare_same_table(ensemble, table, sample_weight, target, call="oob_predict")
+    predicted = predict_oob(ensemble, training_set, params.samples(training_set)).predictions
+    predictions = np.full(len(table), None if ensemble.classes else np.nan, predicted.dtype)
+    predictions[np.asarray(training_set.rows)] = predicted
+    return predictions
 
 
-def kept_of(training_set: TrainingSet) -> dict[str, Any]:
-    """Return what the history keeps of the table: its fingerprint; of classes the one that weighs most, by its number.
+def table_record(training_set: TrainingSet) -> dict[str, Any]:
+    """Return what the history records about the table: its fingerprint and, for classification, the majority class.
 
-    The trees do not tell it: their roots count rows that were drawn.
+    The majority class cannot be derived from the trees, whose roots count sampled rows.
 
     >>> from treewise.train.grow import prepare
-    >>> kept_of(prepare("penguins"))["majority"]
+    >>> table_record(prepare("penguins"))["majority"]
     0
     """
-    kept: dict[str, Any] = {"table": fingerprint(training_set)}
+    record: dict[str, Any] = {"table": fingerprint(training_set)}
     if training_set.target.task == "classification":
-        kept["majority"] = int(np.argmax(np.bincount(training_set.y, training_set.weight)))
-    return kept
+        record["majority"] = int(np.argmax(np.bincount(training_set.y, training_set.weight)))
+    return record
 
 
 def fingerprint(training_set: TrainingSet) -> str:
-    """Return 16 digits that tell one table from another: its columns, targets and weights, in the order of the rows.
+    """Return a hash of 16 hexadecimal digits of the columns, targets and weights of a table, in row order.
 
-    What numbers stand for counts as much as the numbers: names and levels of columns, classes, the unit of weights.
+    It includes the meaning of the numbers: names and levels of columns, classes, the scale of weights.
 
     >>> from treewise.train.grow import prepare
     >>> fingerprint(prepare("xor"))
     '71c662a0ee8506dc'
     """
-    meaning = [
+    schema = [
         [[e.name, e.kind, e.unit, *e.levels] for e in training_set.encodings],
         [str(label) for label in training_set.target.classes],
         str(training_set.weight_scale),
         training_set.repeats is None,
     ]
-    found = hashlib.sha256(json.dumps(meaning).encode())  # what processors have instructions for
+    digest = hashlib.sha256(json.dumps(schema).encode())  # hardware-accelerated
     for values in (
         *training_set.columns,
         training_set.raw if len(training_set.raw) else training_set.y,
         training_set.weight,
     ):
         numbers = plain_nan(np.asarray(values, np.float64)) + 0.0 if values.dtype.kind == "f" else values
-        found.update(f"/{numbers.nbytes}/".encode())  # where one ends, so that no two tables run together to the same
-        found.update(np.ascontiguousarray(numbers))
-    return found.hexdigest()[:16]
+        digest.update(f"/{numbers.nbytes}/".encode())  # separates the arrays
+        digest.update(np.ascontiguousarray(numbers))
+    return digest.hexdigest()[:16]

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from treewise.ensemble.predict import EnsembleAnswers, ForestPredictor
-    from treewise.ensemble.rounds import Rounds
-    from treewise.ensemble.worked_round import WorkedRound
+    from treewise.ensemble.rounds import Rounds, WorkedRound
     from treewise.explain.ensemble.agreement import Agreement
     from treewise.explain.ensemble.explanation import EnsembleExplanation
     from treewise.explain.ensemble.stages import Stages
@@ -44,19 +43,19 @@ Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
 Progress = Callable[[float], None]
 
 METHOD_NAMES = {"forest": "forest", "extra_trees": "extra-trees", "bagging": "bagging", "adaboost": "AdaBoost"}
-ENDED = "boosting ended"  # how the note begins that says why there are fewer trees than were asked for
+ENDED = "boosting ended"  # beginning of the note that says why there are fewer trees than requested
 
 
 @dataclass(frozen=True)
 class OutOfBag:
-    """How good the answers are on rows that a tree has not seen: each row is answered for by those trees alone.
+    """Out-of-bag estimate: each row is predicted only by the trees that were not grown on it.
 
     >>> print(OutOfBag(0.9375, 340, 344))
     out-of-bag score 0.9375 on 340 of 344 rows
     """
 
-    score: float  # share of right answers, by the weights of rows alone; of numbers R²
-    rows: int  # rows that some tree has not seen
+    score: float  # accuracy by row weights alone, without class weights; R² for regression
+    rows: int  # rows that are out of bag for some tree
     of: int  # all rows
 
     def __str__(self) -> str:
@@ -76,7 +75,7 @@ class Ensemble(Model):
     <Ensemble forest of 5 trees · species: Adelie, Chinstrap, Gentoo · 64 leaves>
     >>> trees.task, trees.classes, trees.columns[:2], trees.na_values
     ('classification', ('Adelie', 'Chinstrap', 'Gentoo'), ('island', 'bill_length_mm'), ())
-    >>> len(trees), trees[0], trees.number(-1)                                 # a member is an ordinary tree
+    >>> len(trees), trees[0], trees.check_number(-1)                           # a member is an ordinary tree
     (5, <Tree species: Adelie, Chinstrap, Gentoo · 228 rows · 12 leaves · depth 7>, 4)
     >>> [tree.n_leaves for tree in trees.trees[:2]]
     [12, 12]
@@ -103,7 +102,7 @@ class Ensemble(Model):
     empty_branch: Literal["parent", "root"] = "parent"
     history: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
-    oob: OutOfBag | None = None  # what was estimated on rows that each tree has not seen
+    oob: OutOfBag | None = None  # out-of-bag estimate
 
     _pickle_compact: ClassVar[bool | None] = True
 
@@ -111,58 +110,58 @@ class Ensemble(Model):
         for array in (self.votes, self.decreases):
             array.flags.writeable = False
 
-    # -- its trees ------------------------------------------------------------------------------------------------
+    # -- members --------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """Return the number of trees."""
         return len(self.members)
 
     def __getitem__(self, t: int) -> Tree:
-        """Return a member, by its number, as an ordinary tree."""
-        t = self.number(t)
-        arrays = self.members.open(t, self.criterion, self.empty_branch)
+        """Return a member as an ordinary tree."""
+        t = self.check_number(t)
+        arrays = self.members.unpack(t, self.criterion, self.empty_branch)
         steps = (*self.history, Step(did="member", options={"tree": t}))
         return Tree(self.encodings, self.target, arrays, self.criterion, self.empty_branch, history=steps)
 
-    def number(self, t: Any) -> int:
-        """Return a member's number as a plain one (-1 is the last), or say which numbers there are."""
+    def check_number(self, t: Any) -> int:
+        """Return the number of a member as an int from 0 on (-1 is the last), or raise."""
         try:
             number = operator.index(t)
         except TypeError:
-            raise TypeError(f"a tree is asked for by its number, 0 to {len(self) - 1}, not {shown(t)}") from None
+            raise TypeError(f"the number of a tree must be an integer, 0 to {len(self) - 1}, not {shown(t)}") from None
         if not -len(self) <= number < len(self):
             raise IndexError(f"no tree {number}: there are trees 0 to {len(self) - 1}")
         return number % len(self)
 
     def __iter__(self) -> Iterator[Tree]:
-        """Go through the trees."""
+        """Iterate over the trees."""
         return (self[t] for t in range(len(self)))
 
     @property
     def trees(self) -> Sequence[Tree]:
-        """The trees as a sequence; each is made when it is asked for."""
+        """The trees as a sequence; each is unpacked on access."""
         return _Trees(self)
 
     def first(self, k: int) -> Self:
-        """Return the ensemble of the first k trees: what growing k in the first place gives.
+        """Return the ensemble of the first k trees, as if only k had been grown.
 
-        What was estimated with all trees (``oob``) is not known of fewer, nor did boosting end with them.
+        The out-of-bag estimate of all trees and the note about the end of boosting are dropped.
         """
-        many = as_integer(k)
-        if many is None or not 1 <= many <= len(self):
+        n = as_integer(k)
+        if n is None or not 1 <= n <= len(self):
             raise ParameterError(f"first({shown(k)}): must be a whole number of trees, 1 to {len(self)}.")
-        if many == len(self):
+        if n == len(self):
             return self
         return self.with_(
-            members=self.members.first(many),
-            votes=self.votes[:many],
-            decreases=self.decreases[:many],
+            members=self.members.first(n),
+            votes=self.votes[:n],
+            decreases=self.decreases[:n],
             oob=None,
             notes=tuple(note for note in self.notes if not note.startswith(ENDED)),
-            history=(*self.history, Step(did="first", options={"trees": many})),
+            history=(*self.history, Step(did="first", options={"trees": n})),
         )
 
-    # -- as a value -----------------------------------------------------------------------------------------------
+    # -- equality -------------------------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
         """Two ensembles are equal when method, columns, target, trees and votes are; history and notes do not count."""
@@ -180,7 +179,7 @@ class Ensemble(Model):
         leaves = plural(int(self.members.leaf_start[-1]), "leaf", "leaves")
         return f"<Ensemble {self.method} of {plural(len(self), 'tree')} · {self._target_text()} · {leaves}>"
 
-    # -- the protocol of a model ----------------------------------------------------------------------------------
+    # -- Model protocol -------------------------------------------------------------------------------------------
 
     @cached_property
     def predictor(self) -> ForestPredictor:
@@ -227,12 +226,12 @@ class Ensemble(Model):
         return self.predictor.leaves(rows)
 
     def answers(self, rows: EncodedRows, estimate: Any = None, n_jobs: int = 0) -> EnsembleAnswers:
-        """Walk the rows once and return what is predicted for them."""
+        """Return the lazily computed predictions for the rows."""
         from treewise.ensemble.predict import EnsembleAnswers
 
         return EnsembleAnswers(self, rows, estimate, n_jobs)
 
-    # -- prediction, tree by tree ---------------------------------------------------------------------------------
+    # -- staged prediction ----------------------------------------------------------------------------------------
 
     def decision_function(self, data: Any) -> Any:
         """Return AdaBoost's total vote weight of each class; with two, that of the second minus that of the first."""
@@ -241,18 +240,18 @@ class Ensemble(Model):
         return decision_function(self, data)
 
     def staged_predict(self, data: Any) -> Iterator[Any]:
-        """Go through what the first tree predicts, the first two together, and so on, in one pass over the trees."""
+        """Yield the predictions of the first tree, the first two together, and so on, in one pass over the trees."""
         from treewise.ensemble.predict import staged_predict
 
         return staged_predict(self, data)
 
     def staged_predict_proba(self, data: Any) -> Iterator[npt.NDArray[np.float64]]:
-        """Go through the probabilities by the first tree, the first two together, and so on, in one pass."""
+        """Yield the probabilities of the first tree, the first two together, and so on, in one pass."""
         from treewise.ensemble.predict import staged_predict_proba
 
         return staged_predict_proba(self, data)
 
-    # -- growing, inspecting, showing -----------------------------------------------------------------------------
+    # -- extending, inspecting, display ---------------------------------------------------------------------------
 
     def extend(
         self,
@@ -264,10 +263,9 @@ class Ensemble(Model):
         n_jobs: int | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> Ensemble:
-        """Return the ensemble with n further trees: what asking for all of them at once gives.
+        """Return the ensemble with n further trees, as if all had been grown at once.
 
-        ``data`` is the table it was grown on; another one is refused. A target or weights given as an array are to be
-        given again.
+        ``data`` must be the training table. Pass a target or weights again if they were given as arrays.
 
         >>> import treewise as tw
         >>> tw.forest("penguins", n_estimators=3).extend("penguins", 2) == tw.forest("penguins", n_estimators=5)
@@ -278,47 +276,47 @@ class Ensemble(Model):
         return extend(self, data, n, target, sample_weight, n_jobs, progress)
 
     def oob_predict(self, data: Any, *, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
-        """Return for each row of the table it was grown on what the trees say that have not seen it.
+        """Return the out-of-bag prediction of each row of the training table.
 
-        Of classes their labels, of numbers values; None or NaN where every tree has seen the row, or it does not count.
+        These are class labels or values; None or NaN if no tree is out of bag for the row, or its weight is 0.
 
         >>> import treewise as tw
         >>> tw.forest("penguins", n_estimators=20).oob_predict("penguins")[:2].tolist()
         ['Adelie', 'Adelie']
         """
-        from treewise.ensemble.grow import oob_predictions
+        from treewise.ensemble.grow import oob_predict
 
-        return oob_predictions(self, data, target, sample_weight)
+        return oob_predict(self, data, target, sample_weight)
 
     @property
     def rounds(self) -> Rounds:
-        """The rounds of AdaBoost as a table: each learner in words, its error ε, its vote α, and how all do together.
+        """The rounds of AdaBoost as a table: each learner, its error ε, its vote weight α, the training error.
 
         >>> import treewise as tw
         >>> tw.adaboost("admissions", n_estimators=5).rounds[0].learner
         'GPA = 3.5 → N, otherwise → P'
         """
-        from treewise.ensemble.rounds import rounds_of
+        from treewise.ensemble.rounds import build_rounds
 
-        return rounds_of(self)
+        return build_rounds(self)
 
     def worked_round(self, data: Any, number: int, *, target: Any = None, sample_weight: Any = None) -> WorkedRound:
-        """Return one round of AdaBoost as a worked exercise, the first being 1, on the table it was grown on.
+        """Return one round of AdaBoost, from 1, as a worked exercise on the training table.
 
-        Every row's weight before and after, with the arithmetic; then the hardest rows. A target or weights given as
-        an array when growing are to be given again.
+        Shows the weight of every row before and after, with the arithmetic; then the hardest rows. Pass a target or
+        weights again if they were given as arrays.
 
         >>> import treewise as tw
         >>> boosted = tw.adaboost("admissions", n_estimators=5)
         >>> print(boosted.worked_round("admissions", 1).steps[0])
-        ε_1 = 1/12 + 1/12 = 1/6 = 0.16667, the weight of the rows it gets wrong
+        ε_1 = 1/12 + 1/12 = 1/6 = 0.16667, the weight of the misclassified rows
         """
-        from treewise.ensemble.worked_round import worked_round
+        from treewise.ensemble.rounds import worked_round
 
         return worked_round(self, data, number, target, sample_weight)
 
     def summary(self) -> EnsembleSummary:
-        """Say in a few lines what the trees predict, how large they are, what they ask most and how they were made.
+        """Return a summary of a few lines: target, sizes of the trees, most used columns, parameters.
 
         >>> import treewise as tw
         >>> print(tw.forest("penguins", n_estimators=20, ignore=["island"], oob_score=True).summary())
@@ -333,7 +331,7 @@ class Ensemble(Model):
         return EnsembleSummary(self)
 
     def show(self) -> None:
-        """Print what the trees are in a few lines; of boosting, its rounds too.
+        """Print the summary, and for AdaBoost the rounds.
 
         >>> import treewise as tw
         >>> tw.forest("xor", n_estimators=5).show()
@@ -410,7 +408,7 @@ class Ensemble(Model):
         ax: Axes | None = None,
         path: str | PathLike[str] | None = None,
     ) -> Axes:
-        """Draw the error after each tree, on ``ax`` or a figure of its own; with a ``path`` save it too.
+        """Draw the error after each tree, on ``ax`` or a new figure; saved to ``path`` if given.
 
         Needs matplotlib (``pip install "treewise[plot]"``).
 
@@ -420,20 +418,20 @@ class Ensemble(Model):
         """
         return self.stages(data, target, test=test).draw(ax, path)
 
-    if not TYPE_CHECKING:  # type checkers know that there is nothing else
+    if not TYPE_CHECKING:  # type checkers should report unknown attributes
 
         def __getattr__(self, name: str) -> Any:
-            """Say how to come by what only a single tree can do."""
+            """Raise, with a hint for attributes that only a single tree has."""
             if name.startswith("_") or not hasattr(Tree, name):
                 raise AttributeError(f"'Ensemble' object has no attribute '{name}'")
             raise AttributeError(
-                f"an ensemble has no {name}, which a single tree has. Open one of its trees, ensemble[0].{name}, or"
-                " grow one that imitates all of them, treewise.distill(ensemble, data)."
+                f"an ensemble has no {name}; only a single tree does. Use one of its trees, ensemble[0].{name}, or"
+                " distill the ensemble into one tree, treewise.distill(ensemble, data)."
             )
 
 
 class _Trees(Sequence[Tree]):
-    """The members of an ensemble in order, each made when it is asked for."""
+    """The members of an ensemble, unpacked on access."""
 
     def __init__(self, ensemble: Ensemble) -> None:
         self.ensemble = ensemble
@@ -442,10 +440,10 @@ class _Trees(Sequence[Tree]):
         return len(self.ensemble)
 
     @overload
-    def __getitem__(self, at: int) -> Tree: ...
+    def __getitem__(self, index: int) -> Tree: ...
     @overload
-    def __getitem__(self, at: slice) -> list[Tree]: ...
-    def __getitem__(self, at: int | slice) -> Tree | list[Tree]:
-        if isinstance(at, slice):
-            return [self.ensemble[t] for t in range(len(self))[at]]
-        return self.ensemble[at]
+    def __getitem__(self, index: slice) -> list[Tree]: ...
+    def __getitem__(self, index: int | slice) -> Tree | list[Tree]:
+        if isinstance(index, slice):
+            return [self.ensemble[t] for t in range(len(self))[index]]
+        return self.ensemble[index]

@@ -1,8 +1,7 @@
-"""Out of bag: how good an ensemble is on its own rows, each answered for by the trees that have not seen it.
+"""Out-of-bag predictions: each training row is predicted by the trees that were not grown on it.
 
-Stands on ``bags.py``, which knows who has seen what, and on ``voting.py``, which asks some trees about each row. Where
-as many rows are drawn as there are, about 37 % of the trees have not seen a row (Breiman 1996, "Out-of-bag
-estimation").
+Stands on ``bootstrap.py``, which knows the samples, and on ``predict.py``. With samples as large as the table, about
+37 % of the trees have not seen a given row (Breiman 1996, "Out-of-bag estimation").
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise.ensemble import predict as voting
 from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble, OutOfBag
+from treewise.ensemble.predict import masked_means
 from treewise.train.fixed_point import scale_weights
 from treewise.train.resampling import power_of_two_scale
 from treewise.train.training_set import TrainingSet
@@ -26,58 +25,62 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class _OobPredictions:
-    """What the trees that have not seen a row say of it, for every row that counts, in the table's order."""
+class OobPredictions:
+    """Out-of-bag predictions for every training row, in the order of the table."""
 
     target: Target
-    said: Floats  # rows × classes: mean shares; or one value a row. NaN where every tree has seen the row
-    trees: Ints  # how many trees answer for each row
-    score: float  # share of right answers, by the weights of rows alone; of numbers R²
+    outputs: Floats  # rows × classes: mean probabilities; or one value per row. NaN if every tree has seen the row
+    n_trees: Ints  # number of trees that predict each row
+    score: float  # accuracy by row weights alone, without class weights; R² for regression
 
     @property
     def summary(self) -> OutOfBag:
-        """The score, and how many rows it stands on."""
-        return OutOfBag(self.score, int(np.count_nonzero(self.trees)), len(self.trees))
+        """The score and the number of rows it is based on."""
+        return OutOfBag(self.score, int(np.count_nonzero(self.n_trees)), len(self.n_trees))
 
     @property
     def predictions(self) -> npt.NDArray[Any]:
-        """The class of each row, or its value; None or NaN where every tree has seen the row."""
+        """The class or value of each row; None or NaN if every tree has seen the row."""
         if self.target.task == "regression":
-            return self.said
+            return self.outputs
         labels = np.array([*self.target.classes, None], object)
-        return labels[np.where(self.trees > 0, _best_class(self.said), len(labels) - 1)]
+        return labels[np.where(self.n_trees > 0, _best_class(self.outputs), len(labels) - 1)]
 
 
-def out_of_bag(ensemble: Ensemble, training_set: TrainingSet, bags: BootstrapSamples) -> _OobPredictions:
-    """Ask of each row the trees that have not seen it."""
-    said, trees = voting.out_of_bag(ensemble, list(training_set.columns), len(training_set), bags.unseen(len(ensemble)))
+def predict_oob(ensemble: Ensemble, training_set: TrainingSet, samples: BootstrapSamples) -> OobPredictions:
+    """Predict each training row with the trees that have not seen it."""
+    mask = samples.oob_mask(len(ensemble))
+    outputs, n_trees = masked_means(ensemble, list(training_set.columns), len(training_set), mask)
     if training_set.target.task == "regression":
-        said = said[:, 0]
-    return _OobPredictions(training_set.target, said, trees, score(training_set, said, trees > 0))
+        outputs = outputs[:, 0]
+    score = oob_score(training_set, outputs, n_trees > 0)
+    return OobPredictions(training_set.target, outputs, n_trees, score)
 
 
-def score(training_set: TrainingSet, said: Floats, covered: npt.NDArray[np.bool_], turn: Ints | None = None) -> float:
-    """Return the share of right answers, or R², of rows as often as they count; NaN where none is to be judged.
+def oob_score(
+    training_set: TrainingSet, outputs: Floats, covered: npt.NDArray[np.bool_], class_order: Ints | None = None
+) -> float:
+    """Return the accuracy, or R², on the covered rows; NaN if there are none.
 
-    Class weights and priors say what to grow for, not how many rows there are: they have no part in it. ``turn`` is
-    the order of the classes in which the first of equals is taken, if not their own.
+    Class weights and priors are ignored: they say what to grow for, not how many rows there are. Ties go to the first
+    class of ``class_order``, by default the order of the target.
     """
-    weight = np.asarray(scale_weights(training_set.row_weight)[0], np.float64)[covered]  # the same in any order of rows
+    weight = np.asarray(scale_weights(training_set.row_weight)[0], np.float64)[covered]  # the same in any row order
     if not len(weight):
         return np.nan
     if training_set.target.task == "classification":
-        return float(np.average(_best_class(said[covered], turn) == training_set.y[covered], weights=weight))
-    unit = power_of_two_scale(
-        training_set.raw[covered]
-    )  # R² has no unit, but squares of huge or tiny numbers have no value
-    truth, found = training_set.raw[covered] / unit, said[covered] / unit
-    spread = np.average((truth - np.average(truth, weights=weight)) ** 2, weights=weight)
-    missed = np.average((truth - found) ** 2, weights=weight)
-    return float(1 - missed / spread) if spread > 0 else np.nan
+        correct = _best_class(outputs[covered], class_order) == training_set.y[covered]
+        return float(np.average(correct, weights=weight))
+    scale = power_of_two_scale(training_set.raw[covered])  # R² is scale-free; this avoids overflow of the squares
+    truth, predicted = training_set.raw[covered] / scale, outputs[covered] / scale
+    variance = np.average((truth - np.average(truth, weights=weight)) ** 2, weights=weight)
+    residual = np.average((truth - predicted) ** 2, weights=weight)
+    return float(1 - residual / variance) if variance > 0 else np.nan
 
 
-def _best_class(said: Floats, turn: Ints | None = None) -> Ints:
-    """Return the class with the largest share, of equals the first; where nothing is said, the first of all."""
-    known = np.where(np.isnan(said), -1.0, said)
-    found: Ints = np.argmax(known, axis=1) if turn is None else turn[np.argmax(known[:, turn], axis=1)]
-    return found
+def _best_class(outputs: Floats, class_order: Ints | None = None) -> Ints:
+    known = np.where(np.isnan(outputs), -1.0, outputs)
+    if class_order is None:
+        return np.asarray(np.argmax(known, axis=1), np.int64)
+    best: Ints = class_order[np.argmax(known[:, class_order], axis=1)]
+    return best

@@ -1,7 +1,7 @@
-"""What is asked of many trees beside the options of each: checked, kept in their history, and read from it again.
+"""Parameters of ensembles: validated, recorded in the history, and read back from it.
 
-Stands on ``bags.py``, below everything that grows many trees: ``growing.py`` follows a ``BagRecipe``, ``boosting.py`` a
-``BoostRecipe``.
+Stands on ``bootstrap.py``, below everything that grows ensembles: ``grow.py`` takes ``BaggingParams``, ``adaboost.py``
+``AdaBoostParams``.
 """
 
 from __future__ import annotations
@@ -13,88 +13,88 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 import numpy as np
 
 from treewise._lib.checks import check_integer, to_python_number
-from treewise.ensemble.bootstrap import BootstrapSamples, columns_to_draw, rows_to_draw
+from treewise.ensemble.bootstrap import BootstrapSamples, resolve_max_features, resolve_max_samples
 from treewise.ensemble.model import Ensemble
 from treewise.errors import Param, ParameterError
 from treewise.train.training_set import TrainingSet
 
-BagMethod = Literal["forest", "extra_trees", "bagging"]
+BaggingMethod = Literal["forest", "extra_trees", "bagging"]
 
-MOST_TREES = 10**6
-_FASTEST = 10.0  # learning rate
+MAX_TREES = 10**6
+_MAX_LEARNING_RATE = 10.0
 
-Asked = TypeVar("Asked", bound="EnsembleParams")
+ParamsType = TypeVar("ParamsType", bound="EnsembleParams")
 
 
 @dataclass(frozen=True)
 class EnsembleParams:
-    """What all ways to grow many trees are asked."""
+    """Parameters common to all methods."""
 
-    methods: ClassVar[tuple[str, ...]]  # the ways of growing that are asked so
+    methods: ClassVar[tuple[str, ...]]  # that take these parameters
     method: str
     n_estimators: int
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            flag = isinstance(value, bool | np.bool_)
-            if each.type == "bool" and not flag:
-                raise ParameterError("must be True or False.", parameter=each.name, value=value)
-            object.__setattr__(
-                self, each.name, bool(value) if flag else to_python_number(value)
-            )  # Python's instead of NumPy's
-        check_integer("n_estimators", self.n_estimators, least=1, most=MOST_TREES)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_bool = isinstance(value, bool | np.bool_)
+            if field.type == "bool" and not is_bool:
+                raise ParameterError("must be True or False.", parameter=field.name, value=value)
+            # NumPy scalars become Python's, for the history
+            object.__setattr__(self, field.name, bool(value) if is_bool else to_python_number(value))
+        check_integer("n_estimators", self.n_estimators, least=1, most=MAX_TREES)
 
     def given(self) -> dict[str, Any]:
-        """Return what the history keeps: method, number of trees, and what differs from the defaults."""
+        """Return the record for the history: method, number of trees, and what differs from the defaults."""
         always = ("method", "n_estimators")
-        usual = {each.name: each.default for each in fields(self) if each.name not in always}
-        return {name: value for name, value in asdict(self).items() if name in always or value != usual[name]}
+        defaults = {field.name: field.default for field in fields(self) if field.name not in always}
+        return {name: value for name, value in asdict(self).items() if name in always or value != defaults[name]}
 
 
 @dataclass(frozen=True)
 class BaggingParams(EnsembleParams):
-    """Trees on bags of rows.
+    """Parameters of forests, extra-trees and bagging.
 
     >>> BaggingParams("bagging", 10, max_samples=0.5).given()
     {'method': 'bagging', 'n_estimators': 10, 'max_samples': 0.5}
     """
 
-    methods = get_args(BagMethod)
-    method: BagMethod
-    bootstrap: bool = True  # rows are drawn with replacement
-    max_samples: int | float | None = None  # rows drawn for a tree; None: as many as there are
-    max_features: int | float = 1.0  # columns drawn for a whole tree
+    methods = get_args(BaggingMethod)
+    method: BaggingMethod
+    bootstrap: bool = True  # draw rows with replacement
+    max_samples: int | float | None = None  # rows drawn for each tree; None: as many as there are
+    max_features: int | float = 1.0  # columns drawn for each tree
     bootstrap_features: bool = False
     oob_score: bool = False
 
-    def bags(self, training_set: TrainingSet) -> BootstrapSamples:
+    def samples(self, training_set: TrainingSet) -> BootstrapSamples:
         """Return how the rows and columns of each tree are drawn."""
-        columns, rows = columns_to_draw(self.max_features, training_set), rows_to_draw(self.max_samples, training_set)
-        every_row = rows == rows_to_draw(None, training_set) and not self.bootstrap
+        columns = resolve_max_features(self.max_features, training_set)
+        rows = resolve_max_samples(self.max_samples, training_set)
+        every_row = rows == resolve_max_samples(None, training_set) and not self.bootstrap
         every_column = not training_set.columns or (
             columns >= len(training_set.columns) and not self.bootstrap_features
         )
-        bags = BootstrapSamples(
+        samples = BootstrapSamples(
             training_set,
-            drawn=0 if every_row else rows,
+            n_drawn=0 if every_row else rows,
             replace=self.bootstrap,
-            columns_drawn=0 if every_column else columns,
+            n_columns_drawn=0 if every_column else columns,
             replace_columns=self.bootstrap_features,
         )
-        if self.oob_score and not bags.drawn:
+        if self.oob_score and not samples.n_drawn:
             raise ParameterError(
                 "without bootstrap every tree sees every row.",
                 parameter="oob_score",
                 value=True,
                 hint="Give " + Param("bootstrap", True) + ", or a " + Param("max_samples") + " below 1.0.",
             )
-        return bags
+        return samples
 
 
 @dataclass(frozen=True)
 class AdaBoostParams(EnsembleParams):
-    """Trees one after another, on weights.
+    """Parameters of AdaBoost.
 
     >>> AdaBoostParams("adaboost", 10, resample=True).given()
     {'method': 'adaboost', 'n_estimators': 10, 'resample': True}
@@ -108,29 +108,29 @@ class AdaBoostParams(EnsembleParams):
     def __post_init__(self) -> None:
         super().__post_init__()
         rate = self.learning_rate
-        if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 < rate <= _FASTEST:
+        if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 < rate <= _MAX_LEARNING_RATE:
             raise ParameterError(
-                f"must be a number above 0, at most {_FASTEST:g}.", parameter="learning_rate", value=rate
+                f"must be a number above 0, at most {_MAX_LEARNING_RATE:g}.", parameter="learning_rate", value=rate
             )
         object.__setattr__(self, "learning_rate", float(rate))
 
 
-def how_grown(ensemble: Ensemble, call: str) -> Mapping[str, Any]:
-    """Return the step of an ensemble's history that says how it was grown, or say that ``call`` needs one."""
+def grow_record(ensemble: Ensemble, call: str) -> Mapping[str, Any]:
+    """Return the history step that records how an ensemble was grown; raise if ``call`` needs it and there is none."""
     info = ensemble.fit_info
     if info.ensemble is not None and info.ensemble.n_estimators and info.ensemble.method == ensemble.method:
         return info.recorded
     raise ParameterError(
-        f"{call}: the history of the ensemble does not say how it was grown, and this needs it.", hint="Grow it anew."
+        f"{call}: the history of the ensemble does not say how it was grown, which is required.", hint="Grow it again."
     )
 
 
-def recipe_of(ensemble: Ensemble, kind: type[Asked], call: str) -> Asked:
-    """Read from its history what was asked of an ensemble; one that was grown in another way has no such recipe."""
+def recorded_params(ensemble: Ensemble, kind: type[ParamsType], call: str) -> ParamsType:
+    """Return the parameters that an ensemble was grown with; raise if its method takes other ones."""
     if ensemble.method not in kind.methods:
         raise ParameterError(
-            f"{call} is for {', '.join(kind.methods)}; these trees are of {ensemble.method}.",
-            hint="To judge them, take rows they have not seen: evaluate.",
+            f"{call} is for {', '.join(kind.methods)}; this ensemble is {ensemble.method}.",
+            hint="Use evaluate on rows that were not used for training.",
         )
-    said = how_grown(ensemble, call)["ensemble"]
-    return kind(**{each.name: said[each.name] for each in fields(kind) if each.name in said})
+    record = grow_record(ensemble, call)["ensemble"]
+    return kind(**{field.name: record[field.name] for field in fields(kind) if field.name in record})

@@ -1,7 +1,7 @@
 """Prediction with an ensemble: walk rows down all trees at once and add up what they predict.
 
-Stands on ``packed_trees.py`` and the core's ``Voter``, which walks one compact program compiled from all members (eight
-bytes per node and the answers, beside the members themselves) and adds up their predictions in the order of the trees:
+Stands on ``packed_trees.py`` and the core's ``CompiledForest``, which walks one compact program compiled from all
+members (eight bytes per node, and the leaf values) and adds up their predictions in the order of the trees:
 
     forest, extra_trees, bagging    the mean of the trees' class probabilities, or of their values; the class of the
                                     largest probability, the first of equals
@@ -50,20 +50,20 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_BLOCK = 1 << 22  # sums that are held at once where only the best class is asked for
+_BLOCK = 1 << 22  # sums held at once if only the best class is needed
 
 
 class ForestPredictor:
-    """An ensemble made ready to predict: the program of its trees, and how to read rows for it."""
+    """A compiled ensemble, and the readers of its rows."""
 
     def __init__(self, ensemble: Ensemble) -> None:
-        self.ensemble: Ensemble = weakref.proxy(ensemble)  # which holds this: a circle would outlive the interpreter
+        self.ensemble: Ensemble = weakref.proxy(ensemble)  # a reference cycle would delay freeing the ensemble
         self.classes = label_array(ensemble.classes) if ensemble.classes else np.empty(0)
         self.unit = _unit_of(ensemble)
-        self.voter = voter_of(ensemble, self.unit)
-        self.said = _said_by(ensemble)
+        self.compiled = compile_forest(ensemble, self.unit)
+        self.output = _output_of(ensemble)
         self.width = max(1, len(ensemble.classes))
-        self.reader = RowReader(ensemble, list(self.voter.used_columns))
+        self.reader = RowReader(ensemble, list(self.compiled.used_columns))
         self.codes = [
             {None: -1, **{level: code for code, level in enumerate(ensemble.encodings[i].levels)}}
             if ensemble.encodings[i].is_categorical
@@ -74,11 +74,11 @@ class ForestPredictor:
     # -- a single row of plain cells ------------------------------------------------------------------------------
 
     def leaf(self, row: Any) -> None:
-        """Leave it to the table's way to find the leaves."""
+        """Return None: leaves are found by the general path."""
 
     def answer(self, row: Any) -> Any:
-        """Return the class or value of one row; None if the table's way must read it."""
-        cells = self.row_of_array(row)
+        """Return the class or value of one row; None if the general path must read it."""
+        cells = self._row_of_array(row)
         sums = self.row_sums(row if cells is None else cells)
         if sums is None:
             return None
@@ -87,22 +87,22 @@ class ForestPredictor:
         return self.single_answer(np.array([sums]), len(self.ensemble))
 
     def probabilities(self, row: Any) -> Floats | None:
-        """Return the class probabilities of one row; None if the table's way must read it."""
-        cells = self.row_of_array(row)
+        """Return the class probabilities of one row; None if the general path must read it."""
+        cells = self._row_of_array(row)
         sums = self.row_sums(row if cells is None else cells)
         if sums is None:
             return None
-        found = self.probabilities_of(np.array([sums]), len(self.ensemble))
-        return found[0] if cells is None else found
+        probabilities = self.probabilities_of(np.array([sums]), len(self.ensemble))
+        return probabilities[0] if cells is None else probabilities
 
     def row_sums(self, data: Any) -> list[float] | None:
-        """Return the sums for one row of plain cells; None if the table's way must read it."""
+        """Return the sums for one row of plain cells; None if the general path must read it."""
         reader = self.reader
         values = reader.read(data) if reader.able else None
         if values is None:
             return None
         if reader.only_numbers:
-            return None if NOT_GIVEN in values else self.voter.predict_row(values, (), self.said)
+            return None if NOT_GIVEN in values else self.compiled.predict_row(values, (), self.output)
         numbers, integers = [], []
         for value, numeric, codes in zip(values, reader.numeric, self.codes, strict=True):
             if value is NOT_GIVEN:
@@ -113,19 +113,19 @@ class ForestPredictor:
                 integers.append(value if value == value else INT64_MIN)
             else:
                 integers.append(codes[value])
-        return self.voter.predict_row(numbers, integers, self.said)
+        return self.compiled.predict_row(numbers, integers, self.output)
 
-    def row_of_array(self, data: Any) -> Any:
-        """Take an array of one row of floats for the list that it is; None for everything else."""
-        one = type(data) is np.ndarray and data.shape == (1, self.reader.width) and data.dtype.kind == "f"
-        return data[0].tolist() if one and data.dtype.itemsize in (4, 8) and self.reader.only_numbers else None
+    def _row_of_array(self, data: Any) -> Any:
+        """Return an array of one row of floats as a list; None for everything else."""
+        is_row = type(data) is np.ndarray and data.shape == (1, self.reader.width) and data.dtype.kind == "f"
+        return data[0].tolist() if is_row and data.dtype.itemsize in (4, 8) and self.reader.only_numbers else None
 
     # -- tables ---------------------------------------------------------------------------------------------------
 
     def leaves(self, rows: EncodedRows) -> npt.NDArray[np.int32]:
         """Return the number of the node each row ends at in each tree: rows × trees."""
         self.check_mentioned(rows)
-        leaves: npt.NDArray[np.int32] = self.voter.leaves(
+        leaves: npt.NDArray[np.int32] = self.compiled.leaves(
             to_core_columns(self.ensemble.encodings, rows.columns), len(rows)
         )
         return leaves
@@ -138,7 +138,7 @@ class ForestPredictor:
             if not absent:
                 continue
             cells = [None if values is None else values[i : i + 1] for values in rows.columns]
-            place = self.voter.first_test_on(to_core_columns(ensemble.encodings, cells), absent)
+            place = self.compiled.first_test_on(to_core_columns(ensemble.encodings, cells), absent)
             if place is not None:
                 tree, node = place
                 tested = int(ensemble[tree].arrays.column[node])
@@ -150,51 +150,51 @@ class ForestPredictor:
                 )
 
     def sums(
-        self, columns: Columns, n_rows: int, said: _core.Output | None = None, n_jobs: int = 0, **more: Any
+        self, columns: Columns, n_rows: int, output: _core.Output | None = None, n_jobs: int = 0, **more: Any
     ) -> Floats:
-        """Add up what the trees say of each row; values in the ensemble's ``unit``."""
-        found = np.zeros((n_rows, self.width))
+        """Add up the outputs of the trees for each row; values are in units of ``unit``."""
+        sums = np.zeros((n_rows, self.width))
         wrapped = to_core_columns(self.ensemble.encodings, columns)
-        self.voter.add(wrapped, n_rows, said or self.said, 0, len(self.ensemble), found, n_jobs=n_jobs, **more)
-        return found
+        self.compiled.add(wrapped, n_rows, output or self.output, 0, len(self.ensemble), sums, n_jobs=n_jobs, **more)
+        return sums
 
     def blocks(self, columns: Columns, n_rows: int, n_jobs: int = 0) -> Iterator[tuple[slice, Floats]]:
-        """Go through the sums of some rows at a time, so that of all rows × classes only a part is ever there."""
+        """Yield the sums block by block, so that only a part of rows × classes is in memory."""
         step = max(1, _BLOCK // self.width)
         for first in range(0, n_rows, step):
             rows = slice(first, min(n_rows, first + step))
-            some = [None if values is None else values[rows] for values in columns]
-            yield rows, self.sums(some, rows.stop - first, n_jobs=n_jobs)
+            block = [None if values is None else values[rows] for values in columns]
+            yield rows, self.sums(block, rows.stop - first, n_jobs=n_jobs)
 
-    def places(
+    def class_numbers(
         self, columns: Columns, n_rows: int, n_jobs: int = 0, best: Callable[[Floats, int], Ints] | None = None
     ) -> Ints:
-        """Return the number of the class that the trees agree on for each row; ``best`` is who judges by the sums."""
-        found = np.empty(n_rows, np.int64)
+        """Return the predicted class number of each row; ``best`` selects it from the sums."""
+        numbers = np.empty(n_rows, np.int64)
         for rows, sums in self.blocks(columns, n_rows, n_jobs):
-            found[rows] = (best or self.best)(sums, len(self.ensemble))
-        return found
+            numbers[rows] = (best or self.best)(sums, len(self.ensemble))
+        return numbers
 
-    # -- from sums to answers -------------------------------------------------------------------------------------
+    # -- from sums to predictions ---------------------------------------------------------------------------------
 
     def probabilities_of(self, sums: Floats, trees: int) -> Floats:
-        """Return class shares, or values: the mean over so many trees; of AdaBoost the share of the say."""
+        """Return probabilities, or values: the mean over the trees; for AdaBoost the normalised vote weights."""
         if self.ensemble.method != "adaboost":
             return sums / trees * self.unit
         total = sums.sum(axis=1, keepdims=True)
         return sums / np.where(total > 0, total, 1.0)
 
     def best(self, sums: Floats, trees: int) -> Ints:
-        """Return the class number that the trees agree on for each row."""
-        chances = sums if self.ensemble.method == "adaboost" else self.probabilities_of(sums, trees)
-        return np.asarray(np.argmax(chances, axis=1), np.int64)
+        """Return the predicted class number of each row."""
+        scores = sums if self.ensemble.method == "adaboost" else self.probabilities_of(sums, trees)
+        return np.asarray(np.argmax(scores, axis=1), np.int64)
 
     def answers(self, sums: Floats, trees: int) -> Array:
         """Return the predicted class or value of each row."""
         if self.ensemble.task == "regression":
             return self.probabilities_of(sums, trees)[:, 0]
-        found: Array = self.classes[self.best(sums, trees)]
-        return found
+        labels: Array = self.classes[self.best(sums, trees)]
+        return labels
 
     def single_answer(self, sums: Floats, trees: int) -> Any:
         """Return the predicted class or value of a single row."""
@@ -203,82 +203,80 @@ class ForestPredictor:
         return self.ensemble.classes[int(self.best(sums, trees)[0])]
 
 
-def _said_by(ensemble: Ensemble) -> _core.Output:
-    """Return what the trees say that is added up."""
+def _output_of(ensemble: Ensemble) -> _core.Output:
     if ensemble.task == "regression":
         return _core.Output.values
     return _core.Output.votes if ensemble.method == "adaboost" else _core.Output.probabilities
 
 
 def _unit_of(ensemble: Ensemble) -> float:
-    """Return the unit in which values are added up: 1, or a power of two where their sum might be too large."""
+    """Return the unit in which values are added up: 1, or a power of two if their sum might overflow."""
     if ensemble.task == "classification":
         return 1.0
     trees, largest = len(ensemble), float(np.fmax.reduce(np.abs(ensemble.members.value), initial=0.0))
     return 2.0 ** trees.bit_length() if math.isinf(largest * trees) else 1.0
 
 
-def voter_of(ensemble: Ensemble, unit: float = 1.0) -> _core.CompiledForest:
-    """Make the program of an ensemble's trees, whose values are in the given unit."""
+def compile_forest(ensemble: Ensemble, unit: float = 1.0) -> _core.CompiledForest:
+    """Compile the trees of an ensemble, with values in the given unit."""
     members, encodings = ensemble.members, ensemble.encodings
-    nodes, labels, said = derived_answers(ensemble)
-    held = vars(members)
+    nodes, labels, outputs = derived_predictions(ensemble)
+    arrays = vars(members)
     if unit != 1.0:
-        held, said = {**held, "value": members.value / unit}, said / unit
+        arrays, outputs = {**arrays, "value": members.value / unit}, outputs / unit
     return _core.CompiledForest(
-        held,
+        arrays,
         [len(e.levels) if e.is_categorical else -1 for e in encodings],
         [e.kind in ("integer", "datetime") for e in encodings],
         np.ascontiguousarray(ensemble.votes, np.float64),
         len(ensemble.classes),
         nodes,
         labels,
-        said.ravel(),
+        outputs.ravel(),
     )
 
 
-def derived_answers(ensemble: Ensemble) -> tuple[Ints, npt.NDArray[np.int32], Floats]:
-    """Return the nodes whose answers are not in the packed arrays, their labels, and their shares or values.
+def derived_predictions(ensemble: Ensemble) -> tuple[Ints, npt.NDArray[np.int32], Floats]:
+    """Return the nodes whose predictions are not in the packed arrays, their labels, and probabilities or values.
 
-    They are the leaves without rows, and the inner nodes at which a row may stay. Only members that have some are
-    opened.
+    These are leaves without rows, and inner nodes at which a row may stop. Only members that have some are unpacked.
     """
     members, width = ensemble.members, max(1, len(ensemble.classes))
     inner = members.kind != LEAF
-    wanted = np.zeros(len(members.kind), bool)
-    stays = members.missing.astype(np.int64) < 0
-    stays |= (members.kind[inner] == MULTIWAY) & (members.filled("other") < 0)
-    wanted[inner] = stays
+    is_derived = np.zeros(len(members.kind), bool)
+    can_stop = members.missing.astype(np.int64) < 0
+    can_stop |= (members.kind[inner] == MULTIWAY) & (members.filled("other") < 0)
+    is_derived[inner] = can_stop
     if ensemble.classes:
-        wanted[~inner] = members.n_counts == 0
-    nodes = np.flatnonzero(wanted)
-    labels, said = np.zeros(len(nodes), np.int32), np.zeros((len(nodes), width))
+        is_derived[~inner] = members.n_counts == 0
+    nodes = np.flatnonzero(is_derived)
+    labels, outputs = np.zeros(len(nodes), np.int32), np.zeros((len(nodes), width))
     owner = np.searchsorted(members.start, nodes, side="right") - 1
     for t in np.unique(owner).tolist():
-        here = np.flatnonzero(owner == t)
+        own = np.flatnonzero(owner == t)
         tree = ensemble[t]
-        speakers = answering_nodes(tree, nodes[here] - members.start[t])
+        answering = answering_nodes(tree, nodes[own] - members.start[t])
         if ensemble.classes:
-            labels[here], said[here] = (
-                tree.arrays.label[speakers],
-                class_probabilities(tree, speakers, LeafProbabilities()),
-            )
+            labels[own] = tree.arrays.label[answering]
+            outputs[own] = class_probabilities(tree, answering, LeafProbabilities())
         else:
-            said[here, 0] = tree.arrays.value[speakers]
-    return nodes, labels, said
+            outputs[own, 0] = tree.arrays.value[answering]
+    return nodes, labels, outputs
 
 
 class EnsembleAnswers(Answers):
     """Answers of an ensemble: sums over its trees, taken once.
 
     The predicted classes of a large table are found block by block, without keeping the sums of all rows × classes,
-    unless the probabilities have been asked for before.
+    unless the probabilities have been computed before.
     """
 
     def __init__(self, ensemble: Ensemble, rows: EncodedRows, estimate: Any = None, n_jobs: int = 0) -> None:
         if estimate is not None:
             raise ParameterError(
-                "is for a single tree; an ensemble averages its trees.", parameter="estimate", hint="Leave it out."
+                "is only available for a single tree; an ensemble averages its trees.",
+                parameter="estimate",
+                hint="Leave it out.",
             )
         self.model = self.ensemble = ensemble
         self.rows, self.n_jobs = rows, n_jobs
@@ -294,7 +292,7 @@ class EnsembleAnswers(Answers):
         """Return the position of the predicted class of each row."""
         if "sums" in vars(self) or len(self.rows) * self.predictor.width <= _BLOCK:
             return self.predictor.best(self.sums, len(self.ensemble))
-        return self.predictor.places(self.rows.columns, len(self.rows), self.n_jobs)
+        return self.predictor.class_numbers(self.rows.columns, len(self.rows), self.n_jobs)
 
     def values(self) -> Floats:
         """Return the predicted value of each row."""
@@ -322,14 +320,14 @@ class EnsembleAnswers(Answers):
 
     def intervals(self, confidence: float) -> Floats:
         """Raise: only a single leaf has an interval."""
-        raise ParameterError("intervals are for a single tree, whose leaf has rows of its own.")
+        raise ParameterError("intervals are only available for a single tree.")
 
 
 # -- called by the methods of an ensemble -----------------------------------------------------------------------------
 
 
 def decision_function(ensemble: Ensemble, data: Any) -> Any:
-    """Return the say for each class; with two classes, that for the second less that for the first."""
+    """Return the total vote weight of each class; with two, that of the second minus that of the first."""
     check_classification(ensemble, "decision_function")
     if ensemble.method != "adaboost":
         raise DataError(
@@ -345,19 +343,19 @@ def decision_function(ensemble: Ensemble, data: Any) -> Any:
 
 
 def staged_predict(ensemble: Ensemble, data: Any) -> Iterator[Any]:
-    """Yield what the first tree predicts, the first two, and so on: one pass over the trees."""
+    """Yield the predictions of the first tree, the first two, and so on, in one pass over the trees."""
     predictor, rows = ensemble.predictor, ensemble.encode(data)
     for trees, sums in staged_sums(ensemble, rows):
         yield predictor.single_answer(sums, trees) if rows.single else predictor.answers(sums, trees)
 
 
 def staged_predict_proba(ensemble: Ensemble, data: Any) -> Iterator[Floats]:
-    """Yield the probabilities by the first tree, the first two, and so on: one pass over the trees."""
+    """Yield the probabilities of the first tree, the first two, and so on, in one pass over the trees."""
     check_classification(ensemble, "staged_predict_proba")
     predictor, rows = ensemble.predictor, ensemble.encode(data)
     for trees, sums in staged_sums(ensemble, rows):
-        found = predictor.probabilities_of(sums, trees)
-        yield found[0] if rows.single else found
+        probabilities = predictor.probabilities_of(sums, trees)
+        yield probabilities[0] if rows.single else probabilities
 
 
 def staged_sums(ensemble: Ensemble, rows: EncodedRows) -> Iterator[tuple[int, Floats]]:
@@ -366,15 +364,15 @@ def staged_sums(ensemble: Ensemble, rows: EncodedRows) -> Iterator[tuple[int, Fl
     predictor.check_mentioned(rows)
     columns = to_core_columns(ensemble.encodings, rows.columns)
     for t in range(len(ensemble)):
-        predictor.voter.add(columns, len(rows), predictor.said, t, t + 1, sums)
+        predictor.compiled.add(columns, len(rows), predictor.output, t, t + 1, sums)
         yield t + 1, sums
 
 
 def baseline_of(ensemble: Ensemble) -> Label | None:
     """Return the constant prediction without any split: the majority class of the training rows, or the mean value.
 
-    Where the training did not record the majority, it is taken from the class shares at the roots, whose rows are all
-    there or drawn evenly. AdaBoost that resamples by weight tells nothing: None.
+    If the training did not record the majority class, it is taken from the class shares at the roots, whose rows are
+    all rows or a uniform sample. It is unknown (None) for AdaBoost that resamples by weight.
     """
     if ensemble.task == "regression":
         unit = ensemble.predictor.unit
@@ -390,7 +388,7 @@ def baseline_of(ensemble: Ensemble) -> Label | None:
 
 
 def root_shares(ensemble: Ensemble) -> Floats:
-    """Return the class shares at the roots; for AdaBoost at the first, which has the rows' own weights."""
+    """Return the class shares at the roots; for AdaBoost at the first root, which has the weights of the rows."""
     m = ensemble.members.first(1) if ensemble.method == "adaboost" else ensemble.members
     tree = np.repeat(np.arange(len(m)), np.diff(m.count_start))
     table = np.zeros((len(m), len(ensemble.classes)))
@@ -401,29 +399,27 @@ def root_shares(ensemble: Ensemble) -> Floats:
 
 def root_values(m: PackedTrees) -> Floats:
     """Return the value of each root."""
-    if m.by_node:
+    if m.has_node_stats:
         return m.value[m.start[:-1]].astype(np.float64)
     weight, value = m.weight.astype(np.float64), m.value.astype(np.float64)
     total = np.repeat(np.add.reduceat(weight, m.leaf_start[:-1]), np.diff(m.leaf_start))
     return np.add.reduceat(weight / total * value, m.leaf_start[:-1])
 
 
-# -- rows that trees have not seen --------------------------------------------------------------------------
+# -- out of bag ---------------------------------------------------------------------------------------------
 
 
-def out_of_bag(
-    ensemble: Ensemble, columns: Columns, n_rows: int, counted: npt.NDArray[np.uint8]
-) -> tuple[Floats, Ints]:
-    """Return for each row the mean of what some trees say, rows × classes (or × 1), and how many trees they are.
+def masked_means(ensemble: Ensemble, columns: Columns, n_rows: int, mask: npt.NDArray[np.uint8]) -> tuple[Floats, Ints]:
+    """Return the mean output of some trees for each row, rows × classes (or × 1), and the number of these trees.
 
-    ``counted`` has a bit a row for each tree, trees × ⌈rows/8⌉ bytes, the lowest bit first
-    (``np.packbits(unseen, axis=1, bitorder="little")``): whether the tree counts for the row. Where none does, NaN.
+    ``mask`` selects the trees of each row: one bit per row for each tree, trees × ⌈rows/8⌉ bytes, lowest bit first
+    (``np.packbits(selected, axis=1, bitorder="little")``). The mean over no trees is NaN.
     """
     predictor = ensemble.predictor
-    many = np.zeros(n_rows, np.int64)
-    for bits in counted:
-        many += np.unpackbits(bits, count=n_rows, bitorder="little")
-    said = _core.Output.values if ensemble.task == "regression" else _core.Output.probabilities
-    sums = predictor.sums(columns, n_rows, said, mask=np.ascontiguousarray(counted))
+    n_trees = np.zeros(n_rows, np.int64)
+    for bits in mask:
+        n_trees += np.unpackbits(bits, count=n_rows, bitorder="little")
+    output = _core.Output.values if ensemble.task == "regression" else _core.Output.probabilities
+    sums = predictor.sums(columns, n_rows, output, mask=np.ascontiguousarray(mask))
     with np.errstate(invalid="ignore"):
-        return sums / np.where(many > 0, many, np.nan)[:, None] * predictor.unit, many
+        return sums / np.where(n_trees > 0, n_trees, np.nan)[:, None] * predictor.unit, n_trees

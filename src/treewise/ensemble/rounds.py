@@ -1,7 +1,8 @@
-"""The rounds of boosting as a table: what each learner says, how wrong it is, what its vote is.
+"""The rounds of AdaBoost: a table of all of them, and one written out row by row as a worked exercise.
 
-Stands beside ``model.py``, whose history keeps how the rounds went; ``boosting.py`` writes it. ``worked.py`` writes one
-of them out row by row.
+Stands beside ``model.py``, whose history records the rounds; ``adaboost.py`` writes it. A worked round repeats the
+rounds on the training table. Weights that are in exact proportion and have small denominators are written as fractions,
+as on paper.
 """
 
 from __future__ import annotations
@@ -9,26 +10,38 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, overload
+from fractions import Fraction
+from typing import Any, Self, overload
 
+import numpy as np
+import numpy.typing as npt
+
+from treewise._lib.checks import as_integer
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import plural, safe
+from treewise._lib.text import format_rounded, plural, safe
+from treewise.ensemble.adaboost import BoostingRun, Distribution, WeightUpdate, member_predictions
+from treewise.ensemble.grow import prepare_same_table
+from treewise.ensemble.model import Ensemble
+from treewise.ensemble.params import AdaBoostParams, recorded_params
 from treewise.errors import ParameterError
+from treewise.tree.arrays import Label
 from treewise.tree.splits import in_a_cell
 from treewise.tree.tree import Tree
 
-if TYPE_CHECKING:
-    from treewise.ensemble.model import Ensemble
+Floats = npt.NDArray[np.float64]
 
-MOST_ROUNDS, LAST_ROUNDS = 20, 5  # that are printed, and how many of these are the last ones
-_MOST_BRANCHES = 4  # of a learner that are said in a line
+_MAX_ROUNDS, _LAST_ROUNDS = 20, 5  # printed, and how many of these are the last ones
+_MAX_BRANCHES = 4  # of a learner that is written on one line
 _NO_BOUND = "–"
-UNBOUNDED = f"{_NO_BOUND}: a product of 1 or more bounds nothing."
+NO_BOUND_LEGEND = f"{_NO_BOUND}: a product of 1 or more bounds nothing."
+_MAX_DENOMINATOR = 9999  # common denominator of weights written as fractions
+_MAX_TERMS = 8  # of a sum that is written out
+_HARDEST = 10
 
 
 @dataclass(frozen=True)
 class _Round:
-    """One round: a learner grown on the weights D_b, and what follows from its mistakes.
+    """One round: a learner grown with the weights D_b, its error and its vote weight.
 
     >>> import treewise as tw
     >>> first = tw.adaboost("admissions", n_estimators=3).rounds[0]
@@ -37,17 +50,17 @@ class _Round:
     """
 
     number: int  # from 1
-    learner: str  # in words
-    error: float  # ε_b: its mistakes, weighed by D_b
+    learner: str  # described on one line
+    error: float  # ε_b: error weighted by D_b
     vote: float  # α_b
-    z: float  # what the new weights are divided by
-    training_error: float  # of all learners so far together, weighed by D_1
-    bound: float  # the product of all z so far, which that cannot exceed
+    z: float  # normaliser of the new weights
+    training_error: float  # of all learners so far together, weighted by D_1
+    bound: float  # on the training error: the product of all z so far
 
 
 @dataclass(frozen=True, repr=False)
 class Rounds(Displayable, Sequence[_Round]):
-    """The rounds in order: a sequence of ``_Round``, and a table where it is shown.
+    """The rounds in order: a sequence that is displayed as a table.
 
     >>> import treewise as tw
     >>> print(tw.adaboost("admissions", n_estimators=3).rounds)
@@ -56,7 +69,7 @@ class Rounds(Displayable, Sequence[_Round]):
         1  GPA = 3.5 → N, otherwise → P        0.16667  0.80472  0.74536              16.7       74.5
         2  GPA = 4.0 → P, otherwise → N           0.15   0.8673  0.71414              25.0       53.2
         3  Published = yes → P, otherwise → N  0.28431  0.46158  0.90217               8.3       48.0
-    ε: what the learner gets wrong, weighed by the round's weights; α = ½ log((1 − ε)/ε); z = 2 √(ε(1 −
+    ε: error of the learner, weighted by the weights of the round; α = ½ log((1 − ε)/ε); z = 2 √(ε(1 −
     ε)). The training error is that of all learners so far, voting; it is at most the product of their
     z.
     """
@@ -65,9 +78,9 @@ class Rounds(Displayable, Sequence[_Round]):
     target: str
     n_classes: int
     learning_rate: float = 1.0
-    stopped: str = ""  # why there are no more
-    weighed: bool = False  # whether the rows of the first round do not weigh the same
-    boosted: bool = True  # else there were no rounds
+    stopped: str = ""  # why boosting ended early
+    has_weights: bool = False  # whether the weights of the first round differ
+    is_boosted: bool = True  # else there are no rounds
 
     def __len__(self) -> int:
         return len(self.rounds)
@@ -85,108 +98,109 @@ class Rounds(Displayable, Sequence[_Round]):
         return iter(self.rounds)
 
     def result_table(self) -> ResultTable:
-        """Lay the rounds out, one a line."""
-        headings = (
+        """Lay out one round per line."""
+        columns = (
             ColumnSpec("round", "count"),
             ColumnSpec("learner", break_at=", "),
             ColumnSpec("error", "number", title="error ε"),
             ColumnSpec("vote", "number", title="vote α"),
             ColumnSpec("z", "number"),
             ColumnSpec("training_error", "share", title="training error %"),
-            ColumnSpec("bound", "share", title="at most %", formatter=at_most),
+            ColumnSpec("bound", "share", title="at most %", formatter=format_bound),
         )
         rows = [(r.number, r.learner, r.error, r.vote, r.z, r.training_error, r.bound) for r in self.rounds]
-        if not self.boosted:
+        if not self.is_boosted:
             return ResultTable(
-                f"{safe(self.target)}: these trees were not boosted, so there are no rounds", headings, rows
+                f"{safe(self.target)}: these trees were not boosted, so there are no rounds", columns, rows
             )
         title = f"AdaBoost for {safe(self.target)}: {plural(len(self), 'round')}"
-        below = tuple(said for said in (self.legend, self.unbounded, self.set_votes, self.stopped) if said)
+        below = tuple(line for line in (self.legend, self.unbounded, self.fixed_votes, self.stopped) if line)
         return ResultTable(
-            title, headings, rows, below=below, row_name="round", max_rows=MOST_ROUNDS, last_rows=LAST_ROUNDS
+            title, columns, rows, below=below, row_name="round", max_rows=_MAX_ROUNDS, last_rows=_LAST_ROUNDS
         )
 
     @property
     def legend(self) -> str:
-        """What the columns are, as formulas."""
+        """Definition of the columns, as formulas."""
         if self.n_classes == 1:
-            return "There is one class only, so the learner gets nothing wrong: ε = 0, and its vote α is set to 1."
+            return "There is only one class, so the learner makes no errors: ε = 0, and its vote α is set to 1."
         rate = "" if self.learning_rate == 1.0 else f"{self.learning_rate:g} · "
         if self.n_classes == 2:
             vote = f"{rate}½ log((1 − ε)/ε)"
         else:
             vote = f"{rate}½ (log((1 − ε)/ε) + log {self.n_classes - 1})"
         z = "2 √(ε(1 − ε))" if self.n_classes == 2 and not rate else "(1 − ε) e^−α + ε e^α"
-        rows = ", the rows weighed as in round 1" if self.weighed else ""
+        rows = ", weighted as in round 1" if self.has_weights else ""
         return (
-            f"ε: what the learner gets wrong, weighed by the round's weights; α = {vote}; z = {z}. The training error"
+            f"ε: error of the learner, weighted by the weights of the round; α = {vote}; z = {z}. The training error"
             f" is that of all learners so far, voting{rows}; it is at most the product of their z."
         )
 
     @property
     def unbounded(self) -> str:
-        """What no bound means; empty where every round has one."""
-        return UNBOUNDED if any(r.bound >= 1 for r in self.rounds) else ""
+        """Explanation of a missing bound; empty if every round has one."""
+        return NO_BOUND_LEGEND if any(r.bound >= 1 for r in self.rounds) else ""
 
     @property
-    def set_votes(self) -> str:
-        """How a vote is set where the formula gives none; empty where it gives every one."""
+    def fixed_votes(self) -> str:
+        """How a vote is set if the formula gives none; empty if it gives all."""
         if self.n_classes == 1:
             return ""
         if any(r.error == 0 for r in self.rounds):
-            return "Where ε = 0 the formula gives no number: α is 1 more than all votes before it together."
+            return "For ε = 0 the formula is undefined: α is 1 more than the sum of all previous votes."
         if any(_no_better_than_chance(r.error, self.n_classes) for r in self.rounds):
-            return "Where the only learner is no better than chance, the formula gives no vote above 0: α is set to 1."
+            return "The only learner is no better than chance, so the formula gives no vote above 0: α is set to 1."
         return ""
 
 
-def rounds_of(ensemble: Ensemble) -> Rounds:
-    """Return the rounds of a boosted ensemble: errors from its history, votes and learners from itself.
+def build_rounds(ensemble: Ensemble) -> Rounds:
+    """Return the rounds of an ensemble: errors from its history, votes and learners from the ensemble itself.
 
-    An ensemble that was not boosted has none; one whose history does not say how the rounds went is refused.
+    An ensemble of another method has none; a history without the errors of the rounds raises.
     """
     if ensemble.method != "adaboost":
-        return Rounds((), ensemble.target.name, len(ensemble.classes), boosted=False)
+        return Rounds((), ensemble.target.name, len(ensemble.classes), is_boosted=False)
     info = ensemble.fit_info.ensemble
-    made = {} if info is None else info.options
-    errors, together = (_figures(made.get(name), len(ensemble)) for name in ("errors", "training_errors"))
-    rate, stopped = made.get("learning_rate", 1.0), made.get("stopped", "")
-    if errors is None or together is None or not isinstance(rate, int | float) or not isinstance(stopped, str):
-        raise ParameterError("the history of this ensemble does not say how its rounds went.")
-    found, bound = [], 1.0
+    options = {} if info is None else info.options
+    errors, training_errors = (_read_errors(options.get(name), len(ensemble)) for name in ("errors", "training_errors"))
+    rate, stopped = options.get("learning_rate", 1.0), options.get("stopped", "")
+    if errors is None or training_errors is None or not isinstance(rate, int | float) or not isinstance(stopped, str):
+        raise ParameterError("the history of this ensemble does not record the errors of its rounds.")
+    rounds, bound = [], 1.0
     for t, (error, vote) in enumerate(zip(errors, ensemble.votes.tolist(), strict=True)):
-        z = z_of(error, vote, len(ensemble.classes))
+        z = _normaliser(error, vote, len(ensemble.classes))
         bound *= z
-        found.append(_Round(t + 1, in_words(ensemble[t]), error, vote, z, together[t], bound))
-    about = (ensemble.target.name, len(ensemble.classes), float(rate))
-    ended = len(made["errors"]) == len(ensemble)
-    return Rounds(tuple(found), *about, stopped if ended else "", weighed=has_weights(ensemble))
+        rounds.append(_Round(t + 1, describe_learner(ensemble[t]), error, vote, z, training_errors[t], bound))
+    is_complete = len(options["errors"]) == len(ensemble)
+    return Rounds(
+        tuple(rounds),
+        ensemble.target.name,
+        len(ensemble.classes),
+        float(rate),
+        stopped if is_complete else "",
+        has_weights=ensemble.fit_info.has_weights,
+    )
 
 
-def has_weights(ensemble: Ensemble) -> bool:
-    """Tell whether the rows an ensemble was grown on did not weigh the same, by its history."""
-    return ensemble.fit_info.has_weights
-
-
-def _figures(listed: Any, many: int) -> list[float] | None:
-    """Return the first so many shares of a list from a history, which may come from any file; None: it is no such."""
-    if not isinstance(listed, list) or len(listed) < many:
+def _read_errors(errors: Any, n: int) -> list[float] | None:
+    """Return the first n errors from a history, which may come from any file; None if they are not valid."""
+    if not isinstance(errors, list) or len(errors) < n:
         return None
-    fine = all(isinstance(x, int | float) and 0 <= x <= 1 for x in listed[:many])
-    return [float(x) for x in listed[:many]] if fine else None
+    is_valid = all(isinstance(x, int | float) and 0 <= x <= 1 for x in errors[:n])
+    return [float(x) for x in errors[:n]] if is_valid else None
 
 
-def z_of(error: float, vote: float, n_classes: int) -> float:
-    """Return what a round's new weights are divided by; 0 without mistakes, 1 where the learner is a mere guess."""
+def _normaliser(error: float, vote: float, n_classes: int) -> float:
+    """Return z of a round; 0 without errors, 1 if the learner is no better than chance."""
     if error == 0 or _no_better_than_chance(error, n_classes):
         return 0.0 if error == 0 else 1.0
     return (1 - error) * math.exp(-vote) + error * math.exp(vote)
 
 
 def _no_better_than_chance(error: float, n_classes: int) -> bool:
-    """Tell whether a learner is as often wrong as a mere guess, or more.
+    """Return whether a learner errs at least as often as random guessing.
 
-    Both sides are quotients, rounded once: 1 − 1/3 would be a little more than 2/3.
+    Both sides are quotients, rounded once: in doubles 1 − 1/3 is slightly more than 2/3.
 
     >>> _no_better_than_chance(2 / 3, 3), _no_better_than_chance(0.66, 3)
     (True, False)
@@ -195,31 +209,264 @@ def _no_better_than_chance(error: float, n_classes: int) -> bool:
     return error >= (k - 1) / k
 
 
-def at_most(bound: float) -> str:
-    """Write a bound in percent; all or more than all says nothing.
+def format_bound(bound: float) -> str:
+    """Format a bound in percent; 100 % or more is no bound.
 
-    >>> at_most(0.5), at_most(1.5), at_most(0.0)
+    >>> format_bound(0.5), format_bound(1.5), format_bound(0.0)
     ('50.0', '–', '0.0')
     """
     return _NO_BOUND if bound >= 1 else f"{100 * bound:.1f}"
 
 
-def in_words(tree: Tree) -> str:
-    """Say a learner in a line: its branches where it is a stump, else its first test and its size.
+def describe_learner(tree: Tree) -> str:
+    """Describe a learner on one line: a stump by its branches, a larger tree by its first column and its size.
 
     >>> import treewise as tw
-    >>> in_words(tw.grow("admissions", max_depth=1)), in_words(tw.grow("admissions", preset="id3"))
+    >>> describe_learner(tw.grow("admissions", max_depth=1)), describe_learner(tw.grow("admissions", preset="id3"))
     ('GPA = 3.5 → N, otherwise → P', 'GPA first, 6 leaves')
     """
     branches, split = tree.children(0), tree.split_at(0)
     if split is None:
         return f"always {safe(tree.prediction(0))}"
-    if tree.depth > 1 or len(branches) > _MOST_BRANCHES:
+    if tree.depth > 1 or len(branches) > _MAX_BRANCHES:
         return f"{safe(split.column)} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
-    if len(answers := {safe(tree.prediction(node)) for node in branches}) == 1:
+    if len(labels := {safe(tree.prediction(node)) for node in branches}) == 1:
         test = in_a_cell(tree.condition(branches[0]), split) if len(branches) == 2 else safe(split.column)
-        return f"always {answers.pop()} ({test} only tells how surely)"
-    said = [f"{in_a_cell(tree.condition(node), split)} → {safe(tree.prediction(node))}" for node in branches]
+        return f"always {labels.pop()} ({test} only changes the probability)"
+    parts = [f"{in_a_cell(tree.condition(node), split)} → {safe(tree.prediction(node))}" for node in branches]
     if len(branches) == 2:
-        said[1] = f"otherwise → {safe(tree.prediction(branches[1]))}"
-    return ", ".join(said)
+        parts[1] = f"otherwise → {safe(tree.prediction(branches[1]))}"
+    return ", ".join(parts)
+
+
+# -- worked round -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorkedRound(Displayable):
+    """One round, row by row: predictions, and the weights D_b and D_{b+1} with their arithmetic.
+
+    >>> import treewise as tw
+    >>> boosted = tw.adaboost("admissions", n_estimators=3)
+    >>> second = boosted.worked_round("admissions", 2)
+    >>> second.error, second.weights[:3].tolist(), second.next_weights[:3].round(4).tolist()
+    (0.15, [0.05, 0.05, 0.05], [0.0294, 0.0294, 0.0294])
+    """
+
+    number: int  # b, from 1
+    learner: str
+    target: str
+    classes: tuple[Label, ...]
+    rows: npt.NDArray[np.int64]  # row numbers in the table, from 1
+    truth: npt.NDArray[np.int64]  # class numbers
+    predicted: npt.NDArray[np.int64]
+    mistakes: npt.NDArray[np.int64]  # how often each row was misclassified so far, this round included
+    before: Distribution
+    after: Distribution | None  # None: boosting ended with this round
+    update: WeightUpdate
+    vote: float
+    stopped: str = ""
+
+    @property
+    def error(self) -> float:
+        """ε_b."""
+        return float(self.update.error)
+
+    @property
+    def weights(self) -> Floats:
+        """D_b, one weight per row."""
+        return self.before.shares
+
+    @property
+    def next_weights(self) -> Floats | None:
+        """D_{b+1}, one weight per row; None if boosting ended with this round."""
+        return None if self.after is None else self.after.shares
+
+    @property
+    def wrong(self) -> npt.NDArray[np.bool_]:
+        """Which rows the learner misclassifies."""
+        return np.not_equal(self.predicted, self.truth)
+
+    # -- tables ---------------------------------------------------------------------------------------------------
+
+    def result_table(self) -> ResultTable:
+        """Lay out every row."""
+        b, after = self.number, self.next_weights
+        columns = (
+            ColumnSpec("row", "count"),
+            ColumnSpec("truth", "label", title=safe(self.target)),
+            ColumnSpec("predicted", "label"),
+            ColumnSpec("wrong", "flag"),
+            ColumnSpec("weight", "number", title=f"D_{b}"),
+            ColumnSpec("next_weight", "number", title=f"D_{b + 1}"),
+            ColumnSpec("how", only="text", title=f"update to D_{b + 1}"),
+        )
+        rows = [
+            (
+                int(self.rows[i]),
+                self.classes[self.truth[i]],
+                self.classes[self.predicted[i]],
+                bool(self.wrong[i]),
+                float(self.weights[i]),
+                None if after is None else float(after[i]),
+                self.describe_update(i),
+            )
+            for i in range(len(self.rows))
+        ]
+        title = f"Round {b} of AdaBoost for {safe(self.target)}: {self.learner}"
+        return ResultTable(title, columns, rows, above=self.steps, below=self.outcome)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-serialisable values: the result of the round, and every row."""
+        z = _normaliser(self.error, self.vote, self.update.n_classes)
+        summary = {"round": self.number, "learner": self.learner, "error": self.error, "vote": self.vote, "z": z}
+        return {**summary, **super().to_dict()}
+
+    def result_tables(self) -> tuple[ResultTable, ...]:
+        """Return the tables of all rows and of the hardest ones."""
+        return (self.result_table(),) if self.after is None else (self.result_table(), self.hardest())
+
+    def hardest(self) -> ResultTable:
+        """Lay out the rows with the largest weights after the round."""
+        shares = self.next_weights
+        assert shares is not None
+        order = np.argsort(-shares, kind="stable")[:_HARDEST]
+        columns = (
+            ColumnSpec("row", "count"),
+            ColumnSpec("truth", "label", title=safe(self.target)),
+            ColumnSpec("mistakes", "count", title="times wrong"),
+            ColumnSpec("weight", "number", title=f"D_{self.number + 1}"),
+            ColumnSpec("times_equal", "number", title="times the mean weight"),
+        )
+        rows = [
+            (
+                int(self.rows[i]),
+                self.classes[self.truth[i]],
+                int(self.mistakes[i]),
+                float(shares[i]),
+                float(shares[i] * len(shares)),
+            )
+            for i in order
+        ]
+        return ResultTable(f"The hardest rows after {plural(self.number, 'round')}", columns, rows)
+
+    # -- arithmetic as text ---------------------------------------------------------------------------------------
+
+    @property
+    def as_fractions(self) -> bool:
+        """Whether all weights are exact fractions with small denominators."""
+        return all(
+            d.exact and d.total // d.common_factor <= _MAX_DENOMINATOR for d in (self.before, self.after or self.before)
+        )
+
+    def _weight_text(self, units: int, whole: Distribution) -> str:
+        share = Fraction(units, whole.total)
+        return f"{share}" if self.as_fractions else format_rounded(float(share))
+
+    @property
+    def _epsilon(self) -> str:
+        return self._weight_text(self.update.wrong, self.before)
+
+    @property
+    def _accuracy(self) -> str:
+        return self._weight_text(self.update.total - self.update.wrong, self.before)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Computation of ε, α and z."""
+        b, at = self.number, np.flatnonzero(self.wrong)
+        if self.after is None and self.update.is_perfect:
+            return (f"ε_{b} = 0: no row is misclassified.",)
+        terms = [self._weight_text(int(self.before.units[i]), self.before) for i in at[:_MAX_TERMS]]
+        added = f"the sum of D_{b} over {plural(len(at), 'row')}" if len(at) > _MAX_TERMS else " + ".join(terms)
+        values = [added, self._epsilon, format_rounded(self.error)]
+        lines = [f"ε_{b} = {' = '.join(dict.fromkeys(values))}, the weight of the misclassified rows"]
+        if self.after is None:
+            return tuple(lines)
+        rate = "" if self.update.learning_rate == 1.0 else f"{self.update.learning_rate:g} · "
+        odds = f"log({_bracketed(self._accuracy)}/{_bracketed(self._epsilon)})"
+        odds = odds if self.update.n_classes == 2 else f"({odds} + log {self.update.n_classes - 1})"
+        lines.append(f"α_{b} = {rate}½ {odds} = {format_rounded(self.vote)}, its vote weight")
+        if self.update.n_classes == 2 and not rate:
+            product = f"{_bracketed(self._epsilon)} · {_bracketed(self._accuracy)}"
+            lines.append(f"z_{b} = 2 √({product}) = {format_rounded(self.update.z)}")
+        else:
+            lines.append(f"z_{b} = (1 − ε) e^−α + ε e^α = {format_rounded(self.update.z)}")
+        lines.append(f"D_{b + 1} = D_{b} · e^−α/z if correct, D_{b} · e^α/z if wrong{self._simplified}")
+        return tuple(lines)
+
+    @property
+    def _simplified(self) -> str:
+        if self.update.learning_rate != 1.0:
+            return ""
+        k = self.update.n_classes
+        wrong = "D/(2 ε)" if k == 2 else f"{k - 1} D/({k} ε)"
+        return f", which is D/({k} (1 − ε)) and {wrong}"
+
+    def describe_update(self, i: int) -> str:
+        """Write out the weight update of one row."""
+        if self.after is None:
+            return ""
+        old = self._weight_text(int(self.before.units[i]), self.before)
+        new = self._weight_text(int(self.after.units[i]), self.after)
+        k, wrong = self.update.n_classes, bool(self.wrong[i])
+        if self.update.learning_rate != 1.0:
+            return f"{old} · {format_rounded(self.update.factors[wrong])} = {new}"
+        numerator = old if not wrong or k == 2 else f"{k - 1} · {old}"
+        return f"{numerator} / ({k} · {self._epsilon if wrong else self._accuracy}) = {new}"
+
+    @property
+    def outcome(self) -> tuple[str, ...]:
+        """Total weight of the misclassified rows after the round: one half, as CS221 shows, for two classes."""
+        if self.after is None:
+            return (self.stopped,) if self.stopped else ()
+        k = self.update.n_classes
+        if self.update.learning_rate != 1.0:
+            share = self.after.units[self.wrong].sum() / self.after.total
+            return (f"The misclassified rows now have {format_rounded(float(share))} of the total weight.",)
+        why = "as much as the others" if k == 2 else "so this learner would do no better than chance"
+        return (f"The misclassified rows now have {k - 1}/{k} of the total weight, {why}.",)
+
+
+def _bracketed(text: str) -> str:
+    """Put a fraction in parentheses.
+
+    >>> _bracketed("3/20"), _bracketed("0.15")
+    ('(3/20)', '0.15')
+    """
+    return f"({text})" if "/" in text else text
+
+
+def worked_round(
+    ensemble: Ensemble, data: Any, number: int, target: Any = None, sample_weight: Any = None
+) -> WorkedRound:
+    """Repeat the rounds up to this one and write it out (``Ensemble.worked_round``)."""
+    if ensemble.method != "adaboost":
+        raise ParameterError(f"this ensemble ({ensemble.method}) was not boosted, so it has no rounds.")
+    b = as_integer(number)
+    if b is None or not 1 <= b <= len(ensemble):
+        raise ParameterError(f"must be the number of a round, 1 to {len(ensemble)}.", parameter="number", value=number)
+    training_set = prepare_same_table(ensemble, data, sample_weight, target, call="worked_round")
+    run = BoostingRun(training_set, recorded_params(ensemble, AdaBoostParams, "worked_round"), 1)
+    mistakes = np.zeros(len(training_set), np.int64)
+    for t, predicted in enumerate(member_predictions(ensemble, training_set)):
+        before, update = run.weights, run.weight_update(predicted)
+        run.record(predicted, update)
+        mistakes += predicted != training_set.y
+        if t + 1 == b:
+            break
+    return WorkedRound(
+        number=b,
+        learner=describe_learner(ensemble[b - 1]),
+        target=training_set.target.name,
+        classes=training_set.target.classes,
+        rows=np.asarray(training_set.rows) + 1,
+        truth=training_set.y.astype(np.int64),
+        predicted=predicted.astype(np.int64),
+        mistakes=mistakes,
+        before=before,
+        after=None if run.stopped else run.weights,
+        update=update,
+        vote=run.kept.votes[-1],
+        stopped=run.stopped,
+    )

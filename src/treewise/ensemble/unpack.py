@@ -1,14 +1,14 @@
-"""One packed member → the arrays of an ordinary tree: everything that was left out is derived again.
+"""Unpack a member of packed trees into the arrays of an ordinary tree, deriving everything that was left out.
 
-Stands below ``members.py``. Without a loop over nodes:
+Stands below ``packed_trees.py``. Vectorised, without a loop over nodes:
 
-    parents      Nodes in pre-order are the steps of a stack: each takes the uppermost open place, and an inner node
-                 opens one a branch. Who opened a place, and who took it, alternate in time; so sorted by height, and
-                 then by time, the openings and the takings of all places stand side by side.
-    classes      The core re-estimates a tree from rows; the counts of the leaves are handed to it as such.
-    sums         A subtree is a run of nodes, and its leaves a run of leaves: what a node has is a difference of two
-                 running sums, of integers, or doubles that are integers in units of a power of two: exact.
-    means        Combined level by level from the leaves up, since differences of running sums would cancel.
+    parents      Pre-order is the trace of a stack: each node pops the topmost slot, and an inner node pushes one slot
+                 per branch. Pushes and pops at the same height alternate in time; so sorted by height and then by time,
+                 the pushes and the pops of all slots line up.
+    classes      The core re-estimates a tree from rows; the class counts of the leaves are passed to it as rows.
+    sums         A subtree is a range of nodes and its leaves a range of leaves: the total of a node is a difference of
+                 two cumulative sums, of integers or of doubles that are integers in units of a power of two: exact.
+    means        Combined level by level from the leaves up, since differences of cumulative sums would cancel.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_TINY = 1e-14  # gains of less than this share of the impurity are rounding: none
+_MIN_RELATIVE_GAIN = 1e-14  # of the impurity; smaller gains are rounding errors
 
 
 class _TreeShape(NamedTuple):
-    """Who is whose child, of many trees at once; numbers of nodes run through all trees."""
+    """Parents of the nodes of many trees; nodes are numbered through all trees."""
 
-    height: Ints  # places open before each node takes one, above the lowest
+    height: Ints  # slots on the stack below the one that each node pops
     parent: Ints  # -1 at a root
     branch: Ints  # which branch of the parent; -1 at a root
 
 
-def heights(branches: Ints, start: Ints) -> Ints:
-    """Return how many places are open below the one that each node takes; every tree begins with one place.
+def stack_heights(branches: Ints, start: Ints) -> Ints:
+    """Return the number of stack slots below the one that each node pops; every tree begins with one slot.
 
-    In sound trees none is negative, and each tree ends with all places taken.
+    In valid trees none is negative, and each tree ends with an empty stack.
     """
     steps = np.cumsum(branches - 1)
     before = np.append(0, steps[:-1])
@@ -51,35 +51,35 @@ def heights(branches: Ints, start: Ints) -> Ints:
     return height
 
 
-def shape_of(branches: Ints, start: Ints) -> _TreeShape:
-    """Find the parents of all nodes, given how many children each has, in pre-order.
+def tree_shape(branches: Ints, start: Ints) -> _TreeShape:
+    """Return the parents of all nodes, given the number of children of each, in pre-order.
 
-    >>> shape_of(np.array([2, 2, 0, 0, 0]), np.array([0, 5])).parent.tolist()
+    >>> tree_shape(np.array([2, 2, 0, 0, 0]), np.array([0, 5])).parent.tolist()
     [-1, 0, 1, 1, 0]
     """
-    height, n = heights(branches, start), len(branches)
+    height, n = stack_heights(branches, start), len(branches)
     root = np.zeros(n, bool)
     root[start[:-1]] = True
-    opener = np.repeat(np.arange(n), branches)
-    which = np.arange(len(opener)) - np.repeat(np.cumsum(branches) - branches, branches)
-    opened = _in_order(height[opener] + branches[opener] - 1 - which)
-    taker = np.flatnonzero(~root)
-    taken = taker[_in_order(height[taker])]
+    pusher = np.repeat(np.arange(n), branches)
+    branch_of = np.arange(len(pusher)) - np.repeat(np.cumsum(branches) - branches, branches)
+    pushes = _stable_order(height[pusher] + branches[pusher] - 1 - branch_of)
+    popper = np.flatnonzero(~root)
+    pops = popper[_stable_order(height[popper])]
     parent, branch = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
-    parent[taken], branch[taken] = opener[opened], which[opened]
+    parent[pops], branch[pops] = pusher[pushes], branch_of[pushes]
     return _TreeShape(height, parent, branch)
 
 
-def _in_order(height: Ints) -> Ints:
-    """Sort by height and then by time; heights are small, so a radix sort does."""
+def _stable_order(height: Ints) -> Ints:
+    # heights are small: 16-bit integers are sorted by radix
     narrow = height.astype(np.uint16) if len(height) and height.max() < 2**16 else height
     return np.argsort(narrow, kind="stable")
 
 
-def ends_of(height: Ints, start: Ints) -> Ints:
-    """Return one past the last node of each node's subtree: the next to take a place one lower, or the tree's end."""
+def subtree_ends(height: Ints, start: Ints) -> Ints:
+    """Return the end (exclusive) of each subtree: the next node that pops one slot lower, or the end of the tree."""
     n = len(height)
-    order = _in_order(height)
+    order = _stable_order(height)
     place = np.searchsorted(height[order] * n + order, (height - 1) * n + np.arange(n))
     return np.where(height == 0, np.repeat(start[1:], np.diff(start)), order[np.minimum(place, n - 1)])
 
@@ -87,59 +87,58 @@ def ends_of(height: Ints, start: Ints) -> Ints:
 # -- one tree ---------------------------------------------------------------------------------------------------------
 
 
-def opened(one: PackedTrees, criterion: str, empty_branch: str) -> Arrays:
-    """Return the arrays of the tree in members of one tree."""
+def unpack_tree(one: PackedTrees, criterion: str, empty_branch: str) -> Arrays:
+    """Return the arrays of the only tree of ``one``."""
     inner, n = one.kind != LEAF, len(one.kind)
-    branches = on(inner, one.branches, 0, np.int64)
-    shape = shape_of(branches, one.start)
-    ends = ends_of(shape.height, one.start)
+    branches = _scatter(inner, one.branches, 0, np.int64)
+    shape = tree_shape(branches, one.start)
+    ends = subtree_ends(shape.height, one.start)
     leaves_before = np.append(0, np.cumsum(~inner))
-    runs = leaves_before[:-1], leaves_before[ends]  # the leaves of each node's subtree
-    found: dict[str, Any] = {
+    ranges = leaves_before[:-1], leaves_before[ends]  # the leaves of each subtree
+    arrays: dict[str, Any] = {
         "parent": shape.parent,
         "kind": one.kind.astype(np.uint8),
-        "column": on(inner, one.column, -1, np.int32),
-        "cut": on(inner, one.cut, 0.0, np.float64),
-        "cut_int": on(inner, one.filled("cut_int"), 0, np.int64),
-        "missing": on(inner, one.missing, -1, np.int32),
-        "other": on(inner, one.filled("other"), -1, np.int32),
-        "code_start": np.append(0, np.cumsum(on(inner, one.filled("n_codes"), 0, np.int64))),
+        "column": _scatter(inner, one.column, -1, np.int32),
+        "cut": _scatter(inner, one.cut, 0.0, np.float64),
+        "cut_int": _scatter(inner, one.filled("cut_int"), 0, np.int64),
+        "missing": _scatter(inner, one.missing, -1, np.int32),
+        "other": _scatter(inner, one.filled("other"), -1, np.int32),
+        "code_start": np.append(0, np.cumsum(_scatter(inner, one.filled("n_codes"), 0, np.int64))),
         "codes": one.codes.astype(np.int32),
-        "stop": on(~inner, one.stop, 0, np.uint8),
-        "rows": _within(runs, one.rows.astype(np.int64)),
-        "missing_rows": on(inner, one.filled("missing_rows"), 0, np.int64),
+        "stop": _scatter(~inner, one.stop, 0, np.uint8),
+        "rows": _sum_over_leaves(ranges, one.rows.astype(np.int64)),
+        "missing_rows": _scatter(inner, one.filled("missing_rows"), 0, np.int64),
     }
-    blank = dict.fromkeys(("weight", "impurity", "gain", "value", "spread"), np.empty(0))
-    blank |= {"label": np.empty(0, np.int32), "count_start": np.zeros(n + 1, np.int64)}
-    blank |= {"count_class": np.empty(0, np.int32), "count_weight": np.empty(0)}
+    stats: dict[str, Any] = dict.fromkeys(("weight", "impurity", "gain", "value", "spread"), np.empty(0))
+    stats |= {"label": np.empty(0, np.int32), "count_start": np.zeros(n + 1, np.int64)}
+    stats |= {"count_class": np.empty(0, np.int32), "count_weight": np.empty(0)}
     if len(one.n_counts):
-        blank |= _class_figures(one, Arrays(**{**blank, **found}), criterion, empty_branch)
+        stats |= _class_stats(one, Arrays(**{**stats, **arrays}), criterion, empty_branch)
     else:
-        blank |= _number_figures(one, runs, shape.parent)
-    found = {**blank, **found}
-    for array in found.values():
+        stats |= _regression_stats(one, ranges, shape.parent)
+    arrays = {**stats, **arrays}
+    for array in arrays.values():
         array.flags.writeable = False
-    return Arrays(**found)
+    return Arrays(**arrays)
 
 
-def on(where: npt.NDArray[np.bool_], entries: npt.NDArray[Any], elsewhere: float, dtype: Any) -> npt.NDArray[Any]:
-    """Spread the entries of some nodes over all of them."""
-    found = np.full(len(where), elsewhere, dtype)
-    found[where] = entries
-    return found
+def _scatter(where: npt.NDArray[np.bool_], entries: npt.NDArray[Any], default: float, dtype: Any) -> npt.NDArray[Any]:
+    """Return an array for all nodes, with the entries at some of them and a default elsewhere."""
+    array = np.full(len(where), default, dtype)
+    array[where] = entries
+    return array
 
 
-def _within(runs: tuple[Ints, Ints], entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Add up the entries of each node's leaves."""
+def _sum_over_leaves(ranges: tuple[Ints, Ints], entries: npt.NDArray[Any]) -> npt.NDArray[Any]:
     sums = np.append(entries[:0].sum(), np.cumsum(entries))
-    found: npt.NDArray[Any] = sums[runs[1]] - sums[runs[0]]
-    return found
+    totals: npt.NDArray[Any] = sums[ranges[1]] - sums[ranges[0]]
+    return totals
 
 
-def _class_figures(one: PackedTrees, blank: Arrays, criterion: str, empty_branch: str) -> dict[str, Any]:
-    """What every node counts and says, by the core: each count of a leaf is handed over as a row of that weight."""
+def _class_stats(one: PackedTrees, tree: Arrays, criterion: str, empty_branch: str) -> dict[str, Any]:
+    """Return the class statistics of all nodes; each class count of a leaf is passed to the core as a weighted row."""
     leaves = np.flatnonzero(one.kind == LEAF)
-    weight, scale = _in_units(one.count_weight.astype(np.float64))
+    weight, scale = _to_fixed_point(one.count_weight.astype(np.float64))
     n_classes = int(one.count_class.max()) + 1
     labels = one.count_class.astype(np.uint8 if n_classes <= 256 else np.int32)
     target = _core.Target(labels, np.empty(0), weight, n_classes, 0, scale)
@@ -147,15 +146,15 @@ def _class_figures(one: PackedTrees, blank: Arrays, criterion: str, empty_branch
     settings.criterion = CRITERIA[criterion].impurity or criterion
     settings.empty_from_root = empty_branch == "root"
     ends = np.repeat(leaves, one.n_counts)
-    found = _core.refit_at_nodes(blank.for_core, blank.parent, ends, target, settings)
+    refitted = _core.refit_at_nodes(tree.for_core, tree.parent, ends, target, settings)
     names = ("weight", "impurity", "gain", "label", "count_start", "count_class", "count_weight")
-    return {name: found[name] for name in names}
+    return {name: refitted[name] for name in names}
 
 
-def _in_units(weights: Floats) -> tuple[Ints, int]:
-    """Return weights as whole numbers w·2^scale, as ``train/fixed_point.py`` has them: those that are whole stay so.
+def _to_fixed_point(weights: Floats) -> tuple[Ints, int]:
+    """Return weights as integers w·2^scale, as in ``train/fixed_point.py``; integers keep the scale 0.
 
-    >>> _in_units(np.array([2.0, 6.0])), _in_units(np.array([0.25, 1.5]))
+    >>> _to_fixed_point(np.array([2.0, 6.0])), _to_fixed_point(np.array([0.25, 1.5]))
     ((array([2, 6]), 0), (array([1, 6]), 2))
     """
     scale = -int(np.min(lowest_bit_exponents(weights)))
@@ -163,25 +162,24 @@ def _in_units(weights: Floats) -> tuple[Ints, int]:
     return np.ldexp(weights, scale).astype(np.int64), scale
 
 
-def _number_figures(one: PackedTrees, runs: tuple[Ints, Ints], parent: Ints) -> dict[str, Any]:
-    """What every node weighs and says, and how far its rows spread."""
-    weight = _within(runs, one.weight.astype(np.float64))
-    if one.by_node:
+def _regression_stats(one: PackedTrees, ranges: tuple[Ints, Ints], parent: Ints) -> dict[str, Any]:
+    weight = _sum_over_leaves(ranges, one.weight.astype(np.float64))
+    if one.has_node_stats:
         kept = {name: getattr(one, name).astype(np.float64) for name in ("value", "spread", "impurity")}
-        return {"weight": weight, "gain": gains(parent, weight, kept["impurity"]), **kept}
+        return {"weight": weight, "gain": _gains(parent, weight, kept["impurity"]), **kept}
     leaf = one.kind == LEAF
-    value, spread = on(leaf, one.value, 0.0, np.float64), on(leaf, one.spread, 0.0, np.float64)
+    value, spread = _scatter(leaf, one.value, 0.0, np.float64), _scatter(leaf, one.spread, 0.0, np.float64)
     largest = max(np.abs(one.value).max(initial=0.0), np.abs(one.spread).max(initial=0.0))
-    scale = int(np.frexp(largest)[1])  # so that no square is too large or too small for a double
+    scale = int(np.frexp(largest)[1])  # avoids overflow and underflow of the squares
     value, spread = np.ldexp(value, -scale), np.ldexp(spread, -scale)
-    between = np.zeros(len(leaf))  # variance of the children's means about their parent's: the gain
-    for children in levels(parent):
+    between = np.zeros(len(leaf))  # variance between the means of the children: the gain
+    for children in _levels_bottom_up(parent):
         above = parent[children]
         share = weight[children] / weight[above]
         np.add.at(value, above, share * value[children])
-        off = (value[children] - value[above]) ** 2
-        np.add.at(between, above, share * off)
-        np.add.at(spread, above, share * (off + spread[children] ** 2))
+        squared_offset = (value[children] - value[above]) ** 2
+        np.add.at(between, above, share * squared_offset)
+        np.add.at(spread, above, share * (squared_offset + spread[children] ** 2))
         spread[np.unique(above)] **= 0.5
     value, spread = np.ldexp(value, scale), np.ldexp(spread, scale)
     value[leaf], spread[leaf] = one.value, one.spread
@@ -190,17 +188,16 @@ def _number_figures(one: PackedTrees, runs: tuple[Ints, Ints], parent: Ints) -> 
     return {"weight": weight, "value": value, "spread": spread, "gain": gain, "impurity": impurity}
 
 
-def levels(parent: Ints) -> list[Ints]:
-    """Return the nodes of each level but the root's, the deepest level first."""
+def _levels_bottom_up(parent: Ints) -> list[Ints]:
+    """Return the nodes of each level below the root, the deepest first."""
     depth = depths_of(parent)
     order = np.argsort(depth, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(depth[order])) + 1)[:0:-1]
 
 
-def gains(parent: Ints, weight: Floats, impurity: Floats) -> Floats:
-    """What each split takes away of its node's impurity, per unit of weight."""
+def _gains(parent: Ints, weight: Floats, impurity: Floats) -> Floats:
     inner = np.zeros(len(parent), bool)
     inner[parent[1:]] = True
-    left = np.bincount(parent[1:], weight[1:] * impurity[1:], len(parent))[: len(parent)]
-    gain = np.where(inner, impurity - left / np.where(inner, weight, 1.0), 0.0)
-    return np.where(gain > _TINY * impurity, gain, 0.0)
+    remaining = np.bincount(parent[1:], weight[1:] * impurity[1:], len(parent))[: len(parent)]
+    gain = np.where(inner, impurity - remaining / np.where(inner, weight, 1.0), 0.0)
+    return np.where(gain > _MIN_RELATIVE_GAIN * impurity, gain, 0.0)

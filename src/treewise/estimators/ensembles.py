@@ -24,12 +24,12 @@ from treewise._lib.text import plural
 from treewise.data.table import Table
 from treewise.ensemble import Ensemble
 from treewise.ensemble import predict as voting
-from treewise.ensemble.adaboost import adaboost, boost, more_rounds
+from treewise.ensemble.adaboost import adaboost, boost_training_set, extend_adaboost
 from treewise.ensemble.bagging import bagging
-from treewise.ensemble.forest import extra_trees, forest, problem_of_extra_trees, problem_of_forest
-from treewise.ensemble.grow import check_same_table, grow_ensemble, more_of_problem, problem_of_many
-from treewise.ensemble.oob import out_of_bag, score
-from treewise.ensemble.params import AdaBoostParams, BaggingParams, BagMethod
+from treewise.ensemble.forest import extra_trees, forest, prepare_extra_trees, prepare_forest
+from treewise.ensemble.grow import check_same_table, extend_training_set, grow_ensemble, prepare_ensemble
+from treewise.ensemble.oob import oob_score, predict_oob
+from treewise.ensemble.params import AdaBoostParams, BaggingMethod, BaggingParams
 from treewise.errors import Param, ParameterError
 from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints, in_order
 from treewise.estimators.inputs import warn
@@ -245,7 +245,7 @@ class _EnsembleClassifier(BaseClassifier, _BaseEnsemble):
         """Return the class of each row: the most probable; the first of equals."""
         table = self._read(X)
         columns = encode_table(self.ensemble_, table).columns
-        places = self._voting.places(columns, len(table), n_workers(self.n_jobs), self._best)
+        places = self._voting.class_numbers(columns, len(table), n_workers(self.n_jobs), self._best)
         classes: npt.NDArray[Any] = self.classes_[places]
         return classes
 
@@ -331,30 +331,30 @@ class _BaseBagging(_BaseEnsemble):
         raise NotImplementedError
 
     def _grow(self, training_set: TrainingSet) -> Ensemble:
-        return grow_ensemble(training_set, self._params(), n_jobs=self.n_jobs, judge=False)
+        return grow_ensemble(training_set, self._params(), n_jobs=self.n_jobs, estimate_oob=False)
 
     def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
-        return more_of_problem(before, training_set, n, self.n_jobs, judge=False)
+        return extend_training_set(before, training_set, n, self.n_jobs, estimate_oob=False)
 
     def _set_fitted(self, given: FitInput, model: Any, **fitted: Any) -> Self:
         """Set the fitted attributes, with the out-of-bag score if it is asked for."""
         if not self.oob_score:
             return super()._set_fitted(given, model, **fitted)
-        answers = out_of_bag(model, given.training_set, self._params().bags(given.training_set))
+        answers = predict_oob(model, given.training_set, self._params().samples(given.training_set))
         model = model.with_(oob=answers.summary)
-        seen = int(np.count_nonzero(answers.trees == 0))
+        seen = int(np.count_nonzero(answers.n_trees == 0))
         if seen:
             warn(
-                f"oob_score: {plural(seen, 'row')} of {len(answers.trees):,} were in the sample of every tree and do"
+                f"oob_score: {plural(seen, 'row')} of {len(answers.n_trees):,} were in the sample of every tree and do"
                 " not count. More trees leave out fewer.",
                 stacklevel=4,
             )
-        said = np.full((given.rows, *answers.said.shape[1:]), np.nan)  # also where a row does not count
-        said[np.asarray(given.training_set.rows)] = answers.said
+        said = np.full((given.rows, *answers.outputs.shape[1:]), np.nan)  # also where a row does not count
+        said[np.asarray(given.training_set.rows)] = answers.outputs
         if self._task == "regression":
             return super()._set_fitted(given, model, **fitted, oob_score_=answers.score, oob_prediction_=said)
         order = fitted["_order"]
-        right = score(given.training_set, answers.said, answers.trees > 0, np.argsort(order))
+        right = oob_score(given.training_set, answers.outputs, answers.n_trees > 0, np.argsort(order))
         return super()._set_fitted(
             given, model, **fitted, oob_score_=right, oob_decision_function_=in_order(said, order)
         )
@@ -363,7 +363,7 @@ class _BaseBagging(_BaseEnsemble):
 class _RandomForest(_BaseBagging):
     """Base of random forests: each node chooses among a random subset of the columns."""
 
-    _method: BagMethod = "forest"
+    _method: BaggingMethod = "forest"
     _not_options = ("n_estimators", "warm_start", "n_jobs", "bootstrap", "max_samples", "oob_score")
 
     def _params(self) -> BaggingParams:
@@ -372,16 +372,16 @@ class _RandomForest(_BaseBagging):
         )
 
     def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        return problem_of_forest(table, table.target, {**options, "pruning": "none"})
+        return prepare_forest(table, table.target, {**options, "pruning": "none"})
 
 
 class ExtraTrees(_RandomForest):
     """Base of extra-trees: of each column that a node considers, one random split."""
 
-    _method: BagMethod = "extra_trees"
+    _method: BaggingMethod = "extra_trees"
 
     def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        return problem_of_extra_trees(table, table.target, {**options, "pruning": "none"})
+        return prepare_extra_trees(table, table.target, {**options, "pruning": "none"})
 
 
 class ForestClassifier(_RandomForest, _EnsembleClassifier):
@@ -481,7 +481,7 @@ class Bagging(_BaseBagging):
     )
 
     def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        return problem_of_many(table, table.target, {**options, "pruning": "none"}, bagging)  # whatever a preset says
+        return prepare_ensemble(table, table.target, {**options, "pruning": "none"}, bagging)  # whatever a preset says
 
     def _params(self) -> BaggingParams:
         return BaggingParams(
@@ -564,16 +564,16 @@ class AdaBoostClassifier(_EnsembleClassifier):
     def __init__(self, *, n_estimators: int = 50, **options: Unpack[Boosting]) -> None: ...
 
     def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        return problem_of_many(table, table.target, {**options, "pruning": "none"}, adaboost)  # whatever a preset says
+        return prepare_ensemble(table, table.target, {**options, "pruning": "none"}, adaboost)  # whatever a preset says
 
     def _params(self) -> AdaBoostParams:
         return AdaBoostParams("adaboost", self.n_estimators, self.learning_rate, self.resample)
 
     def _grow(self, training_set: TrainingSet) -> Ensemble:
-        return boost(training_set, self._params(), n_jobs=self.n_jobs)
+        return boost_training_set(training_set, self._params(), n_jobs=self.n_jobs)
 
     def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
-        return more_rounds(before, training_set, n, self.n_jobs)
+        return extend_adaboost(before, training_set, n, self.n_jobs)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the weighted vote for each class, from -1 (no tree) to 1 (all trees).

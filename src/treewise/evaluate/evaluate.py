@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
-from treewise.ensemble.grow import same_problem
+from treewise.ensemble.grow import prepare_same_table
 from treewise.ensemble.model import Ensemble
 from treewise.errors import DataError, ParameterError, TreewiseError, listing
 from treewise.evaluate.ranking import Ranking
@@ -175,7 +175,7 @@ def seen_before(compared: PredictionComparison[Any], leaves: Ints | None = None)
         return False
     weight = compared.weight if ensemble.fit_info.has_weight_array else None
     try:
-        same_problem(ensemble, compared.table, weight, compared.column, call="evaluate")
+        prepare_same_table(ensemble, compared.table, weight, compared.column, call="evaluate")
     except TreewiseError:
         return False
     return True

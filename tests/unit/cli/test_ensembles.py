@@ -121,7 +121,10 @@ def test_every_method_passes_its_options_on(run, words, make):
         ("--ensemble forest --ccp-alpha 0.1", "--ccp-alpha: the trees of an ensemble are not pruned. Leave it out, or"),
         ("--ensemble forest --preset c45", "--preset c45: it prunes, and the trees of an ensemble are not pruned. Add"),
         ("--ensemble extra_trees --splitter best", "--splitter best: extra-trees draw tests at random; a forest looks"),
-        ("--ensemble forest --cost Adelie:Gentoo=5", "--cost: many trees vote by shares of classes, not by costs."),
+        (
+            "--ensemble forest --cost Adelie:Gentoo=5",
+            "--cost: ensembles do not support costs.",
+        ),
         ("--ensemble forest --pruning cv", "--pruning: the trees of an ensemble are not pruned."),
         ("--ensemble forest -o f.txt", "cannot write f.txt: an ensemble is saved as one model file (.json)."),
         ("--ensemble adaboost --target body_mass_g --drop-missing-target", "AdaBoost predicts classes"),
@@ -359,7 +362,7 @@ def test_why_boosting_ended_is_said_once(run):
     assert "note  boosting ended after 1 tree of 50; the line below its rounds says why\n" in answer.err
     assert (answer.out + answer.err).count("no better than chance (50.0 %)") == 1
     assert (
-        "Where the only learner is no better than chance, the formula gives no vote above 0: α is set to 1.\n"
+        "The only learner is no better than chance, so the formula gives no vote above 0: α is set to 1.\n"
         in answer.out
     )
 

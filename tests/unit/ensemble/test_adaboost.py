@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support.random_tables import limit_examples, random_tables
 from treewise import _core
-from treewise.ensemble.adaboost_update import BITS, Distribution, WeightUpdate
-from treewise.ensemble.grow import same_problem
-from treewise.ensemble.weak_learners import said_by
+from treewise.ensemble.adaboost import WEIGHT_BITS, Distribution, WeightUpdate, member_predictions
+from treewise.ensemble.grow import prepare_same_table
 
 
 def rng_table(n=200, n_classes=2, seed=0):
@@ -138,10 +137,10 @@ def test_rows_of_weight_0_are_absent():
 def test_weights_stay_in_proportion_on_small_tables():
     truth, said = np.array([0, 0, 1, 1, 1], np.uint8), np.array([0, 1, 1, 1, 0], np.uint8)
     weights = Distribution.of(np.array([1, 1, 1, 1, 2]))
-    found = weights.reckon(truth, said)
+    found = weights.weight_update(truth, said)
     assert found.error == Fraction(1, 2)
     weights = Distribution.of(np.array([4, 1, 4, 4, 2]))
-    after = weights.next(truth, said, weights.reckon(truth, said))
+    after = weights.next(truth, said, weights.weight_update(truth, said))
     assert after.exact
     assert [Fraction(int(u), after.total) for u in after.units] == [
         *(Fraction(1, 6), Fraction(1, 6), Fraction(1, 6), Fraction(1, 6), Fraction(1, 3))
@@ -149,7 +148,7 @@ def test_weights_stay_in_proportion_on_small_tables():
     large = Distribution.of(np.array([2**40, 1, 2**40 + 1, 3, 5]))
     assert not large.exact
     assert large.units.min() >= 1
-    assert abs(large.total - 2**BITS) <= 5
+    assert abs(large.total - 2**WEIGHT_BITS) <= 5
 
 
 def test_the_arithmetic_of_a_round():
@@ -181,13 +180,13 @@ def test_mistakes_weigh_their_share_but_for_the_rounding(n, n_classes):
         weights = Distribution(units, 0)
         after = weights.next(truth, said, WeightUpdate(int(units[truth != said].sum()), weights.total, n_classes))
         share = Fraction(int(after.units[truth != said].sum()), after.total)
-        assert abs(share - Fraction(n_classes - 1, n_classes)) <= Fraction(2 * n + 8, 2**BITS)
+        assert abs(share - Fraction(n_classes - 1, n_classes)) <= Fraction(2 * n + 8, 2**WEIGHT_BITS)
 
 
 def test_weights_further_off_than_rounding_explains_are_caught(monkeypatch):
     weights, weigh = Distribution(np.array([2**50 + 1, 2**50 + 3, 2**51 + 5]), 0), _core.reweight
     truth, said = np.array([0, 1, 1], np.uint8), np.array([0, 1, 0], np.uint8)
-    found = weights.reckon(truth, said)
+    found = weights.weight_update(truth, said)
     monkeypatch.setattr(_core, "reweight", lambda *given: weigh(*given) + np.array([0, 0, 200]))  # 2e-14 of all
     with pytest.raises(AssertionError):
         weights.next(truth, said, found)
@@ -262,8 +261,8 @@ def test_as_many_rows_are_drawn_as_there_are_and_by_weight():
 def test_errors_of_drawn_learners_are_those_on_all_rows():
     data = rng_table()
     boosted = tw.adaboost(data, "y", 4, resample=True)
-    training_set = same_problem(boosted, data, call="test")
-    said = next(said_by(boosted, training_set))
+    training_set = prepare_same_table(boosted, data, call="test")
+    said = next(member_predictions(boosted, training_set))
     assert boosted.rounds[0].error == pytest.approx(np.mean(said != training_set.y), abs=1e-15)
 
 
@@ -316,7 +315,10 @@ def test_progress_and_interruption():
         ({"resample": "yes"}, 'resample="yes": must be True or False.'),
         ({"max_dept": 2}, "no option max_dept. Did you mean "),
         ({"pruning": "cv"}, "pruning: the trees of an ensemble are not pruned. Leave it out"),
-        ({"cost": {"P": {"N": 5}}}, "cost: many trees vote by shares of classes, not by costs. Leave it out"),
+        (
+            {"cost": {"P": {"N": 5}}},
+            "cost: ensembles do not support costs. Leave it out",
+        ),
     ],
 )
 def test_bad_parameters(options, message):
@@ -329,8 +331,8 @@ def test_numbers_are_refused():
     with pytest.raises(tw.ParameterError) as error:
         tw.adaboost({"x": [1.0, 2.0, 3.0], "y": [0.5, 1.5, 2.5]}, "y")
     assert str(error.value) == (
-        'AdaBoost predicts classes, and "y" is numbers. Give classes, or grow a forest for numbers;'
-        ' task="classification" takes each different number for a class.'
+        'AdaBoost predicts classes, and "y" is numeric. Give classes, or grow a forest for regression;'
+        ' task="classification" treats each distinct number as a class.'
     )
 
 

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from tests.support.random_tables import limit_examples
 from treewise import DataError, ParameterError, _core
 from treewise._lib.rng import mix64
-from treewise.ensemble.bootstrap import BootstrapSamples, bag, columns_to_draw, draw, rows_to_draw
+from treewise.ensemble.bootstrap import (
+    BootstrapSamples,
+    draw_counts,
+    draw_sample,
+    resolve_max_features,
+    resolve_max_samples,
+)
 from treewise.train.grow import prepare
 
 
@@ -21,38 +27,38 @@ def numbers(n, columns=2, **options):
 
 @limit_examples()
 @given(st.data())
-def test_the_core_draws_the_bags_of_the_readable_twin(data):
+def test_the_core_draws_the_specified_samples(data):
     n, columns = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))
     weights = data.draw(st.none() | st.lists(st.sampled_from([0.5, 1, 2, 3]), min_size=n, max_size=n))
     training_set = numbers(n, columns, sample_weight=weights, random_state=data.draw(st.integers(0, 2**64 - 1)))
-    bags = BootstrapSamples(
+    samples = BootstrapSamples(
         training_set,
-        drawn=data.draw(st.integers(0, n)),
+        n_drawn=data.draw(st.integers(0, n)),
         replace=data.draw(st.booleans()),
-        columns_drawn=data.draw(st.integers(0, columns)),
+        n_columns_drawn=data.draw(st.integers(0, columns)),
         replace_columns=data.draw(st.booleans()),
     )
     tree = data.draw(st.integers(0, 2**40))
-    times, chosen = bag(bags, tree)
-    assert bags.times(tree).tolist() == times.tolist()
-    assert bags.columns_of(tree).tolist() == chosen.tolist()
-    assert times.sum() == (bags.drawn or n)
-    if not bags.replace and training_set.repeats is None:
+    times, chosen = draw_sample(samples, tree)
+    assert samples.counts(tree).tolist() == times.tolist()
+    assert samples.columns(tree).tolist() == chosen.tolist()
+    assert times.sum() == (samples.n_drawn or n)
+    if not samples.replace and training_set.repeats is None:
         assert times.max() == 1
 
 
-def test_unseen_rows_are_those_not_in_the_bag():
-    bags = BootstrapSamples(numbers(21), drawn=21)
-    unseen = np.unpackbits(bags.unseen(3), axis=1, count=21, bitorder="little").astype(bool)
-    assert np.array_equal(unseen, [bags.times(t) == 0 for t in range(3)])
+def test_the_oob_mask_marks_the_rows_not_drawn():
+    samples = BootstrapSamples(numbers(21), n_drawn=21)
+    unseen = np.unpackbits(samples.oob_mask(3), axis=1, count=21, bitorder="little").astype(bool)
+    assert np.array_equal(unseen, [samples.counts(t) == 0 for t in range(3)])
 
 
 @pytest.mark.parametrize("replacing", [True, False])
 def test_every_row_is_drawn_as_often_as_any_other(replacing):
-    """Chi-square of how often each row is drawn in many bags, and each pair of neighbours together."""
+    """Chi-square of how often each row is drawn in many samples, and each pair of neighbours together."""
     trees, n, drawn = 4000, 20, 10
-    bags = BootstrapSamples(numbers(n), drawn=drawn, replace=replacing)
-    times = np.array([bags.times(t) for t in range(trees)], np.int64)
+    samples = BootstrapSamples(numbers(n), n_drawn=drawn, replace=replacing)
+    times = np.array([samples.counts(t) for t in range(trees)], np.int64)
     each = times.sum(axis=0)
     expected = trees * drawn / n
     variance = drawn / n * (1 - 1 / n) if replacing else drawn / n * (1 - drawn / n)
@@ -66,22 +72,22 @@ def test_every_row_is_drawn_as_often_as_any_other(replacing):
 
 
 def test_a_bootstrap_leaves_out_a_share_of_one_over_e():
-    bags = BootstrapSamples(numbers(50_000), drawn=50_000)
-    left_out = np.mean(bags.times(3) == 0)
+    samples = BootstrapSamples(numbers(50_000), n_drawn=50_000)
+    left_out = np.mean(samples.counts(3) == 0)
     assert abs(left_out - np.exp(-1)) < 0.01
-    counts = np.bincount(bags.times(3), minlength=4)[:4] / 50_000
+    counts = np.bincount(samples.counts(3), minlength=4)[:4] / 50_000
     assert np.abs(counts - np.exp(-1) / np.array([1, 1, 2, 6])).max() < 0.01
 
 
-def test_trees_and_seeds_have_bags_of_their_own():
+def test_samples_differ_between_trees_and_seeds():
     training_set = numbers(40)
     other = replace(training_set, settings=replace(training_set.settings, random_state=1))
-    drawn = [BootstrapSamples(p, drawn=40).times(t).tolist() for p in (training_set, other) for t in (0, 1)]
+    drawn = [BootstrapSamples(p, n_drawn=40).counts(t).tolist() for p in (training_set, other) for t in (0, 1)]
     assert len(set(map(tuple, drawn))) == 4
 
 
-def test_larger_bags_without_replacement_hold_the_smaller_ones():
-    small, large = (draw(5, 30, n, replace=False) for n in (7, 12))
+def test_larger_samples_without_replacement_contain_the_smaller_ones():
+    small, large = (draw_counts(5, 30, n, replace=False) for n in (7, 12))
     assert np.all(large >= small)
     assert large.sum() == 12
 
@@ -95,9 +101,12 @@ def test_stir_is_the_finaliser_of_splitmix64():
 @pytest.mark.parametrize("given_", [0, -1, 0.0, 1.5, True, "all", np.nan])
 def test_what_cannot_be_a_number_of_rows_or_columns(given_):
     training_set = numbers(10)
-    for read, name, things in ((rows_to_draw, "max_samples", "rows"), (columns_to_draw, "max_features", "columns")):
+    for read, name, things in (
+        (resolve_max_samples, "max_samples", "rows"),
+        (resolve_max_features, "max_features", "columns"),
+    ):
         with pytest.raises(
-            ParameterError, match=f"^{name}=.*: must be a whole number of {things}, 1 or more, or a share"
+            ParameterError, match=f"^{name}=.*: must be a whole number of {things}, 1 or more, or a fraction"
         ):
             read(given_, training_set)
 
@@ -105,18 +114,18 @@ def test_what_cannot_be_a_number_of_rows_or_columns(given_):
 def test_more_rows_or_columns_than_there_are():
     training_set = numbers(10)
     with pytest.raises(
-        DataError, match=r"^max_samples=11: .* has 10 rows that count\. Give at most so many, or a share\.$"
+        DataError, match=r"^max_samples=11: .* has 10 rows that count\. Give at most 10, or a fraction\.$"
     ):
-        rows_to_draw(11, training_set)
-    with pytest.raises(DataError, match=r"^max_features=3: .* has 2 columns to ask about\. Give at most so many, or"):
-        columns_to_draw(3, training_set)
-    assert rows_to_draw(0.25, training_set) == 2  # half to even, as scikit-learn rounds
-    assert rows_to_draw(0.01, training_set) == columns_to_draw(0.1, training_set) == 1
-    assert columns_to_draw(0.99, training_set) == 1  # rounded down, as scikit-learn does
-    assert columns_to_draw(1.0, training_set) == 2
+        resolve_max_samples(11, training_set)
+    with pytest.raises(DataError, match=r"^max_features=3: .* has 2 feature columns\. Give at most 2, or"):
+        resolve_max_features(3, training_set)
+    assert resolve_max_samples(0.25, training_set) == 2  # half to even, as scikit-learn rounds
+    assert resolve_max_samples(0.01, training_set) == resolve_max_features(0.1, training_set) == 1
+    assert resolve_max_features(0.99, training_set) == 1  # rounded down, as scikit-learn does
+    assert resolve_max_features(1.0, training_set) == 2
 
 
-def test_the_core_refuses_bags_that_go_beyond_the_table():
+def test_the_core_refuses_samples_beyond_the_table():
     weight = np.ones(3, np.int64)
     for units, why in (([0, 3], "a unit of no row"), ([], "nothing to draw from")):
         plan = _core.SamplingPlan(0, 2, True, np.array(units, np.uint32), weight, 0, 0, False)

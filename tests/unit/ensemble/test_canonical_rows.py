@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.random_tables import limit_examples
-from treewise.ensemble.canonical_rows import bits, order_of, units_of
+from treewise.ensemble.bootstrap import canonical_order, canonical_rows, cell_bits
 from treewise.train.grow import prepare
 from treewise.train.resampling import subset_of
 
@@ -23,9 +23,9 @@ def table(rows):
 
 def drawn_from(training_set):
     """What stands in each unit, and what it weighs."""
-    units = units_of(training_set)
+    units = canonical_rows(training_set)
     cells = [
-        *(bits(values) for values in training_set.columns),
+        *(cell_bits(values) for values in training_set.columns),
         training_set.y,
         training_set.raw,
         np.ldexp(units.weight, -units.scale),
@@ -48,7 +48,7 @@ def test_numbers_to_predict_too():
     out = prepare({"x": [1.0, 2.0, 2.0], "y": [0.25, 1.5, 1.5]}, "y")
     weighed = prepare({"x": [2.0, 1.0], "y": [1.5, 0.25]}, "y", sample_weight=[2.0, 1.0])
     assert drawn_from(weighed) == drawn_from(out)
-    assert sorted(units_of(weighed).row.tolist()) == [0, 0, 1]
+    assert sorted(canonical_rows(weighed).row.tolist()) == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -59,24 +59,24 @@ def test_weights_are_counts_when_they_are_whole_and_few(weights, counts):
     training_set = prepare({"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}, "y", sample_weight=weights)
     assert (None if training_set.repeats is None else training_set.repeats.times.tolist()) == counts
     expected = sum(counts) if counts else 3
-    units = units_of(training_set)
+    units = canonical_rows(training_set)
     assert len(units.row) == expected
     if not counts:
         assert units.weight is training_set.weight
     some = subset_of(training_set, np.array([0, 2]))
-    assert len(units_of(some).row) == (counts[0] + counts[2] if counts else 2)
+    assert len(canonical_rows(some).row) == (counts[0] + counts[2] if counts else 2)
 
 
 def test_rows_that_differ_only_in_weight_keep_their_own():
     x, y = [1.0] * 4, ["a", "b", "b", "b"]
     problems = [prepare({"x": x, "y": y}, "y", sample_weight=w) for w in ([1, 0.5, 2, 0.5], [1, 2, 0.5, 0.5])]
-    drawn = [p.weight[order_of(p, p.weight)].tolist() for p in problems]
+    drawn = [p.weight[canonical_order(p, p.weight)].tolist() for p in problems]
     assert drawn[0] == drawn[1]
 
 
 def test_which_class_is_positive_changes_nothing():
     problems = [prepare("penguins", positive=name) for name in (None, "Adelie", "Chinstrap")]
-    orders = [units_of(training_set).row.tolist() for training_set in problems]
+    orders = [canonical_rows(training_set).row.tolist() for training_set in problems]
     assert orders[0] == orders[1] == orders[2]
     assert sorted(orders[0]) == list(range(344))
     assert orders[0] != sorted(orders[0])

@@ -5,9 +5,9 @@ import pytest
 
 import treewise as tw
 from treewise import ParameterError
-from treewise.ensemble.forest import problem_of_forest
+from treewise.ensemble.forest import prepare_forest
 from treewise.ensemble.grow import grow_ensemble
-from treewise.ensemble.params import BaggingParams, how_grown, recipe_of
+from treewise.ensemble.params import BaggingParams, grow_record, recorded_params
 
 
 def settings_of(ensemble):
@@ -28,8 +28,8 @@ def test_how_many_columns_a_node_draws_by_default():
 
 def test_what_the_history_says():
     grown = tw.forest("penguins", n_estimators=3, max_samples=0.5, random_state=7)
-    recipe, step = recipe_of(grown, BaggingParams, "test"), how_grown(grown, "test")
-    assert recipe == BaggingParams("forest", 3, max_samples=0.5)
+    params, step = recorded_params(grown, BaggingParams, "test"), grow_record(grown, "test")
+    assert params == BaggingParams("forest", 3, max_samples=0.5)
     assert (step["did"], step["rows"], step["settings"]["random_state"]) == ("grow", 344, 7)
     assert grown.method == "forest"
     assert tw.extra_trees("penguins", n_estimators=3).method == "extra_trees"
@@ -118,7 +118,7 @@ def test_as_good_as_scikit_learns_on_rows_held_out(grow):
         ({"max_samples": 0}, r"^max_samples=0: must be a whole number of rows, 1 or more"),
         ({"n_estimators": 0}, r"^n_estimators=0: must be a whole number"),
         ({"pruning": "mdl"}, r"^pruning: the trees of an ensemble are not pruned\."),
-        ({"cost": {"Adelie": {"Gentoo": 5}}}, r"^cost: many trees vote by shares of classes"),
+        ({"cost": {"Adelie": {"Gentoo": 5}}}, r"^cost: ensembles do not support costs"),
         ({"random_state": -1}, r"^random_state=-1: must be a whole number"),
         ({"splitter": "worst"}, r'^splitter="worst": must be one of best, random\.'),
     ],
@@ -129,7 +129,7 @@ def test_bad_options_are_named(options, message):
 
 
 def test_extra_trees_have_no_best_cuts():
-    with pytest.raises(ParameterError, match=r'^splitter="best": extra-trees draw tests at random; a forest looks'):
+    with pytest.raises(ParameterError, match=r'^splitter="best": extra-trees draw splits at random; use a forest'):
         tw.extra_trees("penguins", splitter="best")
 
 
@@ -141,5 +141,5 @@ def test_a_forest_of_a_table_without_columns_is_its_roots():
 
 
 def test_a_prepared_problem_gives_the_same_forest():
-    training_set = problem_of_forest("penguins", None, {"max_features": None, "random_state": 0})
+    training_set = prepare_forest("penguins", None, {"max_features": None, "random_state": 0})
     assert grow_ensemble(training_set, BaggingParams("forest", 4)) == tw.forest("penguins", n_estimators=4)

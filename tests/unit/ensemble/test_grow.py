@@ -13,9 +13,9 @@ from tests.support.ensembles import assert_same_arrays
 from tests.support.random_tables import limit_examples, random_tables
 from treewise import DataError, ParameterError
 from treewise.ensemble.bagging import bagging
-from treewise.ensemble.bootstrap import problem_of
-from treewise.ensemble.grow import extend, fingerprint, grow_ensemble, more_of_problem
-from treewise.ensemble.params import AdaBoostParams, BaggingParams, recipe_of
+from treewise.ensemble.bootstrap import sample_training_set
+from treewise.ensemble.grow import extend, extend_training_set, fingerprint, grow_ensemble
+from treewise.ensemble.params import AdaBoostParams, BaggingParams, recorded_params
 from treewise.train.grow import grow_training_set, prepare
 from treewise.tree.arrays import LEAF
 
@@ -32,11 +32,11 @@ WAYS = st.tuples(HOWS, CUTS) | st.tuples(
 )  # columns are drawn for a tree, or a node
 
 
-def alone(bags, tree):
-    """Grow one member by itself, on the training set of its bag; its columns numbered as in the whole table."""
-    training_set = problem_of(bags, tree)
+def alone(samples, tree):
+    """Grow one member by itself, on its bootstrap sample; its columns numbered as in the whole table."""
+    training_set = sample_training_set(samples, tree)
     grown = grow_training_set(training_set, keep_quartiles=False)
-    names = [e.name for e in bags.training_set.encodings]
+    names = [e.name for e in samples.training_set.encodings]
     places = np.array([names.index(e.name) for e in training_set.encodings], np.int32)
     column = np.where(grown.arrays.kind == LEAF, -1, places[grown.arrays.column.clip(0)]) if len(places) else -1
     return replace(grown.arrays, column=np.broadcast_to(column, len(grown)).astype(np.int32)), training_set
@@ -51,14 +51,14 @@ def taken_away(arrays, n):
 
 @limit_examples()
 @given(random_tables(), WAYS, st.integers(0, 2**64 - 1), st.sampled_from(["first", "random"]))
-def test_a_member_is_the_tree_of_its_bag(table, way, seed, ties):
+def test_a_member_is_the_tree_of_its_sample(table, way, seed, ties):
     how, chance = way
     training_set = prepare(table.data, "y", **table.options, **chance, random_state=seed, ties=ties)
-    recipe = BaggingParams("bagging", 4, **how)
-    bags = recipe.bags(training_set)
-    grown = grow_ensemble(training_set, recipe, n_jobs=2)
+    params = BaggingParams("bagging", 4, **how)
+    samples = params.samples(training_set)
+    grown = grow_ensemble(training_set, params, n_jobs=2)
     for t, tree in enumerate(grown):
-        arrays, _ = alone(bags, t)
+        arrays, _ = alone(samples, t)
         assert_same_arrays(arrays, tree.arrays)
         np.testing.assert_allclose(
             grown.decreases[t], taken_away(arrays, len(training_set.columns)), rtol=1e-12, atol=0
@@ -70,9 +70,9 @@ def test_a_member_is_the_tree_of_its_bag(table, way, seed, ties):
 def test_the_readable_search_grows_the_same_members(table, way):
     how, chance = way
     training_set = prepare(table.data, "y", **table.options, **chance)
-    recipe = BaggingParams("bagging", 2, **how)
-    for t, tree in enumerate(grow_ensemble(training_set, recipe)):
-        own = problem_of(recipe.bags(training_set), t)
+    params = BaggingParams("bagging", 2, **how)
+    for t, tree in enumerate(grow_ensemble(training_set, params)):
+        own = sample_training_set(params.samples(training_set), t)
         assert leaves_of(reference_facts(own, grow_reference(own))) == leaves_of(tree_facts(tree))
         assert [f[:3] for f in reference_facts(own, grow_reference(own))] == [f[:3] for f in tree_facts(tree)]
 
@@ -88,7 +88,7 @@ def test_k_trees_are_the_first_k_of_more(table, way, k, more):
     training_set = prepare(table.data, "y", **table.options, **chance)
     few, many = (grow_ensemble(training_set, BaggingParams("bagging", n, **how)) for n in (k, k + more))
     assert many.first(k) == few
-    further = more_of_problem(few, training_set, more)
+    further = extend_training_set(few, training_set, more)
     assert further == many
     assert further.history == many.history
 
@@ -141,21 +141,21 @@ def test_without_chance_every_tree_is_the_one_that_grow_grows(target):
         {"sample_weight": np.arange(344) % 4, "priors": [0.2, 0.3, 0.5]},
     ],
 )
-def test_weights_of_rows_and_classes_go_into_every_bag(weights):
+def test_weights_of_rows_and_classes_go_into_every_sample(weights):
     training_set = prepare("penguins", **weights, max_features="sqrt")
-    recipe = BaggingParams("forest", 3)
-    grown = grow_ensemble(training_set, recipe)
+    params = BaggingParams("forest", 3)
+    grown = grow_ensemble(training_set, params)
     for t in range(3):
-        assert_same_arrays(alone(recipe.bags(training_set), t)[0], grown[t].arrays)
+        assert_same_arrays(alone(params.samples(training_set), t)[0], grown[t].arrays)
     again = {name: weights[name] for name in weights if name == "sample_weight"}
     assert extend(grown, "penguins", 1, **again).first(3) == grown
 
 
-def test_limits_that_are_shares_are_shares_of_the_bag():
+def test_fractional_limits_are_relative_to_the_sample():
     training_set = prepare("penguins", min_samples_leaf=0.1, min_samples_split=0.3, min_weight_fraction_leaf=0.2)
-    recipe = BaggingParams("bagging", 5, max_samples=0.5)
-    for t, tree in enumerate(grow_ensemble(training_set, recipe)):
-        arrays, own = alone(recipe.bags(training_set), t)
+    params = BaggingParams("bagging", 5, max_samples=0.5)
+    for t, tree in enumerate(grow_ensemble(training_set, params)):
+        arrays, own = alone(params.samples(training_set), t)
         assert_same_arrays(arrays, tree.arrays)
         leaves = arrays.kind == LEAF
         assert arrays.rows[leaves].min() >= 0.1 * len(own)
@@ -165,13 +165,13 @@ def test_limits_that_are_shares_are_shares_of_the_bag():
 def test_rows_so_heavy_that_a_bag_outweighs_the_table_are_weighed_more_coarsely():
     data = {"x": np.arange(8.0), "y": ["a", "b"] * 4, "w": [2.0**51.5, *[0.75] * 7]}
     training_set = prepare(data, "y", sample_weight="w", ignore=["w"])
-    recipe = BaggingParams("bagging", 60)
-    bags = recipe.bags(training_set)
-    heavy = [t for t in range(60) if problem_of(bags, t).weight_scale < training_set.weight_scale]
+    params = BaggingParams("bagging", 60)
+    samples = params.samples(training_set)
+    heavy = [t for t in range(60) if sample_training_set(samples, t).weight_scale < training_set.weight_scale]
     assert heavy
-    grown = grow_ensemble(training_set, recipe)
+    grown = grow_ensemble(training_set, params)
     for t in heavy:
-        one, other = alone(bags, t)[0], grown[t].arrays
+        one, other = alone(samples, t)[0], grown[t].arrays
         assert all(
             np.array_equal(getattr(one, n), getattr(other, n)) for n in ("kind", "cut", "weight", "count_weight")
         )
@@ -299,12 +299,12 @@ def test_an_ensemble_that_does_not_say_how_it_was_grown():
             ask()
 
 
-def test_only_trees_on_bags_have_rows_out_of_bag():
+def test_only_sampled_trees_have_rows_out_of_bag():
     boosted = tw.adaboost("penguins", n_estimators=5)
-    with pytest.raises(ParameterError, match=r"^oob_predict is for forest, extra_trees, bagging; these"):
+    with pytest.raises(ParameterError, match=r"^oob_predict is for forest, extra_trees, bagging; this ensemble is"):
         boosted.oob_predict("penguins")
-    with pytest.raises(ParameterError, match=r"^x is for adaboost; these trees are of forest\."):
-        recipe_of(tw.forest("xor", n_estimators=1), AdaBoostParams, "x")
+    with pytest.raises(ParameterError, match=r"^x is for adaboost; this ensemble is forest\."):
+        recorded_params(tw.forest("xor", n_estimators=1), AdaBoostParams, "x")
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------
@@ -320,7 +320,10 @@ def test_only_trees_on_bags_have_rows_out_of_bag():
         ({"pruning": "cv"}, r"^pruning: the trees of an ensemble are not pruned\. Leave it out"),
         ({"ccp_alpha": 0.1}, r"^ccp_alpha: the trees of an ensemble are not pruned\."),
         ({"preset": "c45"}, r'^preset="c45": it prunes, and .* are not pruned\. Add pruning="none"\.$'),
-        ({"cost": {"Adelie": {"Gentoo": 5}}}, r"^cost: many trees vote by shares of classes, not by costs\."),
+        (
+            {"cost": {"Adelie": {"Gentoo": 5}}},
+            r"^cost: ensembles do not support costs\.",
+        ),
         ({"bootstrap": False, "oob_score": True}, r"^oob_score=True: without bootstrap every tree sees every row\."),
         ({"max_dept": 3}, r'^no option max_dept\. Did you mean "max_depth"\?'),
         (
@@ -364,8 +367,8 @@ def test_a_column_that_gives_the_target_away_is_noted(grow, task):
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
 def test_leaves_that_hold_one_number_are_told_from_others(criterion):
     how = {"n_estimators": 3, "task": "regression", "criterion": criterion, "max_depth": 1}
-    assert tw.bagging(GIVEN_AWAY, "y", **how).members.settled_by_one_test()
-    assert not tw.bagging(GIVEN_AWAY, "y", ignore=["leak"], **how).members.settled_by_one_test()
+    assert tw.bagging(GIVEN_AWAY, "y", **how).members.has_perfect_stump()
+    assert not tw.bagging(GIVEN_AWAY, "y", ignore=["leak"], **how).members.has_perfect_stump()
 
 
 def test_the_note_comes_once_with_further_trees():

@@ -61,7 +61,7 @@ def test_no_such_tree():
         made[2]
     with pytest.raises(IndexError, match=r"^no tree -3: there are trees 0 to 1$"):
         made[-3]
-    with pytest.raises(TypeError, match=r"^a tree is asked for by its number, 0 to 1, not \"a\"$"):
+    with pytest.raises(TypeError, match=r"^the number of a tree must be an integer, 0 to 1, not \"a\"$"):
         made["a"]
 
 
@@ -125,8 +125,8 @@ def test_what_only_a_tree_can_do_is_said(capsys):
         with pytest.raises(AttributeError) as caught:
             getattr(made, name)
         assert str(caught.value) == (
-            f"an ensemble has no {name}, which a single tree has. Open one of its trees, ensemble[0].{name}, or grow"
-            " one that imitates all of them, treewise.distill(ensemble, data)."
+            f"an ensemble has no {name}; only a single tree does. Use one of its trees, ensemble[0].{name}, or"
+            " distill the ensemble into one tree, treewise.distill(ensemble, data)."
         )
     assert not hasattr(made, "rules")
     with pytest.raises(AttributeError, match=r"^'Ensemble' object has no attribute 'nonsense'$"):

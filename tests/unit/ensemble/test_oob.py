@@ -6,17 +6,17 @@ import pytest
 import treewise as tw
 from treewise.ensemble.bagging import bagging
 from treewise.ensemble.grow import extend, grow_ensemble
-from treewise.ensemble.oob import out_of_bag
+from treewise.ensemble.oob import predict_oob
 from treewise.ensemble.params import BaggingParams
 from treewise.train.grow import prepare
 
 
-def by_hand(ensemble, bags, table, columns):
+def by_hand(ensemble, samples, table, columns):
     """Ask each tree about each row it has not seen, one by one."""
     said = np.full((len(table[columns[0]]), max(1, len(ensemble.classes))), np.nan)
     for r in range(len(said)):
         row = {name: table[name][r] for name in columns}
-        trees = [t for t in range(len(ensemble)) if bags.times(t)[r] == 0]
+        trees = [t for t in range(len(ensemble)) if samples.counts(t)[r] == 0]
         answers = [ensemble[t].predict_proba(row) if ensemble.classes else ensemble[t].predict(row) for t in trees]
         if answers:
             said[r] = np.sum(answers, axis=0) / len(answers)
@@ -32,13 +32,13 @@ def test_answers_are_those_of_the_trees_that_have_not_seen_a_row(target):
     other = "size" if target == "kind" else "kind"
     weight = rng.integers(1, 3, 25).astype(float) / 2
     training_set = prepare(table, target, ignore=[other], sample_weight=weight)
-    recipe = BaggingParams("bagging", 6, oob_score=True)
-    ensemble, bags = grow_ensemble(training_set, recipe), recipe.bags(training_set)
-    found = out_of_bag(ensemble, training_set, bags)
-    expected = by_hand(ensemble, bags, table, ["x", "z"])
-    np.testing.assert_array_equal(found.said.reshape(expected.shape), expected)
+    params = BaggingParams("bagging", 6, oob_score=True)
+    ensemble, samples = grow_ensemble(training_set, params), params.samples(training_set)
+    found = predict_oob(ensemble, training_set, samples)
+    expected = by_hand(ensemble, samples, table, ["x", "z"])
+    np.testing.assert_array_equal(found.outputs.reshape(expected.shape), expected)
     covered = ~np.isnan(expected[:, 0])
-    assert found.trees.tolist() == [sum(bags.times(t)[r] == 0 for t in range(6)) for r in range(25)]
+    assert found.n_trees.tolist() == [sum(samples.counts(t)[r] == 0 for t in range(6)) for r in range(25)]
     if target == "kind":
         right = np.array(ensemble.classes)[np.argmax(expected[covered], axis=1)] == np.array(table["kind"])[covered]
         assert found.score == pytest.approx(np.average(right, weights=weight[covered]), abs=1e-15)
@@ -47,7 +47,7 @@ def test_answers_are_those_of_the_trees_that_have_not_seen_a_row(target):
         truth, said, w = np.array(table["size"])[covered], expected[covered, 0], weight[covered]
         spread = np.average((truth - np.average(truth, weights=w)) ** 2, weights=w)
         assert found.score == pytest.approx(1 - np.average((truth - said) ** 2, weights=w) / spread, abs=1e-12)
-        assert found.predictions is found.said
+        assert found.predictions is found.outputs
     assert (ensemble.oob.score, ensemble.oob.rows, ensemble.oob.of) == (found.score, covered.sum(), 25)
 
 

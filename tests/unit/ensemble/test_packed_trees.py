@@ -12,12 +12,12 @@ import treewise as tw
 from tests.support.ensembles import assert_same_arrays
 from tests.support.random_tables import limit_examples, random_tables
 from treewise.ensemble import PackedTrees
-from treewise.ensemble.unpack import ends_of, heights, shape_of
+from treewise.ensemble.unpack import stack_heights, subtree_ends, tree_shape
 from treewise.tree.arrays import STOPS, Arrays
 
 
 def packed_and_opened(tree: tw.Tree) -> Arrays:
-    return PackedTrees.of([tree.arrays], tree.criterion).open(0, tree.criterion, tree.empty_branch)
+    return PackedTrees.of([tree.arrays], tree.criterion).unpack(0, tree.criterion, tree.empty_branch)
 
 
 @given(random_tables(), st.sampled_from(["parent", "root"]))
@@ -34,10 +34,10 @@ def test_many_trees_are_each_itself(tables):
     members = PackedTrees.of([tree.arrays for tree in trees])
     assert len(members) == len(trees)
     for t, tree in enumerate(trees):
-        assert_same_arrays(tree.arrays, members.open(t, "gini"))
+        assert_same_arrays(tree.arrays, members.unpack(t, "gini"))
         assert members.member(t).same_as(PackedTrees.of([tree.arrays]))
         assert members.first(t + 1).same_as(PackedTrees.of([tree.arrays for tree in trees[: t + 1]]))
-    halves = members.between(0, 1).joined(members.between(1, len(trees)))
+    halves = members.between(0, 1).concat(members.between(1, len(trees)))
     assert halves.same_as(members)
     assert all(getattr(halves, f.name).dtype == getattr(members, f.name).dtype for f in fields(PackedTrees))
 
@@ -93,7 +93,7 @@ def test_a_deep_chain():
     tree = tw.grow({"x": x, "y": np.where(x % 2 == 0, "a", "b")}, "y", criterion="error")
     assert tree.depth > 10
     assert_same_arrays(tree.arrays, packed_and_opened(tree))
-    deep = shape_of(np.array([2, 0] * 50_000 + [0]), np.array([0, 100_001]))
+    deep = tree_shape(np.array([2, 0] * 50_000 + [0]), np.array([0, 100_001]))
     assert deep.parent[-1] == 99_998
     assert deep.branch[-1] == 1
 
@@ -111,7 +111,7 @@ def test_parents_and_ends_as_a_stack_finds_them(wanted, trees_more):
             open_places, i = open_places - 1 + b, i + 1
         start.append(len(forest))
     branches, starts = np.array(forest), np.array(start)
-    found = shape_of(branches, starts)
+    found = tree_shape(branches, starts)
     parent, branch, ends = [], [], [0] * len(forest)
     for first, last in pairwise(start):
         stack = [(-1, -1)]
@@ -125,8 +125,8 @@ def test_parents_and_ends_as_a_stack_finds_them(wanted, trees_more):
         ends[node] = max([ends[child] for child in below], default=node + 1)
     assert found.parent.tolist() == parent
     assert found.branch.tolist() == branch
-    assert heights(branches, starts).min() >= 0
-    assert ends_of(found.height, starts).tolist() == ends
+    assert stack_heights(branches, starts).min() >= 0
+    assert subtree_ends(found.height, starts).tolist() == ends
 
 
 def test_arrays_as_the_core_has_them_pack_to_the_same():
@@ -153,7 +153,7 @@ def test_another_number_is_another_pack():
     tree = tw.grow("penguins")
     members = PackedTrees.of([tree.arrays])
     assert not members.same_as(PackedTrees.of([replace(tree.arrays, cut=tree.arrays.cut * 2)]))
-    assert not members.same_as(members.joined(members))
+    assert not members.same_as(members.concat(members))
     with pytest.raises(ValueError, match="read-only"):
         members.cut[0] = 1
 
@@ -161,6 +161,6 @@ def test_another_number_is_another_pack():
 def test_no_such_member():
     members = PackedTrees.of([tw.grow("xor").arrays])
     with pytest.raises(IndexError, match=r"^no member 1: there are 0 to 0$"):
-        members.open(1)
+        members.unpack(1)
     with pytest.raises(IndexError, match=r"^no members 0 to 1: there are 0 to 0$"):
         members.first(2)

@@ -10,7 +10,7 @@ from tests.support.ensembles import ensemble_of
 from tests.support.random_tables import RandomTable, limit_examples, random_tables
 from treewise import _core
 from treewise.ensemble import predict as voting
-from treewise.ensemble.predict import derived_answers, voter_of
+from treewise.ensemble.predict import compile_forest, derived_predictions
 from treewise.predict.predict import label_array, to_core_columns
 
 METHODS = ("forest", "adaboost")
@@ -143,7 +143,7 @@ def test_neither_threads_nor_parts_nor_order_matter(name):
     for n_jobs in (1, 2, 5):
         np.testing.assert_array_equal(ready.sums(columns, n, n_jobs=n_jobs), whole)
         np.testing.assert_array_equal(
-            ready.voter.leaves(to_core_columns(ensemble.encodings, columns), n, n_jobs), ensemble.apply(TABLE)
+            ready.compiled.leaves(to_core_columns(ensemble.encodings, columns), n, n_jobs), ensemble.apply(TABLE)
         )
         shuffled = [None if values is None else values[order] for values in columns]
         np.testing.assert_array_equal(ready.sums(shuffled, n, n_jobs=n_jobs), whole[order])
@@ -252,16 +252,16 @@ def test_numbers_that_a_test_has_no_room_for():
         rows = ensemble.encode(TABLE)
         columns, n = rows.columns, len(rows)
         members, encodings = ensemble.members, ensemble.encodings
-        nodes, labels, said = derived_answers(ensemble)
+        nodes, labels, said = derived_predictions(ensemble)
         cramped = _core.CompiledForest(
             vars(members), [len(e.levels) if e.is_categorical else -1 for e in encodings],
             [e.kind in ("integer", "datetime") for e in encodings], np.ones(len(ensemble)), len(ensemble.classes),
             nodes, labels, said.ravel(), max_number=3,
         )  # fmt: skip
         sums = np.zeros((n, ensemble.predictor.width))
-        cramped.add(to_core_columns(encodings, columns), n, ensemble.predictor.said, 0, len(ensemble), sums)
+        cramped.add(to_core_columns(encodings, columns), n, ensemble.predictor.output, 0, len(ensemble), sums)
         np.testing.assert_array_equal(sums, ensemble.predictor.sums(columns, n))
-        assert cramped.nbytes <= ensemble.predictor.voter.nbytes + 4 * len(members.kind) + 1000
+        assert cramped.nbytes <= ensemble.predictor.compiled.nbytes + 4 * len(members.kind) + 1000
 
 
 def test_one_row_is_answered_as_the_table_is():
@@ -315,7 +315,7 @@ def test_only_the_trees_that_count_for_a_row_speak(name):
     columns, n = rows.columns, len(rows)
     counts = np.random.default_rng(2).random((len(ensemble), n)) < 0.4
     counts[1] = False
-    found, many = voting.out_of_bag(ensemble, columns, n, np.packbits(counts, axis=1, bitorder="little"))
+    found, many = voting.masked_means(ensemble, columns, n, np.packbits(counts, axis=1, bitorder="little"))
     np.testing.assert_array_equal(many, counts.sum(axis=0))
     total = np.zeros((n, ensemble.predictor.width))
     for tree, here in zip(ensemble, counts, strict=True):
@@ -331,7 +331,7 @@ def test_a_program_takes_eight_bytes_a_node_and_its_answers():
     x = RNG.normal(size=(4000, 6))
     for y, each in ((RNG.integers(0, 2, 4000), 8.5), (x[:, 0] + RNG.normal(size=4000), 12.5)):
         ensemble = ensemble_of([tw.grow(x, y) for _ in range(3)])
-        assert ensemble.predictor.voter.nbytes <= each * int(ensemble.members.start[-1]) + 1000
+        assert ensemble.predictor.compiled.nbytes <= each * int(ensemble.members.start[-1]) + 1000
 
 
 def test_what_cannot_be_predicted_is_said():
@@ -374,7 +374,7 @@ def test_arrays_that_are_no_trees_are_refused():
         [e.kind in ("integer", "datetime") for e in ensemble.encodings],
         np.ones(len(ensemble)), 0, np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0),
     )  # fmt: skip
-    assert voter_of(ensemble).nbytes > 0
+    assert compile_forest(ensemble).nbytes > 0
     for name, bad in {
         "kind": good["kind"][:-1],
         "column": np.full_like(good["column"], 100),
@@ -387,7 +387,7 @@ def test_arrays_that_are_no_trees_are_refused():
     rows = ensemble.encode(TABLE)
     columns, n = rows.columns, len(rows)
     wrapped, sums = to_core_columns(ensemble.encodings, columns), np.zeros((n, 1))
-    voter = ensemble.predictor.voter
+    voter = ensemble.predictor.compiled
     for call in (
         lambda: voter.add(wrapped[1:], n, _core.Output.values, 0, 1, sums),
         lambda: voter.add(wrapped, n, _core.Output.probabilities, 0, 1, sums),
@@ -432,9 +432,9 @@ def test_numbers_of_any_size_have_a_mean(power):
     np.testing.assert_allclose(forest.predict(table) / unit, mean, rtol=1e-14)
     assert forest.predict(one) == forest.predict({"x": [3.5]})[0] == list(forest.staged_predict(one))[-1]
     found = forest.agreement(table)
-    assert found.answers == forest.predict(table).tolist()
+    assert found.predictions == forest.predict(table).tolist()
     np.testing.assert_allclose(
-        found.spread / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14
+        found.sd / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14
     )
     assert found.low.tolist() == np.min([tree.predict(table) for tree in trees], axis=0).tolist()
     off = np.sqrt(np.mean((mean - plain) ** 2))
@@ -443,5 +443,5 @@ def test_numbers_of_any_size_have_a_mean(power):
     shap = forest.shap(one)
     assert (shap.base + shap.values.sum()) / unit == pytest.approx(forest.predict(one) / unit)
     seen = np.packbits(np.ones((7, 60), bool), axis=1, bitorder="little")
-    said, many = voting.out_of_bag(forest, [x], 60, seen)
+    said, many = voting.masked_means(forest, [x], 60, seen)
     assert (said[:, 0].tolist(), set(many.tolist())) == (forest.predict(table).tolist(), {7})

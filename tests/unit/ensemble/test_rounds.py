@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from treewise.ensemble.rounds import in_words
+from treewise.ensemble.rounds import describe_learner
 
 
 @pytest.fixture(scope="module")
@@ -17,9 +17,9 @@ def penguins():
 
 def test_learners_in_words():
     tree = tw.grow("penguins", max_depth=1, preset="id3", columns=["island"])
-    assert in_words(tree) == "island = Biscoe → Gentoo, island = Dream → Chinstrap, island = Torgersen → Adelie"
-    assert in_words(tw.grow("penguins", max_depth=2)) == "flipper_length_mm first, 4 leaves"
-    assert in_words(tw.grow("penguins", max_depth=0)) == "always Adelie"
+    assert describe_learner(tree) == "island = Biscoe → Gentoo, island = Dream → Chinstrap, island = Torgersen → Adelie"
+    assert describe_learner(tw.grow("penguins", max_depth=2)) == "flipper_length_mm first, 4 leaves"
+    assert describe_learner(tw.grow("penguins", max_depth=0)) == "always Adelie"
 
 
 def test_rounds_are_a_sequence(penguins):
@@ -55,9 +55,9 @@ def test_rounds_in_every_form(penguins):
 def test_a_worked_round_of_three_classes(penguins):
     worked = penguins.worked_round("penguins", 2)
     text = str(worked)
-    assert "α_2 = ½ (log(0.78962/0.21038) + log 2) = 1.0079, its vote" in text
+    assert "α_2 = ½ (log(0.78962/0.21038) + log 2) = 1.0079, its vote weight" in text
     assert "which is D/(3 (1 − ε)) and 2 D/(3 ε)" in text.replace("\n", " ")
-    assert "now weigh 2/3 of all, so that it would do no better than chance" in text.replace("\n", " ")
+    assert "now have 2/3 of the total weight, so this learner would do no better than chance" in text.replace("\n", " ")
     assert worked.to_frame()["next_weight"].sum() == pytest.approx(1)
     wrong = worked.next_weights[worked.wrong].sum()
     assert wrong == pytest.approx(2 / 3, abs=1e-12)
@@ -76,18 +76,18 @@ def test_the_hardest_rows_come_with_their_weights(penguins):
 def test_a_worked_round_with_a_learning_rate():
     boosted = tw.adaboost("admissions", n_estimators=2, learning_rate=0.5)
     worked = boosted.worked_round("admissions", 1)
-    right, wrong = worked.reckoning.factors
-    assert worked.how(0) == f"0.083333 · {right:.5g} = {worked.next_weights[0]:.5g}"
-    assert worked.how(6) == f"0.083333 · {wrong:.5g} = {worked.next_weights[6]:.5g}"
+    right, wrong = worked.update.factors
+    assert worked.describe_update(0) == f"0.083333 · {right:.5g} = {worked.next_weights[0]:.5g}"
+    assert worked.describe_update(6) == f"0.083333 · {wrong:.5g} = {worked.next_weights[6]:.5g}"
     share = worked.next_weights[worked.wrong].sum()
-    assert worked.outcome == (f"The rows it gets wrong now weigh {share:.5g} of 1.",)
+    assert worked.outcome == (f"The misclassified rows now have {share:.5g} of the total weight.",)
 
 
 def test_the_last_round_has_no_next_weights():
     boosted = tw.adaboost("admissions", n_estimators=9, max_depth=3)
     worked = boosted.worked_round("admissions", len(boosted))
     assert worked.next_weights is None
-    assert worked.steps == ("ε_5 = 0: no row is said wrongly.",)
+    assert worked.steps == ("ε_5 = 0: no row is misclassified.",)
     assert worked.outcome == (boosted.rounds.stopped,)
     assert len(worked.result_tables()) == 1
     assert worked.to_frame()["next_weight"].null_count() == 12
@@ -101,17 +101,17 @@ def test_a_history_without_sound_rounds_has_none(went):
     kept = {name: boosted.history[0]["ensemble"][name] for name in ("method", "errors", "training_errors")}
     asked = {**kept, **went} if went else {"method": "adaboost"}
     broken = boosted.with_(history=({**boosted.history[0], "ensemble": asked},))
-    with pytest.raises(tw.ParameterError, match="does not say how its rounds went"):
+    with pytest.raises(tw.ParameterError, match="does not record the errors of its rounds"):
         _ = broken.rounds
 
 
 def test_the_legend_says_how_a_vote_without_a_formula_is_set():
-    set_to = "Where ε = 0 the formula gives no number: α is 1 more than all votes before it together."
+    set_to = "For ε = 0 the formula is undefined: α is 1 more than the sum of all previous votes."
     perfect = tw.adaboost("admissions", n_estimators=9, max_depth=None).rounds
     assert perfect[-1].error == 0
     assert set_to in perfect.result_table().below
     assert set_to not in tw.adaboost("admissions", n_estimators=3).rounds.result_table().below
-    at_chance = "Where the only learner is no better than chance, the formula gives no vote above 0: α is set to 1."
+    at_chance = "The only learner is no better than chance, so the formula gives no vote above 0: α is set to 1."
     nothing_known = tw.adaboost({"x": [None] * 6, "y": list("abcabc")}, "y")  # 2/3 wrong, as a guess among three
     for boosted in (tw.adaboost("xor"), nothing_known):
         assert at_chance in boosted.rounds.result_table().below
@@ -136,9 +136,9 @@ def test_a_product_of_one_or_more_is_no_bound():
 
 def test_a_learner_that_says_the_same_on_both_sides():
     stump = tw.grow({"x": [1, 1, 1, 2, 2, 2], "y": list("aabaaa")}, "y", max_depth=1)
-    assert in_words(stump) == "always a (x <= 1.5 only tells how surely)"
+    assert describe_learner(stump) == "always a (x <= 1.5 only changes the probability)"
     many = tw.grow({"c": list("pppqqqrrr"), "y": list("aabaaaaaa")}, "y", max_depth=1, categorical="multiway")
-    assert in_words(many) == "always a (c only tells how surely)"
+    assert describe_learner(many) == "always a (c only changes the probability)"
 
 
 @pytest.mark.parametrize("rows", [360, 720])
@@ -151,17 +151,14 @@ def test_a_learner_names_a_few_levels_however_many_there_are(rows):
 def test_one_class_has_no_formula():
     found = tw.adaboost({"x": [1, 2, 3], "y": ["a"] * 3}, "y").rounds
     assert found.result_table().below == (
-        "There is one class only, so the learner gets nothing wrong: ε = 0, and its vote α is set to 1.",
+        "There is only one class, so the learner makes no errors: ε = 0, and its vote α is set to 1.",
         "The learner of round 1 makes no mistake: nothing is left to weigh anew, and it decides alone.",
     )
 
 
 @pytest.mark.parametrize("weights", [{"class_weight": {"N": 2, "P": 1}}, {"sample_weight": [1, 2] * 6}])
 def test_the_legend_says_that_rows_are_weighed(weights):
-    assert (
-        "voting, the rows weighed as in round 1; it"
-        in tw.adaboost("admissions", n_estimators=2, **weights).rounds.legend
-    )
+    assert "voting, weighted as in round 1; it" in tw.adaboost("admissions", n_estimators=2, **weights).rounds.legend
     assert "round 1" not in tw.adaboost("admissions", n_estimators=2).rounds.legend
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.random_tables import limit_examples, random_tables
 from treewise import _core
-from treewise.ensemble.adaboost_update import BITS, Distribution
+from treewise.ensemble.adaboost import WEIGHT_BITS, Distribution
 from treewise.train.grow import core_columns, core_settings, core_target, grow_training_set, prepare
 from treewise.tree.arrays import Arrays
 
@@ -24,9 +24,11 @@ def grown_both(training_set, weights, n_jobs=1):
     """Grow a stump both ways; returns both trees, and what each says of the rows."""
     columns, target, settings = core_arguments(training_set, n_jobs)
     settings.seed = 0  # each round has one of its own
-    weighed = replace(training_set, weight=weights, weight_scale=BITS)
+    weighed = replace(training_set, weight=weights, weight_scale=WEIGHT_BITS)
     stumps = _core.StumpGrower(columns, target, settings)
-    grown, said = stumps.grow(weights, BITS, core_settings(weighed).min_leaf_weight, training_set.settings.random_state)
+    grown, said = stumps.grow(
+        weights, WEIGHT_BITS, core_settings(weighed).min_leaf_weight, training_set.settings.random_state
+    )
     tree = grow_training_set(weighed, n_jobs=1, keep_quartiles=False).arrays
     return (Arrays(**grown), said), (tree, tree.label[_core.find_leaves(tree.for_core, columns, len(training_set))])
 
@@ -51,7 +53,9 @@ def test_they_are_the_trees_of_ordinary_growth(table, ties, random):
     given_weights = np.array(
         [random.choice((1.0, random.random(), random.random() ** 9)) for _ in range(len(training_set))]
     )
-    assert_same(training_set, np.maximum(1, np.rint(2.0**BITS * given_weights / given_weights.sum())).astype(np.int64))
+    assert_same(
+        training_set, np.maximum(1, np.rint(2.0**WEIGHT_BITS * given_weights / given_weights.sum())).astype(np.int64)
+    )
     assert_same(training_set, Distribution.of(np.ones(len(training_set), np.int64)).units)
 
 
@@ -73,7 +77,7 @@ def test_many_rows_in_many_blocks(criterion, n_classes):
     training_set = prepare(data, "y", max_depth=1, criterion=criterion, task="classification")
     for power in (0, 1, 6):
         weights = rng.random(n) ** power
-        units = np.maximum(1, np.rint(2.0**BITS * weights / weights.sum())).astype(np.int64)
+        units = np.maximum(1, np.rint(2.0**WEIGHT_BITS * weights / weights.sum())).astype(np.int64)
         assert_same(training_set, units, n_jobs=3)
 
 
@@ -83,9 +87,9 @@ def test_without_bounds_the_stump_is_the_same():
     training_set = prepare(x, (x[:, 0] + rng.normal(size=3000) > 0).astype(int), max_depth=1)
     columns, target, settings = core_arguments(training_set)
     weights = Distribution.of(rng.integers(1, 9, 3000)).units
-    found = _core.StumpGrower(columns, target, settings).grow(weights, BITS, 0, 0)[0]
+    found = _core.StumpGrower(columns, target, settings).grow(weights, WEIGHT_BITS, 0, 0)[0]
     settings.tuning.use_bounds = False
-    every = _core.StumpGrower(columns, target, settings).grow(weights, BITS, 0, 0)[0]
+    every = _core.StumpGrower(columns, target, settings).grow(weights, WEIGHT_BITS, 0, 0)[0]
     assert Arrays(**found).same_as(Arrays(**every))
 
 
@@ -115,7 +119,7 @@ def test_the_core_refuses_what_does_not_fit():
     training_set = prepare("penguins", max_depth=1)
     stumps = _core.StumpGrower(*core_arguments(training_set))
     with pytest.raises(ValueError, match="lengths differ"):
-        stumps.grow(np.ones(3, np.int64), BITS, 0, 0)
+        stumps.grow(np.ones(3, np.int64), WEIGHT_BITS, 0, 0)
     three, two = np.zeros(3, np.uint8), np.zeros(2, np.uint8)
     weights = np.ones(3, np.int64)
     for call in (

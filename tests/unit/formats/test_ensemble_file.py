@@ -100,7 +100,7 @@ def test_a_member_of_a_loaded_file_can_be_saved_by_itself(name):
 
 def test_equal_ensembles_are_equal_files_however_they_came_about():
     made = ENSEMBLES["multiway"]()
-    members = made.members.first(1).joined(made.members.between(1, 3))
+    members = made.members.first(1).concat(made.members.between(1, 3))
     assert dumps(made.with_(members=members)) == dumps(made)
     assert dumps(made) == dumps(ENSEMBLES["multiway"]())
 
@@ -159,8 +159,7 @@ def test_many_trees_have_no_costs():
     with pytest.raises(tw.ModelFormatError) as caught:
         dumps(beasts("sort", cost={"m": {"b": 5}}))
     assert str(caught.value) == (
-        "the ensemble cannot be saved: history[0] has costs: many trees vote by shares of classes, not by costs."
-        " Nothing was saved."
+        "the ensemble cannot be saved: history[0] has costs, which ensembles do not support. Nothing was saved."
     )
 
 

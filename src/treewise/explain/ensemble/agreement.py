@@ -216,7 +216,7 @@ class MemberPredictions:
         columns = to_core_columns(self.ensemble.encodings, self.rows.columns)
         for t in range(trees):
             outputs = np.zeros((len(self), predictor.width))
-            predictor.voter.add(columns, len(self), output or predictor.said, t, t + 1, outputs)
+            predictor.compiled.add(columns, len(self), output or predictor.output, t, t + 1, outputs)
             yield outputs
             if progress is not None:
                 progress((t + 1) / trees)

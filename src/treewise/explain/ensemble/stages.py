@@ -16,7 +16,7 @@ import numpy as np
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.ensemble import Ensemble
-from treewise.ensemble.rounds import UNBOUNDED, at_most, has_weights
+from treewise.ensemble.rounds import NO_BOUND_LEGEND, format_bound
 from treewise.errors import ParameterError
 from treewise.evaluate.evaluate import PredictionComparison, compare_rows, root_mean_square, seen_before
 from treewise.explain.ensemble.agreement import MemberPredictions, Progress, true_labels
@@ -46,7 +46,7 @@ def stages(
     test_rows = None if test is None else compare_rows(ensemble, test, target)
     test_errors = None if test_rows is None else _errors_by_tree(ensemble, test_rows, reports[-1])
     is_training, test_is_training = (each is not None and seen_before(each) for each in (rows, test_rows))
-    is_unweighted = is_training and sample_weight is None and not has_weights(ensemble)
+    is_unweighted = is_training and sample_weight is None and not ensemble.fit_info.has_weights
     bounds = _boosting_bounds(ensemble) if is_unweighted else [None] * len(ensemble)
     return Stages(
         table=rows.table.name,
@@ -129,7 +129,7 @@ class Stages(Displayable, Sequence[_Stage]):
                 title="bound %",
                 only=None if self.stages[0].bound is not None else "data",
                 kind="share",
-                formatter=at_most,
+                formatter=format_bound,
             ),
         )
         lines = [(stage.trees, stage.error, stage.test_error, stage.bound) for stage in self.stages]
@@ -162,7 +162,7 @@ class Stages(Displayable, Sequence[_Stage]):
         where, error = ("", best.error) if best.test_error is None else (" on the test rows", best.test_error)
         yield f"Lowest{where} after {plural(best.trees, 'tree')}: {self.format_error(error)}."
         if any(stage.bound is not None and stage.bound >= 1 for stage in self.stages):
-            yield UNBOUNDED
+            yield NO_BOUND_LEGEND
         if self.oob_text:
             yield f"Out of bag, all trees: {self.oob_text}."
         for name, is_training in ((self.table, self.is_training_data), (self.test, self.test_is_training_data)):

@@ -18,7 +18,14 @@ import numpy.typing as npt
 
 from treewise.data.encoding import Encoding
 from treewise.ensemble.model import Ensemble, Method, OutOfBag
-from treewise.ensemble.packed_trees import FIGURES, INNER, LISTS, NAMES, NOT_BY_NODE, tidy
+from treewise.ensemble.packed_trees import (
+    ARRAY_NAMES,
+    DERIVABLE_CRITERIA,
+    INNER_ARRAYS,
+    LIST_LENGTHS,
+    NODE_STATS,
+    build_packed,
+)
 from treewise.errors import ModelFormatError
 from treewise.formats.model_file.header import (
     check_criterion,
@@ -41,9 +48,9 @@ from treewise.tree.arrays import LEAF, Target
 Array = npt.NDArray[Any]
 
 METHODS = get_args(Method)
-_LENGTHS = ("size", "kind", "decreases", *LISTS)  # as long as they are: never one number for all
+_LENGTHS = ("size", "kind", "decreases", *LIST_LENGTHS)  # as long as they are: never one number for all
 _ONLY_OF_CLASSES = ("n_counts", "count_class", "count_weight")
-_ONLY_OF_NUMBERS = ("weight", *FIGURES)
+_ONLY_OF_NUMBERS = ("weight", *NODE_STATS)
 _DOUBLES = ("cut", "count_weight", *_ONLY_OF_NUMBERS)
 _MOST_SAY = 1e300  # of a tree: the votes of a million trees add up without overflow
 _WIDE = ("cut_int", "rows", "missing_rows")  # 64 bits; other whole numbers have 32 at most
@@ -53,7 +60,7 @@ def check_whole(ensemble: Ensemble) -> None:
     """See that history, members, votes and decreases are sound, and go together."""
     for i, step in enumerate(ensemble.history):
         if step.get("cost") is not None:
-            raise ModelFormatError(f"history[{i}] has costs: many trees vote by shares of classes, not by costs")
+            raise ModelFormatError(f"history[{i}] has costs, which ensembles do not support")
     check_members(ensemble.members, ensemble.encodings, ensemble.target)
     votes, decreases, trees = ensemble.votes, ensemble.decreases, len(ensemble)
     if votes.shape != (trees,) or decreases.shape != (trees, len(ensemble.encodings)):
@@ -85,9 +92,9 @@ def lines_of(ensemble: Ensemble, compact: bool) -> Iterator[str]:
 def _stored_arrays(target: Target, criterion: str) -> list[str]:
     """Return the names of the arrays of nodes that a file holds, in order."""
     left_out = {*(_ONLY_OF_NUMBERS if target.task == "classification" else _ONLY_OF_CLASSES)}
-    if criterion in NOT_BY_NODE:
+    if criterion in DERIVABLE_CRITERIA:
         left_out.add("impurity")
-    return [name for name in NAMES if name not in left_out]
+    return [name for name in ARRAY_NAMES if name not in left_out]
 
 
 def _arrays_of(ensemble: Ensemble) -> dict[str, Array]:
@@ -133,7 +140,7 @@ def _read_ensemble(lines: JsonLines) -> Ensemble:
     oob = _value_from(lines.value("oob"), OutOfBag, "oob")
     start, votes, decreases, arrays = _read_nodes(lines, encodings, target, criterion)
     how: dict[str, Any] = {"history": history, "notes": notes, "oob": oob}
-    members = tidy(start, arrays)
+    members = build_packed(start, arrays)
     return Ensemble(method, encodings, target, members, votes, decreases, criterion, empty_branch, **how)
 
 
@@ -178,7 +185,7 @@ def _read_nodes(
 
     start = np.append(0, np.cumsum(take("size", np.int32, trees), dtype=np.int64))
     votes, decreases = take("votes", np.float64, trees), take("decreases", np.float64, trees * len(encodings))
-    found: dict[str, Array] = {name: np.empty(0, np.uint8) for name in NAMES}
+    found: dict[str, Array] = {name: np.empty(0, np.uint8) for name in ARRAY_NAMES}
     names = _stored_arrays(target, criterion)
     inner = 0
     for name in names:
@@ -193,11 +200,11 @@ def _read_nodes(
 
 def _length_of(name: str, found: dict[str, Array], count: int, inner: int, criterion: str) -> int:
     """Return how many entries an array must have."""
-    if name in LISTS:
-        many = found[LISTS[name]]
+    if name in LIST_LENGTHS:
+        many = found[LIST_LENGTHS[name]]
         if np.any(many < 0):
-            raise ModelFormatError(f"nodes.{LISTS[name]}[{np.argmax(many < 0)}] is negative")
+            raise ModelFormatError(f"nodes.{LIST_LENGTHS[name]}[{np.argmax(many < 0)}] is negative")
         return int(many.sum(dtype=np.int64))
-    if name == "kind" or (name in FIGURES and criterion not in NOT_BY_NODE):
+    if name == "kind" or (name in NODE_STATS and criterion not in DERIVABLE_CRITERIA):
         return count
-    return inner if name in INNER else count - inner
+    return inner if name in INNER_ARRAYS else count - inner

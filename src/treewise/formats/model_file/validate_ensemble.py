@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.data.encoding import Encoding
-from treewise.ensemble.packed_trees import FIGURES, INNER, LEAVES, LISTS, PackedTrees
-from treewise.ensemble.unpack import ends_of, heights, shape_of
+from treewise.ensemble.packed_trees import INNER_ARRAYS, LEAF_ARRAYS, LIST_LENGTHS, NODE_STATS, PackedTrees
+from treewise.ensemble.unpack import stack_heights, subtree_ends, tree_shape
 from treewise.errors import ModelFormatError
 from treewise.formats.model_file.validate import (
     MOST_ROWS,
@@ -87,16 +87,16 @@ def _check_lengths(m: PackedTrees, target: Target) -> None:
     inner, classes = int(np.count_nonzero(m.kind != LEAF)), target.task == "classification"
     if not classes and len(m.n_counts):
         raise ModelFormatError("nodes.n_counts has entries: a regression counts no classes")
-    for name in (*INNER, *LEAVES, *FIGURES):
-        found, needed = len(getattr(m, name)), inner if name in INNER else n - inner
-        if name in FIGURES and m.by_node:
+    for name in (*INNER_ARRAYS, *LEAF_ARRAYS, *NODE_STATS):
+        found, needed = len(getattr(m, name)), inner if name in INNER_ARRAYS else n - inner
+        if name in NODE_STATS and m.has_node_stats:
             needed = n
         may_lack = name in ("cut_int", "other", "n_codes", "missing_rows", "impurity") and found == 0
         only = {"n_counts": classes, "weight": not classes, "value": not classes, "spread": not classes}
         needed *= only.get(name, True)
         if found != needed and not may_lack:
             raise ModelFormatError(f"nodes.{name} has {found:,} entries: {needed:,} are needed")
-    for name, how_many in LISTS.items():
+    for name, how_many in LIST_LENGTHS.items():
         many = getattr(m, how_many)
         refuse(many < 0, how_many, many, "it cannot be negative")
         if len(getattr(m, name)) != (total := int(many.sum(dtype=np.int64))):
@@ -105,7 +105,7 @@ def _check_lengths(m: PackedTrees, target: Target) -> None:
 
 def _check_shape(branches: Ints, start: Ints) -> None:
     """Each tree is whole: there is a place for every node, and all places are taken by its last one."""
-    height = heights(branches, start)
+    height = stack_heights(branches, start)
     after = height + branches - 1  # the place that is taken next
     last = np.zeros(len(height), bool)
     last[start[1:] - 1] = True
@@ -150,7 +150,9 @@ def _answering_view(m: PackedTrees) -> Arrays:
             len(m.stop), count_start=count_start, count_class=m.count_class, count_weight=m.count_weight, **kept
         )
     said = {
-        name: getattr(m, name)[leaf] if m.by_node else getattr(m, name) for name in FIGURES if len(getattr(m, name))
+        name: getattr(m, name)[leaf] if m.has_node_stats else getattr(m, name)
+        for name in NODE_STATS
+        if len(getattr(m, name))
     }
     return view(len(m.stop), weight=m.weight, **said, **kept)
 
@@ -175,7 +177,7 @@ def _check_answers(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
 
 def _check_rows(m: PackedTrees, branches: Ints) -> None:
     """Every node but an empty branch has rows, no more than there can be, and those with missing values go down."""
-    leaf, (height, parent, branch) = m.kind == LEAF, shape_of(branches, m.start)
+    leaf, (height, parent, branch) = m.kind == LEAF, tree_shape(branches, m.start)
     counts = np.zeros(len(m.kind))
     counts[leaf] = m.rows
     total = np.add.reduceat(counts, m.start[:-1])
@@ -192,7 +194,7 @@ def _check_rows(m: PackedTrees, branches: Ints) -> None:
     ask = number[parent.clip(0)]
     taken = below & (m.missing[ask] == branch)
     before = np.append(0, np.cumsum(counts))
-    rows = before[ends_of(height, m.start)] - before[:-1]
+    rows = before[subtree_ends(height, m.start)] - before[:-1]
     short = np.zeros(len(m.missing_rows), bool)
     short[ask[taken]] = m.missing_rows[ask[taken]] > rows[taken]
     refuse(short, "missing_rows", m.missing_rows, "the branch they take has fewer rows")
