@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from treewise.data.table import Table
     from treewise.ensemble import Ensemble
     from treewise.train.training_set import TrainingSet
+    from treewise.tree.fit_info import PruningInfo
     from treewise.tree.tree import Tree
 
 _KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
@@ -74,10 +75,12 @@ class GrowthReport:
             for line in remarks(tree):
                 remark("note", in_options(line))
         else:
+            pruning = tree.fit_info.pruning
             assert self.full_tree is not None
+            assert pruning is not None
             remark("grow", f"{seconds:.1f} s   full tree: {_size(self.full_tree)}")
-            remark("prune", f"{time.monotonic() - self.grown_at:.1f} s   {pruning_summary(tree)}")
-            for note in pruning_notes(tree):
+            remark("prune", f"{time.monotonic() - self.grown_at:.1f} s   {pruning_summary(pruning)}")
+            for note in pruning.notes:
                 remark("note", note)
         self._print_new_notes(tree.notes)
         remark("", "")
@@ -240,17 +243,11 @@ def _task_line(training_set: TrainingSet) -> str:
     return f"classification of {name}: {', '.join(listed[:_MOST_LISTED])}{more}{positive}"
 
 
-def pruning_summary(tree: Tree) -> str:
-    """Describe the last pruning: its method, the leaves, and the last fact it found out."""
-    step = tree.history[-1]
-    method = step["method"].replace("_", " ") if "method" in step else "to a size"
-    before, after = step["leaves"]
-    return " · ".join([f"{method}: {before:,} → {plural(after, 'leaf', 'leaves')}", *step["facts"][-1:]])
-
-
-def pruning_notes(tree: Tree) -> list[str]:
-    """Return the notes of the last pruning on its table, such as labels the tree does not know."""
-    return [fact.removeprefix("note: ") for fact in tree.history[-1]["facts"] if fact.startswith("note: ")]
+def pruning_summary(pruning: PruningInfo) -> str:
+    """Describe a pruning: its method, the leaves, and the last fact it found out."""
+    method = "to a size" if pruning.method is None else pruning.method.replace("_", " ")
+    leaves = f"{pruning.leaves_before:,} → {plural(pruning.leaves_after, 'leaf', 'leaves')}"
+    return " · ".join([f"{method}: {leaves}", *pruning.facts[-1:]])
 
 
 def _size(tree: Tree) -> str:

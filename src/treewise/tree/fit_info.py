@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+from treewise.tree.history import is_pruning
 
 Origin = Literal["hand-written", "grown", "edited", "member"]
 
@@ -34,6 +36,44 @@ class ChangeInfo:
     action: str  # prune, refit, split, …
     method: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class CpRow(NamedTuple):
+    """One tree of a nested sequence; ``cp`` is its alpha, relative to the error of the root as all errors are."""
+
+    cp: float
+    nsplit: int
+    leaves: int
+    rel_error: float
+    xerror: float | None
+    xstd: float | None
+
+
+@dataclass(frozen=True)
+class CpTableInfo:
+    """The cp table by which cross-validation chose the size of a tree; ``best`` and ``chosen`` are indexes of rows."""
+
+    root_error: float
+    rows: tuple[CpRow, ...]
+    best: int
+    chosen: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class PruningInfo:
+    """The outcome of a pruning; its decisions are in the history."""
+
+    method: str | None  # None: pruned to a size
+    leaves_before: int
+    leaves_after: int
+    facts: tuple[str, ...] = ()
+    cp_table: CpTableInfo | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the table it used, such as labels the tree does not know."""
+        return tuple(fact.removeprefix("note: ") for fact in self.facts if fact.startswith("note: "))
 
 
 @dataclass(frozen=True)
@@ -63,6 +103,8 @@ class FitInfo:
     row_counts: tuple[int, ...] = ()  # training rows of each step that had some
     ensemble: _EnsembleInfo | None = None
     changes: tuple[ChangeInfo, ...] = ()
+    pruning: PruningInfo | None = None  # where pruning was the last step
+    cp_table: CpTableInfo | None = None  # the one that chose the size, unless the tree has changed since
     recorded: Mapping[str, Any] = field(default_factory=dict)  # the training step as logged, to prepare a table like it
 
     @property
@@ -104,6 +146,8 @@ class FitInfo:
                 for step in steps
                 if step.get("did") != "grow"
             ),
+            pruning=_pruning_info(steps[-1]) if steps else None,
+            cp_table=_current_cp_table(steps),
             recorded=grown,
         )
 
@@ -124,3 +168,41 @@ def _ensemble_info(recorded: Mapping[str, Any]) -> _EnsembleInfo:
         recorded,
         majority if type(majority) is int else None,
     )
+
+
+def _pruning_info(step: Mapping[str, Any]) -> PruningInfo | None:
+    if step.get("did") != "prune" or not is_pruning(step):
+        return None
+    before, after = step["leaves"]
+    facts = tuple(step.get("facts", ()))
+    return PruningInfo(step.get("method"), before, after, facts, _cp_table_info(step.get("cp_table")))
+
+
+def _current_cp_table(steps: Sequence[Mapping[str, Any]]) -> CpTableInfo | None:
+    """Return the last recorded cp table; None if a later step, other than a pruning without effect, follows it."""
+    for step in reversed(steps):
+        if (table := _cp_table_info(step.get("cp_table"))) is not None:
+            return table
+        pruning = _pruning_info(step)
+        if pruning is None or pruning.leaves_before != pruning.leaves_after:
+            return None
+    return None
+
+
+def _cp_table_info(stored: Any) -> CpTableInfo | None:
+    """Read a stored cp table, which may come from a file; None if it is not a valid one."""
+    if not isinstance(stored, Mapping) or stored.get("columns") != list(CpRow._fields):
+        return None
+    rows: Any = stored.get("rows")
+    root_error: Any = stored.get("root_error")
+    places: list[Any] = [stored.get(name) for name in ("best", "chosen", "left_out")]
+    is_valid = (
+        isinstance(rows, list)
+        and all(isinstance(row, list) and len(row) == len(CpRow._fields) for row in rows)
+        and all(isinstance(cell, int | float) for row in rows for cell in row)
+        and all(type(place) is int for place in places)
+        and isinstance(root_error, float)
+    )
+    if not is_valid:
+        return None
+    return CpTableInfo(root_error, tuple(CpRow(*row) for row in rows), *places)

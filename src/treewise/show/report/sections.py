@@ -22,7 +22,7 @@ from treewise.show.regions.plane import make_plane
 from treewise.show.report.facts import MIN_ROWS_PER_LEVEL
 from treewise.show.report.plots import axis_number, curve_svg, regions_svg
 from treewise.tree.arrays import LEAF
-from treewise.tree.history import in_words
+from treewise.tree.history import describe_step
 from treewise.tree.tree import Tree
 
 _MAX_RULES = 60
@@ -245,7 +245,7 @@ def importances_section(tree: Tree, test: Table | None) -> ReportSection:
 
 def history_section(tree: Tree, lines: Sequence[tuple[str, str]]) -> ReportSection:
     """List the steps that made the tree with their parameters, versions, and hashes of the data."""
-    steps = [in_words(step) for step in tree.history] or ["written by hand"]
+    steps = [describe_step(step) for step in tree.history] or ["written by hand"]
     items = "".join(f"<li>{escape_html(step)}</li>" for step in steps)
     facts = "".join(f"<tr><th>{escape_html(head)}</th><td>{escape_html(text)}</td></tr>" for head, text in lines)
     notes = "".join(f"<li>{escape_html(note)}</li>" for note in tree.notes)
