@@ -33,7 +33,7 @@ from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import AdaBoostParams, recipe_of
 from treewise.ensemble.weak_learners import Learner, decreases, learner, said_by
 from treewise.errors import Param, ParameterError, shown
-from treewise.train.grow import OnPrepared, Progress, n_workers
+from treewise.train.grow import OnPrepared, Progress, resolve_n_jobs
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
 from treewise.tree.history import Step
@@ -101,7 +101,7 @@ def boost(
             + Param("task", "classification")
             + " takes each different number for a class.",
         )
-    run = BoostingRun(training_set, recipe, n_workers(n_jobs))
+    run = BoostingRun(training_set, recipe, resolve_n_jobs(n_jobs))
     for done in run.rounds():
         if progress:
             progress(done)
@@ -233,7 +233,7 @@ class BoostingRun:
         asked = {**self.recipe.given(), **kept_of(self.training_set), **went}
         settings, rows = self.training_set.settings.given(), len(self.training_set)
         made = {"did": "grow", "ensemble": asked, "treewise": __version__, "rows": rows, "settings": settings}
-        return Step({**self.training_set.asked, **made})
+        return Step({**self.training_set.fit_options, **made})
 
 
 def more_rounds(
@@ -241,7 +241,7 @@ def more_rounds(
 ) -> Ensemble:
     """Return the ensemble with up to n further trees, on its own training set: what asking for all at once gives."""
     recipe = replace(recipe_of(ensemble, AdaBoostParams, "extend"), n_estimators=len(ensemble) + n)
-    run = BoostingRun(training_set, recipe, n_workers(n_jobs))
+    run = BoostingRun(training_set, recipe, resolve_n_jobs(n_jobs))
     run.replay(ensemble)
     for done in run.rounds():
         if progress:

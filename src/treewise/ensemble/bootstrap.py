@@ -30,7 +30,7 @@ from treewise._lib.rng import mix64, uniform_below
 from treewise._lib.text import plural
 from treewise.ensemble.canonical_rows import CanonicalRows, units_of
 from treewise.errors import DataError, ParameterError, shown
-from treewise.train.resampling import subset_of, within_bounds
+from treewise.train.resampling import bound_weights, take_rows
 from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
@@ -185,8 +185,8 @@ def problem_of(bags: BootstrapSamples, tree: int) -> TrainingSet:
     whole = bags.training_set
     if bags.drawn:
         whole = replace(whole, weight=bags.units.weight, weight_scale=bags.units.scale)
-    some = subset_of(whole, rows)
-    return within_bounds(
+    some = take_rows(whole, rows)
+    return bound_weights(
         replace(
             some,
             weight=some.weight * times[rows],

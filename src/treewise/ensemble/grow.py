@@ -38,10 +38,10 @@ from treewise.train.grow import (
     core_settings,
     core_target,
     grow_training_set,
-    n_workers,
-    notes_about,
+    note_leakage,
     prepare,
     pruning_for,
+    resolve_n_jobs,
 )
 from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet, build_like
@@ -117,7 +117,7 @@ def grow_ensemble(
         treewise=__version__,
         rows=len(training_set),
         settings=asked.given(),
-        **training_set.asked,
+        **training_set.fit_options,
     )
     assert asked.criterion is not None
     made = Ensemble(
@@ -141,7 +141,7 @@ def _grow_members(
     """Grow the trees from number ``first`` on; return them packed, and what each column's splits took away in each."""
     training_set = bags.training_set
     settings = core_settings(training_set)
-    settings.n_jobs = n_workers(n_jobs)
+    settings.n_jobs = resolve_n_jobs(n_jobs)
     given = (core_columns(training_set), core_target(training_set), settings, bags.plan)
     try:
         grown, decreases = _core.grow_forest(*given, first, trees, progress)
@@ -159,7 +159,9 @@ def too_good(training_set: TrainingSet, members: PackedTrees, n_jobs: int | None
     if not members.settled_by_one_test():
         return []
     one_test = replace(training_set.settings, max_depth=1, max_features=None, splitter="best")
-    return notes_about(grow_training_set(replace(training_set, settings=one_test), n_jobs=n_jobs, keep_quartiles=False))
+    return note_leakage(
+        grow_training_set(replace(training_set, settings=one_test), n_jobs=n_jobs, keep_quartiles=False)
+    )
 
 
 def _judged(ensemble: Ensemble, recipe: BaggingParams, bags: BootstrapSamples) -> Ensemble:

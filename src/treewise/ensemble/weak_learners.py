@@ -21,7 +21,7 @@ from treewise.ensemble.adaboost_update import BITS, Classes, Distribution
 from treewise.ensemble.canonical_rows import ODD, stirred, units_of
 from treewise.ensemble.model import Ensemble
 from treewise.train.grow import _out_of_memory, core_columns, core_settings, core_target, grow_training_set
-from treewise.train.resampling import subset_of
+from treewise.train.resampling import take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, Arrays
 
@@ -74,7 +74,7 @@ def _by_drawing(training_set: TrainingSet, n_jobs: int) -> Learner:
         key = mix64(_seed_of(training_set, number), attempt)
         times = _drawn(weights, units, key)
         rows = np.flatnonzero(times)
-        sample = replace(subset_of(_of_round(training_set, number), rows), weight=times[rows], weight_scale=0)
+        sample = replace(take_rows(_of_round(training_set, number), rows), weight=times[rows], weight_scale=0)
         tree = grow_training_set(sample, None, n_jobs, keep_quartiles=False).arrays
         return tree, answers(tree, training_set, columns)
 

@@ -46,7 +46,7 @@ from treewise.estimators.options import (
 from treewise.estimators.trees import BaseTree, TreeClassifier, TreeRegressor, paths_to
 from treewise.evaluate.importances import importance_shares
 from treewise.predict.predict import encode_table
-from treewise.train.grow import grow, n_workers
+from treewise.train.grow import grow, resolve_n_jobs
 from treewise.train.training_set import TrainingSet
 
 _WARM_PARAMETERS = ("n_estimators", "warm_start", "n_jobs")  # may change between warm fits
@@ -177,7 +177,9 @@ class _BaseEnsemble(Estimator):
 
     def _sums(self, table: Table) -> Floats:
         """Return the sum of the trees' predictions for each row."""
-        return self._voting.sums(encode_table(self.ensemble_, table).columns, len(table), n_jobs=n_workers(self.n_jobs))
+        return self._voting.sums(
+            encode_table(self.ensemble_, table).columns, len(table), n_jobs=resolve_n_jobs(self.n_jobs)
+        )
 
     def _stages(self, table: Table) -> Iterator[tuple[int, Floats]]:
         """Yield the number of trees, from 1 to all, with the sum of their predictions."""
@@ -245,7 +247,7 @@ class _EnsembleClassifier(BaseClassifier, _BaseEnsemble):
         """Return the class of each row: the most probable; the first of equals."""
         table = self._read(X)
         columns = encode_table(self.ensemble_, table).columns
-        places = self._voting.places(columns, len(table), n_workers(self.n_jobs), self._best)
+        places = self._voting.places(columns, len(table), resolve_n_jobs(self.n_jobs), self._best)
         classes: npt.NDArray[Any] = self.classes_[places]
         return classes
 

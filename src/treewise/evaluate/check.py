@@ -24,16 +24,16 @@ from treewise.evaluate.paths import NodePaths
 from treewise.predict.confidence_intervals import student_half_width
 from treewise.predict.costs import EQUAL, CostMatrix, cost_matrix_of
 from treewise.predict.predict import answering_nodes, apply
-from treewise.train.true_labels import (
+from treewise.train.target import (
     Ints,
-    as_class_or_value_tree,
-    class_indices,
-    rows_with_labels,
-    target_column,
-    with_classes_of,
-    with_levels_of,
+    adopt_classes,
+    adopt_levels,
+    encode_labels,
+    find_target_column,
+    resolve_handwritten_task,
+    select_labelled_rows,
 )
-from treewise.train.weights import sample_weights
+from treewise.train.weights import read_sample_weights
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.tree import Tree
 
@@ -264,11 +264,11 @@ def check(
     (2.0, [(4, 5, 6, 7, 8)])
     """
     table = read(data, na_values=tree.na_values)
-    column = target_column(tree, table, target)
-    weight = np.ones(len(table)) if sample_weight is None else sample_weights(table, sample_weight)
-    rows = rows_with_labels(table, column, drop_missing_target, weight)
+    column = find_target_column(tree, table, target)
+    weight = np.ones(len(table)) if sample_weight is None else read_sample_weights(table, sample_weight)
+    rows = select_labelled_rows(table, column, drop_missing_target, weight)
     table, column = table.take(rows), column.take(rows)
-    tree = with_classes_of(as_class_or_value_tree(with_levels_of(tree, table), column), column)
+    tree = adopt_classes(resolve_handwritten_task(adopt_levels(tree, table), column), column)
     nodes = answering_nodes(tree, np.atleast_1d(apply(tree, table)))
     leaf_rows = _LeafRows(tree, table, column, rows, nodes, weight[rows])
     return leaf_rows.by_classes() if tree.task == "classification" else leaf_rows.by_numbers()
@@ -287,7 +287,7 @@ class _LeafRows:
 
     def by_classes(self) -> Check:
         """Compare the predictions of leaves with the classes of their rows."""
-        truth, labels = class_indices(self.tree, self.column)
+        truth, labels = encode_labels(self.tree, self.column)
         tally = _LeafTally.of(self.nodes, truth, self.weight, len(labels))
         cost, n_known, leaves = cost_matrix_of(self.tree), len(self.tree.classes), []
         right = refitted = 0.0

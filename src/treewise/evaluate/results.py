@@ -17,7 +17,7 @@ from treewise.errors import listing
 from treewise.evaluate.ranking import Ranking
 from treewise.predict.confidence_intervals import wilson
 from treewise.predict.costs import CostMatrix
-from treewise.train.true_labels import Ints
+from treewise.train.target import Ints
 from treewise.tree.arrays import Label
 
 if TYPE_CHECKING:

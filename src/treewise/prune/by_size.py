@@ -15,7 +15,7 @@ from treewise._lib.checks import as_integer, check_integer
 from treewise._lib.text import plural
 from treewise.errors import Call, ParameterError, listing
 from treewise.prune.decision import Bools, PruneDecision, is_internal
-from treewise.train.edit import best_first
+from treewise.train.edit import best_first_order
 from treewise.tree.tree import Tree
 
 
@@ -75,7 +75,7 @@ def max_depth(tree: Tree, max_depth: int) -> PruneDecision:
 def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> PruneDecision:
     """Keep the splits that best-first growth makes first, up to the number of leaves."""
     check_integer("max_leaf_nodes", max_leaf_nodes, least=1)
-    order = best_first(tree, most=int(max_leaf_nodes))  # each split adds at least one leaf
+    order = best_first_order(tree, most=int(max_leaf_nodes))  # each split adds at least one leaf
     start, _ = tree.arrays.child_lists
     leaves = 1 + np.cumsum(np.diff(start)[order] - 1)
     split = np.zeros(len(tree), bool)

@@ -76,7 +76,7 @@ class Partition:
 # -- statistics of rows -----------------------------------------------------------------------------------------------
 
 
-def group_of(training_set: TrainingSet, rows: Rows) -> Group:
+def compute_group(training_set: TrainingSet, rows: Rows) -> Group:
     """Add up the statistics of some rows."""
     if training_set.target.task == "classification":
         counts = _class_weights(training_set, rows, np.zeros(len(rows), np.int64), 1)[0]
@@ -109,9 +109,9 @@ def bucketise(training_set: TrainingSet, column: int, rows: Rows) -> _ColumnAtNo
         groups = [Group(n, sum(w), tuple(w)) for n, w in zip(sizes.tolist(), weights, strict=True)]
     else:
         by_value = np.split(rows_present[np.argsort(bucket, kind="stable")], np.cumsum(sizes)[:-1])
-        groups = [group_of(training_set, r) for r in by_value[: len(distinct)]]
+        groups = [compute_group(training_set, r) for r in by_value[: len(distinct)]]
     buckets = [_Bucket(v, g) for v, g in zip(distinct.tolist(), groups, strict=True)]
-    return _ColumnAtNode(training_set, column, buckets, group_of(training_set, rows[is_missing]))
+    return _ColumnAtNode(training_set, column, buckets, compute_group(training_set, rows[is_missing]))
 
 
 # -- the partitions of each split kind --------------------------------------------------------------------------------

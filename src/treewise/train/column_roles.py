@@ -57,11 +57,11 @@ def check_roles(roles: ColumnRoles) -> ColumnRoles:
         raise ParameterError("must be True or False.", parameter="drop_missing_target", value=roles.drop_missing_target)
     if roles.positive is not None and not isinstance(roles.positive, str | int | float | np.generic):
         raise ParameterError("must be one of the classes.", parameter="positive", value=roles.positive)
-    columns = None if roles.columns is None else column_names("columns", roles.columns)
-    return replace(roles, ignore=column_names("ignore", roles.ignore), columns=columns)
+    columns = None if roles.columns is None else check_column_names("columns", roles.columns)
+    return replace(roles, ignore=check_column_names("ignore", roles.ignore), columns=columns)
 
 
-def column_names(parameter: str, given: Any) -> list[str]:
+def check_column_names(parameter: str, given: Any) -> list[str]:
     """Return column names as text; a table whose columns are numbered is asked by number too."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
         listed = f'["{truncate(given)}"]' if isinstance(given, str) else '["age", "town"]'

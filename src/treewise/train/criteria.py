@@ -462,17 +462,17 @@ CRITERIA: dict[str, Criterion] = {
 }
 
 
-def names_for(task: str) -> str:
+def list_criteria(task: str) -> str:
     """List the criteria of a task in words.
 
-    >>> names_for("regression")
+    >>> list_criteria("regression")
     'squared_error, absolute_error or poisson'
     """
     *names, last = [c.name for c in CRITERIA.values() if c.task == task]
     return f"{', '.join(names)} or {last}"
 
 
-def criterion_named(name: str) -> Criterion:
+def get_criterion(name: str) -> Criterion:
     """Return a criterion by name, or say which there are."""
     if not isinstance(name, str) or name not in CRITERIA:
         raise ParameterError(

@@ -25,7 +25,7 @@ from treewise._lib.checks import (
     to_python_number,
 )
 from treewise._lib.types import SPLIT_KINDS
-from treewise.train.criteria import criterion_named, names_for
+from treewise.train.criteria import get_criterion, list_criteria
 
 # The settings of the books by name; a parameter given by the user takes precedence.
 _PRESETS: dict[str, dict[str, Any]] = {
@@ -71,7 +71,7 @@ class CriterionName(_NotALimit):
     def check(self, name: str, value: Any) -> None:
         """Raise ParameterError for a value out of range."""
         if value is not None:
-            criterion_named(value)
+            get_criterion(value)
 
 
 class FeatureCount(_NotALimit):
@@ -172,7 +172,8 @@ class Settings:
         CriterionName(),
         "learning",
         "NAME",
-        f"{names_for('classification')}; {names_for('regression')} for numbers (default entropy or squared_error)",
+        f"{list_criteria('classification')}; {list_criteria('regression')} for numbers"
+        " (default entropy or squared_error)",
     )
     categorical: str = _setting(
         "subset",

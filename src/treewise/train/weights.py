@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 _MAX_REPEATS = 10  # a row, on average: weights beyond are no counts
 
 
-def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
+def read_sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     """Read and check the weights of the rows."""
     if given is None:
         return np.broadcast_to(np.float64(1.0), len(table))  # one number, said to stand in every row
@@ -104,10 +104,10 @@ def apply_class_weights(
         )
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
         if class_weight is not None:
-            weighed = _multiplied(rows, _class_factors(class_weight, target, rows.y, rows.weight))
+            weighed = _multiply_weights(rows, _class_factors(class_weight, target, rows.y, rows.weight))
         elif priors is not None:
             shares = read_priors(priors, target)
-            weighed = _multiplied(rows, _prior_factors(shares, rows.y, rows.weight))
+            weighed = _multiply_weights(rows, _prior_factors(shares, rows.y, rows.weight))
     wild = np.flatnonzero(~np.isfinite(weighed.weight))
     if len(wild):
         raise DataError(
@@ -133,7 +133,7 @@ def apply_class_weights(
     return weighed
 
 
-def _multiplied(rows: WeightedRows, factor: Floats) -> WeightedRows:
+def _multiply_weights(rows: WeightedRows, factor: Floats) -> WeightedRows:
     """Return the rows with the factors of their classes multiplied in."""
     return replace(rows, weight=rows.weight * factor, factor=factor)
 
@@ -211,13 +211,13 @@ def read_priors(given: Any, target: Target) -> Floats:
     return np.array([said[label] for label in names], np.float64) / total
 
 
-def priors_by_label(given: Any, target: Target) -> dict[str, float] | None:
+def label_priors(given: Any, target: Target) -> dict[str, float] | None:
     """Return priors as the tree's history keeps them: classes as text, as in a file."""
     if given is None:
         return None
     return dict(zip(map(str, target.classes), read_priors(given, target).tolist(), strict=True))
 
 
-def class_weight_by_label(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
+def label_class_weights(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
     """Return class weights as the tree's history keeps them: classes as text, as in a file."""
     return {str(label): float(w) for label, w in given.items()} if isinstance(given, Mapping) else given

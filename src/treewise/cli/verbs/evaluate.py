@@ -214,7 +214,7 @@ def _compare_with_baselines(found: LoadedModel, table: Table, baselines: str, fo
     training_set, cost = prepare_like(tree, table), cost_matrix_of(tree)
     now = {"cost": None if cost is None else cost.to_dict()}
     with progress_bar("comparing") as progress:
-        training_set = replace(training_set, asked={**training_set.asked, **now})
+        training_set = replace(training_set, fit_options={**training_set.fit_options, **now})
         return score_models(training_set, grow, baselines, folds=folds, progress=progress)
 
 

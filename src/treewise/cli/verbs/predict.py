@@ -98,7 +98,7 @@ def command(
 ) -> None:
     """Predict a table, or single rows."""
     from treewise.predict.confidence_intervals import check_confidence
-    from treewise.train.true_labels import with_levels_of
+    from treewise.train.target import adopt_levels
 
     check_output(output, model, data)
     check_confidence(confidence)
@@ -113,7 +113,7 @@ def command(
     if found.many is not None:
         found.refuse_for_ensemble(estimate=estimate, interval=interval, cost=cost)
     elif data is not None or cost is not None:
-        tree = found.tree if data is None else with_levels_of(found.tree, table)
+        tree = found.tree if data is None else adopt_levels(found.tree, table)
         loaded = tree if cost is None else tree.with_cost(cost)
     rows = encode_typed(loaded, typed) if data is None else loaded.encode(table)
     predictor = Predictor(loaded, rows, proba, interval, confidence, estimate)

@@ -63,12 +63,12 @@ def command(
     **options: Any,
 ) -> None:
     """Rank, and show."""
-    from treewise.explain.stump import stump_of
+    from treewise.explain.stump import grow_stump
 
     check_output(output, data)
     text, asked = take_text_options(options), take_grow_options(options)
     training_set = prepare_and_report(data, {**asked, "max_depth": 1}, text, quiet)
-    found = stump_of(training_set, unit, per, asked.get("n_jobs"))
+    found = grow_stump(training_set, unit, per, asked.get("n_jobs"))
     if not quiet:
         remark("", "")
     present(found, form, output, top or most_rows(found, whole, output))

@@ -113,7 +113,7 @@ def command(
     **options: Any,
 ) -> None:
     """Trace a tree on a table."""
-    from treewise.train.true_labels import with_target_of
+    from treewise.train.target import adopt_target
 
     check_output(output, source, data)
     drawn = form is None and number is None and is_picture(output)
@@ -148,7 +148,7 @@ def command(
                 f"{safe(model.name)} holds {plural(len(model.many), 'boosted tree')}. Work a round out with --round N"
                 f" (1 to {len(model.many)}), or pick a tree with --tree N (0 to {len(model.many) - 1})."
             )
-        trace = with_target_of(model.tree, table, target).trace(table, node=node, **options)
+        trace = adopt_target(model.tree, table, target).trace(table, node=node, **options)
     if drawn:
         assert output is not None
         seen = trace[0 if node is None else node]
@@ -200,7 +200,7 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
 
     Elsewhere a bar, or a remark, says that it takes long.
     """
-    from treewise.explain.trace.render import TraceFormat, blocks, render
+    from treewise.explain.trace.render import TraceFormat, render, render_blocks
 
     how = TraceFormat(form, _page_width(), blanks, ascii=is_ascii_only(sys.stdout), write=in_options)
     notes = [in_options(note) for note in trace.notes]
@@ -217,7 +217,7 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
         if not printed:
             write_output(render(nodes(), how, notes).rstrip("\n") + "\n", output)
             return
-        for piece in blocks(nodes(), how, notes):
+        for piece in render_blocks(nodes(), how, notes):
             print_text(piece)
             flush_output()
 

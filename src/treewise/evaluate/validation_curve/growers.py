@@ -25,9 +25,9 @@ from treewise.predict.costs import cost_matrix_of, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.prune.nested_trees import find_nested_trees
 from treewise.prune.validation_counts import class_errors, count_validation_rows
-from treewise.train.edit import best_first
+from treewise.train.edit import best_first_order
 from treewise.train.grow import grow_training_set
-from treewise.train.resampling import LossStats, subset_of
+from treewise.train.resampling import LossStats, take_rows
 from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF
@@ -68,7 +68,7 @@ class LeafSequence:
         if self.nested is not None:
             return -_least_on_path(a.parent, self.nested.leaf_alpha)
         found = np.zeros(len(self.tree))
-        order = best_first(self.tree)
+        order = best_first_order(self.tree)
         found[order] = 1 + np.cumsum(self._more_leaves()[order])
         return found
 
@@ -365,7 +365,7 @@ class CurveGrower:
         """Return the training set with one value of the parameter."""
         if self.over == "rows":
             order = np.random.default_rng(self.seed).permutation(len(training_set))
-            return subset_of(training_set, np.sort(order[: int(value)]))
+            return take_rows(training_set, np.sort(order[: int(value)]))
         changed: dict[str, Any] = {self.over: value}
         return replace(training_set, settings=replace(training_set.settings, **changed))
 

@@ -39,7 +39,7 @@ from treewise.explain.row_explanation.path import (
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, nodes_with_counts
 from treewise.predict.predict import read_rows, series_as_dict
 from treewise.show.node_stats import is_weighted
-from treewise.train.true_labels import with_levels_of
+from treewise.train.target import adopt_levels
 from treewise.tree.arrays import Label
 from treewise.tree.regions.region import Condition, Levels, anything, say_limits
 from treewise.tree.splits import quote
@@ -63,7 +63,7 @@ def explain_rows(
     tree: Tree, table: Table, rows: Sequence[int], desired: Any = None, fixed: Any = (), estimate: Any = None
 ) -> Explanations:
     """Explain some rows of a table, by index; a hand-written tree takes the levels of the table."""
-    tree = with_levels_of(tree, table)
+    tree = adopt_levels(tree, table)
     return Explanations(RowPaths(tree, table, estimate), rows, check_request(tree, desired, fixed))
 
 

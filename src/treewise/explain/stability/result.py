@@ -12,7 +12,7 @@ import numpy.typing as npt
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import listing
-from treewise.train.criteria import criterion_named
+from treewise.train.criteria import get_criterion
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -181,7 +181,7 @@ class Stability(Displayable):
         if not self.nodes:
             return (first,)
         margins = [(n.node, n.column, n.score, n.runner_up, n.runner_up_score, n.margin) for n in self.nodes]
-        criterion = criterion_named(self.tree.criterion)
+        criterion = get_criterion(self.tree.criterion)
         unit = f" ({criterion.unit})" if criterion.unit else ""
         score = f"gain per row of the node{unit}" if criterion.rule == "gain" else "gain ratio"
         return first, ResultTable(

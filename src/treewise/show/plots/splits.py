@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from treewise._lib.checks import check_choice
 from treewise._lib.text import plural, safe
 from treewise.errors import DataError
-from treewise.explain.trace.candidate import same_partition
+from treewise.explain.trace.nodes import same_partition
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, add_legend, axes_for, label_text, set_title, style_axes
 from treewise.train.criteria import entropy, gini
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from treewise.explain.trace import NodeTrace
-    from treewise.explain.trace.candidate import CandidateTrace
-    from treewise.explain.trace.nodes import ColumnTrace
+    from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace
 
     LegendEntry = tuple[Artist, str]
 
@@ -81,16 +80,16 @@ def draw_gains(node: NodeTrace, column: str | None = None, ax: Axes | None = Non
     else:
         _draw_bars(node, found, list(found.tests), ax)
     style_axes(ax)
-    criterion = node.lens.training_set.criterion
-    unit = node.lens.unit if criterion.unit == "bits" else criterion.name
-    gain = f"gain, {unit} {'in total' if node.lens.per == 'total' else 'per row'}"
+    criterion = node.number_format.training_set.criterion
+    unit = node.number_format.unit if criterion.unit == "bits" else criterion.name
+    gain = f"gain, {unit} {'in total' if node.number_format.per == 'total' else 'per row'}"
     (ax.set_ylabel if thresholds else ax.set_xlabel)(gain)
     best = label_text(found.words, 70) if found.best else "no split meets the limits"
     set_title(
         ax,
         f"node {node.id} · {label_text(node.words, 70)} · {plural(node.rows, 'row')}",
         f"best: {best}",
-        f"gain {node.lens.say(found.gain)}",
+        f"gain {node.number_format.format(found.gain)}",
     )
     return ax
 

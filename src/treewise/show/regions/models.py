@@ -20,7 +20,7 @@ from treewise.data.table import Column, Table
 from treewise.errors import Param, ParameterError, shown
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, thresholds
-from treewise.train.true_labels import as_class_or_value_tree, with_levels_of
+from treewise.train.target import adopt_levels, resolve_handwritten_task
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -77,8 +77,8 @@ class TreeRegions(RegionModel):
 
     def adapt_to(self, table: Table, target: Column | None) -> TreeRegions:
         """Give a tree written by hand the levels of a table, and the type of its target."""
-        tree = with_levels_of(self.tree, table)
-        return replace(self, tree=tree if target is None else as_class_or_value_tree(tree, target))
+        tree = adopt_levels(self.tree, table)
+        return replace(self, tree=tree if target is None else resolve_handwritten_task(tree, target))
 
     def predict_nodes(self, nodes: Ints, classes: Sequence[Label]) -> Predictions:
         """Return the predictions of nodes."""

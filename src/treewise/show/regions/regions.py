@@ -34,8 +34,7 @@ from treewise.show.regions.models import (
 )
 from treewise.show.regions.panel import RegionScene, draw_panel
 from treewise.show.regions.plane import make_plane
-from treewise.train.target import are_integer_classes
-from treewise.train.true_labels import target_column
+from treewise.train.target import are_integer_classes, find_target_column
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -252,7 +251,7 @@ def _find_target(trees: Sequence[Tree], table: Table, target: str | None) -> Col
         return table[target]
     if trees:
         known = trees[0].target.name in table.columns or (trees[0].fit_info.is_handwritten and table.target is not None)
-        return target_column(trees[0], table, None) if known else None
+        return find_target_column(trees[0], table, None) if known else None
     return None if table.target is None else table[table.target]
 
 

@@ -32,7 +32,7 @@ from treewise.show.report import facts as page_facts
 from treewise.show.report import sections
 from treewise.show.report.page import PageHead, page_html
 from treewise.show.text_tree.text_tree import header, missing_value_notes
-from treewise.train.true_labels import target_column
+from treewise.train.target import find_target_column
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -111,7 +111,7 @@ def _read_table(tree: Tree, data: Any, target: Any) -> Table:
     table = read(data, na_values=tree.na_values)
     if target is None:
         return table
-    labels = replace(target_column(tree, table, target), name=tree.target.name)
+    labels = replace(find_target_column(tree, table, target), name=tree.target.name)
     columns = {name: partial(table.columns.__getitem__, name) for name in table.columns}
     return replace(table, columns=LazyColumns({**columns, tree.target.name: labels}, len(table)))
 
