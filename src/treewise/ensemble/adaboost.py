@@ -233,7 +233,7 @@ class BoostingRun:
         asked = {**self.recipe.given(), **kept_of(self.training_set), **went}
         settings, rows = self.training_set.settings.given(), len(self.training_set)
         made = {"did": "grow", "ensemble": asked, "treewise": __version__, "rows": rows, "settings": settings}
-        return Step({**self.training_set.fit_options, **made})
+        return Step({**self.training_set.fit_options.to_step(), **made})
 
 
 def more_rounds(

@@ -8,7 +8,7 @@ the order of the classes, which rows count. ``column_roles.py`` reads the column
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -45,6 +45,7 @@ from treewise.train.weights import (
     read_sample_weights,
 )
 from treewise.tree.arrays import Target
+from treewise.tree.fit_info import FitOptions
 
 Ints = npt.NDArray[np.int64]
 Cells = TypeVar("Cells", Column, npt.NDArray[Any])
@@ -68,7 +69,7 @@ class TrainingSet:
     settings: Settings
     table_name: str = ""
     notes: tuple[str, ...] = ()
-    fit_options: Mapping[str, Any] = field(default_factory=dict)  # weights and kinds by name, for the tree's history
+    fit_options: FitOptions = field(default_factory=FitOptions)
     repeats: Repeats | None = None  # weights that are counts; None: each row stands for itself
     rows: Rows = range(0)  # where in the table its rows stand
 
@@ -81,7 +82,7 @@ class TrainingSet:
     @cached_property
     def by_branches(self) -> bool:
         """Whether kinds compete, so that gains are divided by the number of branches less one."""
-        return self.settings.categorical == "any" or "any" in self.fit_options.get("splits", {}).values()
+        return self.settings.categorical == "any" or "any" in self.fit_options.splits.values()
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -143,16 +144,15 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         own_splits |= {name: learned.splits} if learned.splits else {}
         splits = _allowed_splits(learned.encoding, learned.splits or settings.categorical)
         features.append(_Feature(learned.encoding, learned.values, splits))
-    fit_options = {
-        "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
-        "sample_weight_array": roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
-        "class_weight": label_class_weights(roles.class_weight),
-        "priors": label_priors(roles.priors, target),
-        "splits": own_splits,
-        "drop_missing_target": bool(roles.drop_missing_target),
-        "na_values": list(table.na_values),
-    }
-    fit_options = {name: value for name, value in fit_options.items() if value}
+    fit_options = FitOptions(
+        sample_weight=roles.sample_weight if isinstance(roles.sample_weight, str) else None,
+        has_weight_array=roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
+        class_weight=label_class_weights(roles.class_weight),
+        priors=label_priors(roles.priors, target),
+        splits=own_splits,
+        drop_missing_target=bool(roles.drop_missing_target),
+        na_values=tuple(table.na_values),
+    )
     ready = _assemble(weighed, target, settings, features, weight)
     return replace(ready, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
 
@@ -162,7 +162,7 @@ def build_like(
     encodings: Sequence[Encoding],
     target: Target,
     settings: Settings,
-    fit_options: Mapping[str, Any],
+    fit_options: FitOptions,
     sample_weight: Any = None,
     answers: Any = None,
 ) -> TrainingSet:
@@ -171,22 +171,22 @@ def build_like(
     Without a ``sample_weight``, a weight column the tree was grown with is used again where the table has it; without
     ``answers``, a column or an array, the table has the target by its name.
     """
-    table = read(data, na_values=fit_options.get("na_values", ()))
+    table = read(data, na_values=fit_options.na_values)
     column = find_target(table, target.name if answers is None else answers)
-    name = fit_options.get("sample_weight")
+    name = fit_options.sample_weight
     again = name if name in table.columns else None
     weight = read_sample_weights(table, again if sample_weight is None else sample_weight)
-    roles = ColumnRoles(drop_missing_target=bool(fit_options.get("drop_missing_target")))
+    roles = ColumnRoles(drop_missing_target=fit_options.drop_missing_target)
     kept = select_training_rows(column, weight, roles, table.name)
     y, raw = encode_target(_take_rows(column, kept), target, table.name, kept)
     rows = WeightedRows(kept, y, raw, _take_rows(weight, kept))
-    weighed = apply_class_weights(rows, target, fit_options.get("class_weight"), fit_options.get("priors"), table.name)
+    weighed = apply_class_weights(rows, target, fit_options.class_weight, fit_options.priors, table.name)
     table.convert(e.name for e in encodings)
     features = [
         _Feature(
             encoding,
             _take_rows(encode.encode_column(encoding, table[encoding.name], table.name), weighed.rows),
-            _allowed_splits(encoding, fit_options.get("splits", {}).get(encoding.name, settings.categorical)),
+            _allowed_splits(encoding, fit_options.splits.get(encoding.name, settings.categorical)),
         )
         for encoding in encodings
     ]

@@ -287,7 +287,7 @@ class TeacherDataset:
     def training_set(self, teacher: Teacher, **options: Any) -> TrainingSet:
         """Prepare it for growing; the history of the tree will name the teacher."""
         training_set = prepare(self.table, self.name, **options)
-        return replace(training_set, fit_options={**training_set.fit_options, "imitates": teacher.description})
+        return replace(training_set, fit_options=replace(training_set.fit_options, imitates=teacher.description))
 
     def teacher_predictions(self, tree: Tree) -> npt.NDArray[Any]:
         """Return the teacher's predictions in the form of a tree's: class indices, unknown ones last; or values."""
