@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_exact, format_percent, format_rounded, plural, safe
-from treewise.errors import Call, DataError, ParameterError, listing
+from treewise.errors import Call, DataError, ParameterError, join_few
 from treewise.train.criteria import get_criterion
 from treewise.train.resampling import power_of_two_scale
 from treewise.tree.model import Model
@@ -112,7 +112,7 @@ class Importances(Displayable):
         whole = self.result_table()
         asked = [row for row, column in zip(whole.rows, self.columns, strict=True) if column.splits]
         others = [safe(column.column) for column in self.columns if not column.splits]
-        silent = (f"Never asked about, so exactly 0: {listing(others, most=12)}.",) if others else ()
+        silent = (f"Never asked about, so exactly 0: {join_few(others, most=12)}.",) if others else ()
         return (replace(whole, rows=asked, below=(*silent, *whole.below)),)
 
     def to_dict(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
-from treewise.errors import ParameterError, did_you_mean, listing
+from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.predict.confidence_intervals import check_confidence, wilson_intervals
 from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
 from treewise.predict.predict import answering_nodes, node_intervals, refuses_missing
@@ -304,7 +304,7 @@ def class_index(tree: Tree, cls: Any) -> int:
         f'"{safe(tree.target.name)}" has no such class.',
         parameter="cls",
         value=cls,
-        hint=f"{did_you_mean(str(cls), labels)} Its classes: {listing(labels)}.",
+        hint=f"{did_you_mean(str(cls), labels)} Its classes: {join_few(labels)}.",
     )
 
 

@@ -18,7 +18,7 @@ from treewise.data import encoding as encode
 from treewise.data.column import truncate
 from treewise.data.encoding import MAX_INTEGER_CLASSES
 from treewise.data.table import Column, Table
-from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing
+from treewise.errors import DataError, Param, ParameterError, did_you_mean, join_few
 from treewise.train.column_roles import ColumnRoles, find_target
 from treewise.train.criteria import get_criterion
 from treewise.train.settings import Settings
@@ -36,7 +36,7 @@ def select_training_rows(column: Column, weight: npt.NDArray[np.float64], roles:
     counts = weight > 0
     gone = np.flatnonzero(column.is_missing() & counts)
     if len(gone) and not roles.drop_missing_target:
-        rows = listing([int(r) + 1 for r in gone], most=5)
+        rows = join_few([int(r) + 1 for r in gone], most=5)
         raise DataError(
             f'target "{safe(column.name)}" is missing in {plural(len(gone), "row")} ({rows}).',
             hint=f"Remove {'it' if len(gone) == 1 else 'them'} first, or " + Param("drop_missing_target", True) + ".",
@@ -111,7 +111,7 @@ def _class_order(labels: Sequence[Label], positive: Label | None, name: str) -> 
     if not named:
         words = [safe(v) for v in labels]
         raise ParameterError(
-            f'target "{safe(name)}" has the classes {listing(words)}.',
+            f'target "{safe(name)}" has the classes {join_few(words)}.',
             parameter="positive",
             value=truncate(positive),
             hint=did_you_mean(positive, words),
@@ -153,7 +153,7 @@ def encode_classes(column: Column, target: Target, table_name: str, rows: Rows |
         label = labels[codes[strange[0]]]
         raise DataError(
             f'{table_name}: target "{safe(column.name)}" is "{safe(label)}" in row {rows[strange[0]] + 1:,}, a class'
-            f" the tree does not know. Its classes are {listing([safe(c) for c in target.classes])}."
+            f" the tree does not know. Its classes are {join_few([safe(c) for c in target.classes])}."
         )
     return y
 
@@ -169,7 +169,7 @@ def resolve_criterion(settings: Settings, target: Target, given: str | None) -> 
     if meant != target.task:
         what = f"has {len(target.classes)} classes" if target.classes else "is a number"
         if target.classes:
-            what += f" ({listing([safe(c) for c in target.classes], most=4)})"
+            what += f" ({join_few([safe(c) for c in target.classes], most=4)})"
         raise ParameterError(
             f'this criterion is for {meant}, but target "{safe(target.name)}" {what}.',
             parameter="criterion",
@@ -215,7 +215,7 @@ def find_target_column(model: Model, table: Table, target: Any) -> Column:
     fitting = [column for column in free if known & (found := _labels_in(column)) and found <= known]
     if len(fitting) == 1:
         return fitting[0]
-    names = listing([safe(column.name) for column in fitting or free])
+    names = join_few([safe(column.name) for column in fitting or free])
     raise ParameterError(
         f"the tree does not say which column of {table.name} it predicts.",
         hint=f"Name it, perhaps {names}: " + Param("target", ...) + ".",
@@ -301,7 +301,7 @@ def select_labelled_rows(
     gone = column.is_missing() & counts
     if not gone.any() or (drop and (counts & ~gone).any()):
         return np.flatnonzero(counts & ~gone)
-    rows = listing([f"{row:,}" for row in (np.flatnonzero(gone) + 1).tolist()], most=5)
+    rows = join_few([f"{row:,}" for row in (np.flatnonzero(gone) + 1).tolist()], most=5)
     many, they = plural(int(gone.sum()), "row"), "it" if gone.sum() == 1 else "them"
     what = f'target "{safe(column.name)}" is missing in {many} of {table.name} ({rows}).'
     if drop:

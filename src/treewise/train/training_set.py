@@ -21,7 +21,7 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Column, parse_na_values, read
-from treewise.errors import DataError, Param, listing
+from treewise.errors import DataError, Param, join_few
 from treewise.train.column_roles import ColumnRoles, check_roles, find_target, select_columns
 from treewise.train.criteria import Criterion, get_criterion
 from treewise.train.fixed_point import scale_beside, scale_targets, scale_weights, to_units
@@ -257,7 +257,7 @@ def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) ->
     """Enforce missing="error"."""
     gone = np.flatnonzero(encode.is_missing(encoding, values))
     if len(gone):
-        rows = listing([int(kept[row]) + 1 for row in gone], most=3)
+        rows = join_few([int(kept[row]) + 1 for row in gone], most=3)
         raise DataError(
             f'column "{safe(encoding.name)}" is missing in {plural(len(gone), "row")} ({rows}), and missing="error" was'
             ' asked for. missing="learn" learns where they go; or fill them first.'

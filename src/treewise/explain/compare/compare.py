@@ -24,7 +24,7 @@ from treewise.data import encoding as encode
 from treewise.data.column import Column
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
-from treewise.errors import ParameterError, TreewiseError, shown
+from treewise.errors import ParameterError, TreewiseError, brief
 from treewise.evaluate import evaluate
 from treewise.explain.compare.comparison import ComparedTree, DifferingRegion, Distance, TreeComparison, TreeError
 from treewise.explain.compare.input_space import (
@@ -112,7 +112,7 @@ def compare(
     """
     for name, tree in zip("ab", (a, b), strict=True):
         if not isinstance(tree, Tree):
-            raise ParameterError(f"{name}: {shown(tree)} is not a tree.", hint="Trees come from grow, load or parse.")
+            raise ParameterError(f"{name}: {brief(tree)} is not a tree.", hint="Trees come from grow, load or parse.")
     if isinstance(names, str) or len(names) != 2:
         raise ParameterError('must be two, such as ("old", "new").', parameter="names", value=names)
     return TreeComparer(a, b, what, tolerance, complete, names).compare(data, target)

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 from treewise._lib.text import safe
 from treewise.data.encoding import UNSEEN, Encoding
-from treewise.errors import ParameterError, did_you_mean, listing, shown
+from treewise.errors import ParameterError, brief, did_you_mean, join_few
 from treewise.explain.row_explanation.path import NEVER_SEEN, CellValue, TreeContext
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.region import Condition, Interval, as_cell, say, say_limits
@@ -247,9 +247,9 @@ def check_request(tree: Tree, desired: Any, fixed: Any) -> CounterfactualRequest
     names = (fixed,) if isinstance(fixed, str) else tuple(fixed)
     for name in names:
         if name not in tree.columns:
-            known = listing([safe(column) for column in tree.columns])
+            known = join_few([safe(column) for column in tree.columns])
             raise ParameterError(
-                f"no column {shown(name)} in the tree.",
+                f"no column {brief(name)} in the tree.",
                 parameter="fixed",
                 hint=f"{did_you_mean(name, tree.columns)} Columns: {known}.",
             )
@@ -268,7 +268,7 @@ def parse_desired(tree: Tree, desired: Any, prediction: Label) -> IsDesired | No
         return lambda label: label >= 0 and label != current
     labels = {str(label): i for i, label in enumerate(tree.classes)}
     if str(desired) not in labels:
-        known = listing([safe(label) for label in tree.classes])
+        known = join_few([safe(label) for label in tree.classes])
         near = did_you_mean(str(desired), labels)
         raise ParameterError("no such class.", parameter="desired", value=desired, hint=f"{near} Classes: {known}.")
     return lambda label: label == labels[str(desired)]

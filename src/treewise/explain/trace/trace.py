@@ -21,7 +21,7 @@ from treewise.data import encoding as encode
 from treewise.data.column import truncate
 from treewise.data.encoding import Encoding
 from treewise.data.table import read
-from treewise.errors import ColumnError, Param, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, Param, ParameterError, brief, did_you_mean, join_few
 from treewise.explain.trace.arithmetic import NumberFormat
 from treewise.explain.trace.documents import notebook_formats
 from treewise.explain.trace.nodes import (
@@ -225,9 +225,9 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
         raise ParameterError("must be a whole number of columns, 1 or more.", parameter="top", value=view.top)
     if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
-        said = shown(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
+        said = brief(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
         hint = did_you_mean(view.column, columns)
-        raise ColumnError(f"no column {said}.{hint} Columns: {listing([safe(c) for c in columns])}.")
+        raise ColumnError(f"no column {said}.{hint} Columns: {join_few([safe(c) for c in columns])}.")
     return view
 
 
