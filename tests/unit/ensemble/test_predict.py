@@ -432,7 +432,7 @@ def test_numbers_of_any_size_have_a_mean(power):
     np.testing.assert_allclose(forest.predict(table) / unit, mean, rtol=1e-14)
     assert forest.predict(one) == forest.predict({"x": [3.5]})[0] == list(forest.staged_predict(one))[-1]
     found = forest.agreement(table)
-    assert found.answers == forest.predict(table).tolist()
+    assert found.predictions == forest.predict(table).tolist()
     np.testing.assert_allclose(
         found.spread / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14
     )
