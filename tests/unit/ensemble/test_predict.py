@@ -434,7 +434,7 @@ def test_numbers_of_any_size_have_a_mean(power):
     found = forest.agreement(table)
     assert found.predictions == forest.predict(table).tolist()
     np.testing.assert_allclose(
-        found.spread / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14
+        found.sd / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14
     )
     assert found.low.tolist() == np.min([tree.predict(table) for tree in trees], axis=0).tolist()
     off = np.sqrt(np.mean((mean - plain) ** 2))
