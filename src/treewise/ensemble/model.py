@@ -141,7 +141,7 @@ class Ensemble(Model):
     @property
     def trees(self) -> Sequence[Tree]:
         """The trees as a sequence; each is made when it is asked for."""
-        return _Trees(self)
+        return Trees(self)
 
     def first(self, k: int) -> Self:
         """Return the ensemble of the first k trees: what growing k in the first place gives.
@@ -432,7 +432,7 @@ class Ensemble(Model):
             )
 
 
-class _Trees(Sequence[Tree]):
+class Trees(Sequence[Tree]):
     """The members of an ensemble in order, each made when it is asked for."""
 
     def __init__(self, ensemble: Ensemble) -> None:

@@ -40,7 +40,7 @@ from treewise.tree.tree import Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _RankedTest:
+class RankedTest:
     """One candidate of a stump, with its place among all.
 
     >>> import treewise as tw
@@ -91,7 +91,7 @@ class _RankedTest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Stump(Displayable, Sequence[_RankedTest]):
+class Stump(Displayable, Sequence[RankedTest]):
     """A tree of one test, ``tree``, and every candidate for it, the best first: ``stump[0]`` is the one it asks.
 
     ``print`` lists them; ``node`` has them by column, with the arithmetic of each (``print(stump.node)``).
@@ -118,7 +118,7 @@ class _Stump(Displayable, Sequence[_RankedTest]):
         return Trace(self.tree, self.training_set, self.view)[0]
 
     @cached_property
-    def _tests(self) -> tuple[_RankedTest, ...]:
+    def _tests(self) -> tuple[RankedTest, ...]:
         return tuple(_ranked_tests(self.node))
 
     def __len__(self) -> int:
@@ -126,14 +126,14 @@ class _Stump(Displayable, Sequence[_RankedTest]):
         return len(self._tests)
 
     @overload
-    def __getitem__(self, place: int) -> _RankedTest: ...
+    def __getitem__(self, place: int) -> RankedTest: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[_RankedTest, ...]: ...
-    def __getitem__(self, place: int | slice) -> _RankedTest | tuple[_RankedTest, ...]:
+    def __getitem__(self, place: slice) -> tuple[RankedTest, ...]: ...
+    def __getitem__(self, place: int | slice) -> RankedTest | tuple[RankedTest, ...]:
         return self._tests[place]
 
     @property
-    def best(self) -> _RankedTest | None:
+    def best(self) -> RankedTest | None:
         """The test the tree asks; None where it asks none."""
         return next((test for test in self._tests[:1] if test.chosen), None)
 
@@ -207,7 +207,7 @@ class _Stump(Displayable, Sequence[_RankedTest]):
 class _StumpRows(Sequence[Sequence[Any]]):
     """The rows of the table, each made when it is looked at: of numbers, a branch has to go through its rows."""
 
-    def __init__(self, tests: Sequence[_RankedTest]) -> None:
+    def __init__(self, tests: Sequence[RankedTest]) -> None:
         self.tests = tests
 
     def __len__(self) -> int:
@@ -217,7 +217,7 @@ class _StumpRows(Sequence[Sequence[Any]]):
         return list(map(_cells_of, self.tests[place])) if isinstance(place, slice) else _cells_of(self.tests[place])
 
 
-def _cells_of(test: _RankedTest) -> list[Any]:
+def _cells_of(test: RankedTest) -> list[Any]:
     """Return the cells of one candidate."""
     branches = list(branch_data(test.branches))
     briefly = in_a_cell(test.test, test.traced.candidate.split)
@@ -228,7 +228,7 @@ def _cells_of(test: _RankedTest) -> list[Any]:
 # -- making it ----------------------------------------------------------------------------------------------------
 
 
-def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row", **options: Any) -> _Stump:
+def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row", **options: Any) -> Stump:
     """Grow the best tree of one test, and rank every test that competed (chapter 8's stump).
 
     ``.tree`` is an ordinary tree of depth 1. The candidates are compared when they are first looked at, by the readable
@@ -268,13 +268,13 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
     return grow_stump(prepare(data, target, max_depth=1, **options), unit, per, n_jobs)
 
 
-def grow_stump(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> _Stump:
+def grow_stump(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> Stump:
     """Grow the best tree of one test on a prepared training set."""
     view = check_view(TraceView(unit, per), [encoding.name for encoding in training_set.encodings])
-    return _Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
+    return Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
 
 
-def _ranked_tests(node: NodeTrace) -> Iterator[_RankedTest]:
+def _ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
     """Put the candidates of a node in order: by what they compete by; equals, but for rounding, share a rank.
 
     The winner comes first, of equals too. C4.5 compares the best test of each column by its ratio; the others follow by
@@ -293,11 +293,11 @@ def _ranked_tests(node: NodeTrace) -> Iterator[_RankedTest]:
     rank = 1
     for group in groups:
         for test, column in sorted(group, key=lambda pair: (pair[0] is not winner, pair[0].candidate.order)):
-            yield _RankedTest(rank, test, column, test is winner and node.split is not None)
+            yield RankedTest(rank, test, column, test is winner and node.split is not None)
         rank += len(group)
     small = [pair for pair in tests if not pair[0].eligible]
     for test, column in sorted(small, key=lambda pair: (-pair[0].candidate.score, pair[0].candidate.order)):
-        yield _RankedTest(None, test, column, False)
+        yield RankedTest(None, test, column, False)
 
 
 def group_ties(

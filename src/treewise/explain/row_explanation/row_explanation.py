@@ -1,7 +1,7 @@
 """Explain the prediction for a row: sentences, a table of steps, contributions and the nearest counterfactual.
 
 ``explain`` follows a row through the tree (``path.py``) and finds what would change the prediction
-(``counterfactual.py``); ``_Explanation`` holds both as data and describes them in sentences.
+(``counterfactual.py``); ``Explanation`` holds both as data and describes them in sentences.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def explain_typed(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Explanation(Displayable):
+class Explanation(Displayable):
     """Why the tree makes its prediction for a row.
 
     >>> import treewise as tw
@@ -269,7 +269,7 @@ def _signed_percent(value: float) -> str:
     return "0.0" if value == 0 else f"{'+' if value > 0 else '−'}{format_percent(abs(value))}"
 
 
-class Explanations(Sequence[_Explanation], Displayable):
+class Explanations(Sequence[Explanation], Displayable):
     """The explanations of several rows, each made on access.
 
     >>> import treewise as tw
@@ -298,7 +298,7 @@ class Explanations(Sequence[_Explanation], Displayable):
         row = self._rows[i]
         given = self._given[i] if self._given else None
         number = None if self._given and len(self) == 1 else row + 1
-        return _Explanation(self._context, self._paths[row], self._request, given, number)
+        return Explanation(self._context, self._paths[row], self._request, given, number)
 
     def result_table(self) -> ResultTable:
         """Return all steps as one table."""
