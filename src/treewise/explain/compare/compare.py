@@ -46,7 +46,7 @@ from treewise.explain.compare.joint_traversal import (
 from treewise.explain.compare.predictions import ComparedTable, NodePredictions, compare_rows, number_predictions
 from treewise.explain.compare.structure_diff import structure_changes
 from treewise.tree.arrays import UNNAMED
-from treewise.tree.regions.region import Cell, Condition, Levels, Region, as_cell, some_value
+from treewise.tree.regions.region import Cell, Condition, Levels, Region, as_cell, example_value
 from treewise.tree.splits import quote, say_equal
 from treewise.tree.tree import Tree
 
@@ -340,7 +340,7 @@ def _construct_witness(space: InputSpace, box: tuple[CellSet, ...], whole: list[
         if isinstance(cells, tuple) and cells == all_cells and has_known_value(cells):
             middle = len(axis.cuts) // 2
             chosen = (middle, middle, False) if axis.bounds[0] <= middle <= axis.bounds[1] else cells
-        value = some_value(axis.condition(chosen), axis.encoding, axis.na_values)
+        value = example_value(axis.condition(chosen), axis.encoding, axis.na_values)
         values[axis.name] = as_cell(value, axis.encoding)
         row.append(axis.cell_of(value))
         if not has_known_value(chosen):

@@ -26,7 +26,7 @@ from treewise.data.encoding import UNSEEN, Encoding
 from treewise.errors import ParameterError, brief, did_you_mean, join_few
 from treewise.explain.row_explanation.path import NEVER_SEEN, CellValue, TreeContext
 from treewise.tree.arrays import LEAF, Label
-from treewise.tree.regions.region import Condition, Interval, as_cell, say, say_limits
+from treewise.tree.regions.region import Condition, Interval, as_cell, describe_bounds, describe_condition
 from treewise.tree.tree import Tree
 
 _MAX_DECIMALS = 15
@@ -182,9 +182,9 @@ class _ColumnDistance:
         assert distance is not None
         assert value is not None
         text = self.encoding.levels[allowed] if self.encoding.is_categorical else self.encoding.format(allowed)
-        condition_text = say(condition, self.encoding, or_missing=False, or_unseen=False)
+        condition_text = describe_condition(condition, self.encoding, or_missing=False, or_unseen=False)
         scale: Scale = self.scale if self.current is not None else ""
-        limits = say_limits(condition, self.encoding)
+        limits = describe_bounds(condition, self.encoding)
         return CellChange(self.encoding.name, value, text, condition_text, distance, scale, limits)
 
     def _natural_value(self, condition: Condition) -> float | int:

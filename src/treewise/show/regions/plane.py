@@ -20,7 +20,7 @@ from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
 from treewise.errors import ColumnError, DataError, Param, ParameterError, brief, did_you_mean, join_few
-from treewise.tree.regions.region import Condition, Interval, cell_value, ends
+from treewise.tree.regions.region import Condition, Interval, cell_value, terminal_regions
 from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -133,7 +133,7 @@ class Plane:
             if encoding.name in self.fixed
         }
         place = {encoding.name: i for i, encoding in enumerate(tree.encodings)}
-        for node, region in ends(tree):
+        for node, region in terminal_regions(tree):
             conditions = region.conditions
             if not all(condition.holds(values[i]) for i, condition in conditions.items() if i in values):
                 continue
