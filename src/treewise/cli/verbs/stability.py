@@ -46,14 +46,16 @@ def command(data: str, resamples: int, form: str | None, output: str | None, qui
 
     check_output(output, data)
     check_resamples(resamples)
-    text = take_text_options(options)
-    asked = take_grow_options(options)
-    asked = read_validation(asked, text)
-    later = {name: asked.pop(name) for name in PRUNING if name in asked}
-    wanted = pruning_for(asked.get("preset"), **later)
-    training_set = prepare_and_report(data, asked, text, quiet)
+    text_format = take_text_options(options)
+    grow_params = take_grow_options(options)
+    grow_params = read_validation(grow_params, text_format)
+    pruning = {name: grow_params.pop(name) for name in PRUNING if name in grow_params}
+    plan = pruning_for(grow_params.get("preset"), **pruning)
+    training_set = prepare_and_report(data, grow_params, text_format, quiet)
     with progress_bar("resamples") as progress:
-        found = stability_of(training_set, wanted, resamples=resamples, n_jobs=asked.get("n_jobs"), progress=progress)
+        result = stability_of(
+            training_set, plan, resamples=resamples, n_jobs=grow_params.get("n_jobs"), progress=progress
+        )
     if not quiet:
         remark("", "")
-    present(found, form, output)
+    present(result, form, output)
