@@ -1,6 +1,6 @@
 """MODEL and DATA: what may stand in their places, and how it is read.
 
-Stands between the verbs and the Python interface. MODEL is a saved tree or many (``.json``), or one written
+Stands between the verbs and the Python interface. MODEL is a saved tree or ensemble (``.json``), or a tree written
 by hand (``.txt``); DATA is whatever ``treewise.data.table.read`` takes by name, and rows as JSON besides. ``-`` is
 standard input for either.
 """
@@ -111,10 +111,7 @@ def looks_like_model(given: str) -> bool:
 
 
 def read_model(given: str, target: str | None = None, member: int | None = None) -> LoadedModel:
-    """Read what was saved or written by hand; ``target`` names what a hand-written tree predicts.
-
-    ``member`` picks one of many trees.
-    """
+    """Read a model file; ``target`` is what a handwritten tree predicts, ``member`` picks a tree of an ensemble."""
     return _read_model_file(given, target).pick_tree(member)
 
 
@@ -209,7 +206,7 @@ def read_data(given: str, na_values: Sequence[str] = (), text_format: TextOption
 
 
 def _read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
-    """Read rows written as JSON: one object, a list of them, or one a line."""
+    """Read rows written as JSON: one object, a list of them, or one per line."""
     from treewise.data.table import read, read_rows
 
     rows: list[Any]

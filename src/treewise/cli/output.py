@@ -238,7 +238,7 @@ def _file_mode(path: Path) -> int:
 
 
 def _write_error(path: Path, error: OSError) -> TreewiseError:
-    """Say why a file cannot be written: there is no room for it, or it is a place one cannot write to."""
+    """Return the error for a file that cannot be written: disk full, or not writable."""
     message = f"cannot write {safe(path)}: {error.strerror or error}."
     return DataError(message) if error.errno in DISK_FULL else ParameterError(message)
 

@@ -1,4 +1,4 @@
-"""``treewise agreement``: how far many trees agree on the rows of a table, those they quarrel about first."""
+"""``treewise agreement``: how far the trees of an ensemble agree on each row, the most contested first."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def command(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Ask all trees, and show."""
+    """Predict by every tree, and show."""
     from treewise.cli.output import progress_bar
 
     check_output(output, model, data)

@@ -80,7 +80,7 @@ def command(
     output: str | None,
     **text_flags: Any,
 ) -> int:
-    """Compare, show, and answer by the exit code."""
+    """Compare, show, and return the exit status."""
     from treewise.explain.compare.compare import compare
 
     check_output(output, first, second, *([data] if data else []))
@@ -96,7 +96,7 @@ def command(
 
 
 def _pick_trees(one: LoadedModel, two: LoadedModel, members: Sequence[int]) -> tuple[LoadedModel, LoadedModel]:
-    """Pick a tree of the model that holds many, or of both; two numbers are for the first and for the second."""
+    """Pick a tree of each ensemble; two numbers are for the first and the second model."""
     if len(members) > 2:
         raise ParameterError("--tree is given more than twice, and there are two models.")
     if len(members) == 2:

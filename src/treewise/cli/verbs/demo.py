@@ -74,7 +74,7 @@ def _tree_lines(tree: Tree) -> list[str]:
 
 
 def _describe_fit(tree: Tree, table: Table) -> str:
-    """Say how large a tree is, and how many rows of a table it gets right."""
+    """Describe the size of a tree, and how many rows of a table it predicts correctly."""
     from treewise.evaluate import ClassificationEvaluation, evaluate
 
     evaluation = evaluate(tree, table)
@@ -87,7 +87,7 @@ def _describe_fit(tree: Tree, table: Table) -> str:
 
 
 def _root_column(tree: Tree) -> str:
-    """Return the column the root asks about."""
+    """Return the column of the root split."""
     split = tree.split_at(0)
     assert split is not None
     return safe(split.column)

@@ -63,7 +63,7 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Ask the teacher, grow, compare, show, save."""
+    """Predict by the teacher, grow, compare, show, save."""
     from treewise.cli.output import progress_bar
     from treewise.explain.distill.distill import distill
 

@@ -236,7 +236,7 @@ def _path_of(row_paths: Paths, index: int) -> dict[str, Any]:
 
 
 def _check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
-    """Refuse a bound on a figure that there is not, before anything is printed."""
+    """Refuse a bound on an unknown score, before anything is printed."""
     for word, bounds in (("under", under), ("over", over)):
         for name, _ in bounds:
             if name not in evaluation.scores:
@@ -247,7 +247,7 @@ def _check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
 
 
 def _check_bounds(evaluation: Evaluation, under: Bounds, over: Bounds) -> int:
-    """Compare figures with their bounds: 0 when all hold, 1 when the answer is no."""
+    """Return the exit status: 0 if all scores are within their bounds, else 1."""
     scores = evaluation.scores
     failed = 0
     for bounds, word in ((under, "under"), (over, "over")):

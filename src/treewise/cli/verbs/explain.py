@@ -188,7 +188,7 @@ def _explain_by_ensemble(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Explain rows by many trees: how far they agree, and what each column adds."""
+    """Explain rows by an ensemble: how far its trees agree, and what each column adds."""
     import numpy as np
 
     numbers = range(len(typed)) if table is None else _select_rows(table, rows)

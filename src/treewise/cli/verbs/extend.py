@@ -1,4 +1,4 @@
-"""``treewise extend``: further trees for a model of many, the same as if they had been asked for at once."""
+"""``treewise extend``: add trees to an ensemble; the result is the same as growing all at once."""
 
 from __future__ import annotations
 

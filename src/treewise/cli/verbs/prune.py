@@ -1,4 +1,4 @@
-"""``treewise prune``: a model in, a smaller one out, with every decision; or the trees nested in it."""
+"""``treewise prune``: prune a model and list every decision, or list its nested subtrees."""
 
 from __future__ import annotations
 

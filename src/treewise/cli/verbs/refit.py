@@ -1,4 +1,4 @@
-"""``treewise refit``: a tree, grown or written by hand, whose nodes are counted anew on a table; the splits stay."""
+"""``treewise refit``: keep the splits of a tree, and recompute its nodes on a table."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Count anew, show, save."""
+    """Recompute, show, save."""
     from treewise.train.target import adopt_target
 
     check_output(output, data)

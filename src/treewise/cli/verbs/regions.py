@@ -112,7 +112,7 @@ def command(
 def _grid(
     table: Table, target: str | None, x: str | None, y: str | None, vary: dict[str, list[float]]
 ) -> Sequence[Any]:
-    """Grow trees of more and more freedom."""
+    """Grow trees with increasing complexity, and draw them."""
     from treewise.show.regions.regions import draw_regions_grid
 
     return list(draw_regions_grid(table, target, x, y, vary=vary or None).flat)
@@ -126,7 +126,7 @@ def _read_models(
     text_format: TextOptions,
     member: int | None,
 ) -> tuple[dict[str, Tree], Table]:
-    """Read saved trees, each by the name of its file, and the table; of files that hold many trees, ``member``."""
+    """Read saved trees, each by the name of its file, and the table; from ensembles, the tree ``member``."""
     from treewise.cli.inputs import read_model
 
     if not models:

@@ -1,4 +1,4 @@
-"""``treewise rules``: a tree as rules, one a leaf, with how often and how surely each holds."""
+"""``treewise rules``: a tree as rules, one per leaf, with coverage and probability."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _show_ensemble(model: LoadedModel, whole: bool, form: str) -> None:
 def _render_tree(
     tree: Tree, training_set: TrainingSet | None, whole: bool, node: int, depth: int | None, bars: bool | None
 ) -> str:
-    """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
+    """Render the tree: whole for a file or a pipe, within bounds on a terminal."""
     unbounded = whole or not sys.stdout.isatty()
     if depth is None and node == 0 and unbounded:
         return tree_text(tree, bool(bars), training_set)
@@ -125,7 +125,7 @@ def _render_tree(
 
 
 def _summary_text(model: LoadedModel) -> str:
-    """Say in a few lines what a model is, which columns it needs, and how it was made."""
+    """Describe a model in a few lines: its size, the columns it needs, and its history."""
     facts, saved = [], model.saved
     if saved:
         facts += [f"format {saved['format']}", f"treewise {saved['treewise']}"]

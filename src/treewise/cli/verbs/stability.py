@@ -1,4 +1,4 @@
-"""``treewise stability``: how sure the structure of a tree is, by runners-up and by bootstrap resamples."""
+"""``treewise stability``: how stable the structure of a tree is: margins and bootstrap samples."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, t
 @result_options
 @quiet_option
 def command(data: str, resamples: int, form: str | None, output: str | None, quiet: bool, **options: Any) -> None:
-    """Grow, draw again, compare, show."""
+    """Grow, resample, compare, show."""
     from treewise.cli.output import progress_bar
     from treewise.explain.stability.stability import check_resamples, stability_of
     from treewise.train.grow import PRUNING, pruning_for

@@ -1,4 +1,4 @@
-"""``treewise stages``: the error of many trees after one, two, … of them, as a table and as a picture."""
+"""``treewise stages``: the error of an ensemble by number of trees, as a table or a picture."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def command(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Ask one tree after another, and show or draw."""
+    """Predict by one tree after another, and show or draw."""
     from treewise.cli.output import progress_bar
 
     check_output(output, model, data, test)

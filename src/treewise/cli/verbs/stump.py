@@ -1,4 +1,4 @@
-"""``treewise stump``: the best tree of one test, and every test that competed to be it, ranked."""
+"""``treewise stump``: rank the candidate splits of all columns."""
 
 from __future__ import annotations
 
