@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from treewise._lib.rng import mix64
-from treewise.train.candidates import group_of
+from treewise.train.candidates import compute_group
 from treewise.train.reference import Candidate, find_best_prediction, find_best_split, leaf_condition
 from treewise.tree.tree import Tree
 
@@ -29,7 +29,7 @@ class ReferenceNode:
 
 def look_at(training_set, node):
     training_set = training_set.at(node.rows)
-    group = group_of(training_set, node.rows)
+    group = compute_group(training_set, node.rows)
     node.stop = leaf_condition(training_set, node.rows, group, len(node.path))
     if group.rows:
         node.prediction = find_best_prediction(training_set, node.rows, group)
@@ -97,7 +97,7 @@ def reference_facts(training_set, built):
             len(node.rows),
             node.stop if not node.children else "",
             None if node.stop == "no_rows" else node.prediction,
-            tuple(c * scale for c in group_of(training_set, node.rows).counts),
+            tuple(c * scale for c in compute_group(training_set, node.rows).counts),
             node.best.missing_rows if node.children else 0,
         )
         for node in built

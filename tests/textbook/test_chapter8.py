@@ -31,7 +31,7 @@ def leaves(tree):
 def test_or_as_nested_if_then_else(mistakes):
     table = tw.datasets.or_table()
     tree = tw.grow(table, "y")
-    paths = {" and ".join(map(tree.words, tree.path(n.id)[1:])): n.prediction for n in leaves(tree)}
+    paths = {" and ".join(map(tree.condition, tree.path(n.id)[1:])): n.prediction for n in leaves(tree)}
     assert paths == {"x1 <= 0.5 and x2 <= 0.5": 0, "x1 <= 0.5 and x2 > 0.5": 1, "x1 > 0.5": 1}
     assert mistakes(tree, table) == 0
 

@@ -107,7 +107,7 @@ def test_gains_at_the_root(food):
 
 
 def test_the_learned_tree_predicts_every_meal_with_certainty(tree, food, mistakes):
-    leaves = {" and ".join(map(tree.words, tree.path(n.id)[1:])): n.prediction for n in tree if n.is_leaf}
+    leaves = {" and ".join(map(tree.condition, tree.path(n.id)[1:])): n.prediction for n in tree if n.is_leaf}
     assert leaves == {
         "Healthy = n and Price = free": "n",
         "Healthy = n and Price = cheap": "y",

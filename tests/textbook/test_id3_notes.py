@@ -63,7 +63,7 @@ def test_six_points_fit_by_two_trees_and_id3_finds_the_smaller(mistakes):
     assert found.equivalent
     assert [side.error.wrong for side in found.sides] == [0, 0]
     assert found.smaller == "Tree 1"
-    assert "both 0 of 6 rows wrong: Tree 1 is the simpler one at equal error" in str(found).replace("\n", " ")
+    assert "both 0 of 6 rows wrong: Tree 1 is simpler at equal error" in str(found).replace("\n", " ")
 
 
 # -- The small example, rule by rule -------------------------------------------------------------------

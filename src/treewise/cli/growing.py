@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from treewise.data.table import Table
     from treewise.ensemble import Ensemble
     from treewise.train.training_set import TrainingSet
+    from treewise.tree.fit_info import PruningInfo
     from treewise.tree.tree import Tree
 
 _KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
@@ -74,10 +75,12 @@ class GrowthReport:
             for line in remarks(tree):
                 remark("note", in_options(line))
         else:
+            pruning = tree.fit_info.pruning
             assert self.full_tree is not None
+            assert pruning is not None
             remark("grow", f"{seconds:.1f} s   full tree: {_size(self.full_tree)}")
-            remark("prune", f"{time.monotonic() - self.grown_at:.1f} s   {pruning_summary(tree)}")
-            for note in pruning_notes(tree):
+            remark("prune", f"{time.monotonic() - self.grown_at:.1f} s   {pruning_summary(pruning)}")
+            for note in pruning.notes:
                 remark("note", note)
         self._print_new_notes(tree.notes)
         remark("", "")
@@ -113,14 +116,14 @@ class GrowthReport:
 
 
 def grow_tree(
-    data: str | Table, options: dict[str, Any], form: TextOptions, quiet: bool = False
+    data: str | Table, options: dict[str, Any], text_format: TextOptions, quiet: bool = False
 ) -> tuple[TrainingSet, Tree]:
     """Grow a tree by the options of ``treewise.grow``, with a report on standard error."""
     from treewise.cli.output import progress_bar
     from treewise.train.grow import fit
 
-    options = read_validation(options, form)
-    table = _read(data, options, form)
+    options = read_validation(options, text_format)
+    table = _read(data, options, text_format)
     report = GrowthReport(table, quiet)
     with report.notes_on_error():
         tree = fit(
@@ -136,13 +139,13 @@ def grow_tree(
     return report.training_set, tree
 
 
-def grow_ensemble(data: str, method: str, options: dict[str, Any], form: TextOptions, quiet: bool) -> Ensemble:
+def grow_ensemble(data: str, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool) -> Ensemble:
     """Grow an ensemble by the options of ``treewise.forest`` or a sister of it, with a report on standard error."""
     import treewise
     from treewise.cli.output import progress_bar
 
     options = dict(options)
-    table = _read(data, options, form)
+    table = _read(data, options, text_format)
     report = GrowthReport(table, quiet)
     with report.notes_on_error(), progress_bar("grow") as progress:
         grow = getattr(treewise, method)
@@ -154,13 +157,13 @@ def grow_ensemble(data: str, method: str, options: dict[str, Any], form: TextOpt
 
 
 def prepare_and_report(
-    data: str | Table, options: dict[str, Any], form: TextOptions, quiet: bool = False
+    data: str | Table, options: dict[str, Any], text_format: TextOptions, quiet: bool = False
 ) -> TrainingSet:
     """Prepare a table by the options of ``treewise.grow``, for verbs that grow many trees on it."""
     from treewise.train.grow import prepare
 
     options = {name: value for name, value in options.items() if name != "n_jobs"}
-    table = _read(data, options, form)
+    table = _read(data, options, text_format)
     report = GrowthReport(table, quiet)
     with report.notes_on_error():
         report.on_prepared(prepare(table, options.pop("target", None), **options))
@@ -169,24 +172,24 @@ def prepare_and_report(
 
 
 def grow_source(
-    data: str | Table, options: dict[str, Any], form: TextOptions, member: int | None, quiet: bool = False
+    data: str | Table, options: dict[str, Any], text_format: TextOptions, member: int | None, quiet: bool = False
 ) -> tuple[TrainingSet, LoadedModel]:
     """Grow a tree on DATA, for a verb that takes a MODEL or DATA."""
     if member is not None:
         raise ParameterError("--tree picks a tree of an ensemble; on a table a single tree is grown. Leave it out.")
-    training_set, tree = grow_tree(data, options, form, quiet)
+    training_set, tree = grow_tree(data, options, text_format, quiet)
     return training_set, LoadedModel(data if isinstance(data, str) else data.name, tree, b"")
 
 
-def read_validation(options: dict[str, Any], form: TextOptions) -> dict[str, Any]:
+def read_validation(options: dict[str, Any], text_format: TextOptions) -> dict[str, Any]:
     """Return the options with the validation table read, where it is named."""
     if not isinstance(options.get("validation"), str):
         return dict(options)
-    return {**options, "validation": read_data(options["validation"], options.get("na_values", ()), form)}
+    return {**options, "validation": read_data(options["validation"], options.get("na_values", ()), text_format)}
 
 
-def _read(data: str | Table, options: dict[str, Any], form: TextOptions) -> Table:
-    return read_data(data, options.get("na_values", ()), form) if isinstance(data, str) else data
+def _read(data: str | Table, options: dict[str, Any], text_format: TextOptions) -> Table:
+    return read_data(data, options.get("na_values", ()), text_format) if isinstance(data, str) else data
 
 
 # -- lines of the report --------------------------------------------------------------------------------
@@ -233,24 +236,18 @@ def _task_line(training_set: TrainingSet) -> str:
         low, mean, high = (format_rounded(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
         return f"regression of {name}: {low} to {high}, mean {mean}"
     counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
-    form = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
-    listed = [form.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
+    pattern = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
+    listed = [pattern.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
     more = f", … {len(listed)} classes" if len(listed) > _MOST_LISTED else ""
     positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
     return f"classification of {name}: {', '.join(listed[:_MOST_LISTED])}{more}{positive}"
 
 
-def pruning_summary(tree: Tree) -> str:
-    """Describe the last pruning: its method, the leaves, and the last fact it found out."""
-    step = tree.history[-1]
-    method = step["method"].replace("_", " ") if "method" in step else "to a size"
-    before, after = step["leaves"]
-    return " · ".join([f"{method}: {before:,} → {plural(after, 'leaf', 'leaves')}", *step["facts"][-1:]])
-
-
-def pruning_notes(tree: Tree) -> list[str]:
-    """Return the notes of the last pruning on its table, such as labels the tree does not know."""
-    return [fact.removeprefix("note: ") for fact in tree.history[-1]["facts"] if fact.startswith("note: ")]
+def pruning_summary(pruning: PruningInfo) -> str:
+    """Describe a pruning: its method, the leaves, and the last fact it found out."""
+    method = "to a size" if pruning.method is None else pruning.method.replace("_", " ")
+    leaves = f"{pruning.leaves_before:,} → {plural(pruning.leaves_after, 'leaf', 'leaves')}"
+    return " · ".join([f"{method}: {leaves}", *pruning.facts[-1:]])
 
 
 def _size(tree: Tree) -> str:

@@ -232,9 +232,9 @@ jobs_option = option(
 
 def choice_option(flag: str, *choices: str, help: str) -> Callable[[Function], Function]:
     """Add an option with fixed choices; the first is the default."""
-    said = f"{help} (default {choices[0]})."
+    help_text = f"{help} (default {choices[0]})."
     kind = click.Choice(choices)
-    return option(flag, type=kind, metavar="|".join(choices), default=choices[0], section=SHOWN, help=said)
+    return option(flag, type=kind, metavar="|".join(choices), default=choices[0], section=SHOWN, help=help_text)
 
 
 unit_option = choice_option("--unit", "bits", "nats", help="Unit of entropy")

@@ -54,7 +54,7 @@ from treewise.ensemble.grow import perfect_column_notes, prepare_ensemble, table
 from treewise.ensemble.model import ENDED, Ensemble
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import AdaBoostParams, recorded_params
-from treewise.errors import Param, ParameterError, shown
+from treewise.errors import Param, ParameterError, brief
 from treewise.train.grow import (
     OnPrepared,
     Progress,
@@ -63,9 +63,9 @@ from treewise.train.grow import (
     core_settings,
     core_target,
     grow_training_set,
-    n_workers,
+    resolve_n_jobs,
 )
-from treewise.train.resampling import subset_of
+from treewise.train.resampling import take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, Arrays
 from treewise.tree.history import Step
@@ -137,12 +137,12 @@ def boost_training_set(
     """Boost trees on a prepared training set."""
     if training_set.target.task == "regression":
         raise ParameterError(
-            f"AdaBoost predicts classes, and {shown(training_set.target.name)} is numeric.",
+            f"AdaBoost predicts classes, and {brief(training_set.target.name)} is numeric.",
             hint="Give classes, or grow a forest for regression; "
             + Param("task", "classification")
             + " treats each distinct number as a class.",
         )
-    run = BoostingRun(training_set, params, n_workers(n_jobs))
+    run = BoostingRun(training_set, params, resolve_n_jobs(n_jobs))
     for fraction in run.rounds():
         if progress:
             progress(fraction)
@@ -154,7 +154,7 @@ def extend_adaboost(
 ) -> Ensemble:
     """Return the ensemble with up to n further trees, as if all had been grown at once."""
     params = replace(recorded_params(ensemble, AdaBoostParams, "extend"), n_estimators=len(ensemble) + n)
-    run = BoostingRun(training_set, params, n_workers(n_jobs))
+    run = BoostingRun(training_set, params, resolve_n_jobs(n_jobs))
     run.replay(ensemble)
     for fraction in run.rounds():
         if progress:
@@ -293,7 +293,7 @@ class BoostingRun:
             "rows": len(training_set),
             "settings": training_set.settings.given(),
         }
-        return Step({**training_set.asked, **record})
+        return Step({**training_set.fit_options.to_step(), **record})
 
 
 # -- weight update ----------------------------------------------------------------------------------------------------
@@ -494,7 +494,7 @@ def _resampling_learner(training_set: TrainingSet, n_jobs: int) -> Learner:
         key = mix64(_round_seed(training_set, number), attempt)
         counts = _draw_counts(weights, order, key)
         rows = np.flatnonzero(counts)
-        sample = replace(subset_of(_with_round_seed(training_set, number), rows), weight=counts[rows], weight_scale=0)
+        sample = replace(take_rows(_with_round_seed(training_set, number), rows), weight=counts[rows], weight_scale=0)
         tree = grow_training_set(sample, None, n_jobs, keep_quartiles=False).arrays
         return tree, _predict_classes(tree, training_set, columns)
 

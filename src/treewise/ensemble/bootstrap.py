@@ -31,9 +31,9 @@ from treewise import _core
 from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.rng import mix64, uniform_below
 from treewise._lib.text import plural
-from treewise.errors import DataError, ParameterError, shown
+from treewise.errors import DataError, ParameterError, brief
 from treewise.train.fixed_point import scale_weights
-from treewise.train.resampling import subset_of, within_bounds
+from treewise.train.resampling import bound_weights, take_rows
 from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
@@ -121,7 +121,7 @@ def resolve_max_samples(max_samples: Any, training_set: TrainingSet) -> int:
         return n
     if count is not None and count > n:
         raise DataError(
-            f"max_samples={shown(max_samples)}: {training_set.table_name} has {plural(n, 'row')} that count. Give at"
+            f"max_samples={brief(max_samples)}: {training_set.table_name} has {plural(n, 'row')} that count. Give at"
             f" most {n:,}, or a fraction."
         )
     if count is not None and count >= 1:
@@ -142,7 +142,7 @@ def resolve_max_features(max_features: Any, training_set: TrainingSet) -> int:
         return count
     if count is not None and count > n:
         raise DataError(
-            f"max_features={shown(max_features)}: {training_set.table_name} has {plural(n, 'feature column')}. Give at"
+            f"max_features={brief(max_features)}: {training_set.table_name} has {plural(n, 'feature column')}. Give at"
             f" most {n:,}, or a fraction."
         )
     if isinstance(max_features, float) and 0.0 < max_features <= 1.0:
@@ -257,8 +257,8 @@ def sample_training_set(samples: BootstrapSamples, tree: int) -> TrainingSet:
     whole = samples.training_set
     if samples.n_drawn:
         whole = replace(whole, weight=samples.rows.weight, weight_scale=samples.rows.scale)
-    subset = subset_of(whole, rows)
-    return within_bounds(
+    subset = take_rows(whole, rows)
+    return bound_weights(
         replace(
             subset,
             weight=subset.weight * counts[rows],

@@ -38,10 +38,10 @@ from treewise.train.grow import (
     core_settings,
     core_target,
     grow_training_set,
-    n_workers,
-    notes_about,
+    note_leakage,
     prepare,
     pruning_for,
+    resolve_n_jobs,
 )
 from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet, build_like
@@ -116,7 +116,7 @@ def grow_ensemble(
         treewise=__version__,
         rows=len(training_set),
         settings=settings.given(),
-        **training_set.asked,
+        **training_set.fit_options.to_step(),
     )
     assert settings.criterion is not None
     ensemble = Ensemble(
@@ -140,7 +140,7 @@ def _grow_members(
     """Grow the trees from number ``first`` on; return them packed, and the impurity decreases by tree and column."""
     training_set = samples.training_set
     settings = core_settings(training_set)
-    settings.n_jobs = n_workers(n_jobs)
+    settings.n_jobs = resolve_n_jobs(n_jobs)
     arguments = (core_columns(training_set), core_target(training_set), settings, samples.plan)
     try:
         trees, decreases = _core.grow_forest(*arguments, first, n_trees, progress)
@@ -158,7 +158,7 @@ def perfect_column_notes(training_set: TrainingSet, members: PackedTrees, n_jobs
     if not members.has_perfect_stump():
         return []
     stump = replace(training_set.settings, max_depth=1, max_features=None, splitter="best")
-    return notes_about(grow_training_set(replace(training_set, settings=stump), n_jobs=n_jobs, keep_quartiles=False))
+    return note_leakage(grow_training_set(replace(training_set, settings=stump), n_jobs=n_jobs, keep_quartiles=False))
 
 
 def _with_oob(ensemble: Ensemble, params: BaggingParams, samples: BootstrapSamples) -> Ensemble:
@@ -174,16 +174,16 @@ def prepare_same_table(
     ensemble: Ensemble, data: Any, sample_weight: Any = None, target: Any = None, *, call: str
 ) -> TrainingSet:
     """Prepare the training table of an ensemble again, for ``call``; raise if it is another table."""
-    record = grow_record(ensemble, call)
+    info, _ = grow_record(ensemble, call)
     data, name = read(data, na_values=ensemble.na_values), ensemble.target.name
     if target is None and name not in data.columns:
         raise ColumnError(
             f'{data.name} has no column "{safe(name)}", the target of these trees.',
             hint="Give it: " + Param("target", ...),
         )
-    settings = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **record.get("settings", {})}
+    settings = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **info.settings}
     training_set = build_like(
-        data, ensemble.encodings, ensemble.target, Settings.of(**settings), record, sample_weight, target
+        data, ensemble.encodings, ensemble.target, Settings.of(**settings), info.fit_options, sample_weight, target
     )
     check_same_table(ensemble, training_set, call)
     return training_set
@@ -191,9 +191,9 @@ def prepare_same_table(
 
 def check_same_table(ensemble: Ensemble, training_set: TrainingSet, call: str) -> None:
     """Raise if a table is not the one that an ensemble was grown on."""
-    record = grow_record(ensemble, call)
-    if fingerprint(training_set) != record["ensemble"].get("table"):
-        weights = " and weights" if record.get("sample_weight_array") else ""
+    info, grown = grow_record(ensemble, call)
+    if fingerprint(training_set) != grown.table:
+        weights = " and weights" if info.has_weight_array else ""
         raise DataError(
             f"{training_set.table_name} is not the table these trees were grown on. Give that one, with the same"
             f" rows{weights} in the same order, or grow a new ensemble."
@@ -228,7 +228,8 @@ def extend_training_set(
         from treewise.ensemble.adaboost import extend_adaboost
 
         return extend_adaboost(ensemble, training_set, n, n_jobs, progress)
-    params, record = recorded_params(ensemble, BaggingParams, "extend"), grow_record(ensemble, "extend")
+    params = recorded_params(ensemble, BaggingParams, "extend")
+    step = next(step for step in ensemble.history if "ensemble" in step)
     samples = params.samples(training_set)
     members, decreases = _grow_members(samples, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
@@ -237,7 +238,7 @@ def extend_training_set(
         members=ensemble.members.concat(members),
         votes=np.ones(total),
         decreases=np.concatenate([ensemble.decreases, decreases]),
-        history=(Step({**record, "ensemble": {**record["ensemble"], "n_estimators": total}}),),
+        history=(Step({**step, "ensemble": {**step["ensemble"], "n_estimators": total}}),),
         notes=(*ensemble.notes, *new_notes),
     )
     return _with_oob(extended, params, samples) if estimate_oob else extended

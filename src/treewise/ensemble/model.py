@@ -20,7 +20,7 @@ from treewise._lib.checks import as_integer
 from treewise._lib.text import plural
 from treewise.data.encoding import Encoding
 from treewise.ensemble.packed_trees import PackedTrees
-from treewise.errors import ParameterError, shown
+from treewise.errors import ParameterError, brief
 from treewise.tree.arrays import LEAF, Label, Target
 from treewise.tree.history import Step
 from treewise.tree.model import Model
@@ -128,7 +128,7 @@ class Ensemble(Model):
         try:
             number = operator.index(t)
         except TypeError:
-            raise TypeError(f"the number of a tree must be an integer, 0 to {len(self) - 1}, not {shown(t)}") from None
+            raise TypeError(f"the number of a tree must be an integer, 0 to {len(self) - 1}, not {brief(t)}") from None
         if not -len(self) <= number < len(self):
             raise IndexError(f"no tree {number}: there are trees 0 to {len(self) - 1}")
         return number % len(self)
@@ -140,7 +140,7 @@ class Ensemble(Model):
     @property
     def trees(self) -> Sequence[Tree]:
         """The trees as a sequence; each is unpacked on access."""
-        return _Trees(self)
+        return Trees(self)
 
     def first(self, k: int) -> Self:
         """Return the ensemble of the first k trees, as if only k had been grown.
@@ -149,7 +149,7 @@ class Ensemble(Model):
         """
         n = as_integer(k)
         if n is None or not 1 <= n <= len(self):
-            raise ParameterError(f"first({shown(k)}): must be a whole number of trees, 1 to {len(self)}.")
+            raise ParameterError(f"first({brief(k)}): must be a whole number of trees, 1 to {len(self)}.")
         if n == len(self):
             return self
         return self.with_(
@@ -430,7 +430,7 @@ class Ensemble(Model):
             )
 
 
-class _Trees(Sequence[Tree]):
+class Trees(Sequence[Tree]):
     """The members of an ensemble, unpacked on access."""
 
     def __init__(self, ensemble: Ensemble) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.ensemble.unpack import tree_shape, unpack_tree
-from treewise.errors import shown
+from treewise.errors import brief
 from treewise.formats.model_file.packing import narrowest
 from treewise.tree.arrays import LEAF, MULTIWAY, Arrays, depths_of
 
@@ -145,7 +145,7 @@ class PackedTrees:
         impurities and values of inner nodes. Predictions of leaves are always exact.
         """
         if not 0 <= t < len(self):
-            raise IndexError(f"no member {shown(t)}: there are 0 to {len(self) - 1}")
+            raise IndexError(f"no member {brief(t)}: there are 0 to {len(self) - 1}")
         return unpack_tree(self.member(t), criterion, empty_branch)
 
     @cached_property

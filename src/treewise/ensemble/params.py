@@ -6,7 +6,6 @@ Stands on ``bootstrap.py``, below everything that grows ensembles: ``grow.py`` t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
@@ -17,6 +16,7 @@ from treewise.ensemble.bootstrap import BootstrapSamples, resolve_max_features, 
 from treewise.ensemble.model import Ensemble
 from treewise.errors import Param, ParameterError
 from treewise.train.training_set import TrainingSet
+from treewise.tree.fit_info import EnsembleInfo, FitInfo
 
 BaggingMethod = Literal["forest", "extra_trees", "bagging"]
 
@@ -115,11 +115,11 @@ class AdaBoostParams(EnsembleParams):
         object.__setattr__(self, "learning_rate", float(rate))
 
 
-def grow_record(ensemble: Ensemble, call: str) -> Mapping[str, Any]:
-    """Return the history step that records how an ensemble was grown; raise if ``call`` needs it and there is none."""
+def grow_record(ensemble: Ensemble, call: str) -> tuple[FitInfo, EnsembleInfo]:
+    """Return how an ensemble was grown; raise if that is not recorded, because ``call`` needs it."""
     info = ensemble.fit_info
     if info.ensemble is not None and info.ensemble.n_estimators and info.ensemble.method == ensemble.method:
-        return info.recorded
+        return info, info.ensemble
     raise ParameterError(
         f"{call}: the history of the ensemble does not say how it was grown, which is required.", hint="Grow it again."
     )
@@ -132,5 +132,5 @@ def recorded_params(ensemble: Ensemble, kind: type[ParamsType], call: str) -> Pa
             f"{call} is for {', '.join(kind.methods)}; this ensemble is {ensemble.method}.",
             hint="Use evaluate on rows that were not used for training.",
         )
-    record = grow_record(ensemble, call)["ensemble"]
-    return kind(**{field.name: record[field.name] for field in fields(kind) if field.name in record})
+    options = grow_record(ensemble, call)[1].options
+    return kind(**{field.name: options[field.name] for field in fields(kind) if field.name in options})

@@ -40,7 +40,7 @@ _HARDEST = 10
 
 
 @dataclass(frozen=True)
-class _Round:
+class Round:
     """One round: a learner grown with the weights D_b, its error and its vote weight.
 
     >>> import treewise as tw
@@ -59,7 +59,7 @@ class _Round:
 
 
 @dataclass(frozen=True, repr=False)
-class Rounds(Displayable, Sequence[_Round]):
+class Rounds(Displayable, Sequence[Round]):
     """The rounds in order: a sequence that is displayed as a table.
 
     >>> import treewise as tw
@@ -74,7 +74,7 @@ class Rounds(Displayable, Sequence[_Round]):
     z.
     """
 
-    rounds: tuple[_Round, ...]
+    rounds: tuple[Round, ...]
     target: str
     n_classes: int
     learning_rate: float = 1.0
@@ -86,15 +86,15 @@ class Rounds(Displayable, Sequence[_Round]):
         return len(self.rounds)
 
     @overload
-    def __getitem__(self, at: int) -> _Round: ...
+    def __getitem__(self, at: int) -> Round: ...
     @overload
     def __getitem__(self, at: slice) -> Self: ...
-    def __getitem__(self, at: int | slice) -> _Round | Self:
+    def __getitem__(self, at: int | slice) -> Round | Self:
         if isinstance(at, slice):
             return replace(self, rounds=self.rounds[at], stopped="")
         return self.rounds[at]
 
-    def __iter__(self) -> Iterator[_Round]:
+    def __iter__(self) -> Iterator[Round]:
         return iter(self.rounds)
 
     def result_table(self) -> ResultTable:
@@ -170,7 +170,7 @@ def build_rounds(ensemble: Ensemble) -> Rounds:
     for t, (error, vote) in enumerate(zip(errors, ensemble.votes.tolist(), strict=True)):
         z = _normaliser(error, vote, len(ensemble.classes))
         bound *= z
-        rounds.append(_Round(t + 1, describe_learner(ensemble[t]), error, vote, z, training_errors[t], bound))
+        rounds.append(Round(t + 1, describe_learner(ensemble[t]), error, vote, z, training_errors[t], bound))
     is_complete = len(options["errors"]) == len(ensemble)
     return Rounds(
         tuple(rounds),

@@ -18,22 +18,22 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_count, format_percent, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
-from treewise.errors import listing
+from treewise.errors import join_few
 from treewise.evaluate import evaluate as measure
 from treewise.evaluate.paths import NodePaths
 from treewise.predict.confidence_intervals import student_half_width
 from treewise.predict.costs import EQUAL, CostMatrix, cost_matrix_of
 from treewise.predict.predict import answering_nodes, apply
-from treewise.train.true_labels import (
+from treewise.train.target import (
     Ints,
-    as_class_or_value_tree,
-    class_indices,
-    rows_with_labels,
-    target_column,
-    with_classes_of,
-    with_levels_of,
+    adopt_classes,
+    adopt_levels,
+    encode_labels,
+    find_target_column,
+    resolve_handwritten_task,
+    select_labelled_rows,
 )
-from treewise.train.weights import sample_weights
+from treewise.train.weights import read_sample_weights
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.tree import Tree
 
@@ -167,7 +167,7 @@ class Check(Displayable):
         headings = (ColumnSpec("rows"), ColumnSpec("cells", title="alike in"), ColumnSpec("counts", title="but"))
         rows = [
             (
-                listing([f"{row:,}" for row in c.rows], most=_MOST_ROWS),
+                join_few([f"{row:,}" for row in c.rows], most=_MOST_ROWS),
                 ", ".join(f"{name} {cell}" for name, cell in c.cells.items()),
                 _format_counts(c.counts),
             )
@@ -186,7 +186,7 @@ class Check(Displayable):
     def _unanswered(self) -> list[str]:
         if not self.unanswered:
             return []
-        rows = listing([f"{row:,}" for row in self.unanswered], most=_MOST_ROWS)
+        rows = join_few([f"{row:,}" for row in self.unanswered], most=_MOST_ROWS)
         many = len(self.unanswered) > 1
         return [
             f'{"Rows" if many else "Row"} {rows} {"match" if many else "matches"} no branch: add one, or "otherwise".'
@@ -218,7 +218,7 @@ class Check(Displayable):
     def _contradicted(self) -> list[str]:
         if self.task != "classification" or not self.columns:
             return []
-        equal = f"equal in {listing([safe(name) for name in self.columns], most=8)}"
+        equal = f"equal in {join_few([safe(name) for name in self.columns], most=8)}"
         if not self.contradictions:
             return [f"No contradictions: no rows are {equal} and differ in class."]
         assert self.least_errors is not None
@@ -229,7 +229,7 @@ class Check(Displayable):
 
 def _list_nodes(leaves: tuple[LeafCheck, ...]) -> str:
     """Return the node numbers of some leaves as text."""
-    numbers = listing([str(leaf.node) for leaf in leaves], most=_MOST_ROWS)
+    numbers = join_few([str(leaf.node) for leaf in leaves], most=_MOST_ROWS)
     return f"node {numbers}" if len(leaves) == 1 else f"nodes {numbers}"
 
 
@@ -264,11 +264,11 @@ def check(
     (2.0, [(4, 5, 6, 7, 8)])
     """
     table = read(data, na_values=tree.na_values)
-    column = target_column(tree, table, target)
-    weight = np.ones(len(table)) if sample_weight is None else sample_weights(table, sample_weight)
-    rows = rows_with_labels(table, column, drop_missing_target, weight)
+    column = find_target_column(tree, table, target)
+    weight = np.ones(len(table)) if sample_weight is None else read_sample_weights(table, sample_weight)
+    rows = select_labelled_rows(table, column, drop_missing_target, weight)
     table, column = table.take(rows), column.take(rows)
-    tree = with_classes_of(as_class_or_value_tree(with_levels_of(tree, table), column), column)
+    tree = adopt_classes(resolve_handwritten_task(adopt_levels(tree, table), column), column)
     nodes = answering_nodes(tree, np.atleast_1d(apply(tree, table)))
     leaf_rows = _LeafRows(tree, table, column, rows, nodes, weight[rows])
     return leaf_rows.by_classes() if tree.task == "classification" else leaf_rows.by_numbers()
@@ -287,7 +287,7 @@ class _LeafRows:
 
     def by_classes(self) -> Check:
         """Compare the predictions of leaves with the classes of their rows."""
-        truth, labels = class_indices(self.tree, self.column)
+        truth, labels = encode_labels(self.tree, self.column)
         tally = _LeafTally.of(self.nodes, truth, self.weight, len(labels))
         cost, n_known, leaves = cost_matrix_of(self.tree), len(self.tree.classes), []
         right = refitted = 0.0

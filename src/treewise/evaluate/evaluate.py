@@ -19,14 +19,20 @@ from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
 from treewise.ensemble.grow import prepare_same_table
 from treewise.ensemble.model import Ensemble
-from treewise.errors import DataError, ParameterError, TreewiseError, listing
+from treewise.errors import DataError, ParameterError, TreewiseError, join_few
 from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
 from treewise.predict.costs import CostMatrix, cost_matrix_of
 from treewise.predict.leaf_probabilities import LeafProbabilities
 from treewise.predict.predict import Answers, EncodedRows, TreeAnswers, encode_table, subtree_sizes
-from treewise.train.true_labels import Ints, as_class_or_value_tree, class_indices, rows_with_labels, target_column
-from treewise.train.weights import sample_weights
+from treewise.train.target import (
+    Ints,
+    encode_labels,
+    find_target_column,
+    resolve_handwritten_task,
+    select_labelled_rows,
+)
+from treewise.train.weights import read_sample_weights
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
@@ -133,7 +139,7 @@ def evaluate(
     if model.task == "regression":
         return _number_figures(compared, answers.values(), context)
     matrix = CostMatrix.of(cost, model.classes) if cost is not None else cost_matrix_of(model)
-    truth, labels = class_indices(model, compared.column)
+    truth, labels = encode_labels(model, compared.column)
     predicted = _PredictedAnswers(labels, truth, *answers.likelihoods(truth))
     return _class_figures(compared, model.classes, predicted, context, matrix)
 
@@ -143,15 +149,15 @@ def compare_rows(
 ) -> PredictionComparison[SomeModel]:
     """Read a table with known answers and encode it for the model."""
     table = read(data, na_values=model.na_values)
-    rows = _with_answers(table, target_column(model, table, target), drop_missing_target, sample_weight)
-    model = as_class_or_value_tree(model, rows.column)
+    rows = _with_answers(table, find_target_column(model, table, target), drop_missing_target, sample_weight)
+    model = resolve_handwritten_task(model, rows.column)
     return PredictionComparison(**vars(rows), model=model, encoded=encode_table(model, rows.table))
 
 
 def _with_answers(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> ComparedRows:
     """Return the rows of a table that have an answer and count."""
-    weight = None if sample_weight is None else sample_weights(table, sample_weight)
-    rows = rows_with_labels(table, column, drop_missing_target, weight)
+    weight = None if sample_weight is None else read_sample_weights(table, sample_weight)
+    rows = select_labelled_rows(table, column, drop_missing_target, weight)
     if len(rows) < len(table):
         table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
     return ComparedRows(table, column, rows, weight)
@@ -204,7 +210,7 @@ def _where_missing_went(answers: Answers) -> str:
     if not told:
         return ""
     rule = 'the branch that says "or missing", else the first'
-    return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {listing(told, most=3)}: {rule}"
+    return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {join_few(told, most=3)}: {rule}"
 
 
 def _class_figures(

@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_exact, format_percent, format_rounded, plural, safe
-from treewise.errors import Call, DataError, ParameterError, listing
-from treewise.train.criteria import criterion_named
+from treewise.errors import Call, DataError, ParameterError, join_few
+from treewise.train.criteria import get_criterion
 from treewise.train.resampling import power_of_two_scale
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
@@ -112,7 +112,7 @@ class Importances(Displayable):
         whole = self.result_table()
         asked = [row for row, column in zip(whole.rows, self.columns, strict=True) if column.splits]
         others = [safe(column.column) for column in self.columns if not column.splits]
-        silent = (f"Never asked about, so exactly 0: {listing(others, most=12)}.",) if others else ()
+        silent = (f"Never asked about, so exactly 0: {join_few(others, most=12)}.",) if others else ()
         return (replace(whole, rows=asked, below=(*silent, *whole.below)),)
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,9 +130,9 @@ def importances(model: Model, data: Any = None, **options: Any) -> Importances:
     """Return how much each column matters; without data from the model alone (``Model.importances``)."""
     given = {name: value for name, value in options.items() if value is not None}
     if data is not None:
-        from treewise.evaluate.permutation import on_data
+        from treewise.evaluate.permutation import permutation_importances
 
-        return on_data(model, data, **given)
+        return permutation_importances(model, data, **given)
     for name in given:
         raise ParameterError(f"{name} is for importances on data: give a table too, or leave it out.")
     return _impurity_importances(model)
@@ -159,8 +159,8 @@ def _impurity_importances(model: Model) -> Importances:
         else ColumnImportance(name, splits[i], float(mean[i]), repeats=tuple(shares[:, i].tolist()))
         for i, name in enumerate(model.columns)
     ]
-    unit, trees = criterion_named(model.criterion).unit, 0 if single else len(decreases)
-    return Importances("impurity decrease", model.target.name, ranked(found), unit=unit, trees=trees)
+    unit, trees = get_criterion(model.criterion).unit, 0 if single else len(decreases)
+    return Importances("impurity decrease", model.target.name, rank_columns(found), unit=unit, trees=trees)
 
 
 def importance_shares(model: Model) -> tuple[Floats, Floats]:
@@ -177,7 +177,7 @@ def importance_shares(model: Model) -> tuple[Floats, Floats]:
     return shares, (weight[:, None] * shares).sum(axis=0) / (weight.sum() or 1.0)
 
 
-def ranked(found: Sequence[ColumnImportance]) -> tuple[ColumnImportance, ...]:
+def rank_columns(found: Sequence[ColumnImportance]) -> tuple[ColumnImportance, ...]:
     """Put the most important column first; of equals those that are asked about, then in the order of the table."""
     return tuple(sorted(found, key=lambda each: (-each.importance, each.splits == 0)))
 

@@ -21,7 +21,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, ParameterError
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, read_rows
-from treewise.train.true_labels import Ints, as_class_or_value_tree, class_indices, target_column, with_levels_of
+from treewise.train.target import Ints, adopt_levels, encode_labels, find_target_column, resolve_handwritten_task
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -168,10 +168,10 @@ def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
     3  GPA = 3.7 and Published = yes  → P
     """
     table, _ = read_rows(tree, data)
-    tree = with_levels_of(tree, table)
+    tree = adopt_levels(tree, table)
     column = _true_labels(tree, table, target)
     if column is not None:
-        tree = as_class_or_value_tree(tree, column)
+        tree = resolve_handwritten_task(tree, column)
     return Paths(tree, table, _label_values(tree, column, len(table)))
 
 
@@ -194,7 +194,7 @@ def _missing_and_unseen(
 def _true_labels(tree: Tree, table: Table, target: str | None) -> Column | None:
     """Return the column of true labels, if there is one."""
     try:
-        column = target_column(tree, table, target)
+        column = find_target_column(tree, table, target)
     except (ParameterError, DataError):
         if target is not None:
             raise
@@ -212,7 +212,7 @@ def _label_values(tree: Tree, column: Column | None, n_rows: int) -> Sequence[La
     if tree.task == "regression":
         values: list[Any] = encode.encode_numbers(present).tolist()
     else:
-        places, labels = class_indices(tree, present)
+        places, labels = encode_labels(tree, present)
         values = [labels[place] for place in places.tolist()]
     for row, value in zip(labelled.tolist(), values, strict=True):
         known[row] = value

@@ -22,13 +22,13 @@ from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data import encoding as encode
 from treewise.errors import DataError, Param, ParameterError
 from treewise.evaluate.evaluate import PredictionComparison, compare_rows, refuse_infinite, seen_before
-from treewise.evaluate.importances import ColumnImportance, Importances, ranked
+from treewise.evaluate.importances import ColumnImportance, Importances, rank_columns
 from treewise.predict.confidence_intervals import check_confidence
 from treewise.predict.costs import CostMatrix, cost_matrix_of, losses
 from treewise.predict.predict import EncodedRows
-from treewise.train.grow import n_workers
+from treewise.train.grow import resolve_n_jobs
 from treewise.train.resampling import power_of_two_scale
-from treewise.train.true_labels import class_indices
+from treewise.train.target import encode_labels
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
@@ -123,7 +123,7 @@ class _Shuffles:
         """Check what was asked for."""
         check_integer("repeats", repeats, least=1, most=_MOST_REPEATS)
         check_integer("random_state", random_state, least=0, most=2**64 - 1)
-        return cls(repeats, random_state, check_confidence(confidence), n_workers(n_jobs), progress)
+        return cls(repeats, random_state, check_confidence(confidence), resolve_n_jobs(n_jobs), progress)
 
     def importances(self, trial: _PermutationTrial, compared: PredictionComparison[Any]) -> Importances:
         """Return the importance of each column on the rows that the model is compared on."""
@@ -153,9 +153,9 @@ class _Shuffles:
             return trial.shuffled(column, (self.random_state, column, repeat))
 
         done = map_in_threads(work, len(used) * self.repeats, self.threads, self.progress)
-        rises = {column: rise(trial, before, islice(done, self.repeats), self.confidence) for column in used}
+        rises = {column: measure_rise(trial, before, islice(done, self.repeats), self.confidence) for column in used}
         none = (0.0,) * self.repeats  # never tested: nothing can change
-        return before, ranked(
+        return before, rank_columns(
             [
                 ColumnImportance(name, int(splits[i]), **rises[i])
                 if i in rises
@@ -165,7 +165,7 @@ class _Shuffles:
         )
 
 
-def on_data(
+def permutation_importances(
     model: Model,
     data: Any,
     target: Any = None,
@@ -200,7 +200,7 @@ def prepare_trial(compared: PredictionComparison[Any], measure: str | None, esti
         refuse_infinite(truth, compared)
         unit = power_of_two_scale(truth)
     else:
-        truth = class_indices(model, compared.column)[0]
+        truth = encode_labels(model, compared.column)[0]
     weight = _in_shares(compared.weight, len(compared.table))
     return _PermutationTrial(model, compared.encoded, estimate, truth, weight, name, unit, cost)
 
@@ -211,7 +211,9 @@ def _in_shares(weight: Floats | None, rows: int) -> Floats:
     return np.asarray(scaled / scaled.sum(), np.float64)
 
 
-def rise(trial: _PermutationTrial, before: Floats, after: Iterable[Floats], confidence: float) -> dict[str, Any]:
+def measure_rise(
+    trial: _PermutationTrial, before: Floats, after: Iterable[Floats], confidence: float
+) -> dict[str, Any]:
     """Return by how much shuffles raise the measure, in the mean and each, and the interval for other rows like these.
 
     The interval is the normal one of a mean of differences, row by row: it covers that other rows would have come, and,

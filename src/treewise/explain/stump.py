@@ -23,15 +23,15 @@ from treewise.explain.trace.render import branch_data
 from treewise.explain.trace.trace import check_view
 from treewise.explain.trace.words import (
     MAX_CLASSES,
-    STOPPED,
-    branches_text,
+    STOP_REASONS,
+    describe_rows,
+    describe_settled,
+    format_branches,
     format_column_score,
+    format_label,
     legend,
-    list_name,
-    rows_text,
-    settled_text,
 )
-from treewise.train.grow import PRUNING, grow_training_set, notes_about, prepare
+from treewise.train.grow import PRUNING, grow_training_set, note_leakage, prepare
 from treewise.train.reference import Candidate
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import STOPS
@@ -40,7 +40,7 @@ from treewise.tree.tree import Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _RankedTest:
+class RankedTest:
     """One candidate of a stump, with its place among all.
 
     >>> import treewise as tw
@@ -61,7 +61,7 @@ class _RankedTest:
     @property
     def test(self) -> str:
         """The test in words, by its first branch."""
-        return list_name(self.of, self.traced)
+        return format_label(self.of, self.traced)
 
     @property
     def kind(self) -> str:
@@ -76,7 +76,7 @@ class _RankedTest:
     @property
     def score(self) -> float | None:
         """What it competes by: the gain, or its ratio; for C4.5 the ratio, of the best test of each column alone."""
-        if self.of.lens.training_set.criterion.rule == "c45":
+        if self.of.number_format.training_set.criterion.rule == "c45":
             return self.of.score if self.traced is self.of.best else None
         return self.traced.score
 
@@ -91,7 +91,7 @@ class _RankedTest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Stump(Displayable, Sequence[_RankedTest]):
+class Stump(Displayable, Sequence[RankedTest]):
     """A tree of one test, ``tree``, and every candidate for it, the best first: ``stump[0]`` is the one it asks.
 
     ``print`` lists them; ``node`` has them by column, with the arithmetic of each (``print(stump.node)``).
@@ -118,7 +118,7 @@ class _Stump(Displayable, Sequence[_RankedTest]):
         return Trace(self.tree, self.training_set, self.view)[0]
 
     @cached_property
-    def _tests(self) -> tuple[_RankedTest, ...]:
+    def _tests(self) -> tuple[RankedTest, ...]:
         return tuple(_ranked_tests(self.node))
 
     def __len__(self) -> int:
@@ -126,14 +126,14 @@ class _Stump(Displayable, Sequence[_RankedTest]):
         return len(self._tests)
 
     @overload
-    def __getitem__(self, place: int) -> _RankedTest: ...
+    def __getitem__(self, place: int) -> RankedTest: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[_RankedTest, ...]: ...
-    def __getitem__(self, place: int | slice) -> _RankedTest | tuple[_RankedTest, ...]:
+    def __getitem__(self, place: slice) -> tuple[RankedTest, ...]: ...
+    def __getitem__(self, place: int | slice) -> RankedTest | tuple[RankedTest, ...]:
         return self._tests[place]
 
     @property
-    def best(self) -> _RankedTest | None:
+    def best(self) -> RankedTest | None:
         """The test the tree asks; None where it asks none."""
         return next((test for test in self._tests[:1] if test.chosen), None)
 
@@ -141,21 +141,21 @@ class _Stump(Displayable, Sequence[_RankedTest]):
 
     def result_table(self) -> ResultTable:
         """Return every candidate."""
-        node, lens = self.node, self.node.lens
-        ratio = lens.training_set.criterion.rule != "gain"
+        node, number_format = self.node, self.node.number_format
+        ratio = number_format.training_set.criterion.rule != "gain"
         headings = (
             ColumnSpec("rank", "count"),
             ColumnSpec("column", only="data"),
             ColumnSpec("test", only="data"),
             ColumnSpec("briefly", title="test", only="text"),
-            ColumnSpec("kind", only=None if lens.training_set.by_branches else "data"),
-            ColumnSpec("gain", "number", formatter=lens.say),
+            ColumnSpec("kind", only=None if number_format.training_set.by_branches else "data"),
+            ColumnSpec("gain", "number", formatter=number_format.format),
             ColumnSpec(
                 "score",
                 "number",
                 "ratio" if ratio else "a branch",
                 lambda value: format_column_score(node, value),
-                None if ratio or lens.training_set.by_branches else "data",
+                None if ratio or number_format.training_set.by_branches else "data",
             ),
             ColumnSpec("counts", title="branches", only="text"),
             ColumnSpec("branches", only="data"),
@@ -166,44 +166,48 @@ class _Stump(Displayable, Sequence[_RankedTest]):
         return ResultTable(title, headings, _StumpRows(self), (self._about(),), tuple(self._notes()), "candidate")
 
     def _about(self) -> str:
-        node, lens = self.node, self.node.lens
-        said = f"{rows_text(node)}, {lens.letter} = {lens.say(node.impurity)} {lens.shown_unit}".rstrip()
-        classes = lens.training_set.target.classes
+        node, number_format = self.node, self.node.number_format
+        impurity = f"{number_format.letter} = {number_format.format(node.impurity)} {number_format.shown_unit}".rstrip()
+        classes = number_format.training_set.target.classes
         if not classes:
-            holds = f"rows and {lens.training_set.criterion.centre}"
+            holds = f"rows and {number_format.training_set.criterion.centre}"
         else:
             holds = f"rows of {', '.join(map(safe, classes))}" if len(classes) <= MAX_CLASSES else "rows"
-        return f"{said}. branches: {holds}"
+        return f"{describe_rows(node)}, {impurity}. branches: {holds}"
 
     def _notes(self) -> Iterator[str]:
         """Say what the table does not."""
         node = self.node
         if node.settled:
-            yield f"Nothing is to be told apart: {settled_text(node)}."
+            yield f"Nothing is to be told apart: {describe_settled(node)}."
             return
         if node.split is None:
             stop = STOPS[self.tree.arrays.stop[0]]
-            yield f"The tree asks nothing: {STOPPED.get(stop, stop)}."
+            yield f"The tree asks nothing: {STOP_REASONS.get(stop, stop)}."
         for column in node.columns.values():
             if not column.tests:
                 yield f"{safe(column.name)}: {column.note}."
-        yield from notes_about(self.tree)
+        yield from note_leakage(self.tree)
         if any(test.rank is None for test in self._tests):
             yield "Without a rank: a test that leaves a branch too small to be a leaf."
         yield legend(node)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
-        lens = self.node.lens
+        number_format = self.node.number_format
         about = {"table": self.training_set.table_name, "target": self.tree.target.name, "rows": self.node.rows}
-        how = {"criterion": lens.training_set.criterion.name, "unit": lens.shown_unit, "per": lens.per}
+        how = {
+            "criterion": number_format.training_set.criterion.name,
+            "unit": number_format.shown_unit,
+            "per": number_format.per,
+        }
         return {**about, **how, "impurity": self.node.impurity, "candidates": self.result_table().records()}
 
 
 class _StumpRows(Sequence[Sequence[Any]]):
     """The rows of the table, each made when it is looked at: of numbers, a branch has to go through its rows."""
 
-    def __init__(self, tests: Sequence[_RankedTest]) -> None:
+    def __init__(self, tests: Sequence[RankedTest]) -> None:
         self.tests = tests
 
     def __len__(self) -> int:
@@ -213,18 +217,18 @@ class _StumpRows(Sequence[Sequence[Any]]):
         return list(map(_cells_of, self.tests[place])) if isinstance(place, slice) else _cells_of(self.tests[place])
 
 
-def _cells_of(test: _RankedTest) -> list[Any]:
+def _cells_of(test: RankedTest) -> list[Any]:
     """Return the cells of one candidate."""
     branches = list(branch_data(test.branches))
     briefly = in_a_cell(test.test, test.traced.candidate.split)
     about = [test.rank, test.column, test.test, briefly, test.kind, test.gain, test.score]
-    return [*about, branches_text(test.traced), branches, test.chosen]
+    return [*about, format_branches(test.traced), branches, test.chosen]
 
 
 # -- making it ----------------------------------------------------------------------------------------------------
 
 
-def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row", **options: Any) -> _Stump:
+def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row", **options: Any) -> Stump:
     """Grow the best tree of one test, and rank every test that competed (chapter 8's stump).
 
     ``.tree`` is an ordinary tree of depth 1. The candidates are compared when they are first looked at, by the readable
@@ -261,16 +265,16 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
         raise ParameterError(
             "a stump has one test.", parameter="max_depth", value=depth, hint="Leave it out, or grow a tree."
         )
-    return stump_of(prepare(data, target, max_depth=1, **options), unit, per, n_jobs)
+    return grow_stump(prepare(data, target, max_depth=1, **options), unit, per, n_jobs)
 
 
-def stump_of(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> _Stump:
+def grow_stump(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> Stump:
     """Grow the best tree of one test on a prepared training set."""
     view = check_view(TraceView(unit, per), [encoding.name for encoding in training_set.encodings])
-    return _Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
+    return Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
 
 
-def _ranked_tests(node: NodeTrace) -> Iterator[_RankedTest]:
+def _ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
     """Put the candidates of a node in order: by what they compete by; equals, but for rounding, share a rank.
 
     The winner comes first, of equals too. C4.5 compares the best test of each column by its ratio; the others follow by
@@ -280,7 +284,7 @@ def _ranked_tests(node: NodeTrace) -> Iterator[_RankedTest]:
     fitting = [pair for pair in tests if pair[0].eligible]
     winner = node[node.winner].best if node.winner is not None else None
     groups: list[list[tuple[CandidateTrace, ColumnTrace]]] = []
-    if node.lens.training_set.criterion.rule == "c45":
+    if node.number_format.training_set.criterion.rule == "c45":
         sent = [pair for pair in fitting if pair[0] is pair[1].best and pair[1].score is not None]
         groups = [[pair] for pair in sorted(sent, key=lambda pair: (pair[0] is not winner, -(pair[1].score or 0.0)))]
         seen = {id(test) for test, _ in sent}
@@ -289,11 +293,11 @@ def _ranked_tests(node: NodeTrace) -> Iterator[_RankedTest]:
     rank = 1
     for group in groups:
         for test, column in sorted(group, key=lambda pair: (pair[0] is not winner, pair[0].candidate.order)):
-            yield _RankedTest(rank, test, column, test is winner and node.split is not None)
+            yield RankedTest(rank, test, column, test is winner and node.split is not None)
         rank += len(group)
     small = [pair for pair in tests if not pair[0].eligible]
     for test, column in sorted(small, key=lambda pair: (-pair[0].candidate.score, pair[0].candidate.order)):
-        yield _RankedTest(None, test, column, False)
+        yield RankedTest(None, test, column, False)
 
 
 def group_ties(

@@ -24,7 +24,7 @@ from treewise.prune.cp_table import cp_table_from_folds
 from treewise.prune.decision import Bools, Floats, Ints, PruneDecision, is_internal, node_risks, rebuild_training_set
 from treewise.prune.nested_trees import NestedTrees, find_nested_trees
 from treewise.train.grow import Progress, grow_training_set
-from treewise.train.resampling import DEFAULT_FOLDS, LossStats, fold_numbers, subset_of
+from treewise.train.resampling import DEFAULT_FOLDS, LossStats, assign_folds, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -113,9 +113,9 @@ def decide_by_folds(
 def _read_folds(training_set: TrainingSet, folds: Any, random_state: int) -> Ints:
     """Return the fold of each row: a number of random folds, or one fold number per row as given."""
     if folds is None:
-        return fold_numbers(training_set, max(2, min(DEFAULT_FOLDS, len(training_set))), random_state)
+        return assign_folds(training_set, max(2, min(DEFAULT_FOLDS, len(training_set))), random_state)
     if isinstance(folds, int | np.integer) and not isinstance(folds, bool):
-        return fold_numbers(training_set, int(folds), random_state)
+        return assign_folds(training_set, int(folds), random_state)
     given = np.asarray(folds)
     if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) != len(training_set) or len(np.unique(given)) < 2:
         raise ParameterError(
@@ -250,7 +250,7 @@ def _score_fold(
     progress: Progress | None,
 ) -> LossStats:
     """Grow a tree without one fold, and sum its errors and their squares on that fold at every penalty."""
-    tree = grow_training_set(subset_of(training_set, np.flatnonzero(~losses)), progress, n_jobs, keep_quartiles=False)
+    tree = grow_training_set(take_rows(training_set, np.flatnonzero(~losses)), progress, n_jobs, keep_quartiles=False)
     cost = cost_matrix_of(full_tree)
     if full_tree.task == "classification":
         tree = with_cost(tree, cost)  # the full tree's costs may have changed since it was grown

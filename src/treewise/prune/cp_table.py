@@ -1,14 +1,14 @@
 """The complexity-parameter table of rpart: the trees of a nested sequence with their cp and their errors.
 
-``cost_complexity.py`` records one in the history when cross-validation chooses the size; ``tree.cp_table`` reads it
-from there, or computes one without cross-validated errors.
+``cost_complexity.py`` records one in the history when cross-validation chooses the size; ``tree.cp_table`` returns that
+one (``tree.fit_info.cp_table``), or computes one without cross-validated errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from treewise._lib.text import format_rounded, plural, safe
 from treewise.predict.costs import cost_matrix_of
 from treewise.prune.decision import is_internal, node_risks
 from treewise.prune.nested_trees import find_nested_trees
-from treewise.tree.history import is_pruning
+from treewise.tree.fit_info import CpRow
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -27,24 +27,13 @@ _MOST_STORED = 1000  # rows in the history: the smallest trees
 _MOST_SHOWN = 40
 
 
-class _CpRow(NamedTuple):
-    """One tree of the sequence; ``cp`` is its alpha, relative to the error of the root as all errors are."""
-
-    cp: float
-    nsplit: int
-    leaves: int
-    rel_error: float
-    xerror: float | None
-    xstd: float | None
-
-
 @dataclass(frozen=True, repr=False)
-class CpTable(Displayable, Sequence[_CpRow]):
+class CpTable(Displayable, Sequence[CpRow]):
     """The rows from the root to the largest tree; ``best`` and ``chosen`` are indexes into them."""
 
     target: str
     root_error: float
-    rows: tuple[_CpRow, ...]
+    rows: tuple[CpRow, ...]
     best: int | None = None
     chosen: int | None = None
     left_out: int = 0
@@ -56,7 +45,7 @@ class CpTable(Displayable, Sequence[_CpRow]):
     def __getitem__(self, place: Any) -> Any:
         return self.rows[place]
 
-    def __iter__(self) -> Iterator[_CpRow]:
+    def __iter__(self) -> Iterator[CpRow]:
         return iter(self.rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,7 +53,7 @@ class CpTable(Displayable, Sequence[_CpRow]):
         rows = [list(row) for row in self.rows[:_MOST_STORED]]
         return {
             "root_error": self.root_error,
-            "columns": list(_CpRow._fields),
+            "columns": list(CpRow._fields),
             "rows": rows,
             "best": self.best,
             "chosen": self.chosen,
@@ -114,7 +103,7 @@ class CpTable(Displayable, Sequence[_CpRow]):
             ]
         )
 
-    def _cells(self, place: int, row: _CpRow, has_xerror: bool) -> list[str]:
+    def _cells(self, place: int, row: CpRow, has_xerror: bool) -> list[str]:
         cells = [f"{row.cp:.5g}", f"{row.nsplit:,}", f"{row.leaves:,}", f"{row.rel_error:.4f}"]
         return [*cells, f"{row.xerror:.4f}", f"{row.xstd:.4f}"] if has_xerror else cells
 
@@ -135,7 +124,7 @@ def cp_table_from_folds(tree: Tree, losses: HeldOutLosses, chosen: int) -> CpTab
     """Return the table of a cross-validation."""
     n = len(losses.alpha)
     columns = (losses.cp, losses.n_splits, losses.n_leaves, losses.rel_error, losses.xerror, losses.xstd)
-    rows = [_CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
+    rows = [CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
     places = n - 1 - losses.best, n - 1 - chosen
     return CpTable(tree.target.name, losses.root_error, tuple(rows), *places, counted=_unit_counted(tree))
 
@@ -146,36 +135,16 @@ def _unit_counted(tree: Tree) -> str:
 
 def cp_table(tree: Tree) -> CpTable:
     """Return the table that chose the size of the tree, if it is unchanged since then; else one without xerror."""
-    for step in reversed(tree.history):
-        if _is_stored_table(step.get("cp_table")):
-            stored = step["cp_table"]
-            rows = tuple(_CpRow(*row) for row in stored["rows"])
-            return CpTable(
-                *(tree.target.name, stored["root_error"], rows, stored["best"], stored["chosen"], stored["left_out"]),
-                counted=_unit_counted(tree),
-            )
-        if not (step.get("did") == "prune" and is_pruning(step) and len(set(step["leaves"])) == 1):
-            break
+    stored = tree.fit_info.cp_table
+    if stored is not None:
+        places = stored.best, stored.chosen, stored.left_out
+        return CpTable(tree.target.name, stored.root_error, stored.rows, *places, counted=_unit_counted(tree))
     nested = find_nested_trees(tree, "error")
     root = nested.root_risk or 1.0
     splits = nested.totals(tree, np.zeros(len(tree)), is_internal(tree).astype(float)).round().astype(int)
     rel = nested.totals(tree, node_risks(tree, "error")) / float(tree.arrays.weight[0]) / root
     rows = tuple(
-        _CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
+        CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
         for i in range(len(nested) - 1, nested.first - 1, -1)
     )
     return CpTable(tree.target.name, nested.root_risk, rows, counted=_unit_counted(tree))
-
-
-def _is_stored_table(stored: Any) -> bool:
-    """Return whether an entry of a history step, which may come from a file, is a valid cp table."""
-    if not isinstance(stored, Mapping) or stored.get("columns") != list(_CpRow._fields):
-        return False
-    rows, places = stored.get("rows"), [stored.get(name) for name in ("best", "chosen", "left_out")]
-    return (
-        isinstance(rows, list)
-        and all(isinstance(row, list) and len(row) == len(_CpRow._fields) for row in rows)
-        and all(isinstance(cell, int | float) for row in rows for cell in row)
-        and all(type(place) is int for place in places)
-        and isinstance(stored.get("root_error"), float)
-    )

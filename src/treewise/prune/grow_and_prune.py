@@ -20,7 +20,7 @@ from treewise.prune.prune import METHODS, apply_decision, check_choices, check_o
 from treewise.prune.reduced_error import decide_from_counts
 from treewise.prune.validation_counts import count_validation_rows
 from treewise.train.grow import Progress, grow_training_set
-from treewise.train.resampling import hold_out, subset_of
+from treewise.train.resampling import hold_out, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -129,7 +129,7 @@ def grow_unpruned(
     if pruning.method != "reduced_error" or not is_share(pruning.validation):
         return grow_training_set(training_set, progress, n_jobs), None
     held = _hold_back(training_set, float(pruning.validation))
-    return grow_training_set(subset_of(training_set, np.flatnonzero(~held)), progress, n_jobs), held
+    return grow_training_set(take_rows(training_set, np.flatnonzero(~held)), progress, n_jobs), held
 
 
 def prune_grown(

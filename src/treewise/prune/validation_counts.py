@@ -15,14 +15,13 @@ import numpy as np
 from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise.data.table import Table, read
-from treewise.errors import DataError, listing
+from treewise.errors import DataError, join_few
 from treewise.predict.costs import cost_matrix_of
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves
 from treewise.prune.decision import Floats, Ints
 from treewise.train.fixed_point import scale_weights
-from treewise.train.target import finite_targets
-from treewise.train.true_labels import class_indices, rows_with_labels, target_column
-from treewise.train.weights import WeightedRows, apply_class_weights, sample_weights
+from treewise.train.target import encode_labels, find_target_column, read_finite_targets, select_labelled_rows
+from treewise.train.weights import WeightedRows, apply_class_weights, read_sample_weights
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -51,19 +50,20 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
     info = tree.fit_info
     table = read(data, na_values=tree.na_values)
     weights = _read_weights(table, info.sample_weight, sample_weight)
-    column = target_column(tree, table, None)
-    kept = rows_with_labels(table, column, info.drop_missing_target, weights)
+    column = find_target_column(tree, table, None)
+    kept = select_labelled_rows(table, column, info.drop_missing_target, weights)
     if len(kept) < len(table):
         table, column, weights = table.take(kept), column.take(kept), weights[kept]
     ends = find_leaves(tree, encode_columns(tree, table), len(table))
     check_answered(tree, ends, table)
     unknown: tuple[str, ...] = ()
     if tree.task == "regression":
-        truth: Any = finite_targets(column, kept)
+        truth: Any = read_finite_targets(column, kept)
     else:
-        truth, labels = class_indices(tree, column)
+        truth, labels = encode_labels(tree, column)
         if truth.min() >= len(tree.classes):
-            found, known = (listing([safe(x) for x in some], 4) for some in (labels[len(tree.classes) :], tree.classes))
+            others = labels[len(tree.classes) :]
+            found, known = (join_few([safe(x) for x in some], 4) for some in (others, tree.classes))
             raise DataError(
                 f'{table.name}: no label of column "{safe(column.name)}" ({found}) is a class of the tree ({known}).'
                 " Is it the right column?"
@@ -80,7 +80,7 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
 def _read_weights(table: Table, name: str | None, given: Any) -> Floats:
     """Return the weight of each row: as given, else from the weight column used in training, else 1."""
     column = name if name in table.columns else None
-    weights: Floats = sample_weights(table, column if given is None else given)
+    weights: Floats = read_sample_weights(table, column if given is None else given)
     if not (weights > 0).any():
         raise DataError(f"{table.name}: no row has a positive weight. Give some rows a weight above 0.")
     return weights

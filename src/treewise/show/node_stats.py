@@ -18,8 +18,8 @@ from treewise._lib.text import format_count, format_rounded, format_share, plura
 from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.predict.predict import encode_columns, find_leaves
+from treewise.train.target import encode_labels, find_target_column
 from treewise.train.training_set import TrainingSet
-from treewise.train.true_labels import class_indices, target_column
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -55,8 +55,8 @@ def class_shares(tree: Tree, place: int | None) -> Floats:
     """Return the share of one class at every node, or of its predicted class (None); NaN where there are no counts."""
     a, node = tree.arrays, _node_of_counts(tree)
     total = np.bincount(node, a.count_weight, len(tree))
-    wanted = a.label[node] if place is None else place
-    matching = np.bincount(node, a.count_weight * (a.count_class == wanted), len(tree))
+    class_number = a.label[node] if place is None else place
+    matching = np.bincount(node, a.count_weight * (a.count_class == class_number), len(tree))
     share = np.full(len(tree), np.nan)
     np.divide(matching, total, out=share, where=total > 0)
     return share
@@ -148,10 +148,10 @@ class NodeSamples:
     @classmethod
     def from_table(cls, tree: Tree, table: Table) -> NodeSamples:
         """Find the leaf of every row of a table; rows without a label are left out."""
-        column = target_column(tree, table, None)
+        column = find_target_column(tree, table, None)
         rows = np.flatnonzero(~column.is_missing())
         table, column = table.take(rows), column.take(rows)
-        truth = encode.encode_numbers(column) if tree.task == "regression" else class_indices(tree, column)[0]
+        truth = encode.encode_numbers(column) if tree.task == "regression" else encode_labels(tree, column)[0]
         return cls._from_columns(tree, encode_columns(tree, table), truth)
 
     @classmethod

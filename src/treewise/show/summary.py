@@ -15,10 +15,10 @@ import numpy.typing as npt
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.data.encoding import Encoding
-from treewise.errors import listing
+from treewise.errors import join_few
 from treewise.show.node_stats import describe_training_error
 from treewise.tree.arrays import LEAF, STOPS, Target
-from treewise.tree.history import in_words
+from treewise.tree.history import describe_step
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TreeSummary(_Summary):
             ("tree", " · ".join([_describe_target(tree.target), *size])),
             ("leaves", " · ".join(f"{count:,} {name}" for name, count in self.stops.items())),
             ("needs", " · ".join(map(_describe_column, self.needs)) or "no column: it always predicts the same"),
-            ("made", " → ".join(map(in_words, tree.history)) or "written by hand"),
+            ("made", " → ".join(map(describe_step, tree.history)) or "written by hand"),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class EnsembleSummary(_Summary):
             ("size", f"leaves {self.leaves} · depth {self.depth}"),
             *oob,
             ("asks", " · ".join(columns) or "no column: it always predicts the same"),
-            ("made", " → ".join(map(in_words, ensemble.history)) or "of given trees"),
+            ("made", " → ".join(map(describe_step, ensemble.history)) or "of given trees"),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def _describe_target(target: Target) -> str:
     if target.task == "regression":
         return f"target {name}: a number"
     positive = f" (positive: {safe(target.positive)})" if target.positive is not None else ""
-    return f"target {name}: {listing([safe(label) for label in target.classes])}{positive}"
+    return f"target {name}: {join_few([safe(label) for label in target.classes])}{positive}"
 
 
 def _describe_column(encoding: Encoding) -> str:

@@ -34,7 +34,7 @@ from itertools import accumulate
 from operator import add
 from typing import Literal, NamedTuple
 
-from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.errors import ParameterError, brief, did_you_mean
 
 Unit = Literal["bits", "nats"]
 Per = Literal["row", "total"]
@@ -49,7 +49,7 @@ def _shares(counts: Sequence[float]) -> list[float]:
     except (TypeError, ValueError, OverflowError):
         values = []
     if not values or any(not math.isfinite(v) or v < 0 for v in values) or sum(values) <= 0:
-        raise ParameterError(f"{shown(counts)}: counts or probabilities must be 0 or more, finite, and not all 0.")
+        raise ParameterError(f"{brief(counts)}: counts or probabilities must be 0 or more, finite, and not all 0.")
     total = math.fsum(values)
     return [v / total for v in values]
 
@@ -462,17 +462,17 @@ CRITERIA: dict[str, Criterion] = {
 }
 
 
-def names_for(task: str) -> str:
+def list_criteria(task: str) -> str:
     """List the criteria of a task in words.
 
-    >>> names_for("regression")
+    >>> list_criteria("regression")
     'squared_error, absolute_error or poisson'
     """
     *names, last = [c.name for c in CRITERIA.values() if c.task == task]
     return f"{', '.join(names)} or {last}"
 
 
-def criterion_named(name: str) -> Criterion:
+def get_criterion(name: str) -> Criterion:
     """Return a criterion by name, or say which there are."""
     if not isinstance(name, str) or name not in CRITERIA:
         raise ParameterError(

@@ -23,8 +23,8 @@ from treewise.errors import Param, ParameterError, ParseError
 from treewise.predict.costs import cost_matrix_of, with_cost_labels
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
-from treewise.train.training_set import TrainingSet, quartiles_of
-from treewise.train.true_labels import with_target_of
+from treewise.train.target import adopt_target
+from treewise.train.training_set import TrainingSet, compute_quartiles
 from treewise.tree.arrays import LEAF, STOPS, Arrays, split_entries
 from treewise.tree.history import Step
 from treewise.tree.splits import Multiway, Split
@@ -40,7 +40,7 @@ def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
     """
     if tree.fit_info.is_handwritten:
         data = read(data)
-        tree = with_target_of(tree, data)
+        tree = adopt_target(tree, data)
     return estimate(tree, _prepare_again(tree, data, sample_weight), {"did": "refit"})
 
 
@@ -77,7 +77,11 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
     arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
     history = (*tree.history, Step({**step, "rows": len(training_set)}))
     fitted = replace(
-        tree, arrays=_read_only(arrays), history=history, notes=training_set.notes, quartiles=quartiles_of(training_set)
+        tree,
+        arrays=_read_only(arrays),
+        history=history,
+        notes=training_set.notes,
+        quartiles=compute_quartiles(training_set),
     )
     return _follow_heavier_branch(tree, fitted if cost_matrix_of(tree) is None else with_cost_labels(fitted))
 
@@ -121,7 +125,7 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
 
 def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet) -> Split:
     """Send missing values to the branch where they gain most; to the heavier one if there are none at the node."""
-    from treewise.train.candidates import KIND_RANK, Partition, group_of
+    from treewise.train.candidates import KIND_RANK, Partition, compute_group
     from treewise.train.reference import NodeScorer, TieOrder, choose, place_missing
 
     rows = np.flatnonzero(find_leaves(tree, training_set.columns, len(training_set)) == node)
@@ -131,8 +135,8 @@ def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSe
     training_set, column = training_set.at(rows), tree.columns.index(split.column)
     is_missing = encode.is_missing(tree.encodings[column], training_set.columns[column][rows])
     branches = range(split.own_branches)
-    groups = tuple(group_of(training_set, rows[(children == node + 1 + b) & ~is_missing]) for b in branches)
-    missing, scorer = group_of(training_set, rows[is_missing]), NodeScorer.of(training_set, rows)
+    groups = tuple(compute_group(training_set, rows[(children == node + 1 + b) & ~is_missing]) for b in branches)
+    missing, scorer = compute_group(training_set, rows[is_missing]), NodeScorer.of(training_set, rows)
     named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
     partition = Partition(0, groups, partial(replace, split), tuple(named))
     placed = enumerate(place_missing(partition, missing, scorer.separates_missing(missing)))
@@ -234,7 +238,7 @@ def rearrange(
     return replace(tree, arrays=_read_only({**unused, **arrays}))
 
 
-def growth_steps(tree: Tree) -> Iterator[Tree]:
+def replay_growth(tree: Tree) -> Iterator[Tree]:
     """Yield the growth one split at a time (CS221 notes 6: "pick a leaf and split it").
 
     In the order of growth: largest total gain first where max_leaf_nodes asked for that, else in pre-order.
@@ -242,21 +246,21 @@ def growth_steps(tree: Tree) -> Iterator[Tree]:
     inner = np.flatnonzero(tree.arrays.kind != LEAF)
     asked = tree.fit_info.is_best_first
     split = np.zeros(len(tree), bool)
-    for node in (best_first(tree) if asked else inner).tolist():
+    for node in (best_first_order(tree) if asked else inner).tolist():
         waiting = inner[~split[inner] & ((inner == 0) | split[tree.arrays.parent[inner]])]
         yield collapse_nodes(tree, waiting.tolist(), _NOT_YET)
         split[node] = True
     yield tree
 
 
-def best_first(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
+def best_first_order(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
     """Return the inner nodes in the order of best-first growth: of those that can be split, the largest total gain.
 
     ``most`` is how many are wanted, where not all are.
 
     >>> import treewise as tw
     >>> tree = tw.grow("penguins", max_leaf_nodes=4)
-    >>> best_first(tree).tolist(), (tree.arrays.gain * tree.arrays.weight).round(1)[[0, 1, 4]].tolist()
+    >>> best_first_order(tree).tolist(), (tree.arrays.gain * tree.arrays.weight).round(1)[[0, 1, 4]].tolist()
     ([0, 1, 4], [274.3, 134.8, 43.4])
     """
     asks = (tree.arrays.kind != LEAF).tolist()

@@ -25,7 +25,7 @@ from treewise.errors import Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import ColumnRoles
 from treewise.train.settings import PRESET_PRUNING, SETTINGS, Settings, TreeSettingOptions, with_settings
-from treewise.train.training_set import TrainingSet, build_like, build_training_set, quartiles_by_name
+from treewise.train.training_set import TrainingSet, build_like, build_training_set, name_quartiles
 from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
@@ -213,14 +213,14 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     if training_set.target.task == "regression":
         raise ParameterError("regression has no classes.", parameter="cost", hint="Leave it out.")
     matrix = CostMatrix.of(cost, training_set.target.classes)
-    return replace(training_set, asked={**training_set.asked, "cost": matrix.to_dict()})
+    return replace(training_set, fit_options=replace(training_set.fit_options, cost=matrix.to_dict()))
 
 
 def prepare_like(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
     """Prepare a table as the tree's own training table was: its columns, target, criterion and settings."""
     info = tree.fit_info
     settings = Settings.of(**{"criterion": tree.criterion, "empty_branch": tree.empty_branch, **info.settings})
-    return build_like(data, tree.encodings, tree.target, settings, info.recorded, sample_weight)
+    return build_like(data, tree.encodings, tree.target, settings, info.fit_options, sample_weight)
 
 
 def grow_training_set(
@@ -231,12 +231,12 @@ def grow_training_set(
     Without ``keep_quartiles``, the tree has no quartiles: those of a fold are evaluated and discarded.
     """
     settings = core_settings(training_set)
-    settings.n_jobs, settings.quartiles = n_workers(n_jobs), keep_quartiles
+    settings.n_jobs, settings.quartiles = resolve_n_jobs(n_jobs), keep_quartiles
     try:
         grown = _core.grow(core_columns(training_set), core_target(training_set), settings, progress)
     except MemoryError:
         raise _out_of_memory(training_set) from None
-    quartiles = quartiles_by_name(training_set.encodings, grown.pop("quartiles")) if keep_quartiles else {}
+    quartiles = name_quartiles(training_set.encodings, grown.pop("quartiles")) if keep_quartiles else {}
     for array in grown.values():
         array.flags.writeable = False
     asked = training_set.settings
@@ -245,7 +245,7 @@ def grow_training_set(
         "treewise": __version__,
         "rows": len(training_set),
         "settings": asked.given(),
-        **training_set.asked,
+        **training_set.fit_options.to_step(),
     }
     assert asked.criterion is not None
     tree = Tree(
@@ -257,15 +257,15 @@ def grow_training_set(
         history=(Step(step),),
         quartiles=quartiles,
     )
-    if step.get("cost") is not None:
+    if training_set.fit_options.cost is not None:
         tree = with_cost_labels(tree)
-    return tree.with_(notes=(*training_set.notes, *notes_about(tree)))
+    return tree.with_(notes=(*training_set.notes, *note_leakage(tree)))
 
 
-def n_workers(n_jobs: int | None) -> int:
+def resolve_n_jobs(n_jobs: int | None) -> int:
     """Return how many threads that asks for, as scikit-learn counts: -1 is one a processor, -2 one fewer, …
 
-    >>> n_workers(3)
+    >>> resolve_n_jobs(3)
     3
     """
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -291,7 +291,7 @@ def _out_of_memory(training_set: TrainingSet) -> MemoryError:
     )
 
 
-def notes_about(tree: Tree) -> list[str]:
+def note_leakage(tree: Tree) -> list[str]:
     """Say what looks too good to be true: one column that tells all rows apart by itself."""
     leaves = tree.arrays.rows[1:] > 0
     deeper = len(tree) == 1 or np.any(tree.arrays.parent[1:] > 0)

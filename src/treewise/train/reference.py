@@ -30,7 +30,15 @@ import numpy as np
 
 from treewise._lib import rng
 from treewise._lib.checks import decimal_fraction
-from treewise.train.candidates import KIND_RANK, PARTITIONERS, Partition, Rows, bucketise, group_of, random_partition
+from treewise.train.candidates import (
+    KIND_RANK,
+    PARTITIONERS,
+    Partition,
+    Rows,
+    bucketise,
+    compute_group,
+    random_partition,
+)
 from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Group, Measure, gain_ratio, log2_fixed, medians
 from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
@@ -86,7 +94,7 @@ class NodeScorer:
     @classmethod
     def of(cls, training_set: TrainingSet, rows: Rows) -> NodeScorer:
         """Return the scorer of the node with these rows."""
-        node = group_of(training_set, rows)
+        node = compute_group(training_set, rows)
         return cls(training_set, node, training_set.criterion.at(node))
 
     @cached_property
@@ -127,7 +135,7 @@ class NodeScorer:
     def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
         """Score a split that is given, such as a tree's own, by the rows that each branch receives."""
         column = next(i for i, e in enumerate(self.training_set.encodings) if e.name == split.column)
-        groups = tuple(group_of(self.training_set, rows) for rows in parts)
+        groups = tuple(compute_group(self.training_set, rows) for rows in parts)
         order = TieOrder(column, KIND_RANK[split.kind], _NOT_LISTED, 0)
         return self.score(partial(replace, split), split.missing, groups, missing_rows, order)
 
@@ -174,7 +182,7 @@ class NodeSearch:
     @property
     def is_tie(self) -> bool:
         """Whether winner and runner-up are equally good."""
-        return self.winner is not None and self.runner_up is not None and tied(self.winner, self.runner_up)
+        return self.winner is not None and self.runner_up is not None and are_tied(self.winner, self.runner_up)
 
     @property
     def margin(self) -> float | None:
@@ -188,7 +196,7 @@ class NodeSearch:
         training_set, measure = self.scorer.training_set, self.scorer.measure
         if training_set.criterion.rule != "gain":
             return float(finalist.score) * 2.0**-RATIO_BITS
-        return decrease(training_set, measure, finalist.score, self.scorer.node.weight)
+        return impurity_decrease(training_set, measure, finalist.score, self.scorer.node.weight)
 
     def thresholds_tried(self, column: int) -> int:
         """Return how many thresholds were listed for a column whose best candidate is one; otherwise 0."""
@@ -335,7 +343,7 @@ def pick(candidates: Sequence[Candidate], tie_break: TieBreak | None = None) -> 
     return min(equals, key=lambda c: (tie_break(c) if tie_break else 0, c.order))
 
 
-def tied(a: Candidate, b: Candidate) -> bool:
+def are_tied(a: Candidate, b: Candidate) -> bool:
     """Tell whether two scores are equal within their tolerances."""
     return abs(a.score - b.score) <= a.tolerance + b.tolerance
 
@@ -375,10 +383,10 @@ def _decreases_enough(scorer: NodeScorer, winner: Candidate) -> bool:
     training_set, measure = scorer.training_set, scorer.measure
     least = training_set.limits["min_impurity_decrease"] * (1 - 2.0**-40)
     at_most = winner.gain + measure.tolerance(len(winner.filled)) if winner.gain else 0
-    return decrease(training_set, measure, at_most, int(training_set.weight.sum())) >= least
+    return impurity_decrease(training_set, measure, at_most, int(training_set.weight.sum())) >= least
 
 
-def decrease(training_set: TrainingSet, measure: Measure, gain: int, weight: int) -> float:
+def impurity_decrease(training_set: TrainingSet, measure: Measure, gain: int, weight: int) -> float:
     """Convert an integer gain into a decrease of impurity per unit of weight, in the user's numbers."""
     try:
         scale = -training_set.criterion.degree * training_set.target_scale

@@ -22,7 +22,7 @@ DEFAULT_FOLDS = 10
 _LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
 
 
-def subset_of(training_set: TrainingSet, rows: Ints) -> TrainingSet:
+def take_rows(training_set: TrainingSet, rows: Ints) -> TrainingSet:
     """Return the training set of some of the rows."""
     return replace(
         training_set,
@@ -43,13 +43,13 @@ def resample(training_set: TrainingSet, times: Ints, as_weights: bool) -> Traini
     instead: a copy of a row that was grown on is no judge.
     """
     if not as_weights:
-        return within_bounds(subset_of(training_set, np.repeat(np.arange(len(times)), times)))
+        return bound_weights(take_rows(training_set, np.repeat(np.arange(len(times)), times)))
     rows = np.flatnonzero(times)
-    some = subset_of(training_set, rows)
-    return within_bounds(replace(some, weight=some.weight * times[rows]))
+    some = take_rows(training_set, rows)
+    return bound_weights(replace(some, weight=some.weight * times[rows]))
 
 
-def within_bounds(training_set: TrainingSet) -> TrainingSet:
+def bound_weights(training_set: TrainingSet) -> TrainingSet:
     """Return the training set in coarser weights where a heavy row, drawn often, would make their sum too large."""
     while float(training_set.weight.sum(dtype=np.float64)) >= _LARGEST_WEIGHT:
         weight = np.maximum(1, np.asarray(training_set.weight) >> 8)
@@ -57,7 +57,7 @@ def within_bounds(training_set: TrainingSet) -> TrainingSet:
     return training_set
 
 
-def fold_numbers(training_set: TrainingSet, folds: int = DEFAULT_FOLDS, random_state: int = 0) -> Ints:
+def assign_folds(training_set: TrainingSet, folds: int = DEFAULT_FOLDS, random_state: int = 0) -> Ints:
     """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
     count = as_integer(folds)
     if count is None or count < 2:

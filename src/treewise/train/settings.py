@@ -25,7 +25,7 @@ from treewise._lib.checks import (
     to_python_number,
 )
 from treewise._lib.types import SPLIT_KINDS
-from treewise.train.criteria import criterion_named, names_for
+from treewise.train.criteria import get_criterion, list_criteria
 
 # The settings of the books by name; a parameter given by the user takes precedence.
 _PRESETS: dict[str, dict[str, Any]] = {
@@ -71,7 +71,7 @@ class CriterionName(_NotALimit):
     def check(self, name: str, value: Any) -> None:
         """Raise ParameterError for a value out of range."""
         if value is not None:
-            criterion_named(value)
+            get_criterion(value)
 
 
 class FeatureCount(_NotALimit):
@@ -142,7 +142,7 @@ Group = Literal["learning", "limits", "randomness"]
 
 
 @dataclass(frozen=True)
-class _Setting:
+class Setting:
     """The declaration of a setting, beside its name, type and default."""
 
     type: SettingType
@@ -153,7 +153,7 @@ class _Setting:
 
 
 def _setting(default: Any, type: SettingType, group: Group, metavar: str, help: str, core: str = "") -> Any:
-    return field(default=default, metadata={"setting": _Setting(type, group, metavar, help, core)})
+    return field(default=default, metadata={"setting": Setting(type, group, metavar, help, core)})
 
 
 # -- the settings -----------------------------------------------------------------------------------------------------
@@ -172,7 +172,8 @@ class Settings:
         CriterionName(),
         "learning",
         "NAME",
-        f"{names_for('classification')}; {names_for('regression')} for numbers (default entropy or squared_error)",
+        f"{list_criteria('classification')}; {list_criteria('regression')} for numbers"
+        " (default entropy or squared_error)",
     )
     categorical: str = _setting(
         "subset",
@@ -320,7 +321,7 @@ class Settings:
         return {name: value for name, value in asdict(self).items() if value != defaults[name]}
 
 
-SETTINGS: dict[str, _Setting] = {f.name: f.metadata["setting"] for f in fields(Settings)}
+SETTINGS: dict[str, Setting] = {f.name: f.metadata["setting"] for f in fields(Settings)}
 DEFAULTS: dict[str, Any] = {
     # A setting that a preset may change is None until it is given.
     f.name: None if any(f.name in preset for preset in _PRESETS.values()) else f.default

@@ -8,7 +8,7 @@ the order of the classes, which rows count. ``column_roles.py`` reads the column
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -21,30 +21,31 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Column, parse_na_values, read
-from treewise.errors import DataError, Param, listing
+from treewise.errors import DataError, Param, join_few
 from treewise.train.column_roles import ColumnRoles, check_roles, find_target, select_columns
-from treewise.train.criteria import Criterion, criterion_named
+from treewise.train.criteria import Criterion, get_criterion
 from treewise.train.fixed_point import scale_beside, scale_targets, scale_weights, to_units
 from treewise.train.settings import Settings
 from treewise.train.target import (
     Rows,
     check_target,
-    default_criterion,
     encode_target,
-    included_rows,
+    note_numeric_classes,
     read_target,
-    target_notes,
+    resolve_criterion,
+    select_training_rows,
 )
 from treewise.train.weights import (
     Repeats,
     WeightedRows,
     apply_class_weights,
-    class_weight_by_label,
     find_repeats,
-    priors_by_label,
-    sample_weights,
+    label_class_weights,
+    label_priors,
+    read_sample_weights,
 )
 from treewise.tree.arrays import Target
+from treewise.tree.fit_info import FitOptions
 
 Ints = npt.NDArray[np.int64]
 Cells = TypeVar("Cells", Column, npt.NDArray[Any])
@@ -68,7 +69,7 @@ class TrainingSet:
     settings: Settings
     table_name: str = ""
     notes: tuple[str, ...] = ()
-    asked: Mapping[str, Any] = field(default_factory=dict)  # weights and kinds by name, for the tree's history
+    fit_options: FitOptions = field(default_factory=FitOptions)
     repeats: Repeats | None = None  # weights that are counts; None: each row stands for itself
     rows: Rows = range(0)  # where in the table its rows stand
 
@@ -76,12 +77,12 @@ class TrainingSet:
     def criterion(self) -> Criterion:
         """The criterion, never None here."""
         assert self.settings.criterion is not None
-        return criterion_named(self.settings.criterion)
+        return get_criterion(self.settings.criterion)
 
     @cached_property
     def by_branches(self) -> bool:
         """Whether kinds compete, so that gains are divided by the number of branches less one."""
-        return self.settings.categorical == "any" or "any" in self.asked.get("splits", {}).values()
+        return self.settings.categorical == "any" or "any" in self.fit_options.splits.values()
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -120,14 +121,14 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
     roles = check_roles(roles)
     table = read(data, na_values=parse_na_values(roles.na_values))
     column = find_target(table, roles.target)
-    weight = sample_weights(table, roles.sample_weight)
-    kept = included_rows(column, weight, roles, table.name)
+    weight = read_sample_weights(table, roles.sample_weight)
+    kept = select_training_rows(column, weight, roles, table.name)
     target, y, raw = read_target(_take_rows(column, kept), roles, kept)
     rows = WeightedRows(kept, y, raw, _take_rows(weight, kept))
     weighed = apply_class_weights(rows, target, roles.class_weight, roles.priors, table.name)
-    settings = default_criterion(settings, target, roles.criterion)
+    settings = resolve_criterion(settings, target, roles.criterion)
     check_target(settings, target, raw, kept)
-    notes = [*table.notes, *target_notes(target, column)]
+    notes = [*table.notes, *note_numeric_classes(target, column)]
     kinds = {**table.kinds, **(roles.kinds or {})}
     names = select_columns(table, target.name, roles)
     if not names:
@@ -143,18 +144,17 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         own_splits |= {name: learned.splits} if learned.splits else {}
         splits = _allowed_splits(learned.encoding, learned.splits or settings.categorical)
         features.append(_Feature(learned.encoding, learned.values, splits))
-    asked = {
-        "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
-        "sample_weight_array": roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
-        "class_weight": class_weight_by_label(roles.class_weight),
-        "priors": priors_by_label(roles.priors, target),
-        "splits": own_splits,
-        "drop_missing_target": bool(roles.drop_missing_target),
-        "na_values": list(table.na_values),
-    }
-    asked = {name: value for name, value in asked.items() if value}
+    fit_options = FitOptions(
+        sample_weight=roles.sample_weight if isinstance(roles.sample_weight, str) else None,
+        has_weight_array=roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
+        class_weight=label_class_weights(roles.class_weight),
+        priors=label_priors(roles.priors, target),
+        splits=own_splits,
+        drop_missing_target=bool(roles.drop_missing_target),
+        na_values=tuple(table.na_values),
+    )
     ready = _assemble(weighed, target, settings, features, weight)
-    return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
+    return replace(ready, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
 
 
 def build_like(
@@ -162,7 +162,7 @@ def build_like(
     encodings: Sequence[Encoding],
     target: Target,
     settings: Settings,
-    asked: Mapping[str, Any],
+    fit_options: FitOptions,
     sample_weight: Any = None,
     answers: Any = None,
 ) -> TrainingSet:
@@ -171,22 +171,22 @@ def build_like(
     Without a ``sample_weight``, a weight column the tree was grown with is used again where the table has it; without
     ``answers``, a column or an array, the table has the target by its name.
     """
-    table = read(data, na_values=asked.get("na_values", ()))
+    table = read(data, na_values=fit_options.na_values)
     column = find_target(table, target.name if answers is None else answers)
-    name = asked.get("sample_weight")
+    name = fit_options.sample_weight
     again = name if name in table.columns else None
-    weight = sample_weights(table, again if sample_weight is None else sample_weight)
-    roles = ColumnRoles(drop_missing_target=bool(asked.get("drop_missing_target")))
-    kept = included_rows(column, weight, roles, table.name)
+    weight = read_sample_weights(table, again if sample_weight is None else sample_weight)
+    roles = ColumnRoles(drop_missing_target=fit_options.drop_missing_target)
+    kept = select_training_rows(column, weight, roles, table.name)
     y, raw = encode_target(_take_rows(column, kept), target, table.name, kept)
     rows = WeightedRows(kept, y, raw, _take_rows(weight, kept))
-    weighed = apply_class_weights(rows, target, asked.get("class_weight"), asked.get("priors"), table.name)
+    weighed = apply_class_weights(rows, target, fit_options.class_weight, fit_options.priors, table.name)
     table.convert(e.name for e in encodings)
     features = [
         _Feature(
             encoding,
             _take_rows(encode.encode_column(encoding, table[encoding.name], table.name), weighed.rows),
-            _allowed_splits(encoding, asked.get("splits", {}).get(encoding.name, settings.categorical)),
+            _allowed_splits(encoding, fit_options.splits.get(encoding.name, settings.categorical)),
         )
         for encoding in encodings
     ]
@@ -194,9 +194,9 @@ def build_like(
     if name is not None and again is None and sample_weight is None:
         lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
         notes.append(f"{lacks}; its rows weigh 1 each here; give " + Param("sample_weight", ...))
-    settings = default_criterion(settings, target, None)
+    settings = resolve_criterion(settings, target, None)
     ready = _assemble(weighed, target, settings, features, weight)
-    return replace(ready, table_name=table.name, notes=tuple(notes), asked=asked)
+    return replace(ready, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
 
 
 def _assemble(
@@ -257,7 +257,7 @@ def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) ->
     """Enforce missing="error"."""
     gone = np.flatnonzero(encode.is_missing(encoding, values))
     if len(gone):
-        rows = listing([int(kept[row]) + 1 for row in gone], most=3)
+        rows = join_few([int(kept[row]) + 1 for row in gone], most=3)
         raise DataError(
             f'column "{safe(encoding.name)}" is missing in {plural(len(gone), "row")} ({rows}), and missing="error" was'
             ' asked for. missing="learn" learns where they go; or fill them first.'
@@ -267,20 +267,20 @@ def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) ->
 Quartiles = dict[str, tuple[float, float]]  # whole numbers for the kinds that are compared as such
 
 
-def quartiles_of(training_set: TrainingSet) -> Quartiles:
+def compute_quartiles(training_set: TrainingSet) -> Quartiles:
     """Return the quartiles of every column of numbers or datetimes that has a value, by name.
 
     >>> from treewise.train.grow import prepare
-    >>> quartiles_of(prepare({"x": [3, 1, 2, 4, None], "c": list("abcde"), "y": [0, 1, 0, 1, 0]}, "y"))
+    >>> compute_quartiles(prepare({"x": [3, 1, 2, 4, None], "c": list("abcde"), "y": [0, 1, 0, 1, 0]}, "y"))
     {'x': (1.0, 3.0)}
     """
     columns = [
         _core.Column(values, len(encoding.levels))
         for encoding, values in zip(training_set.encodings, training_set.columns, strict=True)
     ]
-    return quartiles_by_name(training_set.encodings, _core.quartiles(columns, training_set.weight))
+    return name_quartiles(training_set.encodings, _core.quartiles(columns, training_set.weight))
 
 
-def quartiles_by_name(encodings: Sequence[Encoding], found: Iterable[tuple[float, float] | None]) -> Quartiles:
+def name_quartiles(encodings: Sequence[Encoding], found: Iterable[tuple[float, float] | None]) -> Quartiles:
     """Return what the core found in each column by the column's name, without those that have none."""
     return {encoding.name: ends for encoding, ends in zip(encodings, found, strict=True) if ends is not None}

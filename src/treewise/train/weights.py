@@ -18,7 +18,7 @@ from treewise._lib.checks import MAX_FLOAT
 from treewise._lib.text import format_exact, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Table
-from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing, shown
+from treewise.errors import DataError, Param, ParameterError, brief, did_you_mean, join_few
 from treewise.train.column_roles import read_array
 from treewise.train.target import Rows
 from treewise.tree.arrays import Label, Target
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 _MAX_REPEATS = 10  # a row, on average: weights beyond are no counts
 
 
-def sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
+def read_sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     """Read and check the weights of the rows."""
     if given is None:
         return np.broadcast_to(np.float64(1.0), len(table))  # one number, said to stand in every row
@@ -104,10 +104,10 @@ def apply_class_weights(
         )
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
         if class_weight is not None:
-            weighed = _multiplied(rows, _class_factors(class_weight, target, rows.y, rows.weight))
+            weighed = _multiply_weights(rows, _class_factors(class_weight, target, rows.y, rows.weight))
         elif priors is not None:
             shares = read_priors(priors, target)
-            weighed = _multiplied(rows, _prior_factors(shares, rows.y, rows.weight))
+            weighed = _multiply_weights(rows, _prior_factors(shares, rows.y, rows.weight))
     wild = np.flatnonzero(~np.isfinite(weighed.weight))
     if len(wild):
         raise DataError(
@@ -133,7 +133,7 @@ def apply_class_weights(
     return weighed
 
 
-def _multiplied(rows: WeightedRows, factor: Floats) -> WeightedRows:
+def _multiply_weights(rows: WeightedRows, factor: Floats) -> WeightedRows:
     """Return the rows with the factors of their classes multiplied in."""
     return replace(rows, weight=rows.weight * factor, factor=factor)
 
@@ -153,13 +153,13 @@ def _class_factors(
     for label, factor in given.items():
         if str(label) not in names:
             raise ParameterError(
-                Param("class_weight") + f" names {shown(label)}; the classes are {listing([safe(n) for n in names])}.",
+                Param("class_weight") + f" names {brief(label)}; the classes are {join_few([safe(n) for n in names])}.",
                 hint=did_you_mean(label, names),
             )
         if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 <= factor <= MAX_FLOAT:
             raise ParameterError(
                 Param("class_weight")
-                + f" of {shown(label)} is {shown(factor)}: must be a number, 0 or more and finite."
+                + f" of {brief(label)} is {brief(factor)}: must be a number, 0 or more and finite."
             )
         factors[names[str(label)]] = factor
     return factors[y]
@@ -180,7 +180,7 @@ def read_priors(given: Any, target: Target) -> Floats:
     if target.task == "regression":
         raise ParameterError("regression has no classes.", parameter="priors", hint="Leave them out.")
     names = [str(label) for label in target.classes]
-    order = listing([safe(name) for name in names])
+    order = join_few([safe(name) for name in names])
     if not isinstance(given, Mapping):
         listable = hasattr(given, "__len__") and not isinstance(given, str) and getattr(given, "ndim", 1) == 1
         listed = list(given) if listable else []
@@ -199,7 +199,7 @@ def read_priors(given: Any, target: Target) -> Floats:
     for label in names:
         share = said.get(label)
         if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
-            lacks = "is not given" if share is None else f"is {shown(share)}"
+            lacks = "is not given" if share is None else f"is {brief(share)}"
             raise ParameterError(
                 f'the share of "{safe(label)}" {lacks}.', parameter="priors", hint="It must be above 0 and at most 1."
             )
@@ -211,13 +211,13 @@ def read_priors(given: Any, target: Target) -> Floats:
     return np.array([said[label] for label in names], np.float64) / total
 
 
-def priors_by_label(given: Any, target: Target) -> dict[str, float] | None:
+def label_priors(given: Any, target: Target) -> dict[str, float] | None:
     """Return priors as the tree's history keeps them: classes as text, as in a file."""
     if given is None:
         return None
     return dict(zip(map(str, target.classes), read_priors(given, target).tolist(), strict=True))
 
 
-def class_weight_by_label(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
+def label_class_weights(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
     """Return class weights as the tree's history keeps them: classes as text, as in a file."""
     return {str(label): float(w) for label, w in given.items()} if isinstance(given, Mapping) else given

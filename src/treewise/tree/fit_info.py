@@ -8,18 +8,71 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+from treewise.tree.history import is_pruning
 
 Origin = Literal["hand-written", "grown", "edited", "member"]
 
 
 @dataclass(frozen=True)
-class _EnsembleInfo:
+class FitOptions:
+    """How a training table was read and weighted: what is needed to prepare another table in the same way.
+
+    >>> FitOptions(sample_weight="w", na_values=("-999",)).to_step()
+    {'sample_weight': 'w', 'na_values': ['-999']}
+    """
+
+    sample_weight: str | None = None  # the name of the column
+    has_weight_array: bool = False  # weights were given as an array, which is not kept
+    class_weight: Any = None
+    priors: Any = None
+    splits: Mapping[str, str] = field(default_factory=dict)  # the kind of split of columns that have their own
+    drop_missing_target: bool = False
+    na_values: tuple[str, ...] = ()  # the texts that mean "missing"
+    cost: Mapping[str, Any] | None = None  # of mistakes, by name: true class, predicted class
+    imitates: str | None = None  # the teacher of a distilled tree
+
+    @classmethod
+    def from_step(cls, step: Mapping[str, Any]) -> FitOptions:
+        """Read the options from the training step of a history."""
+        return cls(
+            sample_weight=step.get("sample_weight"),
+            has_weight_array=bool(step.get("sample_weight_array")),
+            class_weight=step.get("class_weight"),
+            priors=step.get("priors"),
+            splits=step.get("splits", {}),
+            drop_missing_target=bool(step.get("drop_missing_target")),
+            na_values=tuple(step.get("na_values", ())),
+            cost=step.get("cost"),
+            imitates=step.get("imitates"),
+        )
+
+    def to_step(self) -> dict[str, Any]:
+        """Return the entries of a training step: those that are not the default."""
+        entries = {
+            "sample_weight": self.sample_weight,
+            "sample_weight_array": self.has_weight_array,
+            "class_weight": self.class_weight,
+            "priors": self.priors,
+            "splits": self.splits,
+            "drop_missing_target": self.drop_missing_target,
+            "na_values": list(self.na_values),
+        }
+        step = {name: value for name, value in entries.items() if value}
+        if self.cost is not None:  # an empty matrix of costs is one: every mistake costs 1
+            step["cost"] = self.cost
+        return step if self.imitates is None else {**step, "imitates": self.imitates}
+
+
+@dataclass(frozen=True)
+class EnsembleInfo:
     """How the trees of an ensemble were sampled and grown."""
 
     method: str
     n_estimators: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)  # all recorded parameters and results, by name
+    table: str | None = None  # the fingerprint of the training table
     majority: int | None = None  # the class of the largest weight in the training table, by position
 
     def option(self, name: str, default: Any) -> Any:
@@ -34,6 +87,44 @@ class ChangeInfo:
     action: str  # prune, refit, split, …
     method: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+
+
+class CpRow(NamedTuple):
+    """One tree of a nested sequence; ``cp`` is its alpha, relative to the error of the root as all errors are."""
+
+    cp: float
+    nsplit: int
+    leaves: int
+    rel_error: float
+    xerror: float | None
+    xstd: float | None
+
+
+@dataclass(frozen=True)
+class CpTableInfo:
+    """The cp table by which cross-validation chose the size of a tree; ``best`` and ``chosen`` are indexes of rows."""
+
+    root_error: float
+    rows: tuple[CpRow, ...]
+    best: int
+    chosen: int
+    left_out: int
+
+
+@dataclass(frozen=True)
+class PruningInfo:
+    """The outcome of a pruning; its decisions are in the history."""
+
+    method: str | None  # None: pruned to a size
+    leaves_before: int
+    leaves_after: int
+    facts: tuple[str, ...] = ()
+    cp_table: CpTableInfo | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the table it used, such as labels the tree does not know."""
+        return tuple(fact.removeprefix("note: ") for fact in self.facts if fact.startswith("note: "))
 
 
 @dataclass(frozen=True)
@@ -61,9 +152,11 @@ class FitInfo:
     refuses_missing: bool = False  # grown with missing="error"
     is_best_first: bool = False  # grown with max_leaf_nodes
     row_counts: tuple[int, ...] = ()  # training rows of each step that had some
-    ensemble: _EnsembleInfo | None = None
+    ensemble: EnsembleInfo | None = None
     changes: tuple[ChangeInfo, ...] = ()
-    recorded: Mapping[str, Any] = field(default_factory=dict)  # the training step as logged, to prepare a table like it
+    pruning: PruningInfo | None = None  # where pruning was the last step
+    cp_table: CpTableInfo | None = None  # the one that chose the size, unless the tree has changed since
+    fit_options: FitOptions = field(default_factory=FitOptions)  # to prepare another table like it
 
     @property
     def is_handwritten(self) -> bool:
@@ -104,7 +197,9 @@ class FitInfo:
                 for step in steps
                 if step.get("did") != "grow"
             ),
-            recorded=grown,
+            pruning=_pruning_info(steps[-1]) if steps else None,
+            cp_table=_current_cp_table(steps),
+            fit_options=FitOptions.from_step(grown),
         )
 
 
@@ -116,11 +211,50 @@ def _origin(steps: Sequence[Mapping[str, Any]]) -> Origin:
     return "grown" if any(step.get("did") == "grow" or "ensemble" in step for step in steps) else "edited"
 
 
-def _ensemble_info(recorded: Mapping[str, Any]) -> _EnsembleInfo:
+def _ensemble_info(recorded: Mapping[str, Any]) -> EnsembleInfo:
     majority = recorded.get("majority")
-    return _EnsembleInfo(
+    return EnsembleInfo(
         recorded.get("method", ""),
         recorded.get("n_estimators"),
         recorded,
+        recorded.get("table"),
         majority if type(majority) is int else None,
     )
+
+
+def _pruning_info(step: Mapping[str, Any]) -> PruningInfo | None:
+    if step.get("did") != "prune" or not is_pruning(step):
+        return None
+    before, after = step["leaves"]
+    facts = tuple(step.get("facts", ()))
+    return PruningInfo(step.get("method"), before, after, facts, _cp_table_info(step.get("cp_table")))
+
+
+def _current_cp_table(steps: Sequence[Mapping[str, Any]]) -> CpTableInfo | None:
+    """Return the last recorded cp table; None if a later step, other than a pruning without effect, follows it."""
+    for step in reversed(steps):
+        if (table := _cp_table_info(step.get("cp_table"))) is not None:
+            return table
+        pruning = _pruning_info(step)
+        if pruning is None or pruning.leaves_before != pruning.leaves_after:
+            return None
+    return None
+
+
+def _cp_table_info(stored: Any) -> CpTableInfo | None:
+    """Read a stored cp table, which may come from a file; None if it is not a valid one."""
+    if not isinstance(stored, Mapping) or stored.get("columns") != list(CpRow._fields):
+        return None
+    rows: Any = stored.get("rows")
+    root_error: Any = stored.get("root_error")
+    places: list[Any] = [stored.get(name) for name in ("best", "chosen", "left_out")]
+    is_valid = (
+        isinstance(rows, list)
+        and all(isinstance(row, list) and len(row) == len(CpRow._fields) for row in rows)
+        and all(isinstance(cell, int | float) for row in rows for cell in row)
+        and all(type(place) is int for place in places)
+        and isinstance(root_error, float)
+    )
+    if not is_valid:
+        return None
+    return CpTableInfo(root_error, tuple(CpRow(*row) for row in rows), *places)

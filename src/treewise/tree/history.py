@@ -1,28 +1,28 @@
-"""A step of a tree's history: a plain mapping, as a model file keeps it, that says itself in words.
+"""A step of a model's history: a plain mapping, stored as it is in model files, with a text form.
 
-Stands below the tree, which keeps a tuple of steps. Whoever makes or changes a tree writes one (``train/grow.py``,
-``train/edit.py``, ``prune``); ``print(tree.history[-1])`` shows a pruning as a table of its decisions.
+The history is a log for people. Growing, editing and pruning each append a step; ``print(tree.history[-1])`` shows a
+pruning as a table of its decisions. Code that needs a fact about a model uses ``model.fit_info`` (``fit_info.py``).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from treewise._lib.result_table import align_columns
 from treewise._lib.text import clip, format_count, format_rounded, plural, safe
 
-MOST_LINES = 30  # of the decisions of a pruning
-_WIDEST_TEST = 40
+_MAX_LINES = 30  # of the table of decisions
+_MAX_TEST_WIDTH = 40
 _HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
-_NO_OPTIONS = ("method", "table", "majority", "errors", "training_errors", "stopped")  # of many trees: how it went
-_USUAL: dict[str, dict[str, Any]] = {  # what a way of growing many trees does unless told otherwise: not said
+_NUMBER_COLUMNS = (0, 1, 3, 4, 5)
+_NOT_OPTIONS = ("method", "table", "majority", "errors", "training_errors", "stopped")  # results of an ensemble
+_METHOD_DEFAULTS: dict[str, dict[str, Any]] = {  # implied by the method of an ensemble, and not shown
     "extra_trees": {"bootstrap": False, "splitter": "random"},
     "bagging": {"max_samples": 1.0},
 }
-_RIGHT = (0, 1, 3, 4, 5)  # columns of numbers
-_KINDS: dict[str, Any] = {
+_DECISION_TYPES: dict[str, Any] = {
     "node": int,
     "now": int | None,
     "test": str,
@@ -35,135 +35,155 @@ _KINDS: dict[str, Any] = {
 
 
 class Step(dict[str, Any]):
-    """One step: ``did`` and its facts. ``str`` gives a line, or for a pruning its decisions as a table.
+    """One step: ``did``, the name of the action, and its facts.
+
+    ``str`` returns a line, and for a pruning the table of its decisions.
 
     >>> print(Step(did="grow", rows=12, settings={"criterion": "entropy"}))
     grow(criterion="entropy") on 12 rows
     """
 
     def __str__(self) -> str:
-        return "\n".join(table_lines(self)) if "decisions" in self and is_pruning(self) else in_words(self)
+        return "\n".join(decision_lines(self)) if "decisions" in self and is_pruning(self) else describe_step(self)
 
 
-def in_words(step: Mapping[str, Any]) -> str:
-    """Say a step in one line.
+def describe_step(step: Mapping[str, Any]) -> str:
+    """Describe a step in one line, as the call that made it.
 
-    >>> in_words({"did": "prune", "method": "gain", "options": {"threshold": 0.01}, "leaves": [6, 3]})
+    >>> describe_step({"did": "prune", "method": "gain", "options": {"threshold": 0.01}, "leaves": [6, 3]})
     'prune("gain", threshold=0.01): 6 → 3 leaves'
-    >>> in_words({"did": "grow", "ensemble": {"method": "forest", "n_estimators": 9}, "settings": {"max_depth": 2}})
+    >>> forest = {"method": "forest", "n_estimators": 9}
+    >>> describe_step({"did": "grow", "ensemble": forest, "settings": {"max_depth": 2}})
     'forest(n_estimators=9, max_depth=2)'
-    >>> in_words({"did": "grow", "sample_weight": "w", "rows": 12}), in_words({"sample_weight_array": True})
+    >>> describe_step({"did": "grow", "sample_weight": "w", "rows": 12}), describe_step({"sample_weight_array": True})
     ('grow(sample_weight="w") on 12 rows', 'made(sample_weight=…)')
     """
-    did = step.get("ensemble", {}).get("method", step.get("did", "made"))
-    options = {**_options_of_many(step), **step.get("options", {})}
+    action = step.get("ensemble", {}).get("method", step.get("did", "made"))
+    options = {**_growing_options(step), **step.get("options", {})}
     options |= {name: step[name] for name in ("sample_weight", "class_weight", "priors", "cost") if step.get(name)}
-    said = [json.dumps(step["method"])] if "method" in step else []
-    said += [f"{name}={_option_in_words(value)}" for name, value in options.items()]
-    said += ["sample_weight=…"] * bool(step.get("sample_weight_array"))
-    words = f"{did}({', '.join(said)})"
+    arguments = [json.dumps(step["method"])] if "method" in step else []
+    arguments += [f"{name}={_format_option(value)}" for name, value in options.items()]
+    arguments += ["sample_weight=…"] * bool(step.get("sample_weight_array"))
+    text = f"{action}({', '.join(arguments)})"
     if "rows" in step:
-        words += f" on {plural(step['rows'], 'row')}"
+        text += f" on {plural(step['rows'], 'row')}"
     if "imitates" in step:
-        words += f", imitating {safe(step['imitates'])}"
+        text += f", imitating {safe(step['imitates'])}"
     if "leaves" in step and is_pruning(step):
         before, after = step["leaves"]
-        words += f": {before:,} → {plural(after, 'leaf', 'leaves')}"
-    return words
+        text += f": {before:,} → {plural(after, 'leaf', 'leaves')}"
+    return text
 
 
-def _options_of_many(step: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings, and what differs from what the way of growing many trees does by itself, if it is one.
+def _growing_options(step: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a step and, for an ensemble, the options that differ from the defaults of its method.
 
-    A history leaves bootstrap out where it is True, which of extra-trees is the exception.
+    A history omits ``bootstrap`` where it is True, which for extra-trees is not the default.
 
-    >>> _options_of_many({"ensemble": {"method": "extra_trees"}, "settings": {"splitter": "random"}})
+    >>> _growing_options({"ensemble": {"method": "extra_trees"}, "settings": {"splitter": "random"}})
     {'bootstrap': True}
     """
-    many = step.get("ensemble", {})
-    method = many.get("method")
-    usual = _USUAL.get(method, {}) if isinstance(method, str) else {}
-    said = {name: value for name, value in many.items() if name not in _NO_OPTIONS}
+    ensemble = step.get("ensemble", {})
+    method = ensemble.get("method")
+    defaults = _METHOD_DEFAULTS.get(method, {}) if isinstance(method, str) else {}
+    options = {name: value for name, value in ensemble.items() if name not in _NOT_OPTIONS}
     if method == "extra_trees":
-        said.setdefault("bootstrap", True)
-    said |= step.get("settings", {})
-    same = {name for name, value in usual.items() if repr(said.get(name)) == repr(value)}  # 1 row is not 1.0 of all
-    return {name: value for name, value in said.items() if name not in same}
+        options.setdefault("bootstrap", True)
+    options |= step.get("settings", {})
+    # by repr, because 1 (a row) is not 1.0 (all rows)
+    implied = {name for name, value in defaults.items() if repr(options.get(name)) == repr(value)}
+    return {name: value for name, value in options.items() if name not in implied}
 
 
-def _option_in_words(value: Any) -> str:
-    """Write the value of an option as it is given; a price of five digits is precise enough to read.
+def _format_option(value: Any) -> str:
+    """Write the value of an option as Python would, but numbers with five digits at most.
 
-    >>> _option_in_words(0.0123456), _option_in_words(1.0), _option_in_words(1), _option_in_words(False)
+    >>> _format_option(0.0123456), _format_option(1.0), _format_option(1), _format_option(False)
     ('0.012346', '1.0', '1', 'False')
     """
     if isinstance(value, bool):
         return str(value)
     if not isinstance(value, float):
         return safe(json.dumps(value, ensure_ascii=False, default=str))
-    said = f"{value:.5g}"
-    return f"{said}.0" if said.lstrip("-").isdigit() else said  # a share of 1.0 is not 1 row
+    text = f"{value:.5g}"
+    return f"{text}.0" if text.lstrip("-").isdigit() else text  # 1.0, a share of the rows, is not 1, a number of rows
 
 
 def is_pruning(step: Mapping[str, Any]) -> bool:
-    """Tell whether a step, perhaps from a file, holds what the table of a pruning shows."""
-    leaves, facts, listed = step.get("leaves"), step.get("facts", []), step.get("decisions", [])
+    """Return whether a step, which may come from a file, has the fields of a pruning with the right types."""
+    leaves, facts, decisions = step.get("leaves"), step.get("facts", []), step.get("decisions", [])
     if not (isinstance(leaves, list) and len(leaves) == 2 and all(type(n) is int for n in leaves)):
         return False
-    if not (isinstance(facts, list) and all(isinstance(line, str) for line in facts) and isinstance(listed, list)):
+    if not (isinstance(facts, list) and all(isinstance(fact, str) for fact in facts) and isinstance(decisions, list)):
         return False
     if type(step.get("looked_at", 0)) is not int or not isinstance(step.get("measure", ""), str):
         return False
-    return all(isinstance(each, dict) and each.keys() == _KINDS.keys() and _fits(each) for each in listed)
+    return all(map(_is_decision, decisions))
 
 
-def _fits(decision: Mapping[str, Any]) -> bool:
-    """Tell whether every entry of a decision is of its kind."""
-    return all(isinstance(decision[name], kind) for name, kind in _KINDS.items())
+def _is_decision(decision: Any) -> bool:
+    if not isinstance(decision, dict) or decision.keys() != _DECISION_TYPES.keys():
+        return False
+    return all(isinstance(decision[name], type_) for name, type_ in _DECISION_TYPES.items())
 
 
-def decision_table(step: Mapping[str, Any], decisions: list[dict[str, Any]]) -> list[str]:
-    """Lay out some decisions, below what their numbers are."""
-    return [
-        f"before and after: {step['measure']}",
-        *align_columns([_HEADINGS, *map(cells, decisions)], _RIGHT).splitlines(),
-    ]
+# -- the decisions of a pruning ---------------------------------------------------------------------------------------
 
 
-def table_lines(step: Mapping[str, Any], whole: bool = False) -> list[str]:
-    """Lay out the decisions of a pruning: what was done, then a line for each node that was looked at.
+def decision_lines(step: Mapping[str, Any], whole: bool = False) -> list[str]:
+    """Return the description of a pruning, its facts, and its decisions as a table.
 
-    Of many only those at nodes that are still there, unless all are asked for.
+    A long list is reduced to nodes that still exist, unless ``whole``.
     """
     decisions = step["decisions"]
-    lines = [in_words(step), *step.get("facts", ())]
-    many = len(decisions) > MOST_LINES and not whole
-    there = [decision for decision in decisions if decision["now"] is not None]
-    shown = there[:MOST_LINES] if many else decisions
-    if shown:
-        lines += decision_table(step, shown)
-    left = step.get("looked_at", len(decisions)) - len(shown)
-    if left > 0:
-        where = ", below nodes that were cut" if len(shown) >= len(there) else ""
-        lines.append(f"… {plural(left, 'more decision')}{where}")
+    remaining = [decision for decision in decisions if decision["now"] is not None]
+    is_reduced = len(decisions) > _MAX_LINES and not whole
+    shown = remaining[:_MAX_LINES] if is_reduced else decisions
+    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, shown)]
+    n_more = step.get("looked_at", len(decisions)) - len(shown)
+    if n_more > 0:
+        where = ", below nodes that were cut" if len(shown) >= len(remaining) else ""
+        lines.append(f"… {plural(n_more, 'more decision')}{where}")
     return lines
 
 
-def cells(decision: Mapping[str, Any]) -> list[str]:
-    """Write one decision as the cells of a row."""
+def cut_lines(step: Mapping[str, Any], option_for_all: str) -> list[str]:
+    """Return ``decision_lines`` reduced to the nodes that became leaves; ``option_for_all`` shows the others.
+
+    After subtree raising all decisions are listed, because a node may also have disappeared by raising.
+    """
+    if step.get("options", {}).get("raising"):
+        return decision_lines(step)
+    cuts = [decision for decision in step["decisions"] if decision["cut"] and decision["now"] is not None]
+    shown = cuts[:_MAX_LINES]
+    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, shown)]
+    n_more = step["looked_at"] - len(shown)
+    if n_more:
+        more = f"… {plural(n_more, 'more decision')}" if shown else f"nothing is cut; {plural(n_more, 'decision')}"
+        lines.append(f"{more}: {option_for_all}")
+    return lines
+
+
+def _decision_table(step: Mapping[str, Any], decisions: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not decisions:
+        return []
+    rows = [_HEADINGS, *map(_decision_cells, decisions)]
+    return [f"before and after: {step['measure']}", *align_columns(rows, _NUMBER_COLUMNS).splitlines()]
+
+
+def _decision_cells(decision: Mapping[str, Any]) -> list[str]:
     now = decision["now"]
     return [
         str(decision["node"]),
         "–" if now is None else str(now),
-        clip(safe(decision["test"]), _WIDEST_TEST),
+        clip(safe(decision["test"]), _MAX_TEST_WIDTH),
         format_count(decision["rows"]),
-        said(decision["before"]),
-        said(decision["after"]),
+        _format_statistic(decision["before"]),
+        _format_statistic(decision["after"]),
         "cut" if decision["cut"] else "kept",
         decision["why"],
     ]
 
 
-def said(statistic: float | None) -> str:
-    """Write a statistic; there may be none."""
+def _format_statistic(statistic: float | None) -> str:
     return "–" if statistic is None else format_rounded(statistic)

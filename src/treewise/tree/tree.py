@@ -253,9 +253,9 @@ class Tree(TreeStructure):
         >>> [t.n_leaves for t in tw.grow("admissions", preset="id3").steps()]
         [1, 3, 4, 6]
         """
-        from treewise.train.edit import growth_steps
+        from treewise.train.edit import replay_growth
 
-        return growth_steps(self)
+        return replay_growth(self)
 
     # -- explaining -----------------------------------------------------------------------------------------------
 

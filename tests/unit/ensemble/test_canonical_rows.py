@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.random_tables import limit_examples
 from treewise.ensemble.bootstrap import canonical_order, canonical_rows, cell_bits
 from treewise.train.grow import prepare
-from treewise.train.resampling import subset_of
+from treewise.train.resampling import take_rows
 
 CELLS = st.tuples(
     st.sampled_from([0.0, -0.0, 1.5, np.nan, 2.0]), st.sampled_from(["Bari", "Rome", None]), st.sampled_from("ab")
@@ -63,7 +63,7 @@ def test_weights_are_counts_when_they_are_whole_and_few(weights, counts):
     assert len(units.row) == expected
     if not counts:
         assert units.weight is training_set.weight
-    some = subset_of(training_set, np.array([0, 2]))
+    some = take_rows(training_set, np.array([0, 2]))
     assert len(canonical_rows(some).row) == (counts[0] + counts[2] if counts else 2)
 
 

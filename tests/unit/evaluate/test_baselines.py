@@ -16,7 +16,7 @@ from treewise.evaluate.baselines.models import NEIGHBOURS, FeatureMatrix, Neares
 from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare
-from treewise.train.resampling import fold_numbers, subset_of
+from treewise.train.resampling import assign_folds, take_rows
 
 MIXED = {
     "age": [20.0, None, 40.0, 60.0, 80.0, 50.0],
@@ -32,27 +32,27 @@ def penguins():
 
 
 def test_every_row_is_held_out_once_and_classes_are_spread(penguins):
-    number = fold_numbers(penguins, 10, random_state=3)
+    number = assign_folds(penguins, 10, random_state=3)
     assert sorted(np.unique(number)) == list(range(10))
     for cls in range(3):
         of_class = np.bincount(number[penguins.y == cls], minlength=10)
         assert of_class.max() - of_class.min() <= 1
-    assert np.array_equal(number, fold_numbers(penguins, 10, random_state=3))
-    assert not np.array_equal(number, fold_numbers(penguins, 10, random_state=4))
+    assert np.array_equal(number, assign_folds(penguins, 10, random_state=3))
+    assert not np.array_equal(number, assign_folds(penguins, 10, random_state=4))
 
 
 def test_a_part_grows_the_tree_of_its_rows(penguins):
     rows = np.arange(0, 344, 2)
     table = tw.datasets.penguins().take(rows)
-    assert grow_training_set(subset_of(penguins, rows)).arrays.same_as(tw.grow(table, "species").arrays)
+    assert grow_training_set(take_rows(penguins, rows)).arrays.same_as(tw.grow(table, "species").arrays)
 
 
 @pytest.mark.parametrize(("folds", "said"), [(1, "2 or more"), (2.5, "whole number"), (None, "whole number")])
 def test_what_are_no_folds_is_said(folds, said, penguins):
     with pytest.raises(ParameterError, match=said):
-        fold_numbers(penguins, folds)
+        assign_folds(penguins, folds)
     with pytest.raises(DataError, match="too few for 7 folds"):
-        fold_numbers(prepare(MIXED, "y"), 7)
+        assign_folds(prepare(MIXED, "y"), 7)
 
 
 def test_categories_become_indicators_and_numbers_are_scaled():
@@ -65,16 +65,16 @@ def test_categories_become_indicators_and_numbers_are_scaled():
     assert matrix[1, :2].tolist() == [0.0, 1.0]  # missing: the mean, and said so
     assert (matrix[:, 2:5].sum(axis=1) == 1).all()
     assert (matrix[:, 5:].sum(axis=1) == 1).all()
-    assert features.encode_rows(subset_of(training_set, np.array([2])))[0, 2:5].sum() == 1
+    assert features.encode_rows(take_rows(training_set, np.array([2])))[0, 2:5].sum() == 1
 
 
 def test_the_tree_of_the_comparison_is_ours(penguins):
     found = tw.compare_models("penguins", models="majority", folds=5, random_state=2, max_depth=2)
     training_set = prepare("penguins", max_depth=2)
-    number, wrong = fold_numbers(training_set, 5, 2), 0
+    number, wrong = assign_folds(training_set, 5, 2), 0
     for fold in range(5):
-        tree = grow_training_set(subset_of(training_set, np.flatnonzero(number != fold)))
-        held = subset_of(training_set, np.flatnonzero(number == fold))
+        tree = grow_training_set(take_rows(training_set, np.flatnonzero(number != fold)))
+        held = take_rows(training_set, np.flatnonzero(number == fold))
         wrong += int((tree.arrays.label[find_leaves(tree, held.columns, len(held))] != held.y).sum())
     tree, majority = found.scores
     assert found.error(tree) == wrong / 344
@@ -87,10 +87,10 @@ def test_the_tree_of_the_comparison_is_ours(penguins):
 
 def test_pruned_trees_are_pruned_on_every_fold(penguins):
     found = tw.compare_models("penguins", models="majority", folds=4, pruning={"method": "gain", "threshold": 0.05})
-    number = fold_numbers(penguins, 4, 0)
+    number = assign_folds(penguins, 4, 0)
     for fold in range(4):
-        tree = grow_training_set(subset_of(penguins, np.flatnonzero(number != fold))).prune("gain", threshold=0.05)
-        held = subset_of(penguins, np.flatnonzero(number == fold))
+        tree = grow_training_set(take_rows(penguins, np.flatnonzero(number != fold))).prune("gain", threshold=0.05)
+        held = take_rows(penguins, np.flatnonzero(number == fold))
         wrong = tree.arrays.label[find_leaves(tree, held.columns, len(held))] != held.y
         assert np.array_equal(found.scores[0].losses[number == fold], wrong.astype(float))
 
@@ -126,8 +126,8 @@ def test_baselines_are_scikit_learns(penguins):
     found = {o.name: o for o in tw.compare_models("penguins", folds=4).scores}
     assert list(found) == ["tree", "knn", "logistic", "majority"]
     assert found["logistic"].about == "on 10 indicators and 4 numbers"
-    number = fold_numbers(penguins, 4, 0)
-    train, held = subset_of(penguins, np.flatnonzero(number != 1)), subset_of(penguins, np.flatnonzero(number == 1))
+    number = assign_folds(penguins, 4, 0)
+    train, held = take_rows(penguins, np.flatnonzero(number != 1)), take_rows(penguins, np.flatnonzero(number == 1))
     features = FeatureMatrix(train)
     X, Z = features.encode_rows(train), features.encode_rows(held)
     said = LogisticRegression(max_iter=1000).fit(X, train.y).predict(Z)
@@ -143,8 +143,8 @@ def test_k_is_the_one_that_errs_least_on_a_quarter(task, penguins):
     rows = penguins if task == "classification" else prepare("penguins", "body_mass_g", drop_missing_target=True)
     neighbours = NearestNeighbours(None, None)
     neighbours.fit(rows)
-    held = fold_numbers(rows, 4) == 0
-    train, valid = subset_of(rows, np.flatnonzero(~held)), subset_of(rows, np.flatnonzero(held))
+    held = assign_folds(rows, 4) == 0
+    train, valid = take_rows(rows, np.flatnonzero(~held)), take_rows(rows, np.flatnonzero(held))
     features, kind = FeatureMatrix(train), KNeighborsClassifier if task == "classification" else KNeighborsRegressor
     X, Z, y = features.encode_rows(train), features.encode_rows(valid), rows.y if task == "classification" else rows.raw
     error = {}

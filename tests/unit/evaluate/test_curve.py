@@ -17,7 +17,7 @@ from treewise.evaluate.validation_curve.growers import LeafSequence, ScoringRows
 from treewise.evaluate.validation_curve.result import choose_best
 from treewise.train.edit import collapse_nodes
 from treewise.train.grow import grow_training_set, prepare
-from treewise.train.resampling import LossStats, fold_numbers, hold_out, subset_of
+from treewise.train.resampling import LossStats, assign_folds, hold_out, take_rows
 
 NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
 VALUES = {
@@ -65,7 +65,7 @@ def grown(training_set, over, value, seed=0):
         return training_set, grow_training_set(training_set).prune("cost_complexity", ccp_alpha=value)
     if over == "rows":
         rows = np.random.default_rng(seed).permutation(len(training_set))[:value]
-        training_set = subset_of(training_set, np.sort(rows))
+        training_set = take_rows(training_set, np.sort(rows))
     else:
         training_set = replace(training_set, settings=replace(training_set.settings, **{over: value}))
     return training_set, grow_training_set(training_set)
@@ -81,12 +81,12 @@ def test_a_curve_is_what_growing_for_each_value_gives(training_set, over, folds)
     values = VALUES[over]
     found = curve_from_training_set(training_set, over, Validation(folds=folds, seed=1), values)
     assert sorted(point.value for point in found.points) == values
-    number = fold_numbers(training_set, folds, 1)
+    number = assign_folds(training_set, folds, 1)
     for point in found.points:
         sums, own, leaves = LossStats.nothing(1), [], []
         for fold in range(folds):
-            mine, tree = grown(subset_of(training_set, np.flatnonzero(number != fold)), over, point.value, seed=1)
-            sums.add(ScoringRows.of(subset_of(training_set, np.flatnonzero(number == fold))).score(tree))
+            mine, tree = grown(take_rows(training_set, np.flatnonzero(number != fold)), over, point.value, seed=1)
+            sums.add(ScoringRows.of(take_rows(training_set, np.flatnonzero(number == fold))).score(tree))
             own.append(loss_of(mine, tree))
             leaves.append(tree.n_leaves)
         root = math.sqrt if found.measure == "rmse" else float
@@ -131,7 +131,7 @@ def test_a_limit_on_leaves_is_not_read_off_another_tree(over):
     """With max_leaf_nodes given, a depth or a number of rows changes which nodes come first."""
     training_set = prepare("penguins", max_leaf_nodes=6)
     found = curve_from_training_set(training_set, over, Validation(validation=0.3), VALUES[over])
-    train = subset_of(training_set, hold_out(training_set, 0.3)[0])
+    train = take_rows(training_set, hold_out(training_set, 0.3)[0])
     for point in found.points:
         assert point.leaves == grown(train, over, point.value)[1].n_leaves
 

@@ -16,7 +16,7 @@ from tests.support.random_tables import limit_examples
 from tests.support.random_tables import random_tables as drawn_table
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.evaluate import compare_rows
-from treewise.evaluate.permutation import prepare_trial, rise
+from treewise.evaluate.permutation import measure_rise, prepare_trial
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(300, 5))
@@ -282,4 +282,4 @@ def test_shuffles_are_added_up_as_they_come():
             del losses
             assert sum(each() is not None for each in handed) <= 2
 
-    assert rise(trial, before, after(), 0.95)["importance"] == pytest.approx(24.5)
+    assert measure_rise(trial, before, after(), 0.95)["importance"] == pytest.approx(24.5)

@@ -13,7 +13,7 @@ from treewise.explain.distill import distill as distilling
 from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare
-from treewise.train.resampling import fold_numbers, subset_of
+from treewise.train.resampling import assign_folds, take_rows
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +65,10 @@ def test_folds_by_hand(penguins):
     answers = teacher.predict(penguins)
     frame = penguins.to_polars().with_columns(species=pl.Series(answers.tolist()))
     training_set = prepare(tw.read(frame), "species", max_depth=2)
-    number, same = fold_numbers(training_set, 4, 3), []
+    number, same = assign_folds(training_set, 4, 3), []
     for fold in range(4):
-        student = grow_training_set(subset_of(training_set, np.flatnonzero(number != fold)))
-        held = subset_of(training_set, np.flatnonzero(number == fold))
+        student = grow_training_set(take_rows(training_set, np.flatnonzero(number != fold)))
+        held = take_rows(training_set, np.flatnonzero(number == fold))
         same += (student.arrays.label[find_leaves(student, held.columns, len(held))] == held.y).tolist()
     assert found.held_out.agreement == np.mean(same)
 

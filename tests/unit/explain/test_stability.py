@@ -15,7 +15,7 @@ from treewise.explain.stability.margins import margins
 from treewise.explain.stability.resample import ReferenceTree, SplitMatcher, draw_bootstrap
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import grow_training_set, prepare
-from treewise.train.resampling import resample, subset_of, within_bounds
+from treewise.train.resampling import bound_weights, resample, take_rows
 
 RNG = np.random.default_rng(11)
 
@@ -96,7 +96,7 @@ def test_weights_that_would_be_too_heavy_become_coarser():
     times = np.array([8, 0, 0, 0, 0, 0, 0, 0]) + np.eye(8, dtype=int)[1]
     heavy = resample(training_set, times, as_weights=True)
     assert float(heavy.weight.sum()) < 2.0**53
-    assert within_bounds(training_set) is training_set
+    assert bound_weights(training_set) is training_set
     grow_training_set(heavy)
 
 
@@ -254,7 +254,7 @@ def test_agreement_by_hand():
     own = tree.arrays.label[find_leaves(tree, training_set.columns, len(training_set))]
     for number in range(3):
         rows = np.sort(np.random.default_rng((9, number)).integers(0, len(training_set), len(training_set)))
-        other = grow_training_set(subset_of(training_set, rows))
+        other = grow_training_set(take_rows(training_set, rows))
         same = other.arrays.label[find_leaves(other, training_set.columns, len(training_set))] == own
         shares.append(same.mean())
         unseen.append(same[~np.isin(np.arange(len(training_set)), rows)])

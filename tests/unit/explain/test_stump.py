@@ -12,7 +12,7 @@ from tests.support.output_checks import CHECKS
 from tests.support.random_tables import limit_examples, random_tables
 from treewise.explain.stump import group_ties
 from treewise.train.grow import prepare
-from treewise.train.reference import NodeScorer, find_best_split, list_candidates, pick, tied
+from treewise.train.reference import NodeScorer, are_tied, find_best_split, list_candidates, pick
 
 
 def listed(training_set):
@@ -50,7 +50,7 @@ def test_candidates_stand_in_the_order_of_the_search(table):
         return
     left = [test.traced.candidate for test in ranked]
     while left:  # whoever comes next is one the search would pick of those that are left, but for the order of equals
-        assert tied(left[0], pick(left))
+        assert are_tied(left[0], pick(left))
         del left[0]
 
 

@@ -213,7 +213,7 @@ def test_help_says_what_can_be_asked_and_what_is_shown():
     assert 'render("latex", blanks=True)' in tw.Tree.trace.__doc__
     for name in named:
         assert name == "self" or f"{name} : " in tw.Tree.trace.__doc__
-    assert "each column's best test and how many were tried" in command.about
+    assert "a node with many lists the best of each column" in command.about
 
 
 def test_ascii_has_no_other_letters():

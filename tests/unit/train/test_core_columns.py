@@ -10,7 +10,7 @@ import treewise as tw
 from treewise import _core
 from treewise.data import encoding as encode
 from treewise.data.table import Table, read
-from treewise.explain.trace.candidate import branches_of_values
+from treewise.explain.trace.nodes import assign_branches
 from treewise.tree.splits import Threshold
 
 ROWS, COLUMNS = 300, 4
@@ -103,7 +103,7 @@ def test_a_view_is_compared_as_doubles_everywhere():
     grown = tw.grow({"x": x, "y": ["a", "a", "b", "b"]}, "y")
     assert grown[0].split.cut == _core.midpoint(float(x[0]), float(x[2]))
     encoding = encode.Encoding("x", "number")
-    assert branches_of_values(Threshold("x", 0.1), encoding, x).tolist() == [1, 1, 1, 1]
+    assert assign_branches(Threshold("x", 0.1), encoding, x).tolist() == [1, 1, 1, 1]
 
 
 def test_half_floats_and_weights_of_floats_are_read_exactly():

@@ -1,16 +1,16 @@
-"""``treewise prune``: a model in, a smaller one out, with every decision; or the trees nested in it."""
+"""``treewise prune``: prune a model and list every decision, or list its nested subtrees."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from treewise._lib.text import plural, safe
-from treewise.cli.growing import pruning_notes, pruning_summary
+from treewise._lib.text import safe
+from treewise.cli.growing import pruning_summary
 from treewise.cli.inputs import read_data, read_model
 from treewise.cli.output import (
     check_model_ending,
@@ -22,7 +22,7 @@ from treewise.cli.output import (
     write_output,
 )
 from treewise.cli.param_types import read_at
-from treewise.cli.render import json_text, print_styled, tree_text
+from treewise.cli.render import json_text, print_tree
 from treewise.cli.verb import (
     CUT,
     JUDGED_BY,
@@ -126,20 +126,20 @@ def command(
     na_values: Sequence[str],
     **options: Any,
 ) -> None:
-    """Prune, say why, show and save."""
+    """Prune a tree; print the decisions and the tree, and save it."""
     check_output(output, model)
     check_model_ending(output)
-    text = take_text_options(options)
-    asked = {name: value for name, value in options.items() if value is not None}
+    text_format = take_text_options(options)
+    prune_options = {name: value for name, value in options.items() if value is not None}
     tree = read_model(model, member=member).tree
     if cp_table:
-        _list_nested(tree, asked, form)
+        _print_cp_table(tree, prune_options, form)
         return
     for name in _TABLES:
-        if name in asked:
-            asked[name] = read_data(asked[name], na_values, text)
+        if name in prune_options:
+            prune_options[name] = read_data(prune_options[name], na_values, text_format)
     started = time.monotonic()
-    pruned = tree.prune(asked.pop("method", None), **asked)
+    pruned = tree.prune(prune_options.pop("method", None), **prune_options)
     seconds = time.monotonic() - started
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(pruned, output), output)
@@ -150,13 +150,14 @@ def command(
 
 def _show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float, to_output: bool) -> None:
     """Print the decisions and the tree; only the remark where the model itself goes to standard output."""
-    from treewise.tree.history import table_lines
+    from treewise.tree.history import cut_lines, decision_lines
 
-    step = tree.history[-1]
+    step, pruning = tree.history[-1], tree.fit_info.pruning
+    assert pruning is not None
     if not quiet:
-        page_says_it = form == "text" and not to_output
-        remark("prune", f"{seconds:.1f} s" + ("" if page_says_it else f"   {pruning_summary(tree)}"))
-        for note in () if page_says_it else pruning_notes(tree):
+        is_on_page = form == "text" and not to_output
+        remark("prune", f"{seconds:.1f} s" + ("" if is_on_page else f"   {pruning_summary(pruning)}"))
+        for note in () if is_on_page else pruning.notes:
             remark("note", note)
     if to_output:
         return
@@ -164,38 +165,21 @@ def _show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float
         write_output(json_text(dict(step)), None)
         return
     if not quiet:
-        lines = "\n".join(table_lines(step, whole=True) if whole else _cut_lines(step))
+        lines = "\n".join(decision_lines(step, whole=True) if whole else cut_lines(step, "--all"))
         print_text(lines.encode("ascii", "replace").decode() if is_ascii_only(sys.stdout) else lines)
-        if "cp_table" in step:
+        if pruning.cp_table is not None:
             print_text("")
             print_text(str(tree.cp_table))
         print_text("")
-    print_styled(tree_text(tree, whole))
+    print_tree(tree, whole)
 
 
-def _cut_lines(step: Mapping[str, Any]) -> list[str]:
-    """Lay out what a pruning cut: what was done, then a line for each node that became a leaf; how many more there are.
-
-    Where subtrees were raised too, every decision: a node may be gone for either reason.
-    """
-    from treewise.tree.history import MOST_LINES, decision_table, in_words, table_lines
-
-    if step.get("options", {}).get("raising"):
-        return table_lines(step)
-    cuts = [each for each in step["decisions"] if each["cut"] and each["now"] is not None]
-    shown = cuts[:MOST_LINES]
-    lines = [in_words(step), *step.get("facts", ()), *(decision_table(step, shown) if shown else ())]
-    left = step["looked_at"] - len(shown)
-    if left == 0:
-        return lines
-    said = f"… {plural(left, 'more decision')}" if shown else f"nothing is cut; {plural(left, 'decision')}"
-    return [*lines, f"{said}: --all"]
-
-
-def _list_nested(tree: Tree, asked: dict[str, Any], form: str) -> None:
+def _print_cp_table(tree: Tree, prune_options: dict[str, Any], form: str) -> None:
     """Print the cp table of a model as it is."""
-    if asked:
-        raise ParameterError(f"--cp-table cuts nothing, so --{next(iter(asked)).replace('_', '-')} has no part in it.")
+    if prune_options:
+        raise ParameterError(
+            f"--cp-table cuts nothing, so --{next(iter(prune_options)).replace('_', '-')} has no part in it."
+        )
     table = tree.cp_table
     if form == "json":
         write_output(json_text({"root_error": table.root_error, "rows": [row._asdict() for row in table]}), None)

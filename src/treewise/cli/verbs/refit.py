@@ -1,4 +1,4 @@
-"""``treewise refit``: a tree, grown or written by hand, whose nodes are counted anew on a table; the splits stay."""
+"""``treewise refit``: keep the splits of a tree, and recompute its nodes on a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.output import check_model_ending, check_output, dump_tree, remark, write_output
 from treewise.cli.param_types import in_options
-from treewise.cli.render import print_styled, tree_text
+from treewise.cli.render import print_tree
 from treewise.cli.verb import (
     na_option,
     output_option,
@@ -56,21 +56,21 @@ def command(
     output: str | None,
     whole: bool,
     quiet: bool,
-    **text: Any,
+    **options: Any,
 ) -> None:
-    """Count anew, show, save."""
-    from treewise.train.true_labels import with_target_of
+    """Recompute, show, save."""
+    from treewise.train.target import adopt_target
 
     check_output(output, data)
     check_model_ending(output)
-    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
-    tree = with_target_of(found.tree, table, target).refit(table, sample_weight=sample_weight)
+    loaded, table = read_model_and_data(model, data, na_values, target, take_text_options(options), member)
+    tree = adopt_target(loaded.tree, table, target).refit(table, sample_weight=sample_weight)
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(tree, output), output)
     for note in () if quiet else tree.notes:
         remark("note", in_options(note))
     if output == "-":
         return
-    print_styled(tree_text(tree, whole))
+    print_tree(tree, whole)
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

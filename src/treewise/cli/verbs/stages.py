@@ -1,4 +1,4 @@
-"""``treewise stages``: the error of many trees after one, two, … of them, as a table and as a picture."""
+"""``treewise stages``: the error of an ensemble by number of trees, as a table or a picture."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from treewise.cli.render import (
     PICTURE_ENDINGS,
     check_picture,
     is_picture,
-    most_rows,
     picture_content,
     present,
     result_options,
+    row_limit,
 )
 from treewise.cli.verb import (
     JUDGES,
@@ -63,20 +63,20 @@ def command(
     na_values: Sequence[str],
     form: str | None,
     output: str | None,
-    **text: Any,
+    **options: Any,
 ) -> None:
-    """Ask one tree after another, and show or draw."""
+    """Predict by one tree after another, and show or draw."""
     from treewise.cli.output import progress_bar
 
     check_output(output, model, data, test)
     check_picture(output)
-    text_form = take_text_options(text)
-    found, table = read_model_and_data(model, data, na_values, form=text_form)
-    trees = found.trees
-    other = None if test is None else read_data(test, na_values, text_form)
+    text_format = take_text_options(options)
+    loaded, table = read_model_and_data(model, data, na_values, text_format=text_format)
+    ensemble = loaded.required_ensemble
+    test_table = None if test is None else read_data(test, na_values, text_format)
     with progress_bar("stages") as progress:
-        result = trees.stages(table, target, test=other, sample_weight=sample_weight, progress=progress)
+        result = ensemble.stages(table, target, test=test_table, sample_weight=sample_weight, progress=progress)
     if form is None and output is not None and is_picture(output):
         write_output(picture_content(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
-    return present(result, form, output, most_rows(result, whole, output), drawn=PICTURE_ENDINGS)
+    return present(result, form, output, row_limit(result, whole, output), PICTURE_ENDINGS)

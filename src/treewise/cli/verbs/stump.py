@@ -1,4 +1,4 @@
-"""``treewise stump``: the best tree of one test, and every test that competed to be it, ranked."""
+"""``treewise stump``: rank the candidate splits of all columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from treewise.cli.growing import prepare_and_report
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_output, remark
-from treewise.cli.render import most_rows, present, result_options
+from treewise.cli.render import present, result_options, row_limit
 from treewise.cli.verb import (
     CUT,
     SHOWN,
@@ -63,12 +63,12 @@ def command(
     **options: Any,
 ) -> None:
     """Rank, and show."""
-    from treewise.explain.stump import stump_of
+    from treewise.explain.stump import grow_stump
 
     check_output(output, data)
-    text, asked = take_text_options(options), take_grow_options(options)
-    training_set = prepare_and_report(data, {**asked, "max_depth": 1}, text, quiet)
-    found = stump_of(training_set, unit, per, asked.get("n_jobs"))
+    text_format, grow_params = take_text_options(options), take_grow_options(options)
+    training_set = prepare_and_report(data, {**grow_params, "max_depth": 1}, text_format, quiet)
+    result = grow_stump(training_set, unit, per, grow_params.get("n_jobs"))
     if not quiet:
         remark("", "")
-    present(found, form, output, top or most_rows(found, whole, output))
+    present(result, form, output, row_limit(result, whole, output, top))

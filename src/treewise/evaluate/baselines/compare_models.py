@@ -31,7 +31,7 @@ from treewise.predict.costs import CostMatrix
 from treewise.prune.grow_and_prune import CV_OPTIONS, PruningPlan, prune_grown
 from treewise.prune.prune import prune
 from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, prepare, pruning_for
-from treewise.train.resampling import fold_numbers, subset_of
+from treewise.train.resampling import assign_folds, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.fit_info import ChangeInfo
 from treewise.tree.tree import Tree
@@ -252,15 +252,15 @@ def score_models(
     task, classes = training_set.target.task, training_set.target.classes
     usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
     kinds = find_baselines(usual if models is None else models, task)
-    number = fold_numbers(training_set, folds, random_state)
-    given = training_set.asked.get("cost")
+    number = assign_folds(training_set, folds, random_state)
+    given = training_set.fit_options.cost
     cost = None if given is None else CostMatrix.of(given, classes)
     records = {name: _FoldRecord(np.zeros(len(training_set))) for name in ("tree", *kinds)}
     for fold in range(folds):
         train, held_out = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
         models_of_fold: list[BaselineModel] = [TreeModel(grow), *(kind(cost, n_jobs) for kind in kinds.values())]
         for i, (record, model) in enumerate(zip(records.values(), models_of_fold, strict=True), start=1):
-            record.add(model, subset_of(training_set, train), subset_of(training_set, held_out), held_out, cost)
+            record.add(model, take_rows(training_set, train), take_rows(training_set, held_out), held_out, cost)
             if progress is not None:
                 progress((fold + i / len(records)) / folds)
     scores = tuple(record.score(name, training_set) for name, record in records.items())

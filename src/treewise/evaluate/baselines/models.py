@@ -17,10 +17,10 @@ import numpy.typing as npt
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.errors import ParameterError, did_you_mean, listing
+from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.predict.costs import CostMatrix, least_costly, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
-from treewise.train.resampling import fold_numbers, subset_of
+from treewise.train.resampling import assign_folds, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Target
 from treewise.tree.tree import Tree
@@ -164,8 +164,8 @@ class NearestNeighbours(_SklearnModel):
 
     def select_k(self, rows: TrainingSet, kind: Any) -> int:
         """Return the k of least loss on held-out rows; the neighbours are searched once, for the largest k."""
-        held_out = fold_numbers(rows, _QUARTER) == 0
-        train, valid = subset_of(rows, np.flatnonzero(~held_out)), subset_of(rows, np.flatnonzero(held_out))
+        held_out = assign_folds(rows, _QUARTER) == 0
+        train, valid = take_rows(rows, np.flatnonzero(~held_out)), take_rows(rows, np.flatnonzero(held_out))
         candidates = [k for k in NEIGHBOURS if k <= len(train)]
         self.fit_model(train, kind(n_neighbors=candidates[-1], n_jobs=self.n_jobs), weighted=False)
         X, answers = self.features.encode_rows(valid), _target_values(train)
@@ -219,9 +219,9 @@ def find_baselines(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     for name in listed:
         if name not in fitting:
             near = did_you_mean(name, fitting)
-            raise ParameterError(f'unknown model "{safe(name)}"; for {task}: {listing(fitting)}.', hint=near)
+            raise ParameterError(f'unknown model "{safe(name)}"; for {task}: {join_few(fitting)}.', hint=near)
     if not listed:
-        raise ParameterError("no model is given.", hint=f"For {task}: {listing(fitting)}.")
+        raise ParameterError("no model is given.", hint=f"For {task}: {join_few(fitting)}.")
     chosen = {name: _MODELS[name][1] for name in listed}
     if any(issubclass(kind, _SklearnModel) for kind in chosen.values()):
         _require_sklearn()

@@ -21,7 +21,7 @@ from treewise.errors import Param, ParameterError, PythonOnly
 from treewise.evaluate.validation_curve.growers import OVER, CurveGrower, ScoringRows
 from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
 from treewise.train.grow import prepare
-from treewise.train.resampling import DEFAULT_FOLDS, LossStats, fold_numbers, hold_out, subset_of
+from treewise.train.resampling import DEFAULT_FOLDS, LossStats, assign_folds, hold_out, take_rows
 from treewise.train.training_set import TrainingSet, build_like
 
 __all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_from_training_set"]
@@ -144,13 +144,13 @@ class _CurvePlan:
         if isinstance(validation, float):
             train, test = hold_out(training_set, validation, seed)
             self.whole, self.scoring_rows = (
-                subset_of(training_set, train),
-                ScoringRows.of(subset_of(training_set, test)),
+                take_rows(training_set, train),
+                ScoringRows.of(take_rows(training_set, test)),
             )
             self.description = f"{len(test):,} rows held out"
         elif validation is not None:
             other = build_like(
-                validation, training_set.encodings, training_set.target, training_set.settings, training_set.asked
+                validation, training_set.encodings, training_set.target, training_set.settings, training_set.fit_options
             )
             self.scoring_rows, self.description = ScoringRows.of(other), f"{len(other):,} rows of {other.table_name}"
         elif folds == 0:
@@ -163,14 +163,14 @@ class _CurvePlan:
                 )
             self.description = "the truth"
         else:
-            number = fold_numbers(training_set, DEFAULT_FOLDS if folds is None else folds, seed)
+            number = assign_folds(training_set, DEFAULT_FOLDS if folds is None else folds, seed)
             every = range(int(number.max()) + 1)
             self.parts = [(np.flatnonzero(number != fold), np.flatnonzero(number == fold)) for fold in every]
             self.description = f"{len(self.parts)} folds"
 
     @property
     def fewest(self) -> int:
-        """The number of rows of the smallest training subset_of."""
+        """The number of rows of the smallest training subset."""
         return min([len(self.whole), *(len(grow) for grow, _ in self.parts)])
 
     def count(self, of_folds: bool) -> int:
@@ -180,6 +180,6 @@ class _CurvePlan:
     def runs(self, of_folds: bool) -> Iterator[tuple[TrainingSet, ScoringRows | None]]:
         """Yield training sets with their validation rows; the full one comes last, unless only folds are used."""
         for grow, validation_rows in self.parts:
-            yield subset_of(self.training_set, grow), ScoringRows.of(subset_of(self.training_set, validation_rows))
+            yield take_rows(self.training_set, grow), ScoringRows.of(take_rows(self.training_set, validation_rows))
         if not of_folds or not self.parts:
             yield self.whole, self.scoring_rows

@@ -20,14 +20,14 @@ import numpy.typing as npt
 from treewise._lib.checks import as_integer
 from treewise.data import encoding as encode
 from treewise.datasets.sampler import Sampler
-from treewise.errors import Param, ParameterError, shown
+from treewise.errors import Param, ParameterError, brief
 from treewise.predict.costs import cost_matrix_of, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.prune.nested_trees import find_nested_trees
 from treewise.prune.validation_counts import class_errors, count_validation_rows
-from treewise.train.edit import best_first
+from treewise.train.edit import best_first_order
 from treewise.train.grow import grow_training_set
-from treewise.train.resampling import LossStats, subset_of
+from treewise.train.resampling import LossStats, take_rows
 from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF
@@ -68,7 +68,7 @@ class LeafSequence:
         if self.nested is not None:
             return -_least_on_path(a.parent, self.nested.leaf_alpha)
         found = np.zeros(len(self.tree))
-        order = best_first(self.tree)
+        order = best_first_order(self.tree)
         found[order] = 1 + np.cumsum(self._more_leaves()[order])
         return found
 
@@ -317,11 +317,11 @@ class CurveGrower:
         if self.over == "ccp_alpha":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
                 raise ParameterError(
-                    Param("values") + f" holds {shown(value)}: " + Param("ccp_alpha") + " is a number, 0 or more."
+                    Param("values") + f" holds {brief(value)}: " + Param("ccp_alpha") + " is a number, 0 or more."
                 )
             return
         if as_integer(value) is None:
-            raise ParameterError(Param("values") + f" holds {shown(value)}: {self.over} takes whole numbers.")
+            raise ParameterError(Param("values") + f" holds {brief(value)}: {self.over} takes whole numbers.")
         if self.over == "rows" and not 1 <= value <= self.fewest:
             raise ParameterError(Param("values") + f" holds {value}: must be from 1 to {self.fewest:,} rows.")
         if self.over != "rows":
@@ -365,7 +365,7 @@ class CurveGrower:
         """Return the training set with one value of the parameter."""
         if self.over == "rows":
             order = np.random.default_rng(self.seed).permutation(len(training_set))
-            return subset_of(training_set, np.sort(order[: int(value)]))
+            return take_rows(training_set, np.sort(order[: int(value)]))
         changed: dict[str, Any] = {self.over: value}
         return replace(training_set, settings=replace(training_set.settings, **changed))
 

@@ -35,7 +35,7 @@ from treewise.predict.confidence_intervals import wilson
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
 from treewise.prune.grow_and_prune import is_share
 from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, pruning_for
-from treewise.train.resampling import DEFAULT_FOLDS, fold_numbers, power_of_two_scale, subset_of
+from treewise.train.resampling import DEFAULT_FOLDS, assign_folds, power_of_two_scale, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -110,7 +110,7 @@ def distill(
         return grow_prepared(rows, pruning, n_jobs)
 
     n_folds = _count_folds(folds, len(training_set), test)
-    fold_of = fold_numbers(training_set, n_folds, random_state) if n_folds else None  # also checks the number
+    fold_of = assign_folds(training_set, n_folds, random_state) if n_folds else None  # also checks the number
     tree = grow(training_set)
     if progress is not None:
         progress(1 / (n_folds + 1))
@@ -153,8 +153,8 @@ def _predict_by_folds(
     last = int(fold_of.max())
     for fold in range(last + 1):
         held_out = np.flatnonzero(fold_of == fold)
-        tree = grow(subset_of(training_set, np.flatnonzero(fold_of != fold)), False)
-        predictions[held_out] = _predict(tree, subset_of(training_set, held_out))
+        tree = grow(take_rows(training_set, np.flatnonzero(fold_of != fold)), False)
+        predictions[held_out] = _predict(tree, take_rows(training_set, held_out))
         if progress is not None:
             progress((fold + 2) / (last + 2))
     return predictions

@@ -25,11 +25,11 @@ from treewise.data.encoding import Encoding
 from treewise.data.table import Column, KindSpec, Table, read
 from treewise.ensemble import Ensemble
 from treewise.ensemble.model import METHOD_NAMES
-from treewise.errors import DataError, Param, ParameterError, listing, shown
-from treewise.train.column_roles import column_names, find_target
+from treewise.errors import DataError, Param, ParameterError, brief, join_few
+from treewise.train.column_roles import check_column_names, find_target
 from treewise.train.grow import prepare
+from treewise.train.target import encode_labels
 from treewise.train.training_set import TrainingSet
-from treewise.train.true_labels import class_indices
 from treewise.tree.arrays import Target, Task
 from treewise.tree.tree import Tree
 
@@ -75,7 +75,7 @@ class Teacher(ABC):
         shape = getattr(predictions, "shape", None)
         is_sequence = hasattr(predictions, "__len__") and not isinstance(predictions, str | bytes | dict)
         if not is_sequence or (shape is not None and len(shape) != 1):
-            result = f"an array of shape {tuple(shape)}" if shape else shown(predictions)
+            result = f"an array of shape {tuple(shape)}" if shape else brief(predictions)
             raise DataError(
                 f"teacher: {self.description} returned {result} for {plural(len(table), 'row')} of {table.name};"
                 " expected one class or number per row."
@@ -178,7 +178,7 @@ class _PredictorTeacher(Teacher):
         if n_fitted != len(rest):
             raise ParameterError(
                 f"{self.description} was fitted on {plural(n_fitted, 'unnamed column')}, but {table.name} has"
-                f" {len(rest)}: {listing([safe(n) for n in rest])}.",
+                f" {len(rest)}: {join_few([safe(n) for n in rest])}.",
                 hint="Give a table of those columns only, or a function.",
             )
         if any(table[name].is_coded for name in rest):
@@ -287,12 +287,12 @@ class TeacherDataset:
     def training_set(self, teacher: Teacher, **options: Any) -> TrainingSet:
         """Prepare it for growing; the history of the tree will name the teacher."""
         training_set = prepare(self.table, self.name, **options)
-        return replace(training_set, asked={**training_set.asked, "imitates": teacher.description})
+        return replace(training_set, fit_options=replace(training_set.fit_options, imitates=teacher.description))
 
     def teacher_predictions(self, tree: Tree) -> npt.NDArray[Any]:
         """Return the teacher's predictions in the form of a tree's: class indices, unknown ones last; or values."""
         column = self.predicted_column
-        return encode.encode_numbers(column) if tree.task == "regression" else class_indices(tree, column)[0]
+        return encode.encode_numbers(column) if tree.task == "regression" else encode_labels(tree, column)[0]
 
     def true_labels(self, tree: Tree) -> npt.NDArray[Any] | None:
         """Return the true labels in the same form; -1 or NaN where unknown, None if unknown everywhere."""
@@ -307,10 +307,10 @@ class TeacherDataset:
                     f'target "{safe(column.name)}" is not numeric, but the teacher predicts numbers: they cannot be'
                     " compared. Leave the target out."
                 ) from None
-        indices, labels = class_indices(tree, column.take(is_known))
+        indices, labels = encode_labels(tree, column.take(is_known))
         if not (indices < len(tree.classes)).any():
             true, predicted = (
-                listing([safe(label) for label in some]) for some in (labels[len(tree.classes) :], tree.classes)
+                join_few([safe(label) for label in some]) for some in (labels[len(tree.classes) :], tree.classes)
             )
             raise DataError(
                 f'target "{safe(column.name)}" contains {true}, but the teacher predicts {predicted}: they cannot be'
@@ -364,7 +364,7 @@ def student_options(teacher: Teacher, dataset: TeacherDataset, options: dict[str
     options = dict(options)
     columns = teacher.columns(dataset.table)
     if options.get("columns") is None and columns is not None:
-        excluded = {dataset.name, *column_names("ignore", options.get("ignore", ()))}
+        excluded = {dataset.name, *check_column_names("ignore", options.get("ignore", ()))}
         options["columns"] = [name for name in columns if name not in excluded]
     options["kinds"] = {**teacher.kinds(dataset.table), **(options.get("kinds") or {})} or None
     if options.get("task") is None:

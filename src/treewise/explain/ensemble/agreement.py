@@ -23,7 +23,7 @@ from treewise.ensemble import Ensemble
 from treewise.evaluate.evaluate import ComparedRows, refuse_infinite
 from treewise.predict.predict import EncodedRows, to_core_columns
 from treewise.train.resampling import power_of_two_scale
-from treewise.train.true_labels import class_indices
+from treewise.train.target import encode_labels
 from treewise.tree.arrays import Label
 
 Ints = npt.NDArray[np.int64]
@@ -225,7 +225,7 @@ class MemberPredictions:
 def true_labels(ensemble: Ensemble, rows: ComparedRows) -> npt.NDArray[Any]:
     """Return the true labels in the form of predictions: class indices, unknown ones last; or values."""
     if ensemble.task == "classification":
-        return class_indices(ensemble, rows.column)[0]
+        return encode_labels(ensemble, rows.column)[0]
     labels = encode.encode_numbers(rows.column)
     refuse_infinite(labels, rows)
     return labels

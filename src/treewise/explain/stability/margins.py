@@ -22,7 +22,7 @@ from treewise.explain.trace.trace import Trace
 from treewise.predict.predict import find_leaves
 from treewise.train.grow import core_columns, core_settings, core_target
 from treewise.train.reference import Candidate, NodeScorer, NodeSearch, choose
-from treewise.train.resampling import subset_of
+from treewise.train.resampling import take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, Arrays
 from treewise.tree.tree import Tree
@@ -145,7 +145,7 @@ def _best_without(training_set: TrainingSet, rows: Ints, column: int) -> Tree | 
     kept = [i for i in range(len(training_set.encodings)) if i != column]
     if not kept:
         return None
-    some = subset_of(training_set, rows)
+    some = take_rows(training_set, rows)
     some = replace(
         some,
         encodings=tuple(some.encodings[i] for i in kept),

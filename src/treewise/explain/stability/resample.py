@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.data import encoding as encode
-from treewise.explain.trace.candidate import number_by_first_row
+from treewise.explain.trace.nodes import number_by_first_row
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.train.resampling import resample
 from treewise.train.training_set import TrainingSet

@@ -27,10 +27,10 @@ from treewise.data.table import read
 from treewise.explain.stability.margins import MarginFinder, SplitMargin
 from treewise.explain.stability.resample import ReferenceTree, ResampledTree, draw_bootstrap, grow_resample
 from treewise.explain.stability.result import NodeStability, PredictionAgreement, Stability
-from treewise.explain.trace.candidate import first_branch_text
+from treewise.explain.trace.nodes import describe_first_branch
 from treewise.prune.grow_and_prune import PruningPlan, grow_unpruned, is_share, prune_grown
-from treewise.train.grow import PRUNING, grow_training_set, n_workers, prepare, pruning_for
-from treewise.train.resampling import power_of_two_scale, subset_of
+from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for, resolve_n_jobs
+from treewise.train.resampling import power_of_two_scale, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -86,7 +86,7 @@ def stability_of(
 ) -> Stability:
     """Measure the stability of the tree of a prepared training set, whose settings hold the seed."""
     check_resamples(resamples)
-    threads, seed = n_workers(n_jobs), training_set.settings.random_state
+    threads, seed = resolve_n_jobs(n_jobs), training_set.settings.random_state
     tree, grown_on = _grow_reference(training_set, pruning, threads)
     reference = ReferenceTree(tree, training_set)
     holds_out = pruning is not None and (pruning.method == "cv" or is_share(pruning.validation))
@@ -120,7 +120,7 @@ def _grow_reference(training_set: TrainingSet, pruning: PruningPlan | None, thre
         return grow_training_set(training_set, n_jobs=threads), training_set
     full, held_out = grow_unpruned(training_set, pruning, threads)
     tree = prune_grown(full, training_set, pruning, held_out, threads)
-    return tree, training_set if held_out is None else subset_of(training_set, np.flatnonzero(~held_out))
+    return tree, training_set if held_out is None else take_rows(training_set, np.flatnonzero(~held_out))
 
 
 def _grow(rows: TrainingSet, pruning: PruningPlan | None, report: Progress) -> Tree:
@@ -204,7 +204,7 @@ class _Tally:
         return NodeStability(
             node=node,
             column=encoding.name,
-            split=first_branch_text(split, encoding, int(tree.arrays.missing_rows[node])),
+            split=describe_first_branch(split, encoding, int(tree.arrays.missing_rows[node])),
             rows=int(tree.arrays.rows[node]),
             score=margin.score,
             runner_up=margin.runner_up,

@@ -25,7 +25,7 @@ from treewise.explain.subgroups.statistics import (
     p_value,
     to_integers,
 )
-from treewise.train.true_labels import class_indices
+from treewise.train.target import encode_labels
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -78,7 +78,7 @@ class GroupTally:
             self._values = encode.encode_numbers(comparison.column)
             refuse_infinite(self._values, comparison)
         else:
-            self._labels = class_indices(comparison.model, comparison.column)[0]
+            self._labels = encode_labels(comparison.model, comparison.column)[0]
         self.rows = self._count(np.ones(self.n, np.bool_))
         self._hits: dict[int, Ints] = {}
 

@@ -5,7 +5,7 @@ The bottom of the trace. It is the sum of CS221 section 5, m·H(p) less what the
     12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]        the formula
     12 − [4(0) + 5(0.97095) + 3(0)]              the arithmetic: the same with the numbers put in
 
-The numbers come written; ``lens.py`` decides their digits.
+The numbers come written; ``number_format.py`` decides their digits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from treewise.train.candidates import Rows
 from treewise.train.criteria import Group, Measure, entropy, logarithm, medians
-from treewise.train.reference import decrease
+from treewise.train.reference import impurity_decrease
 from treewise.train.training_set import TrainingSet
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -106,7 +106,7 @@ class BranchTerm:
     weight: float
     counts: tuple[float, ...]  # of each class; empty for regression
     value: float | None  # regression: the mean, or the median for absolute error
-    impurity: float  # per row, in the lens's unit
+    impurity: float  # per row, in the number_format's unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,7 @@ class NumberFormat:
         """Turn an integer gain into the one shown; what is within the measure's tolerance of 0 is 0."""
         if abs(gain) <= self.measure.tolerance(len(self.rows)):
             return 0.0
-        return self.shown(decrease(self.training_set, self.measure, gain, self.node.weight) * self._factor)
+        return self.shown(impurity_decrease(self.training_set, self.measure, gain, self.node.weight) * self._factor)
 
     def weight(self, weight: int) -> float:
         """Return a weight in the user's numbers, as an int when it is whole."""
@@ -197,7 +197,7 @@ class NumberFormat:
         if name == "poisson":
             return _half_deviance(self.training_set.raw[rows], self.training_set.weight[rows])
         total = self.measure.total(group)
-        return decrease(self.training_set, self.measure, total, group.weight) * self._factor
+        return impurity_decrease(self.training_set, self.measure, total, group.weight) * self._factor
 
     # -- digits ---------------------------------------------------------------------------------------------
 
@@ -209,14 +209,14 @@ class NumberFormat:
             return 3 if self.per == "total" else 4
         return min(15, max(0, 4 - math.floor(math.log10(before)))) if 0 < before < math.inf else 4
 
-    def say(self, value: float) -> str:
+    def format(self, value: float) -> str:
         """Write a gain or an impurity."""
         if not 1e-12 < abs(value) < 1e15 and value != 0:
             return f"{value:.5g}"
         said = f"{value:,.{self.decimals}f}"
         return said[1:] if said.startswith("-") and not said.strip("-0.,") else said
 
-    def say_inside(self, value: float, decimals: int) -> str:
+    def format_inside(self, value: float, decimals: int) -> str:
         """Write a number inside a formula: 0 as it is, and entropies that are whole, as in the notes."""
         whole = abs(value) < 1e15 and value == int(value)
         if whole and (value == 0 or self.training_set.target.classes):
@@ -237,8 +237,8 @@ class NumberFormat:
         divisor: Term | str | None = self.split_information(branches) if ratio else None
         if shared_by > 1:
             divisor = str(shared_by)
-        price = (less[0], self.say(less[1])) if less else None
-        whole = replace(self.whole_term(), value=self.say_inside(self.before, self.decimals))
+        price = (less[0], self.format(less[1])) if less else None
+        whole = replace(self.whole_term(), value=self.format_inside(self.before, self.decimals))
         return Formula(whole, terms, price, divisor)
 
     def term(self, branch: BranchTerm, place: int) -> Term:
@@ -249,14 +249,14 @@ class NumberFormat:
             self.letter,
             self.shares(branch),
             place,
-            self.say_inside(branch.impurity, decimals),
+            self.format_inside(branch.impurity, decimals),
         )
 
     def whole_term(self) -> Term:
         """Write the node's own impurity, ``12·H(6/12)``."""
         weight = _plain(self.whole.weight) if self.per == "total" else ""
         shares = self.shares(self.whole) if len(self.training_set.target.classes) == 2 else ()
-        return Term(weight, self.letter, shares, 0, self.say(self.before))
+        return Term(weight, self.letter, shares, 0, self.format(self.before))
 
     def split_information(self, branches: tuple[BranchTerm, ...]) -> Term:
         """Write the entropy of the branch sizes, which the gain ratio divides by (Quinlan 1993, 2.2)."""
@@ -264,7 +264,7 @@ class NumberFormat:
         value = entropy(sizes, "nats" if self.unit == "nats" else "bits")
         weight = _plain(self.whole.weight) if self.per == "total" else ""
         of = _plain(self.whole.weight)
-        return Term(weight, "H", tuple(f"{_plain(s)}/{of}" for s in sizes), 0, self.say_inside(value, 5))
+        return Term(weight, "H", tuple(f"{_plain(s)}/{of}" for s in sizes), 0, self.format_inside(value, 5))
 
     def shares(self, branch: BranchTerm) -> tuple[str, ...]:
         """Write the class shares: that of the positive class, or those of all classes present at the node."""

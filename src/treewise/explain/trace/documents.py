@@ -15,15 +15,15 @@ from treewise._lib.text import escape_markdown
 from treewise.explain.trace.arithmetic import BLANK, Formula, Term
 from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.words import (
-    ROUNDED,
+    ROUNDING_NOTE,
     TraceEntry,
-    columns_left_out,
-    conclusion,
-    entries,
-    impurity_text,
+    describe_outcome,
+    describe_rows,
+    describe_settled,
+    format_impurity,
     legend,
-    rows_text,
-    settled_text,
+    list_entries,
+    note_columns_left_out,
     writes_formulas,
 )
 
@@ -41,29 +41,29 @@ def markdown(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[s
         last = node
     if last is None:
         return "nothing to trace\n"
-    ends = [*notes, legend(last), *([] if blanks else [ROUNDED])]
+    ends = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
     return "\n".join([*lines, "", "  \n".join(map(escape_markdown, ends))]) + "\n"
 
 
 def _markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     """Yield the lines of one node."""
-    rows, words = escape_markdown(rows_text(node)), escape_markdown(node.words)
+    rows, words = escape_markdown(describe_rows(node)), escape_markdown(node.words)
     if node.settled:
-        yield f"- node {node.id}: {words} · {rows} · {settled_text(node)}"
+        yield f"- node {node.id}: {words} · {rows} · {describe_settled(node)}"
         return
     yield f"### node {node.id}: {words}"
     yield ""
-    yield f"{rows} · {escape_markdown(impurity_text(node, blanks))}"
+    yield f"{rows} · {escape_markdown(format_impurity(node, blanks))}"
     yield ""
     yield "| candidate | branches | computation | result |"
     yield "|---|---|---|---:|"
-    for entry in entries(node, blanks, every=writes_formulas(node)):
+    for entry in list_entries(node, blanks, every=writes_formulas(node)):
         yield _markdown_entry(entry, blanks)
     yield ""
-    for said in columns_left_out(node):
+    for said in note_columns_left_out(node):
         yield said
         yield ""
-    yield escape_markdown(conclusion(node, blanks))
+    yield escape_markdown(describe_outcome(node, blanks))
 
 
 def _markdown_entry(entry: TraceEntry, blanks: bool) -> str:
@@ -124,7 +124,7 @@ def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str]
     for last in nodes:
         parts.append("\n".join(_latex_node(last, blanks)))
     if last is not None:
-        ends = [*notes, legend(last), *([] if blanks else [ROUNDED])]
+        ends = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
         parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(_escape_latex, ends)))
     body = "\n\n".join(parts)
     return f"{_LATEX_HEAD}\n{body}\n\n{_LATEX_END}\n" if document else f"{body}\n"
@@ -132,15 +132,18 @@ def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str]
 
 def _latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     """Yield the lines of one node."""
-    rows, words = _escape_latex(rows_text(node)), _escape_latex(node.words)
+    rows, words = _escape_latex(describe_rows(node)), _escape_latex(node.words)
     if node.settled:
-        yield rf"\noindent Node {node.id}: {words}; {rows}; {settled_text(node)}.\par"
+        yield rf"\noindent Node {node.id}: {words}; {rows}; {describe_settled(node)}.\par"
         return
     yield rf"\subsection*{{Node {node.id}: {words}}}"
-    term = node.lens.whole_term()
+    term = node.number_format.whole_term()
     result = _LATEX_BLANK if blanks else _math_number(term.value)
-    yield rf"\noindent {rows}; $\displaystyle {_latex_term(term)} = {result}$ {node.lens.shown_unit}".rstrip() + "."
-    listed = list(entries(node, blanks, every=writes_formulas(node)))
+    yield (
+        rf"\noindent {rows}; $\displaystyle {_latex_term(term)} = {result}$ {node.number_format.shown_unit}".rstrip()
+        + "."
+    )
+    listed = list(list_entries(node, blanks, every=writes_formulas(node)))
     computed = [e for e in listed if e.formula is not None]
     if computed:
         yield r"\begin{align*}"
@@ -149,7 +152,7 @@ def _latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     for e in listed:
         if e.formula is None:
             yield rf"\par\noindent {_escape_latex(e.label)}: {_escape_latex(e.note)}."
-    for said in (*columns_left_out(node), conclusion(node, blanks)):
+    for said in (*note_columns_left_out(node), describe_outcome(node, blanks)):
         yield rf"\par\noindent {_escape_latex(said)}"
     yield r"\par"
 
@@ -244,7 +247,7 @@ _HEADINGS = (
 
 def notebook_formats(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> dict[str, str]:
     """Return nodes as Markdown and as HTML, with notes below them."""
-    ends = [*notes, *([legend(nodes[-1]), ROUNDED] if nodes else [])]
+    ends = [*notes, *([legend(nodes[-1]), ROUNDING_NOTE] if nodes else [])]
     html = "".join(_node_table(node).to_html() for node in nodes)
     html += "".join(f"<p>{escape_html(said)}</p>\n" for said in ends)
     return {"text/markdown": markdown(nodes, notes=notes), "text/html": f"<div>\n{html}</div>\n"}
@@ -252,11 +255,11 @@ def notebook_formats(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> d
 
 def _node_table(node: NodeTrace) -> ResultTable:
     """Lay out one node: its candidates with their arithmetic, and who has won."""
-    title, rows = f"node {node.id}: {node.words}", rows_text(node)
+    title, rows = f"node {node.id}: {node.words}", describe_rows(node)
     if node.settled:
-        return ResultTable(f"{title} · {rows} · {settled_text(node)}", _HEADINGS, [])
+        return ResultTable(f"{title} · {rows} · {describe_settled(node)}", _HEADINGS, [])
     cells = []
-    for entry in entries(node, blanks=False, every=writes_formulas(node)):
+    for entry in list_entries(node, blanks=False, every=writes_formulas(node)):
         said = "" if entry.formula is None else "".join(entry.formula.pieces())
         if entry.formula is not None and not entry.dead:
             said += " = " + "".join(entry.formula.pieces(numbers=True))
@@ -266,8 +269,8 @@ def _node_table(node: NodeTrace) -> ResultTable:
         title,
         _HEADINGS,
         cells,
-        above=(f"{rows} · {impurity_text(node, blanks=False)}",),
-        below=(*columns_left_out(node), conclusion(node, blanks=False)),
+        above=(f"{rows} · {format_impurity(node, blanks=False)}",),
+        below=(*note_columns_left_out(node), describe_outcome(node, blanks=False)),
         row_name="candidate",
         max_rows=None,
     )

@@ -1,12 +1,9 @@
-"""What a trace says of one node: every column, every candidate of it, and who wins.
-
-Stands between ``contest.py``, which makes these values from what ``train/reference.py`` lists and compares, and the
-printers.
+"""The traced values: a node, its columns and their candidates, as views of a ``NodeSearch`` (``train/reference.py``).
 
     NodeTrace ──["GPA"]──▶ ColumnTrace ──.tests──▶ CandidateTrace
 
-Formulas and counts are made when asked for: a column may have thousands of candidates, and most readers want
-the best.
+``trace.py`` makes them; the writers (``text.py``, ``documents.py``, ``render.py``) print them. Formulas and counts are
+computed on demand: a column may have thousands of candidates, and most readers want only the best.
 """
 
 from __future__ import annotations
@@ -16,32 +13,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from treewise._lib.text import plural, safe
+from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.errors import ColumnError, did_you_mean, listing
-from treewise.explain.trace.arithmetic import Formula, NumberFormat
-from treewise.explain.trace.candidate import CandidateTrace, same_partition
+from treewise.errors import ColumnError, did_you_mean, join_few
+from treewise.explain.trace.arithmetic import BranchTerm, Formula, NumberFormat
 from treewise.train.candidates import KIND_RANK, Rows
+from treewise.train.criteria import RATIO_BITS
 from treewise.train.reference import Candidate, NodeSearch
 from treewise.tree.arrays import Label
-from treewise.tree.splits import Split
+from treewise.tree.splits import Multiway, Presence, Split, Threshold, quote
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-import gc
-from collections.abc import Sequence
-from contextlib import contextmanager
-
-import numpy as np
-
-from treewise.data import encoding as encode
-from treewise.explain.trace.candidate import shown_score
-from treewise.train.candidates import group_of
-from treewise.train.criteria import Group
-from treewise.train.reference import choose, find_best_split, leaf_condition, pick
-from treewise.train.training_set import TrainingSet
-from treewise.tree.splits import quote
 
 
 @dataclass(frozen=True)
@@ -69,12 +55,90 @@ class TracePlace:
 
 
 @dataclass(frozen=True, eq=False)
+class CandidateTrace:
+    """One candidate: the test in words, what each branch holds, what it gains and how that is computed."""
+
+    number_format: NumberFormat
+    candidate: Candidate
+    encoding: Encoding
+    by_branch: tuple[Rows, ...] = ()  # the rows of each branch, where the tree itself has sent them
+
+    @cached_property
+    def words(self) -> str:
+        """The test as the tree says it: ``x1 <= 0.5``; where rows are missing, ``x1 > 0.5 or missing``."""
+        return _test_text(self.candidate.split, self.encoding, self.candidate.missing_rows)
+
+    @cached_property
+    def label(self) -> str:
+        """The test as lists say it, always by its first branch: ``x1 <= 0.5 (missing with >)``."""
+        return describe_first_branch(self.candidate.split, self.encoding, self.candidate.missing_rows)
+
+    @property
+    def branches(self) -> tuple[tuple[float, ...], ...]:
+        """The class counts of each branch (weights, if rows have any); for regression weight and mean."""
+        return tuple(b.counts or (b.weight, b.value or 0.0) for b in self.parts)
+
+    @cached_property
+    def parts(self) -> tuple[BranchTerm, ...]:
+        """Each branch with its rows, weight, counts or mean, and impurity."""
+        groups = self.candidate.branches
+        if self.number_format.training_set.target.task == "classification":
+            return tuple(self.number_format.branch(g, self.number_format.rows) for g in groups)
+        return tuple(
+            self.number_format.branch(g, self.number_format.rows[self.taken == i]) for i, g in enumerate(groups)
+        )
+
+    @property
+    def taken(self) -> encode.Array:
+        """The branch each row of the node takes."""
+        if self.by_branch:
+            numbers = [np.full(len(rows), i) for i, rows in enumerate(self.by_branch)]
+            return np.concatenate(numbers)[np.argsort(np.concatenate(self.by_branch))]
+        values = self.number_format.training_set.columns[self.candidate.order.column][self.number_format.rows]
+        return assign_branches(self.candidate.split, self.encoding, values)
+
+    @property
+    def gain(self) -> float:
+        """The decrease of impurity."""
+        return self.number_format.gain(self.candidate.gain)
+
+    @property
+    def score(self) -> float:
+        """What candidates of a column compete by: the gain (for ``any`` per further branch), or its ratio."""
+        return display_score(
+            self.number_format, self.candidate.score, not self.number_format.training_set.criterion.by_gain
+        )
+
+    @property
+    def eligible(self) -> bool:
+        """Whether every branch meets the limits on leaves."""
+        return self.candidate.eligible
+
+    @cached_property
+    def parsed(self) -> Formula:
+        """The formula in its parts."""
+        rule = self.number_format.training_set.criterion.rule
+        shared = len(self.candidate.filled) - 1 if rule == "gain" and self.number_format.training_set.by_branches else 1
+        return self.number_format.formula(self.parts, ratio=rule == "ratio", shared_by=shared)
+
+    @property
+    def formula(self) -> str:
+        """The gain as a formula: ``12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]``."""
+        return self.parsed.text
+
+    @property
+    def arithmetic(self) -> str:
+        """The formula with its numbers put in."""
+        return self.parsed.arithmetic
+
+
+@dataclass(frozen=True, eq=False)
 class ColumnTrace:
     """One column at one node: all its candidates, the best of them, or the reason why there is none."""
 
     name: str
     encoding: Encoding
-    lens: NumberFormat
+    number_format: NumberFormat
     tests: tuple[CandidateTrace, ...]
     best: CandidateTrace | None
     score: float | None  # what the column competes by; None when it does not take part
@@ -89,7 +153,7 @@ class ColumnTrace:
     @property
     def net(self) -> float:
         """The gain less what C4.5 takes off a threshold for having tried so many."""
-        return self.gain - (self.lens.price(self.cuts)[1] if self.cuts > 1 else 0.0)
+        return self.gain - (self.number_format.price(self.cuts)[1] if self.cuts > 1 else 0.0)
 
     @property
     def words(self) -> str:
@@ -99,7 +163,7 @@ class ColumnTrace:
     @property
     def branches(self) -> tuple[tuple[float, ...], ...]:
         """The branches of the best test; all rows in one when there is none."""
-        whole = self.lens.whole
+        whole = self.number_format.whole
         return self.best.branches if self.best else (whole.counts or (whole.weight, whole.value or 0.0),)
 
     @property
@@ -112,11 +176,11 @@ class ColumnTrace:
     def parsed(self) -> Formula:
         """The formula in its parts."""
         if self.best is None:
-            return self.lens.formula((self.lens.whole,))
-        if self.lens.training_set.criterion.rule != "c45":
+            return self.number_format.formula((self.number_format.whole,))
+        if self.number_format.training_set.criterion.rule != "c45":
             return self.best.parsed
-        price = self.lens.price(self.cuts) if self.cuts > 1 else None
-        return self.lens.formula(self.best.parts, price, ratio=True)
+        price = self.number_format.price(self.cuts) if self.cuts > 1 else None
+        return self.number_format.formula(self.best.parts, price, ratio=True)
 
     @property
     def formula(self) -> str:
@@ -141,7 +205,7 @@ class NodeTrace:
     '12 − [5·H(3/5) + 3·H(2/3) + 4·H(1/4)]'
     """
 
-    lens: NumberFormat
+    number_format: NumberFormat
     place: TracePlace
     view: TraceView
     columns: Mapping[str, ColumnTrace]
@@ -178,7 +242,7 @@ class NodeTrace:
         return best is not None and self.chosen is not None and same_partition(self.chosen, best)
 
     def _name_of(self, candidate: Candidate | None) -> str | None:
-        return None if candidate is None else self.lens.training_set.encodings[candidate.order.column].name
+        return None if candidate is None else self.number_format.training_set.encodings[candidate.order.column].name
 
     @property
     def id(self) -> int:
@@ -198,17 +262,17 @@ class NodeTrace:
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return self.lens.node.rows
+        return self.number_format.node.rows
 
     @property
     def counts(self) -> dict[Label, float]:
         """The weight of each class."""
-        return dict(zip(self.lens.training_set.target.classes, self.lens.whole.counts, strict=True))
+        return dict(zip(self.number_format.training_set.target.classes, self.number_format.whole.counts, strict=True))
 
     @property
     def impurity(self) -> float:
         """The impurity before any split, in the unit, per row or in total."""
-        return self.lens.before
+        return self.number_format.before
 
     @property
     def tried(self) -> int:
@@ -218,7 +282,7 @@ class NodeTrace:
     @property
     def average(self) -> float | None:
         """C4.5: the average net gain of the columns that can split; those below it do not compete."""
-        if self.lens.training_set.criterion.rule != "c45":
+        if self.number_format.training_set.criterion.rule != "c45":
             return None
         nets = [c.net for c in self.columns.values() if c.best and c.best.eligible]
         return sum(nets) / len(nets) if nets else None
@@ -232,7 +296,7 @@ class NodeTrace:
         if column not in self.columns:
             known = list(self.columns)
             hint = did_you_mean(column, known)
-            raise ColumnError(f'no column "{column}" at node {self.id}.{hint} Columns: {listing(known)}.')
+            raise ColumnError(f'no column "{column}" at node {self.id}.{hint} Columns: {join_few(known)}.')
         return self.columns[column]
 
     def __iter__(self) -> Iterator[str]:
@@ -291,95 +355,80 @@ class NodeTrace:
         return {"text/plain": repr(self), **notebook_formats([self])}
 
 
-def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, place: TracePlace | None = None) -> NodeTrace:
-    """Compute everything about one node."""
-    place, training_set = place or TracePlace(), training_set.at(rows)
-    node = group_of(training_set, rows)
-    measure = training_set.criterion.at(node if node.rows else Group(1, 1))  # no rows: there is nothing to measure
-    lens = NumberFormat(training_set, rows, node, measure, view.unit, view.per)
-    stop = leaf_condition(training_set, rows, node, depth=0)
-    if stop in ("no_rows", "pure"):
-        return NodeTrace(lens, place, view, {}, settled=stop)
-    with _without_garbage_collector():
-        search, chosen = _search(lens, place)
-        columns = {
-            encoding.name: _trace_column(lens, place, i, search) for i, encoding in enumerate(training_set.encodings)
-        }
-    return NodeTrace(lens, place, view, columns, search, chosen)
+# -- tests in words, and their partitions -----------------------------------------------------------------------------
 
 
-@contextmanager
-def _without_garbage_collector() -> Iterator[None]:
-    """Suspend the cycle collector, which would take a third of the time: candidates form no cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+def _test_text(split: Split, encoding: Encoding, missing_rows: int) -> str:
+    """Say a test as the tree does; where rows are missing, by the branch they take if that has words of its own.
 
-
-def _search(lens: NumberFormat, place: TracePlace) -> tuple[NodeSearch, CandidateTrace | None]:
-    """Search a node, with the tree's own split as one more candidate if the learner does not list it.
-
-    If ties are random and the tree's own split is among the best, it is the one that was drawn.
+    >>> _test_text(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
+    'age > 71.5 or missing'
+    >>> _test_text(Multiway("GPA", ("3.5", "3.7")), Encoding("GPA", "nominal", ("3.5", "3.7")), 0)
+    'GPA = 3.5 | 3.7'
     """
-    search = find_best_split(lens.training_set, lens.rows)
-    own = None if place.split is None else search.scorer.score_split(place.split, place.parts, place.missing_rows)
-    if own is None:  # a leaf, or a split that sends all rows to one branch
-        return search, None
-    column = own.order.column
-    chosen = CandidateTrace(lens, own, lens.training_set.encodings[column], place.parts)
-
-    def is_chosen(candidate: Candidate) -> bool:
-        return same_partition(chosen, CandidateTrace(lens, candidate, chosen.encoding))
-
-    listed: Mapping[int, Sequence[Candidate]] = search.candidates
-    if not any(map(is_chosen, listed[column])):
-        listed = {**listed, column: [*listed[column], own]}  # made by hand, or on another table
-    was_drawn = lens.training_set.settings.ties == "random"
-    return choose(search.scorer, listed, (lambda c: not is_chosen(c)) if was_drawn else None), chosen
+    if missing_rows and split.missing == 1 and not isinstance(split, Multiway | Presence):
+        other = split.condition(1, encoding)
+        if not other.endswith(" otherwise"):
+            return f"{other} or missing"
+    return describe_first_branch(split, encoding, missing_rows)
 
 
-def _trace_column(lens: NumberFormat, place: TracePlace, column: int, search: NodeSearch) -> ColumnTrace:
-    encoding = lens.training_set.encodings[column]
-    tests = tuple(CandidateTrace(lens, c, encoding) for c in search.candidates[column])
-    best = search.best_of_column.get(column)
-    note = ""
-    if not tests:
-        note = _why_no_candidates(lens, place, column)
-    elif best is None:
-        best = pick(search.candidates[column])
-        note = f"every test leaves a branch too small ({_leaf_limits(lens.training_set)})"
-    elif column not in search.finalists:
-        note = "gain below average"
-    score = None
-    if column in search.finalists:
-        is_ratio = lens.training_set.criterion.rule != "gain"
-        score = shown_score(lens, search.finalists[column].score, is_ratio)
-    best_test = next((test for test in tests if test.candidate is best), None)
-    return ColumnTrace(encoding.name, encoding, lens, tests, best_test, score, note, search.thresholds_tried(column))
+def describe_first_branch(split: Split, encoding: Encoding, missing_rows: int) -> str:
+    """Say a test by its first branch, and in brackets where missing rows go if not there.
+
+    >>> describe_first_branch(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
+    'age <= 71.5 (missing with >)'
+    >>> describe_first_branch(Threshold("age", 71.5, missing=0), Encoding("age", "number"), 3)
+    'age <= 71.5 or missing'
+    """
+    name = safe(split.column)
+    if isinstance(split, Presence):
+        return f"{name} missing"
+    if isinstance(split, Multiway):
+        sides = [*map(quote, split.levels), *(["the others"] if split.other else [])]
+        levels = [*sides[: len(split.levels)], *(["other"] if split.other else [])]
+        said = f"{name} {'is' if encoding.kind == 'boolean' else '='} {' | '.join(levels)}"
+    else:
+        said = split.condition(0, encoding)
+        sides = ["", ">" if " <= " in said else "the others"]
+    if not missing_rows:
+        return said
+    if split.missing >= len(sides):
+        return f"{said} (missing apart)"
+    return f"{said} (missing with {sides[split.missing]})" if sides[split.missing] else f"{said} or missing"
 
 
-def _leaf_limits(training_set: TrainingSet) -> str:
-    given = training_set.settings.given()
-    return ", ".join(f"{name}={value}" for name, value in given.items() if name.endswith("_leaf"))
+def same_partition(a: CandidateTrace, b: CandidateTrace) -> bool:
+    """Tell whether two tests of a column part the rows alike, as do all thresholds between two neighbours."""
+    one, other = a.candidate, b.candidate
+    if one.order.column != other.order.column or one.gain != other.gain:
+        return False
+    return np.array_equal(number_by_first_row(a.taken), number_by_first_row(b.taken))
 
 
-def _why_no_candidates(lens: NumberFormat, place: TracePlace, column: int) -> str:
-    encoding = lens.training_set.encodings[column]
-    values = lens.training_set.columns[column][lens.rows]
-    present = [v for v in encode.decode(encoding, np.unique(values)) if v is not None]
-    if len(present) > 1:
-        return "every test leaves a branch whose target is all 0"
-    if encode.is_missing(encoding, values).all():
-        return "all rows missing"
-    value = _format_value(present[0], encoding)
-    if encoding.name in place.used:
-        return f"used above (all rows {value})"
-    return f"all {plural(lens.node.rows, 'row')} are {value}: no split"
+def number_by_first_row(taken: encode.Array) -> encode.Array:
+    """Number branches by the first row that takes each, so that equal partings get equal numbers.
+
+    >>> number_by_first_row(np.array([2, 0, 2])).tolist(), number_by_first_row(np.array([1, 7, 1])).tolist()
+    ([0, 1, 0], [0, 1, 0])
+    """
+    _, first, place = np.unique(taken, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[place]
 
 
-def _format_value(value: float | int | str, encoding: Encoding) -> str:
-    return quote(value) if isinstance(value, str) else encoding.format(value)
+def assign_branches(split: Split, encoding: Encoding, values: encode.Array) -> encode.Array:
+    """Return the branch each encoded value takes."""
+    if isinstance(split, Presence):
+        taken = np.full(len(values), 1 - split.missing)
+    elif isinstance(split, Threshold):
+        taken = (values > np.array([split.cut])).astype(np.int64)  # an array: float32 is compared as double
+    else:
+        by_level = [split.branch(level, encoding) for level in encoding.levels]
+        taken = np.array([-1 if b is None else b for b in [*by_level, -1]], np.int64)[values]
+    taken[encode.is_missing(encoding, values)] = split.missing
+    return taken
+
+
+def display_score(number_format: NumberFormat, score: int, is_ratio: bool) -> float:
+    """Convert the score of a candidate into the number that is shown: a ratio, or a gain in the reader's unit."""
+    return float(score) * 2.0**-RATIO_BITS if is_ratio else number_format.gain(score)

@@ -15,9 +15,8 @@ from treewise._lib.result_table import write_csv
 from treewise.errors import Param, ParameterError, did_you_mean
 from treewise.explain.trace import documents, text
 from treewise.explain.trace.arithmetic import BranchTerm
-from treewise.explain.trace.candidate import CandidateTrace
-from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
-from treewise.explain.trace.words import shown_columns
+from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
+from treewise.explain.trace.words import select_columns
 
 _FORMATS = ("text", "markdown", "latex", "csv", "json")
 _MIN_WIDTH = 40
@@ -59,12 +58,12 @@ def render(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = 
         return documents.markdown(nodes, how.blanks, notes)
     if how.format == "latex":
         return documents.latex(nodes, how.blanks, notes, how.document)
-    return "\n".join(blocks(nodes, how, notes))
+    return "\n".join(render_blocks(nodes, how, notes))
 
 
-def blocks(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> Iterator[str]:
+def render_blocks(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> Iterator[str]:
     """Yield the text node by node, for whoever reads the first while the next is computed."""
-    for piece in text.text_blocks(nodes, how.width, how.blanks, notes, how.write):
+    for piece in text.write_blocks(nodes, how.width, how.blanks, notes, how.write):
         yield text.to_ascii(piece) if how.ascii else piece
 
 
@@ -93,7 +92,7 @@ def _candidates_csv(nodes: Iterable[NodeTrace]) -> str:
     lines = (
         map(str, _csv_line(node, column, test))
         for node in nodes
-        for column in ([] if node.settled else shown_columns(node))
+        for column in ([] if node.settled else select_columns(node))
         for test in column.tests or (None,)
     )
     return write_csv([_HEADINGS, *map(list, lines)])
@@ -120,22 +119,22 @@ def _json_text(nodes: Iterable[NodeTrace], single: bool = False) -> str:
 
 def _node_data(node: NodeTrace) -> dict[str, Any]:
     """Return everything known of a node as plain values."""
-    lens = node.lens
+    number_format = node.number_format
     data: dict[str, Any] = {
         "node": node.id,
         "path": node.words,
         "rows": node.rows,
-        "weight": lens.whole.weight,
-        "criterion": lens.training_set.criterion.name,
-        "unit": lens.shown_unit,
-        "per": lens.per,
+        "weight": number_format.whole.weight,
+        "criterion": number_format.training_set.criterion.name,
+        "unit": number_format.shown_unit,
+        "per": number_format.per,
         "impurity": node.impurity,
     }
-    if lens.training_set.target.classes:
-        data["classes"] = list(lens.training_set.target.classes)
-        data["counts"] = list(lens.whole.counts)
+    if number_format.training_set.target.classes:
+        data["classes"] = list(number_format.training_set.target.classes)
+        data["counts"] = list(number_format.whole.counts)
     else:
-        data["value"] = lens.whole.value
+        data["value"] = number_format.whole.value
     if node.settled:
         return {**data, "settled": node.settled}
     return {
@@ -146,7 +145,7 @@ def _node_data(node: NodeTrace) -> dict[str, Any]:
         "tie": node.tie,
         "tried": node.tried,
         "in_tree": node.chosen.words if node.chosen else None,
-        "columns": [_column_data(column) for column in shown_columns(node)],
+        "columns": [_column_data(column) for column in select_columns(node)],
     }
 
 

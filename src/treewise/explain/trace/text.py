@@ -14,24 +14,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from treewise._lib.text import clip, display_width, pad, plural, safe
 from treewise.errors import Call, Message, Param
 from treewise.explain.trace.arithmetic import BLANK
-from treewise.explain.trace.candidate import CandidateTrace
-from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
+from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
 from treewise.explain.trace.words import (
     MAX_TESTS_WRITTEN,
-    ROUNDED,
+    ROUNDING_NOTE,
     TraceEntry,
-    branches_text,
-    columns_left_out,
-    conclusion,
-    entries,
+    describe_outcome,
+    describe_rows,
+    describe_settled,
+    format_branches,
     format_column_score,
+    format_impurity,
     format_score,
-    impurity_text,
     legend,
-    ranked_columns,
-    rows_text,
-    settled_text,
-    shown_columns,
+    list_entries,
+    note_columns_left_out,
+    rank_columns,
+    select_columns,
     writes_formulas,
 )
 from treewise.tree.splits import Threshold
@@ -43,7 +42,7 @@ _ASCII: dict[int, str] = dict(zip(map(ord, "−·▏▁▂▃▄▅▆▇█₀�
 _ASCII |= {ord("…"): "...", ord("→"): "->", ord("◄"): "<-"}
 
 
-def text_blocks(
+def write_blocks(
     nodes: Iterable[NodeTrace],
     width: int = 80,
     blanks: bool = False,
@@ -63,7 +62,7 @@ def text_blocks(
     if last is None:
         yield "nothing to trace"
         return
-    ends = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDED])]
+    ends = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDING_NOTE])]
     if tabled is not None and tabled.winner is not None and not blanks:
         ends.append(write(_how_to_see_the_rest(safe(tabled.winner))))
     said = (line for end in ends for line in _wrap(end.split(" "), "", "  ", width, " "))
@@ -92,10 +91,10 @@ def _block(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     if node.settled:
         return lines
     if writes_formulas(node):
-        body = _write_formulas(node, width, blanks) + [f"  {said}" for said in columns_left_out(node)]
+        body = _write_formulas(node, width, blanks) + [f"  {said}" for said in note_columns_left_out(node)]
     else:
-        body = table(node, width, blanks)
-    return [*lines, *body, *_wrap(conclusion(node, blanks).split(" "), "  ", "    ", width, " ")]
+        body = _write_table(node, width, blanks)
+    return [*lines, *body, *_wrap(describe_outcome(node, blanks).split(" "), "  ", "    ", width, " ")]
 
 
 # -- the first line ----------------------------------------------------------------------------------------
@@ -103,13 +102,13 @@ def _block(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 
 def _heading(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     """Say which node this is and what rows it has, and at the right end, or below, its impurity."""
-    left = f"node {node.id} · {node.words} · {rows_text(node)}"
+    left = f"node {node.id} · {node.words} · {describe_rows(node)}"
     if node.settled:
-        left += f" · {settled_text(node)}"
+        left += f" · {describe_settled(node)}"
     lines = _wrap(_BREAKS.split(left), "", "       ", width, " ")
     if node.settled:
         return lines
-    right = impurity_text(node, blanks)
+    right = format_impurity(node, blanks)
     room = width - display_width(lines[-1]) - display_width(right)
     if room > 1:
         return [*lines[:-1], lines[-1] + " " * room + right]
@@ -121,7 +120,7 @@ def _heading(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 
 def _write_formulas(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     """Write every candidate out."""
-    listed = list(entries(node, blanks))
+    listed = list(list_entries(node, blanks))
     longest = min(_LONGEST_LABEL, width // 4)
     label_width = max(w for w in [0, *(display_width(e.label) for e in listed)] if w <= longest)
     if width >= _WIDE:
@@ -198,17 +197,17 @@ _LEFT_ALIGNED = (0, 1, 3)  # cells that start at their left end
 _BRANCHES, _AFTER, _GAIN = 3, 4, 5
 
 
-def table(node: NodeTrace, width: int, blanks: bool) -> list[str]:
+def _write_table(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     """Return the lines of the table, the best column first, and what stands below it.
 
     With blanks the columns stay in the table's order: their ranks are part of the answer.
     """
-    shown = shown_columns(node) if blanks else ranked_columns(node)[: node.view.top]
+    shown = select_columns(node) if blanks else rank_columns(node)[: node.view.top]
     live = [c for c in shown if c.best is not None]
     lines = _lay_out_table(node, live, width, blanks) if live else []
     name_width = max([0, *(display_width(safe(c.name)) for c in shown)])
     lines += [f"  {pad(safe(c.name), name_width)}  {c.note}" for c in shown if c.best is None]
-    lines += [f"  {said}" for said in columns_left_out(node)]
+    lines += [f"  {said}" for said in note_columns_left_out(node)]
     missing = any(t.candidate.missing_rows for c in live for t in c.tests[:1])
     both = " (missing rows tried in every branch, and apart)" if missing else ""
     lines += _wrap(f"{plural(node.tried, 'candidate')} scored{both}".split(" "), "  ", "    ", width, " ")
@@ -219,7 +218,7 @@ def table(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 
 def _lay_out_table(node: NodeTrace, columns: Sequence[ColumnTrace], width: int, blanks: bool) -> list[str]:
     """Put the cells under each other; without room, the impurity after goes, or branches to a line below."""
-    rows = [_headings(node), *(cells(node, c, blanks) for c in columns)]
+    rows = [_headings(node), *(_column_cells(node, c, blanks) for c in columns)]
     widths = [max(display_width(row[i]) for row in rows) for i in range(len(rows[0]))]
     left_out = ((), (_AFTER,), (_BRANCHES,), (_AFTER, _BRANCHES))
     choices = [[i for i in range(len(widths)) if i not in out] for out in left_out]
@@ -252,27 +251,27 @@ def _align(cell: str, width: int, right: bool) -> str:
 
 def _headings(node: NodeTrace) -> list[str]:
     """Return what stands above the cells."""
-    training_set, score = node.lens.training_set, []
+    training_set, score = node.number_format.training_set, []
     if training_set.criterion.rule != "gain":
         score = ["net", "ratio"] if training_set.criterion.rule == "c45" else [training_set.criterion.rule]
     elif training_set.by_branches:
         score = ["a branch"]
-    return ["column", "best test", "tried", "branches", f"{node.lens.letter} after", "gain", *score]
+    return ["column", "best test", "tried", "branches", f"{node.number_format.letter} after", "gain", *score]
 
 
-def cells(node: NodeTrace, column: ColumnTrace, blanks: bool) -> list[str]:
+def _column_cells(node: NodeTrace, column: ColumnTrace, blanks: bool) -> list[str]:
     """Return one column's cells."""
-    lens, best, name = node.lens, column.best, safe(column.name)
+    number_format, best, name = node.number_format, column.best, safe(column.name)
     assert best is not None
-    results = [lens.say(node.impurity - column.gain), lens.say(column.gain)]
+    results = [number_format.format(node.impurity - column.gain), number_format.format(column.gain)]
     if node.average is not None:
-        results.append(lens.say(column.net))
+        results.append(number_format.format(column.net))
     if len(_headings(node)) > _GAIN + 1:
         results.append("–" if column.score is None else format_column_score(node, column.score))
     if blanks:
         results = [BLANK] * len(results)
     test = clip(best.label.removeprefix(f"{name} "), _LONGEST_TEST)
-    branches = clip(branches_text(best), _LONGEST_BRANCHES)
+    branches = clip(format_branches(best), _LONGEST_BRANCHES)
     return [clip(name, _LONGEST_NAME), test, f"{column.tried:,}", branches, *results]
 
 
@@ -293,7 +292,7 @@ def _gain_profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]
         return []
     near = cuts[max(0, place - 1) : place + 2]
     said = [f"{say(cut)} {format_score(node, score)}" for cut, score in near]
-    criterion = node.lens.training_set.criterion
+    criterion = node.number_format.training_set.criterion
     what = "gain" if criterion.by_gain else {"ratio": "gain ratio"}.get(criterion.rule, criterion.rule)
     caption = clip(f"  {what} at each threshold of {name}", width)
     line = f"    {low} ▏{sparkline([(float(c), s) for c, s in cuts], room)}▏ {high}"

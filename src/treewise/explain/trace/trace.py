@@ -6,8 +6,10 @@ computed when it is asked for (``contest.py``), and printed in the format asked 
 
 from __future__ import annotations
 
+import gc
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -17,18 +19,30 @@ import numpy as np
 from treewise._lib.text import format_count, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.column import truncate
+from treewise.data.encoding import Encoding
 from treewise.data.table import read
-from treewise.errors import ColumnError, Param, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, Param, ParameterError, brief, did_you_mean, join_few
+from treewise.explain.trace.arithmetic import NumberFormat
 from treewise.explain.trace.documents import notebook_formats
-from treewise.explain.trace.nodes import NodeTrace, TracePlace, TraceView, trace_node
+from treewise.explain.trace.nodes import (
+    CandidateTrace,
+    ColumnTrace,
+    NodeTrace,
+    TracePlace,
+    TraceView,
+    display_score,
+    same_partition,
+)
 from treewise.explain.trace.render import TraceFormat, render
 from treewise.predict.predict import find_leaves, subtree_sizes
-from treewise.train.candidates import Rows
-from treewise.train.criteria import logarithm
+from treewise.train.candidates import Rows, compute_group
+from treewise.train.criteria import Group, logarithm
 from treewise.train.grow import prepare, prepare_like
+from treewise.train.reference import Candidate, NodeSearch, choose, find_best_split, leaf_condition, pick
+from treewise.train.target import adopt_levels
 from treewise.train.training_set import TrainingSet
-from treewise.train.true_labels import with_levels_of
 from treewise.tree.arrays import STOPS
+from treewise.tree.splits import quote
 from treewise.tree.tree import Tree
 
 _MAX_CACHED_NODES = 32  # nodes kept after they were computed
@@ -70,7 +84,7 @@ def trace(
     view = check_view(TraceView(unit, per, column, top), tree.columns)
     if tree.fit_info.is_handwritten:
         data = read(data)
-        tree = with_levels_of(tree, data)
+        tree = adopt_levels(tree, data)
     return Trace(tree, prepare_like(tree, data, sample_weight), view, None if node is None else [node])
 
 
@@ -211,9 +225,9 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
         raise ParameterError("must be a whole number of columns, 1 or more.", parameter="top", value=view.top)
     if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
-        said = shown(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
+        said = brief(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
         hint = did_you_mean(view.column, columns)
-        raise ColumnError(f"no column {said}.{hint} Columns: {listing([safe(c) for c in columns])}.")
+        raise ColumnError(f"no column {said}.{hint} Columns: {join_few([safe(c) for c in columns])}.")
     return view
 
 
@@ -276,3 +290,103 @@ def _unseen_as_missing(training_set: TrainingSet) -> tuple[TrainingSet, tuple[st
             many = plural(int(unseen.sum()), "row")
             notes.append(f"{safe(encoding.name)}: {many} with a level the tree has never seen, counted as missing here")
     return (replace(training_set, columns=tuple(columns)), tuple(notes)) if notes else (training_set, ())
+
+
+# -- one node ----------------------------------------------------------------------------------------------------------
+
+
+def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, place: TracePlace | None = None) -> NodeTrace:
+    """Compute everything about one node."""
+    place, training_set = place or TracePlace(), training_set.at(rows)
+    node = compute_group(training_set, rows)
+    measure = training_set.criterion.at(node if node.rows else Group(1, 1))  # no rows: there is nothing to measure
+    number_format = NumberFormat(training_set, rows, node, measure, view.unit, view.per)
+    stop = leaf_condition(training_set, rows, node, depth=0)
+    if stop in ("no_rows", "pure"):
+        return NodeTrace(number_format, place, view, {}, settled=stop)
+    with _without_garbage_collector():
+        search, chosen = _search(number_format, place)
+        columns = {
+            encoding.name: _trace_column(number_format, place, i, search)
+            for i, encoding in enumerate(training_set.encodings)
+        }
+    return NodeTrace(number_format, place, view, columns, search, chosen)
+
+
+@contextmanager
+def _without_garbage_collector() -> Iterator[None]:
+    """Suspend the cycle collector, which would take a third of the time: candidates form no cycles."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _search(number_format: NumberFormat, place: TracePlace) -> tuple[NodeSearch, CandidateTrace | None]:
+    """Search a node, with the tree's own split as one more candidate if the learner does not list it.
+
+    If ties are random and the tree's own split is among the best, it is the one that was drawn.
+    """
+    search = find_best_split(number_format.training_set, number_format.rows)
+    own = None if place.split is None else search.scorer.score_split(place.split, place.parts, place.missing_rows)
+    if own is None:  # a leaf, or a split that sends all rows to one branch
+        return search, None
+    column = own.order.column
+    chosen = CandidateTrace(number_format, own, number_format.training_set.encodings[column], place.parts)
+
+    def is_chosen(candidate: Candidate) -> bool:
+        return same_partition(chosen, CandidateTrace(number_format, candidate, chosen.encoding))
+
+    listed: Mapping[int, Sequence[Candidate]] = search.candidates
+    if not any(map(is_chosen, listed[column])):
+        listed = {**listed, column: [*listed[column], own]}  # made by hand, or on another table
+    was_drawn = number_format.training_set.settings.ties == "random"
+    return choose(search.scorer, listed, (lambda c: not is_chosen(c)) if was_drawn else None), chosen
+
+
+def _trace_column(number_format: NumberFormat, place: TracePlace, column: int, search: NodeSearch) -> ColumnTrace:
+    encoding = number_format.training_set.encodings[column]
+    tests = tuple(CandidateTrace(number_format, c, encoding) for c in search.candidates[column])
+    best = search.best_of_column.get(column)
+    note = ""
+    if not tests:
+        note = _why_no_candidates(number_format, place, column)
+    elif best is None:
+        best = pick(search.candidates[column])
+        note = f"every test leaves a branch too small ({_leaf_limits(number_format.training_set)})"
+    elif column not in search.finalists:
+        note = "gain below average"
+    score = None
+    if column in search.finalists:
+        is_ratio = number_format.training_set.criterion.rule != "gain"
+        score = display_score(number_format, search.finalists[column].score, is_ratio)
+    best_test = next((test for test in tests if test.candidate is best), None)
+    return ColumnTrace(
+        encoding.name, encoding, number_format, tests, best_test, score, note, search.thresholds_tried(column)
+    )
+
+
+def _leaf_limits(training_set: TrainingSet) -> str:
+    given = training_set.settings.given()
+    return ", ".join(f"{name}={value}" for name, value in given.items() if name.endswith("_leaf"))
+
+
+def _why_no_candidates(number_format: NumberFormat, place: TracePlace, column: int) -> str:
+    encoding = number_format.training_set.encodings[column]
+    values = number_format.training_set.columns[column][number_format.rows]
+    present = [v for v in encode.decode(encoding, np.unique(values)) if v is not None]
+    if len(present) > 1:
+        return "every test leaves a branch whose target is all 0"
+    if encode.is_missing(encoding, values).all():
+        return "all rows missing"
+    value = _format_value(present[0], encoding)
+    if encoding.name in place.used:
+        return f"used above (all rows {value})"
+    return f"all {plural(number_format.node.rows, 'row')} are {value}: no split"
+
+
+def _format_value(value: float | int | str, encoding: Encoding) -> str:
+    return quote(value) if isinstance(value, str) else encoding.format(value)

@@ -11,17 +11,16 @@ from dataclasses import dataclass
 
 from treewise._lib.text import format_count, format_rounded, plural, safe
 from treewise.explain.trace.arithmetic import BLANK, BranchTerm, Formula
-from treewise.explain.trace.candidate import CandidateTrace
-from treewise.explain.trace.nodes import ColumnTrace, NodeTrace
+from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
 from treewise.train.criteria import RULES
-from treewise.train.reference import tied
+from treewise.train.reference import are_tied
 from treewise.tree.splits import Multiway, Presence
 
 MAX_TESTS_WRITTEN, _MAX_FORMULAS = 6, 18  # up to so many tests of a column, and of all, each is written out
 _MAX_BRANCHES, MAX_CLASSES = 8, 6  # formulas of more would not be read
 _RULES_WITH_FORMULA = ("gain", "ratio", "c45")  # rules that have a formula
-ROUNDED = "Rounded for display; differences are taken before rounding."
-STOPPED = {
+ROUNDING_NOTE = "Rounded for display; differences are taken before rounding."
+STOP_REASONS = {
     "no_rows": "no rows of the table it was grown on came here",
     "pure": "pure in the table it was grown on",
     "sufficient_accuracy": "sufficient_accuracy is reached",
@@ -41,7 +40,7 @@ def writes_formulas(node: NodeTrace) -> bool:
 
     A rule that ``Lens.formula`` cannot write has its numbers in a table, beside the gains.
     """
-    if node.lens.training_set.criterion.rule not in _RULES_WITH_FORMULA:
+    if node.number_format.training_set.criterion.rule not in _RULES_WITH_FORMULA:
         return False
     if node.view.column is not None:
         return True
@@ -54,9 +53,9 @@ def writes_formulas(node: NodeTrace) -> bool:
 # -- the node ----------------------------------------------------------------------------------------------
 
 
-def rows_text(node: NodeTrace) -> str:
+def describe_rows(node: NodeTrace) -> str:
     """Say ``12 rows: 6 N, 6 P``, or for numbers ``12 rows, mean 3.5``."""
-    whole = node.lens.whole
+    whole = node.number_format.whole
     if whole.value is not None:
         return _regression_rows_text(node, whole)
     said = plural(node.rows, "row")
@@ -72,20 +71,20 @@ def rows_text(node: NodeTrace) -> str:
         f"{format_count(weight)} {safe(label)}" if worded else f"{label}: {format_count(weight)}"
         for label, weight in counts[:MAX_CLASSES]
     ]
-    said += ": " if worded else f", {safe(node.lens.training_set.target.name)} "
+    said += ": " if worded else f", {safe(node.number_format.training_set.target.name)} "
     more = len(counts) - len(listed)
     return said + ", ".join(listed) + (f", … {more} more classes" if more else "")
 
 
-def settled_text(node: NodeTrace) -> str:
+def describe_settled(node: NodeTrace) -> str:
     """Say why nothing is computed at a node."""
     return {"pure": "pure", "no_rows": "no rows here"}[node.settled]
 
 
-def impurity_text(node: NodeTrace, blanks: bool) -> str:
+def format_impurity(node: NodeTrace, blanks: bool) -> str:
     """Say ``12·H(6/12) = 12.000 bits``."""
-    term = node.lens.whole_term()
-    return f"{term.text} = {BLANK if blanks else term.value} {node.lens.shown_unit}".rstrip()
+    term = node.number_format.whole_term()
+    return f"{term.text} = {BLANK if blanks else term.value} {node.number_format.shown_unit}".rstrip()
 
 
 # -- its candidates ----------------------------------------------------------------------------------------
@@ -105,9 +104,9 @@ class TraceEntry:
     dead: bool = False  # no candidate: the note stands where the arithmetic would
 
 
-def entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[TraceEntry]:
+def list_entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[TraceEntry]:
     """List what is to be written, in the table's order: ``every`` candidate, or the best of each column."""
-    for column in shown_columns(node):
+    for column in select_columns(node):
         if column.best is None:
             yield _entry_without_candidates(node, column)
         elif not every:
@@ -121,8 +120,8 @@ def entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[Trace
 def _entry_without_candidates(node: NodeTrace, column: ColumnTrace) -> TraceEntry:
     """Write a column that cannot split: its gain is 0, and why. There is nothing to find out, so no blank."""
     formula = None if column.note.startswith("used above") else column.parsed
-    branches = _branch_text(node.lens.whole)
-    return TraceEntry(safe(column.name), formula, branches, node.lens.say(0.0), note=column.note, dead=True)
+    branches = _branch_text(node.number_format.whole)
+    return TraceEntry(safe(column.name), formula, branches, node.number_format.format(0.0), note=column.note, dead=True)
 
 
 def _entry_of_candidate(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blanks: bool) -> TraceEntry:
@@ -141,7 +140,7 @@ def _entry_of_candidate(node: NodeTrace, column: ColumnTrace, test: CandidateTra
     if blanks:
         mark, result = "", BLANK
     return TraceEntry(
-        list_name(column, test), formula, branches_text(test), result, _groups_text(node, test), mark, note
+        format_label(column, test), formula, format_branches(test), result, _groups_text(node, test), mark, note
     )
 
 
@@ -151,9 +150,9 @@ def _note_on_best(node: NodeTrace, column: ColumnTrace, blanks: bool) -> str:
         return column.note
     if blanks:
         return ""
-    said = f"gain {node.lens.say(column.gain)}"
+    said = f"gain {node.number_format.format(column.gain)}"
     if column.cuts > 1:
-        said += f" − {node.lens.price(column.cuts)[0]} = {node.lens.say(column.net)}"
+        said += f" − {node.number_format.price(column.cuts)[0]} = {node.number_format.format(column.net)}"
     return said if column.score is not None else f"{said}: below average"
 
 
@@ -172,21 +171,21 @@ def _best_placements(node: NodeTrace, column: ColumnTrace) -> list[CandidateTrac
     return kept if own is None or own in kept else [*kept, own]
 
 
-def shown_columns(node: NodeTrace) -> list[ColumnTrace]:
+def select_columns(node: NodeTrace) -> list[ColumnTrace]:
     """Return the columns the reader asked for, in the table's order."""
     if node.view.column is not None:
         return [node[node.view.column]]
-    best = {c.name for c in ranked_columns(node)[: node.view.top]}
+    best = {c.name for c in rank_columns(node)[: node.view.top]}
     return [c for c in node.columns.values() if c.name in best]
 
 
-def columns_left_out(node: NodeTrace) -> list[str]:
+def note_columns_left_out(node: NodeTrace) -> list[str]:
     """Say how many columns ``top`` leaves out."""
-    more = 0 if node.view.column is not None else len(node.columns) - len(shown_columns(node))
+    more = 0 if node.view.column is not None else len(node.columns) - len(select_columns(node))
     return [f"… {plural(more, 'more column')}"] if more else []
 
 
-def ranked_columns(node: NodeTrace) -> list[ColumnTrace]:
+def rank_columns(node: NodeTrace) -> list[ColumnTrace]:
     """Return the columns from the best down; those that cannot split last."""
     place = {node.winner: 0, node.runner_up: 1}
     return sorted(
@@ -195,7 +194,7 @@ def ranked_columns(node: NodeTrace) -> list[ColumnTrace]:
     )
 
 
-def list_name(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
+def format_label(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
     """Name a candidate in a list, by its first branch; by the column alone where that is all there is to say."""
     test = test or column.best
     assert test is not None
@@ -219,15 +218,17 @@ def _short_name(column: ColumnTrace, test: CandidateTrace) -> str:
 
 def format_score(node: NodeTrace, score: float) -> str:
     """Write what the candidates of a column compete by: a gain in the node's digits, or a ratio."""
-    return node.lens.say(score) if node.lens.training_set.criterion.by_gain else f"{score:.4f}"
+    return node.number_format.format(score) if node.number_format.training_set.criterion.by_gain else f"{score:.4f}"
 
 
 def format_column_score(node: NodeTrace, score: float) -> str:
     """Write what columns compete by: the same, but for C4.5 a ratio."""
-    return node.lens.say(score) if node.lens.training_set.criterion.rule == "gain" else f"{score:.4f}"
+    return (
+        node.number_format.format(score) if node.number_format.training_set.criterion.rule == "gain" else f"{score:.4f}"
+    )
 
 
-def branches_text(test: CandidateTrace) -> str:
+def format_branches(test: CandidateTrace) -> str:
     """Write the counts of each branch: ``3.5 [4 0]  3.7 [2 3]``, ``[1 0] [1 5]``."""
     split, parts = test.candidate.split, [_branch_text(b) for b in test.parts]
     if not isinstance(split, Multiway):
@@ -238,7 +239,7 @@ def branches_text(test: CandidateTrace) -> str:
 
 def _groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
     """Write the rows and the mean of each branch of numbers: ``Var₁: 2 rows, mean 1.5``."""
-    if node.lens.training_set.target.classes:
+    if node.number_format.training_set.target.classes:
         return ()
     parts = [b for b in test.parts if b.rows]
     return tuple(f"{t.name}: {_regression_rows_text(node, b)}" for t, b in zip(test.parsed.terms, parts, strict=True))
@@ -246,7 +247,7 @@ def _groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
 
 def _regression_rows_text(node: NodeTrace, branch: BranchTerm) -> str:
     """Say ``12 rows, mean 3.5`` of a branch, or of the node itself."""
-    centre = node.lens.training_set.criterion.centre
+    centre = node.number_format.training_set.criterion.centre
     weight = f", weight {format_count(branch.weight)}" if branch.weight != branch.rows else ""
     return f"{plural(branch.rows, 'row')}{weight}, {centre} {format_rounded(branch.value or 0.0)}"
 
@@ -263,21 +264,22 @@ def _branch_text(branch: BranchTerm) -> str:
 # -- the outcome -------------------------------------------------------------------------------------------
 
 
-def conclusion(node: NodeTrace, blanks: bool) -> str:
+def describe_outcome(node: NodeTrace, blanks: bool) -> str:
     """Say who won, who came next, and what the tree does here; for C4.5 who took part."""
-    said = _outcome(node, blanks)
+    outcome = _describe_choice(node, blanks)
     if node.average is None or sum(c.best is not None for c in node.columns.values()) < 2:
-        return said
-    return f"{said}; average gain {BLANK if blanks else node.lens.say(node.average)}; columns below it do not compete"
+        return outcome
+    average = BLANK if blanks else node.number_format.format(node.average)
+    return f"{outcome}; average gain {average}; columns below it do not compete"
 
 
-def _outcome(node: NodeTrace, blanks: bool) -> str:
+def _describe_choice(node: NodeTrace, blanks: bool) -> str:
     """Say who won, who came next, and what the tree does here."""
     leaf = node.place.in_tree and node.split is None
-    why = STOPPED.get(node.place.stop, node.place.stop.replace("_", " "))
+    why = STOP_REASONS.get(node.place.stop, node.place.stop.replace("_", " "))
     if node.winner is None:
         small = any(c.tests for c in node.columns.values())
-        said = STOPPED["min_samples_leaf" if small else "no_candidate"]
+        said = STOP_REASONS["min_samples_leaf" if small else "no_candidate"]
         return f"→ the tree asks {safe(node.split.column)}; {said}" if node.split else f"→ a leaf: {said}"
     winner = node[node.winner]
     best = f"{_sentence_name(winner)} ({format_column_score(node, winner.score or 0.0)})"
@@ -295,7 +297,7 @@ def _outcome(node: NodeTrace, blanks: bool) -> str:
     assert node.chosen is not None
     assert winner.best is not None
     own = f"{node.chosen.words} ({format_score(node, node.chosen.score)})"
-    if tied(node.chosen.candidate, winner.best.candidate):
+    if are_tied(node.chosen.candidate, winner.best.candidate):
         return f"→ the tree asks {own}, as good as {_sentence_name(winner)}"
     return f"→ the tree asks {own}; best here is {best}"
 
@@ -307,22 +309,22 @@ def _runner_up_text(node: NodeTrace) -> str:
     second = _sentence_name(node[node.runner_up])
     if not node.tie:
         return f"; next best {second}, {format_column_score(node, node.margin)} behind"
-    drawn = node.lens.training_set.settings.ties == "random"
+    drawn = node.number_format.training_set.settings.ties == "random"
     return f"; {second} is as good: {'one is drawn' if drawn else 'the earlier column is taken'}"
 
 
 def legend(node: NodeTrace) -> str:
     """Say what the letters stand for."""
-    training_set, criterion = node.lens.training_set, node.lens.training_set.criterion
+    training_set, criterion = node.number_format.training_set, node.number_format.training_set.criterion
     said = criterion.legend
     if criterion.legend_of_two and len(training_set.target.classes) == 2:
         said = f"{criterion.legend_of_two}, p the share of {safe(training_set.target.positive)}"
-    said = said.replace("{unit}", node.lens.shown_unit)
+    said = said.replace("{unit}", node.number_format.shown_unit)
     if criterion.rule != "gain":
         said += f"; {RULES[criterion.rule].legend}"
         if criterion.rule == "c45":
-            share = "" if node.lens.per == "total" else "/rows"
-            said += f". The net gain of a threshold is its gain less {node.lens.log}(thresholds tried){share}"
+            share = "" if node.number_format.per == "total" else "/rows"
+            said += f". The net gain of a threshold is its gain less {node.number_format.log}(thresholds tried){share}"
     elif training_set.by_branches:
         said += "; divided by the number of branches less one"
     return said + "."

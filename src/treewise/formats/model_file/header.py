@@ -19,7 +19,7 @@ from treewise._version import __version__
 from treewise.data.encoding import SPLIT_KINDS, Encoding, Kind
 from treewise.errors import ModelFormatError, ParameterError
 from treewise.predict.costs import CostMatrix
-from treewise.train.criteria import criterion_named
+from treewise.train.criteria import get_criterion
 from treewise.train.settings import Settings
 from treewise.train.weights import read_priors
 from treewise.tree.arrays import Label, Target, Task
@@ -236,7 +236,7 @@ def notes_from(found: Any) -> tuple[str, ...]:
 def check_criterion(found: Any, task: Task) -> str:
     """Check the criterion: a known one, for this task."""
     try:
-        criterion = criterion_named(found) if isinstance(found, str) else None
+        criterion = get_criterion(found) if isinstance(found, str) else None
     except ParameterError:
         criterion = None
     if criterion is None or criterion.task != task:

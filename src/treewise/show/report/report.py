@@ -23,7 +23,7 @@ from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import LazyColumns
 from treewise.data.table import Table, read
-from treewise.errors import ParameterError, did_you_mean, listing
+from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.evaluate import Evaluation, evaluate
 from treewise.formats.model_file.atomic_write import write_whole
 from treewise.prune.cp_table import cp_table
@@ -32,7 +32,7 @@ from treewise.show.report import facts as page_facts
 from treewise.show.report import sections
 from treewise.show.report.page import PageHead, page_html
 from treewise.show.text_tree.text_tree import header, missing_value_notes
-from treewise.train.true_labels import target_column
+from treewise.train.target import find_target_column
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -111,7 +111,7 @@ def _read_table(tree: Tree, data: Any, target: Any) -> Table:
     table = read(data, na_values=tree.na_values)
     if target is None:
         return table
-    labels = replace(target_column(tree, table, target), name=tree.target.name)
+    labels = replace(find_target_column(tree, table, target), name=tree.target.name)
     columns = {name: partial(table.columns.__getitem__, name) for name in table.columns}
     return replace(table, columns=LazyColumns({**columns, tree.target.name: labels}, len(table)))
 
@@ -124,7 +124,7 @@ def _refit_on_test(tree: Tree, test: Table, warnings: list[str]) -> Tree:
         unknown = sorted(set(column.labels) - known)
         if unknown:
             has_known_class = np.array([label in known for label in column.labels], bool)[column.values]
-            labels = listing([safe(label) for label in unknown], most=4)
+            labels = join_few([safe(label) for label in unknown], most=4)
             warnings.append(
                 f"{plural(int((~has_known_class).sum()), 'row')} of the test table have a class the tree does not know"
                 f" ({labels}): they count as errors, and are not in the boxes."
@@ -163,8 +163,8 @@ def _warnings(whole: Tree, drawn: Tree) -> list[str]:
 def _describe_target(tree: Tree) -> str:
     if tree.task == "regression":
         return "a number"
-    shown = " / ".join(safe(label) for label in tree.classes[:4])
-    return shown + (f" / … {len(tree.classes)} classes" if len(tree.classes) > 4 else "")
+    classes = " / ".join(safe(label) for label in tree.classes[:4])
+    return classes + (f" / … {len(tree.classes)} classes" if len(tree.classes) > 4 else "")
 
 
 def _describe_size(tree: Tree) -> str:
