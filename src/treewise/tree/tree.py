@@ -543,7 +543,7 @@ class Tree(TreeStructure):
         # species: Adelie, Chinstrap, Gentoo · 344 rows · 2 leaves · depth 1 · training error 20.9 %
         if flipper_length_mm <= 206.5:
             predict Adelie  # 149 of 213 rows
-        else:
+        else:  # flipper_length_mm > 206.5 or missing
             predict Gentoo  # 123 of 131 rows
         >>> tree = tw.grow("admissions", preset="id3")
         >>> tw.parse(tree.export("text")) == tree
