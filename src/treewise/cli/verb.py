@@ -18,12 +18,12 @@ Function = Callable[..., Any]
 
 # The sections of --help, in order.
 SHOWN, TABLE, OUTPUT, JUDGED = "Selection", "Input", "Output", "Exit status"
-BASELINES, JUDGES = "Baseline models", "Validation"
+BASELINES, VALIDATION = "Baseline models", "Validation"
 LEARNING, LIMITS, CUT, WEIGHTS = "Splits", "Limits", "Pruning", "Weights, ties and threads"
 MANY = "Ensembles"
 JUDGED_BY, TO_A_SIZE = "Cross-validation", "Pruning to a size"
 _SECTIONS = (
-    *(SHOWN, JUDGES, TABLE, OUTPUT, BASELINES, JUDGED),
+    *(SHOWN, VALIDATION, TABLE, OUTPUT, BASELINES, JUDGED),
     *(LEARNING, LIMITS, CUT, MANY, JUDGED_BY, TO_A_SIZE, WEIGHTS),
 )
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.rng import cut_key, random_subset, uniform_below, uniform_float, uniform_integer
+from treewise._lib.rng import random_subset, split_key, uniform_below, uniform_float, uniform_integer
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.train.criteria import Group, medians
@@ -281,7 +281,7 @@ def random_partition(column: ColumnAtNode, kind: str, node_key: int) -> Iterator
         return
     if len(column.buckets) < 2:
         return
-    random = cut_key(node_key, column.index, KIND_RANK[kind])
+    random = split_key(node_key, column.index, KIND_RANK[kind])
     if kind == "threshold":
         yield _random_threshold(column, random)
     elif kind == "subset":

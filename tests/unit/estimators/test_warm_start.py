@@ -80,7 +80,9 @@ def test_a_warm_start_refuses_other_names_for_the_same_codes(kind):
 @pytest.mark.parametrize("kind", SAMPLING_ESTIMATORS)
 def test_unseen_rows_are_asked_once_a_fit(kind, monkeypatch):
     asked, ask = [], voting.masked_means
-    monkeypatch.setattr(voting, "out_of_bag", lambda trees, *rest: asked.append(len(trees)) or ask(trees, *rest))
+    monkeypatch.setattr(
+        "treewise.ensemble.oob.masked_means", lambda trees, *rest: asked.append(len(trees)) or ask(trees, *rest)
+    )
     options = {"oob_score": True, "bootstrap": True}
     model = kind(n_estimators=30, warm_start=True, **options).fit(X, target_for(kind))
     model.set_params(n_estimators=40).fit(X, target_for(kind))

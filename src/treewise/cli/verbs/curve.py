@@ -16,7 +16,7 @@ from treewise.cli.param_types import read_numbers
 from treewise.cli.render import check_picture, is_picture, json_text, picture_content
 from treewise.cli.verb import (
     CUT,
-    JUDGES,
+    VALIDATION,
     format_option,
     option,
     output_option,
@@ -56,18 +56,22 @@ def _read_over(text: str) -> str:
     type=_read_over,
     default="max_leaf_nodes",
     metavar="PARAMETER",
-    section=JUDGES,
+    section=VALIDATION,
     help="max_leaf_nodes, max_depth, min_samples_split, ccp_alpha, min_samples_leaf or rows (default max_leaf_nodes).",
 )
-@option("--values", type=read_numbers, metavar="A,B,…", section=JUDGES, help="Evaluate only these values.")
+@option("--values", type=read_numbers, metavar="A,B,…", section=VALIDATION, help="Evaluate only these values.")
 @option(
     "--validation",
     metavar="FILE|SHARE",
-    section=JUDGES,
+    section=VALIDATION,
     help="Validation table, or the share of rows to hold out, such as 0.3.",
 )
 @option(
-    "--folds", type=int, metavar="N", section=JUDGES, help="Number of folds (default 10); 0 uses only the true error."
+    "--folds",
+    type=int,
+    metavar="N",
+    section=VALIDATION,
+    help="Number of folds (default 10); 0 uses only the true error.",
 )
 @grow_options_without(CUT)
 @text_options

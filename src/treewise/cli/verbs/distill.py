@@ -14,7 +14,7 @@ from treewise.cli.output import check_model_ending, check_output, dump_tree, pri
 from treewise.cli.param_types import in_options
 from treewise.cli.render import json_text, present, print_tree
 from treewise.cli.verb import (
-    JUDGES,
+    VALIDATION,
     format_option,
     option,
     output_option,
@@ -43,8 +43,8 @@ from treewise.cli.verb import (
 @click.argument("teacher")
 @click.argument("data")
 @tree_option
-@option("--test", metavar="DATA", section=JUDGES, help="Held-out rows (default: cross-validation on DATA).")
-@option("--folds", type=int, metavar="N", section=JUDGES, help="Number of folds (default 10); 0 for none.")
+@option("--test", metavar="DATA", section=VALIDATION, help="Held-out rows (default: cross-validation on DATA).")
+@option("--folds", type=int, metavar="N", section=VALIDATION, help="Number of folds (default 10); 0 for none.")
 @grow_options
 @text_options
 @format_option("text", "json")

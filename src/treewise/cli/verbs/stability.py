@@ -10,7 +10,7 @@ from treewise.cli.growing import prepare_and_report, read_validation
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output, remark
 from treewise.cli.render import present, result_options
-from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, text_options, verb
+from treewise.cli.verb import VALIDATION, option, quiet_option, take_text_options, text_options, verb
 
 
 @verb(
@@ -31,7 +31,7 @@ from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, t
     type=int,
     default=100,
     metavar="N",
-    section=JUDGES,
+    section=VALIDATION,
     help="Number of bootstrap samples (default 100).",
 )
 @grow_options

@@ -20,7 +20,7 @@ from treewise.cli.render import (
     row_limit,
 )
 from treewise.cli.verb import (
-    JUDGES,
+    VALIDATION,
     all_option,
     na_option,
     option,
@@ -46,7 +46,7 @@ from treewise.cli.verb import (
 )
 @click.argument("model")
 @click.argument("data")
-@option("--test", metavar="DATA", section=JUDGES, help="Held-out table.")
+@option("--test", metavar="DATA", section=VALIDATION, help="Held-out table.")
 @target_option("the one the trees were grown for")
 @weight_option
 @all_option("stage")

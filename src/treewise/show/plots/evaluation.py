@@ -58,7 +58,7 @@ def _draw_confusion(evaluation: ClassificationEvaluation, ax: Axes | None) -> Ax
             " print lists the largest confusions."
         )
     ax = axes_for(ax, 2.6 + 0.55 * max(k, 3), 2.0 + 0.45 * max(n, 3))
-    totals = evaluation.of_each.astype(float)
+    totals = evaluation.support.astype(float)
     share = evaluation.confusion / np.where(totals > 0, totals, 1.0)[:, None]
     for i in range(n):
         for j in range(k):
@@ -72,8 +72,8 @@ def _draw_confusion(evaluation: ClassificationEvaluation, ax: Axes | None) -> Ax
     for side in ax.spines.values():
         side.set_visible(False)
     error = f"error {format_share(evaluation.error)} % of {plural(evaluation.n, 'row')}"
-    if evaluation.seen:
-        error += f", those {'they were' if evaluation.many else 'it was'} grown on"
+    if evaluation.is_training_data:
+        error += f", those {'they were' if evaluation.is_ensemble else 'it was'} grown on"
     set_title(ax, f"{label_text(evaluation.table)}, column {label_text(evaluation.target)}", error)
     return ax
 
@@ -153,7 +153,7 @@ def _draw_calibration(evaluation: ClassificationEvaluation, ranking: Ranking, ax
 
 def _operating_point(evaluation: ClassificationEvaluation) -> tuple[float, float, float]:
     """Return false positive rate, true positive rate and precision of the model's own predictions."""
-    totals = evaluation.of_each.astype(float)
+    totals = evaluation.support.astype(float)
     predicted = evaluation.confusion[:, 1].astype(float)
     true_positives, false_positives = predicted[1], predicted.sum() - predicted[1]
     negatives, tiny = totals.sum() - totals[1], 1e-300
@@ -165,7 +165,7 @@ def _operating_point(evaluation: ClassificationEvaluation) -> tuple[float, float
 
 
 def _model_name(evaluation: ClassificationEvaluation) -> str:
-    return "predictions of the ensemble" if evaluation.many else "predictions of the tree"
+    return "predictions of the ensemble" if evaluation.is_ensemble else "predictions of the tree"
 
 
 def _positive_class(evaluation: ClassificationEvaluation, ranking: Ranking) -> str:
@@ -181,7 +181,7 @@ def _finish(ax: Axes, evaluation: ClassificationEvaluation, score: str) -> None:
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
     style_axes(ax)
     data = f"{label_text(evaluation.table)}, column {label_text(evaluation.target)}, {plural(evaluation.n, 'row')}"
-    warning = [f"the rows the {evaluation.grown} on; expect less on new rows"] if evaluation.seen else []
+    warning = [f"the rows the {evaluation.grown} on; expect less on new rows"] if evaluation.is_training_data else []
     set_title(ax, data, score, *warning)
 
 
