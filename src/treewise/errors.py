@@ -76,7 +76,7 @@ class Given(Param):
     """
 
     def __str__(self) -> str:
-        return self.name if self.value is UNSET else f"{self.name}={shown(self.value)}"
+        return self.name if self.value is UNSET else f"{self.name}={brief(self.value)}"
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class TreewiseError(Exception):
 
     def __reduce__(self) -> Any:
         """Pickle without the value itself, which need not be picklable: errors cross processes."""
-        fields = {**self.__dict__, "value": self.value if self.value is UNSET else shown(self.value)}
+        fields = {**self.__dict__, "value": self.value if self.value is UNSET else brief(self.value)}
         return type(self), (str(self),), fields
 
     def __str__(self) -> str:  # KeyError would print the repr of its argument
@@ -292,14 +292,14 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str], ask: str, also: I
 
 
 def _printable(text: str) -> str:
-    """Return text that stays on its line; ``wording.safe`` does this with more care."""
+    """Return text that stays on its line; ``safe`` does this with more care."""
     return text if text.isprintable() else ascii(text)[1:-1]
 
 
-def shown(value: object) -> str:
+def brief(value: object) -> str:
     """Write any value for a message: on one line, and not too long.
 
-    >>> shown("entropie"), shown(["a", 1, None]), shown("x" * 100)[-5:]
+    >>> brief("entropie"), brief(["a", 1, None]), brief("x" * 100)[-5:]
     ('"entropie"', '["a", 1, None]', 'xxxx…')
     """
     text = _quoted(value)
@@ -326,14 +326,14 @@ def _quoted(value: object) -> str:
     return _printable(text)
 
 
-def listing(items: Sequence[object], most: int = 8) -> str:
+def join_few(items: Sequence[object], most: int = 8) -> str:
     """Join the first few items for a message: ``17, 204, 991, … 12 more``.
 
-    >>> listing([17, 204, 991])
+    >>> join_few([17, 204, 991])
     '17, 204, 991'
-    >>> listing(range(100), most=3)
+    >>> join_few(range(100), most=3)
     '0, 1, 2, … 97 more'
     """
-    shown = ", ".join(str(item) for item in items[:most])
+    text = ", ".join(str(item) for item in items[:most])
     left = len(items) - most
-    return f"{shown}, … {left} more" if left > 0 else shown
+    return f"{text}, … {left} more" if left > 0 else text

@@ -100,7 +100,7 @@ class ResultTable:
     """Rows of plain values in typed columns, with a title and paragraphs above and below.
 
     ``row_name`` is what a row is called ("rule"). Readers are shown ``max_rows`` rows (None: all), of which
-    ``last_rows`` come from the end.
+    ``last_rows`` come from the end; ``omission_hint`` is added to the line that counts the others.
 
     >>> columns = ColumnSpec("town"), ColumnSpec("rows", "count")
     >>> towns = ResultTable("Two towns", columns, [("Rome", 2100), ("Bari", 9)])
@@ -123,6 +123,7 @@ class ResultTable:
     row_name: str = "row"
     max_rows: int | None = _MAX_ROWS
     last_rows: int = 0
+    omission_hint: str = ""
 
     # -- for readers ------------------------------------------------------------------------------------------
 
@@ -212,7 +213,7 @@ class ResultTable:
 
     def _omission(self, max_rows: int | None) -> list[str]:
         n_left = len(self.rows) - self._n_shown(max_rows)
-        return [f"{_ELLIPSIS} {plural(n_left, f'more {self.row_name}')}"] if n_left else []
+        return [f"{_ELLIPSIS} {plural(n_left, f'more {self.row_name}')}{self.omission_hint}"] if n_left else []
 
     def _cells(self, max_rows: int | None) -> Iterator[list[str]]:
         places = [i for i, column in enumerate(self.columns) if column.only != "data"]

@@ -13,7 +13,7 @@ from typing import Any
 from click import BadParameter
 
 from treewise._lib.text import safe
-from treewise.errors import UNSET, Call, Given, Message, Param, PythonOnly, Reference, shown
+from treewise.errors import UNSET, Call, Given, Message, Param, PythonOnly, Reference, brief
 
 _QUOTED = r'"[^"]*"'
 
@@ -308,7 +308,7 @@ def _as_typed(reference: Reference, renamed: dict[str, str]) -> str:
     if value is False:
         return f"--no-{option[2:]}"
     if isinstance(reference, Given) and isinstance(value, str):
-        return f"{option} {_quote_word(shown(value).strip(chr(34)))}"
+        return f"{option} {_quote_word(brief(value).strip(chr(34)))}"
     return f"{option} {_quote_word(_word(reference.name, value))}"
 
 
@@ -328,7 +328,7 @@ def _word(parameter: str, value: Any) -> str:
 def _levels(value: Any, between: str) -> str:
     if isinstance(value, list | tuple):
         return between.join("…" if each is ... else str(each) for each in value)
-    return "…" if value is ... else value if isinstance(value, str) else shown(value)
+    return "…" if value is ... else value if isinstance(value, str) else brief(value)
 
 
 def _metavar(parameter: str) -> str:

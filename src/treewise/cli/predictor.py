@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from treewise._lib.text import format_percent, plural, safe
 from treewise.cli.output import remark
 from treewise.cli.param_types import in_options
-from treewise.errors import ColumnError, did_you_mean, listing
+from treewise.errors import ColumnError, did_you_mean, join_few
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -187,12 +187,12 @@ def never_seen(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] | None 
             leaves = model.leaves(rows) if leaves is None else leaves
             unseen &= np.array(_tests_above(model, i))[leaves]
             ends = [str(node) for node in np.unique(leaves[unseen]).tolist()]
-            where = f" → node{'s' if len(ends) > 1 else ''} {listing(ends, most=5)}"
+            where = f" → node{'s' if len(ends) > 1 else ''} {join_few(ends, most=5)}"
         at = np.flatnonzero(unseen)
         if len(at):
             column = rows.table[encoding.name]
             labels = sorted({column.format_cell(row) for row in at[:_MOST_LOOKED_AT].tolist()})
-            unseen_labels = f"never-seen {listing(labels, most=3)} in {plural(len(at), 'row')}"
+            unseen_labels = f"never-seen {join_few(labels, most=3)} in {plural(len(at), 'row')}"
             notes.append(f"{safe(encoding.name)}: {unseen_labels}{where}")
     return notes
 

@@ -13,8 +13,9 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click import BadParameter
@@ -55,59 +56,70 @@ def format_by_ending_option(*forms: str) -> Callable[[Function], Function]:
     )
 
 
+class RowLimit(NamedTuple):
+    """How many rows of a table readers are shown (None: its own default), and how to see the others."""
+
+    max_rows: int | None = None
+    hint: str = ""
+
+
+_DEFAULT_LIMIT = RowLimit()
+
+
+def row_limit(items: Sized, whole: bool, output: str | None = None, top: int | None = None) -> RowLimit:
+    """Return how many rows to show: ``top``, or all in a file, in a pipe or with ``--all``, or what fits a terminal."""
+    if top is not None:
+        return RowLimit(top)
+    return RowLimit(len(items)) if whole or output is not None or not sys.stdout.isatty() else RowLimit(hint=": --all")
+
+
 def present(
-    shown: Displayable,
+    result: Displayable,
     form: str | None = None,
     output: str | None = None,
-    most: int | None = None,
-    drawn: Sequence[str] = (),
+    limit: RowLimit = _DEFAULT_LIMIT,
+    picture_endings: Sequence[str] = (),
 ) -> None:
-    """Print a result, or write it to a file; ``most`` bounds the rows that readers are shown, not those of data.
+    """Print a result, or write it to a file; ``limit`` is for the rows that readers are shown, not those of data.
 
-    ``drawn`` are the endings of pictures, where the verb draws too.
+    ``picture_endings`` are listed as known too, where the verb draws pictures.
     """
-    form = choose_format(form, output, other_endings=drawn)
+    form = choose_format(form, output, other_endings=picture_endings)
     if form == "text" and output in (None, "-"):
-        text = shown.to_text(_terminal_width(), most, bold if has_style() else str)
-        return print_styled(_with_hint(text) if most is None else text)
-    write_output(_format_result(shown, form, most), output)
+        return print_styled(_terminal_text(result, limit))
+    write_output(_format_result(result, form, limit.max_rows), output)
     if output not in (None, "-"):
         remark("", f"→ {safe(output)}")
     return None
 
 
-def most_rows(listed: Sized, whole: bool, output: str | None = None) -> int | None:
-    """Return how many rows to show: all in a file, in a pipe or on request; None for what fits a terminal."""
-    return len(listed) if whole or output is not None or not sys.stdout.isatty() else None
+def _terminal_text(result: Displayable, limit: RowLimit) -> str:
+    width, emphasis = _terminal_width(), bold if has_style() else str
+    if not limit.hint:
+        return result.to_text(width, limit.max_rows, emphasis)
+    tables = (replace(table, omission_hint=limit.hint) for table in result.result_tables())
+    return "\n\n".join(table.to_text(width, limit.max_rows, emphasis) for table in tables)
 
 
-def _with_hint(text: str) -> str:
-    """Name ``--all`` below a shortened table, where the verb has it."""
-    context = click.get_current_context(silent=True)
-    if context is None or all(parameter.name != "whole" for parameter in context.command.params):
-        return text
-    return re.sub(r"(?m)^… [\d,]+ more \w+$", r"\g<0>: --all", text)
-
-
-def _format_result(shown: Displayable, form: str, most: int | None) -> str:
+def _format_result(result: Displayable, form: str, max_rows: int | None) -> str:
     """Return a result in a format, as the content of a file."""
     if form == "json":
-        return json_text(shown.to_dict())
+        return json_text(result.to_dict())
     if form == "csv":
-        return shown.to_csv()
+        return result.to_csv()
     if form == "markdown":
-        return shown.to_markdown(most)
-    return shown.to_html(most) if form == "html" else shown.to_text(max_rows=most) + "\n"
+        return result.to_markdown(max_rows)
+    return result.to_html(max_rows) if form == "html" else result.to_text(max_rows=max_rows) + "\n"
 
 
 def choose_format(
-    asked: str | None,
+    form: str | None,
     output: str | None,
     endings: Mapping[str, str] = _ENDINGS,
     other_endings: Sequence[str] = (),
     default: str = "text",
 ) -> str:
-    """Return the format asked for, else the one that the ending of the file stands for; without an ending the default.
+    """Return the given format, else the one of the file's ending; without an ending, the default.
 
     An unknown ending is refused; ``other_endings`` are listed as known too, such as those of pictures.
 
@@ -117,8 +129,8 @@ def choose_format(
     'parquet'
     """
     ending = "" if output in (None, "-") else Path(str(output)).suffix.lower()
-    if asked is not None or not ending:
-        return asked or default
+    if form is not None or not ending:
+        return form or default
     if ending not in endings:
         raise ParameterError(
             f"cannot write {safe(output)}: no format is known for {safe(ending)}.",
@@ -170,22 +182,23 @@ def print_styled(text: str) -> None:
 
 # -- trees and ensembles --------------------------------------------------------------------------------
 
-MOST_LINES = 60  # of a bounded view
-EVERY_LINE = "every line: --all"
+MAX_LINES = 60  # of a tree on a terminal
 
 
-def tree_text(
-    tree: Tree, whole: bool = False, bars: bool | None = None, training_set: TrainingSet | None = None
-) -> str:
-    """Write a tree: bounded on a terminal unless every line is asked for, whole into a file or a pipe."""
+def print_tree(tree: Tree, whole: bool = False, training_set: TrainingSet | None = None) -> bool:
+    """Print a tree: within bounds on a terminal, unless ``whole``; return whether lines were left out."""
+    from treewise.show.text_tree.text_tree import is_folded
+
     if whole or not sys.stdout.isatty():
-        return bounded_tree_text(tree, bool(bars), training_set)
-    text = bounded_tree_text(tree, bars, training_set, max_lines=MOST_LINES, width=screen_width())
-    return in_options(text, node="treewise show MODEL --node")  # the verb that calls this has no --node
+        print_styled(tree_text(tree, False, training_set))
+        return False
+    text = tree_text(tree, None, training_set, max_lines=MAX_LINES, width=screen_width())
+    print_styled(in_options(text, node="treewise show MODEL --node"))  # the verb that calls this has no --node
+    return is_folded(text)
 
 
-def bounded_tree_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, **bounds: Any) -> str:
-    """Write a tree as standard output can show it; with bars where asked for, or (None) on a terminal with colours.
+def tree_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, **bounds: Any) -> str:
+    """Render a tree in characters that standard output can encode; ``bars=None`` means on a terminal with colours.
 
     The bars of a regression tree are histograms where it has just been grown on a training set.
     """
@@ -221,7 +234,7 @@ def show_rounds(ensemble: Ensemble, whole: bool) -> None:
     """Print the rounds of boosting: on a terminal the first and the last ones, unless all are asked for."""
     if ensemble.method == "adaboost":
         print_text("")
-        present(ensemble.rounds, most=most_rows(ensemble, whole))
+        present(ensemble.rounds, limit=row_limit(ensemble, whole))
 
 
 # -- tables of rows -------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from treewise.data.parse_cells import (
     to_datetime_column,
     to_number_column,
 )
-from treewise.errors import DataError, Param, ParameterError, listing
+from treewise.errors import DataError, Param, ParameterError, join_few
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,7 +84,7 @@ def read_csv(
     columns: list[Any] = list(cut) if cut is not None else split_with_python(data, separator, names, name, form.header)
     if not len(columns[0]):
         raise DataError(
-            f"{name} has a header ({listing([safe(n) for n in names])}) but no rows. Give at least one row."
+            f"{name} has a header ({join_few([safe(n) for n in names])}) but no rows. Give at least one row."
         )
     read = _column_from_list if isinstance(columns[0], list) else _column_from_series
     if form.decimal == ",":

@@ -59,7 +59,7 @@ from treewise.data.parse_cells import (
     to_number_column,
 )
 from treewise.data.table import KindSpec
-from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing, shown
+from treewise.errors import DataError, Param, ParameterError, brief, did_you_mean, join_few
 
 __all__ = [
     "INT64_MAX",
@@ -184,7 +184,7 @@ def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str
     if isinstance(kind, str) and kind in _KIND_NAMES:
         return kind, None, None
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
-        text = f'"{truncate(kind)}"' if isinstance(kind, str) else shown(kind)
+        text = f'"{truncate(kind)}"' if isinstance(kind, str) else brief(kind)
         raise ParameterError(
             f'unknown kind {text} for column "{safe(name)}".',
             hint=f"{did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}; or the levels, as a list"
@@ -195,7 +195,7 @@ def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str
     if not levels:
         raise ParameterError(f'kind of "{safe(name)}": no levels are given.', hint="List those that may occur.")
     if len(set(levels)) < len(levels):
-        text = listing([safe(level) for level in levels])
+        text = join_few([safe(level) for level in levels])
         raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {text}.', hint="Give each once.")
     if isinstance(kind, Set):
         return "nominal", sort_levels(levels), None
@@ -209,7 +209,7 @@ def _level_text(level: object, name: str) -> str:
     allowed = isinstance(level, str | float | np.generic | dt.date)
     if not allowed and not (isinstance(level, int) and abs(level) < 2**63):
         raise ParameterError(
-            f'kind of "{safe(name)}": {shown(level)} is not a level.', hint="Levels are text, numbers or dates."
+            f'kind of "{safe(name)}": {brief(level)} is not a level.', hint="Levels are text, numbers or dates."
         )
     return str(level)
 
@@ -320,7 +320,7 @@ def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
     """Return the error for a cell that does not fit the declared or required kind."""
     name, where = safe(encoding.name), f"row {misfit.row + 1:,}"
     if encoding.is_categorical and encoding.kind != "boolean":
-        levels = listing([safe(level) for level in encoding.levels])
+        levels = join_few([safe(level) for level in encoding.levels])
         return DataError(
             f'column "{name}": {misfit.cell} in {where} is not among the declared levels ({levels}).',
             hint="Declare it too, or correct the cell.",
@@ -357,7 +357,7 @@ def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
         return _to_encoded(encoding, column)
     except MisfitError as misfit:
         grown = {"number": "numbers", "integer": "numbers", "datetime": "dates", "boolean": "true/false"}.get(
-            encoding.kind, f"categories ({listing([safe(x) for x in encoding.levels], most=4)})"
+            encoding.kind, f"categories ({join_few([safe(x) for x in encoding.levels], most=4)})"
         )
         raise DataError(
             f'column "{safe(encoding.name)}": the model was grown on {grown}, {table_name} holds'

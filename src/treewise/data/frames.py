@@ -42,7 +42,7 @@ from treewise.data.objects import (
     unsupported_type_error,
 )
 from treewise.data.parse_cells import format_numbers
-from treewise.errors import DataError, TreewiseError, listing, shown
+from treewise.errors import DataError, TreewiseError, brief, join_few
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -99,7 +99,7 @@ def _build_columns(
         n_cells = _length(values)
         if n_cells is None:
             raise DataError(
-                f'column "{safe(text)}" of {table} is a single value ({shown(values)}), not a column of values.'
+                f'column "{safe(text)}" of {table} is a single value ({brief(values)}), not a column of values.'
                 " Give a list or an array with a value for each row."
             )
         if n_rows is None:
@@ -111,7 +111,7 @@ def _build_columns(
             )
     if not n_rows:
         raise DataError(
-            f"{table} has columns ({listing([safe(t) for t in texts])}) but no rows. Give at least one row."
+            f"{table} has columns ({join_few([safe(t) for t in texts])}) but no rows. Give at least one row."
         )
     return LazyColumns(
         {text: partial(_make_column, make, text) for text, make in zip(texts, makers, strict=True)}, n_rows

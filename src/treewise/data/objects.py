@@ -31,7 +31,7 @@ from treewise.data.column import (
     truncate,
 )
 from treewise.data.parse_cells import to_double
-from treewise.errors import DataError, Param, listing, shown
+from treewise.errors import DataError, Param, brief, join_few
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,7 +117,7 @@ def _mixed_types_error(cells: list[Any], name: str) -> DataError:
     parts = []
     for family, row in list(first.items())[:2]:
         cell = f'"{truncate(cells[row])}"' if family == "text" else truncate(cells[row])
-        cell = cell if family in _READERS else shown(cells[row])
+        cell = cell if family in _READERS else brief(cells[row])
         parts.append(f"{family} ({cell} in row {row + 1:,})")
     return DataError(f'column "{safe(name)}" mixes {" and ".join(parts)}. Make all its values one or the other first.')
 
@@ -252,7 +252,7 @@ def check_names(names: Sequence[str], table: str, hint: str = "") -> None:
         check_unicode(name, [name], what="name")
     if len(set(names)) < len(names):
         duplicates = [safe(name) for name, times in Counter(names).items() if times > 1]
-        raise DataError(f"{table}: more than one column is named {listing(duplicates)}.", hint="Rename them." + hint)
+        raise DataError(f"{table}: more than one column is named {join_few(duplicates)}.", hint="Rename them." + hint)
 
 
 def unsupported_type_error(name: str, family: str) -> DataError:

@@ -24,7 +24,7 @@ from treewise.data.column import Column, LazyColumns, truncate
 from treewise.data.csv_file import CsvFormat, read_csv
 from treewise.data.frames import read_dicts, read_frame, read_memory
 from treewise.data.parse_cells import mask_markers
-from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, DataError, Param, ParameterError, brief, did_you_mean, join_few
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,14 +62,14 @@ class Table:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
-            quoted = f'"{truncate(name)}"' if isinstance(name, str) else shown(name)
+            quoted = f'"{truncate(name)}"' if isinstance(name, str) else brief(name)
             hint = did_you_mean(name, self.columns)
-            names = listing([safe(n) for n in self.columns], most=20)
+            names = join_few([safe(n) for n in self.columns], most=20)
             raise ColumnError(f"no column {quoted} in {self.name}.{hint} Columns: {names}.")
         return self.columns[name]
 
     def __repr__(self) -> str:
-        names = listing([safe(n) for n in self.columns])
+        names = join_few([safe(n) for n in self.columns])
         size = f"{plural(self.n_rows, 'row')} · {plural(len(self.columns), 'column')}"
         return f"<Table {self.name} · {size}: {names}>"
 
@@ -219,7 +219,7 @@ def parse_na_values(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
         if not isinstance(value, (str, int, float)):
             raise ParameterError(
                 Param("na_values")
-                + f" holds {shown(value)}: markers are text or numbers, such as "
+                + f" holds {brief(value)}: markers are text or numbers, such as "
                 + Param("na_values", ["?"])
                 + "."
             )

@@ -32,7 +32,7 @@ from treewise.ensemble.model import ENDED, Ensemble
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import AdaBoostParams, recipe_of
 from treewise.ensemble.weak_learners import Learner, decreases, learner, said_by
-from treewise.errors import Param, ParameterError, shown
+from treewise.errors import Param, ParameterError, brief
 from treewise.train.grow import OnPrepared, Progress, resolve_n_jobs
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
@@ -96,7 +96,7 @@ def boost(
     """Boost trees on a prepared training set."""
     if training_set.target.task == "regression":
         raise ParameterError(
-            f"AdaBoost predicts classes, and {shown(training_set.target.name)} is numbers.",
+            f"AdaBoost predicts classes, and {brief(training_set.target.name)} is numbers.",
             hint="Give classes, or grow a forest for numbers; "
             + Param("task", "classification")
             + " takes each different number for a class.",
@@ -233,7 +233,7 @@ class BoostingRun:
         asked = {**self.recipe.given(), **kept_of(self.training_set), **went}
         settings, rows = self.training_set.settings.given(), len(self.training_set)
         made = {"did": "grow", "ensemble": asked, "treewise": __version__, "rows": rows, "settings": settings}
-        return Step({**self.training_set.fit_options, **made})
+        return Step({**self.training_set.fit_options.to_step(), **made})
 
 
 def more_rounds(

@@ -29,7 +29,7 @@ from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.rng import mix64, uniform_below
 from treewise._lib.text import plural
 from treewise.ensemble.canonical_rows import CanonicalRows, units_of
-from treewise.errors import DataError, ParameterError, shown
+from treewise.errors import DataError, ParameterError, brief
 from treewise.train.resampling import bound_weights, take_rows
 from treewise.train.training_set import TrainingSet
 
@@ -115,7 +115,7 @@ def rows_to_draw(max_samples: Any, training_set: TrainingSet) -> int:
         return n
     if count is not None and count > n:
         raise DataError(
-            f"max_samples={shown(max_samples)}: {training_set.table_name} has {plural(n, 'row')} that count. Give at"
+            f"max_samples={brief(max_samples)}: {training_set.table_name} has {plural(n, 'row')} that count. Give at"
             " most so many, or a share."
         )
     if count is not None and count >= 1:
@@ -136,7 +136,7 @@ def columns_to_draw(max_features: Any, training_set: TrainingSet) -> int:
         return count
     if count is not None and count > n:
         raise DataError(
-            f"max_features={shown(max_features)}: {training_set.table_name} has {plural(n, 'column')} to ask about."
+            f"max_features={brief(max_features)}: {training_set.table_name} has {plural(n, 'column')} to ask about."
             " Give at most so many, or a share."
         )
     if isinstance(max_features, float) and 0.0 < max_features <= 1.0:

@@ -117,7 +117,7 @@ def grow_ensemble(
         treewise=__version__,
         rows=len(training_set),
         settings=asked.given(),
-        **training_set.fit_options,
+        **training_set.fit_options.to_step(),
     )
     assert asked.criterion is not None
     made = Ensemble(
@@ -178,16 +178,16 @@ def same_problem(
     ensemble: Ensemble, data: Any, sample_weight: Any = None, target: Any = None, *, call: str
 ) -> TrainingSet:
     """Prepare the table an ensemble was grown on once more, for ``call``; another one is refused."""
-    made = how_grown(ensemble, call)
+    info, _ = how_grown(ensemble, call)
     data, name = read(data, na_values=ensemble.na_values), ensemble.target.name
     if target is None and name not in data.columns:
         raise ColumnError(
             f'{data.name} has no column "{safe(name)}", the target of these trees.',
             hint="Give it: " + Param("target", ...),
         )
-    asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **made.get("settings", {})}
+    asked = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **info.settings}
     training_set = build_like(
-        data, ensemble.encodings, ensemble.target, Settings.of(**asked), made, sample_weight, target
+        data, ensemble.encodings, ensemble.target, Settings.of(**asked), info.fit_options, sample_weight, target
     )
     check_same_table(ensemble, training_set, call)
     return training_set
@@ -195,9 +195,9 @@ def same_problem(
 
 def check_same_table(ensemble: Ensemble, training_set: TrainingSet, call: str) -> None:
     """Refuse a table that is not the one an ensemble was grown on."""
-    made = how_grown(ensemble, call)
-    if fingerprint(training_set) != made["ensemble"].get("table"):
-        weights = " and weights" if made.get("sample_weight_array") else ""
+    info, grown = how_grown(ensemble, call)
+    if fingerprint(training_set) != grown.table:
+        weights = " and weights" if info.has_weight_array else ""
         raise DataError(
             f"{training_set.table_name} is not the table these trees were grown on. Give that one, with the same"
             f" rows{weights} in the same order; or grow anew on this one."
@@ -232,7 +232,8 @@ def more_of_problem(
         from treewise.ensemble.adaboost import more_rounds
 
         return more_rounds(ensemble, training_set, n, n_jobs, progress)
-    recipe, made = recipe_of(ensemble, BaggingParams, "extend"), how_grown(ensemble, "extend")
+    recipe = recipe_of(ensemble, BaggingParams, "extend")
+    step = next(step for step in ensemble.history if "ensemble" in step)
     bags = recipe.bags(training_set)
     members, decreases = _grow_members(bags, len(ensemble), n, progress, n_jobs)
     total = len(ensemble) + n
@@ -241,7 +242,7 @@ def more_of_problem(
         members=ensemble.members.joined(members),
         votes=np.ones(total),
         decreases=np.concatenate([ensemble.decreases, decreases]),
-        history=(Step({**made, "ensemble": {**made["ensemble"], "n_estimators": total}}),),
+        history=(Step({**step, "ensemble": {**step["ensemble"], "n_estimators": total}}),),
         notes=(*ensemble.notes, *found),
     )
     return _judged(more, recipe, bags) if judge else more

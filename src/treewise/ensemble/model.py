@@ -20,7 +20,7 @@ from treewise._lib.checks import as_integer
 from treewise._lib.text import plural
 from treewise.data.encoding import Encoding
 from treewise.ensemble.packed_trees import PackedTrees
-from treewise.errors import ParameterError, shown
+from treewise.errors import ParameterError, brief
 from treewise.tree.arrays import LEAF, Label, Target
 from treewise.tree.history import Step
 from treewise.tree.model import Model
@@ -129,7 +129,7 @@ class Ensemble(Model):
         try:
             number = operator.index(t)
         except TypeError:
-            raise TypeError(f"a tree is asked for by its number, 0 to {len(self) - 1}, not {shown(t)}") from None
+            raise TypeError(f"a tree is asked for by its number, 0 to {len(self) - 1}, not {brief(t)}") from None
         if not -len(self) <= number < len(self):
             raise IndexError(f"no tree {number}: there are trees 0 to {len(self) - 1}")
         return number % len(self)
@@ -141,7 +141,7 @@ class Ensemble(Model):
     @property
     def trees(self) -> Sequence[Tree]:
         """The trees as a sequence; each is made when it is asked for."""
-        return _Trees(self)
+        return Trees(self)
 
     def first(self, k: int) -> Self:
         """Return the ensemble of the first k trees: what growing k in the first place gives.
@@ -150,7 +150,7 @@ class Ensemble(Model):
         """
         many = as_integer(k)
         if many is None or not 1 <= many <= len(self):
-            raise ParameterError(f"first({shown(k)}): must be a whole number of trees, 1 to {len(self)}.")
+            raise ParameterError(f"first({brief(k)}): must be a whole number of trees, 1 to {len(self)}.")
         if many == len(self):
             return self
         return self.with_(
@@ -432,7 +432,7 @@ class Ensemble(Model):
             )
 
 
-class _Trees(Sequence[Tree]):
+class Trees(Sequence[Tree]):
     """The members of an ensemble in order, each made when it is asked for."""
 
     def __init__(self, ensemble: Ensemble) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.ensemble import unpack as opening
-from treewise.errors import shown
+from treewise.errors import brief
 from treewise.formats.model_file.packing import narrowest
 from treewise.tree.arrays import LEAF, MULTIWAY, Arrays, depths_of
 
@@ -129,7 +129,7 @@ class PackedTrees:
         ``squared_error`` impurities and what inner nodes say. What leaves say is exact always.
         """
         if not 0 <= t < len(self):
-            raise IndexError(f"no member {shown(t)}: there are 0 to {len(self) - 1}")
+            raise IndexError(f"no member {brief(t)}: there are 0 to {len(self) - 1}")
         return opening.opened(self.member(t), criterion, empty_branch)
 
     @cached_property

@@ -6,7 +6,6 @@ Stands on ``bags.py``, below everything that grows many trees: ``growing.py`` fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
@@ -17,6 +16,7 @@ from treewise.ensemble.bootstrap import BootstrapSamples, columns_to_draw, rows_
 from treewise.ensemble.model import Ensemble
 from treewise.errors import Param, ParameterError
 from treewise.train.training_set import TrainingSet
+from treewise.tree.fit_info import EnsembleInfo, FitInfo
 
 BagMethod = Literal["forest", "extra_trees", "bagging"]
 
@@ -115,11 +115,11 @@ class AdaBoostParams(EnsembleParams):
         object.__setattr__(self, "learning_rate", float(rate))
 
 
-def how_grown(ensemble: Ensemble, call: str) -> Mapping[str, Any]:
-    """Return the step of an ensemble's history that says how it was grown, or say that ``call`` needs one."""
+def how_grown(ensemble: Ensemble, call: str) -> tuple[FitInfo, EnsembleInfo]:
+    """Return how an ensemble was grown; raise where that is not recorded, because ``call`` needs it."""
     info = ensemble.fit_info
     if info.ensemble is not None and info.ensemble.n_estimators and info.ensemble.method == ensemble.method:
-        return info.recorded
+        return info, info.ensemble
     raise ParameterError(
         f"{call}: the history of the ensemble does not say how it was grown, and this needs it.", hint="Grow it anew."
     )
@@ -132,5 +132,5 @@ def recipe_of(ensemble: Ensemble, kind: type[Asked], call: str) -> Asked:
             f"{call} is for {', '.join(kind.methods)}; these trees are of {ensemble.method}.",
             hint="To judge them, take rows they have not seen: evaluate.",
         )
-    said = how_grown(ensemble, call)["ensemble"]
-    return kind(**{each.name: said[each.name] for each in fields(kind) if each.name in said})
+    options = how_grown(ensemble, call)[1].options
+    return kind(**{each.name: options[each.name] for each in fields(kind) if each.name in options})

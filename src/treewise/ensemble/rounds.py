@@ -27,7 +27,7 @@ UNBOUNDED = f"{_NO_BOUND}: a product of 1 or more bounds nothing."
 
 
 @dataclass(frozen=True)
-class _Round:
+class Round:
     """One round: a learner grown on the weights D_b, and what follows from its mistakes.
 
     >>> import treewise as tw
@@ -46,8 +46,8 @@ class _Round:
 
 
 @dataclass(frozen=True, repr=False)
-class Rounds(Displayable, Sequence[_Round]):
-    """The rounds in order: a sequence of ``_Round``, and a table where it is shown.
+class Rounds(Displayable, Sequence[Round]):
+    """The rounds in order: a sequence of ``Round``, and a table where it is shown.
 
     >>> import treewise as tw
     >>> print(tw.adaboost("admissions", n_estimators=3).rounds)
@@ -61,7 +61,7 @@ class Rounds(Displayable, Sequence[_Round]):
     z.
     """
 
-    rounds: tuple[_Round, ...]
+    rounds: tuple[Round, ...]
     target: str
     n_classes: int
     learning_rate: float = 1.0
@@ -73,15 +73,15 @@ class Rounds(Displayable, Sequence[_Round]):
         return len(self.rounds)
 
     @overload
-    def __getitem__(self, at: int) -> _Round: ...
+    def __getitem__(self, at: int) -> Round: ...
     @overload
     def __getitem__(self, at: slice) -> Self: ...
-    def __getitem__(self, at: int | slice) -> _Round | Self:
+    def __getitem__(self, at: int | slice) -> Round | Self:
         if isinstance(at, slice):
             return replace(self, rounds=self.rounds[at], stopped="")
         return self.rounds[at]
 
-    def __iter__(self) -> Iterator[_Round]:
+    def __iter__(self) -> Iterator[Round]:
         return iter(self.rounds)
 
     def result_table(self) -> ResultTable:
@@ -157,7 +157,7 @@ def rounds_of(ensemble: Ensemble) -> Rounds:
     for t, (error, vote) in enumerate(zip(errors, ensemble.votes.tolist(), strict=True)):
         z = z_of(error, vote, len(ensemble.classes))
         bound *= z
-        found.append(_Round(t + 1, in_words(ensemble[t]), error, vote, z, together[t], bound))
+        found.append(Round(t + 1, in_words(ensemble[t]), error, vote, z, together[t], bound))
     about = (ensemble.target.name, len(ensemble.classes), float(rate))
     ended = len(made["errors"]) == len(ensemble)
     return Rounds(tuple(found), *about, stopped if ended else "", weighed=has_weights(ensemble))

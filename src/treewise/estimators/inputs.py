@@ -22,7 +22,7 @@ from treewise._lib.text import format_exact, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.column import LazyColumns
 from treewise.data.table import Column, Table, parse_na_values, read
-from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing
+from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, join_few
 from treewise.train.column_roles import _target_name
 from treewise.tree.arrays import Target
 
@@ -131,7 +131,7 @@ def _check_width(width: int, features: FeatureTable, who: str) -> None:
     if width != len(features.names):
         raise DataError(
             f"X has {width} features, but {who} is expecting {len(features.names)} features as input"
-            f" ({listing([safe(name) for name in features.names])})."
+            f" ({join_few([safe(name) for name in features.names])})."
         )
 
 
@@ -174,7 +174,7 @@ def _read_y(y: Any, who: str) -> tuple[Array, Column]:
     if _is_table(y) or (isinstance(y, (list, tuple)) and y and all(isinstance(row, Mapping) for row in y)):
         table = read(y, name="y")
         if len(table.columns) != 1:
-            names = listing([safe(name) for name in table.columns])
+            names = join_few([safe(name) for name in table.columns])
             raise DataError(f"y should be a 1d array or one column; it has {len(table.columns)}: {names}.")
         y = table.to_polars().to_series()
     name = getattr(y, "name", None)

@@ -18,7 +18,7 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_count, format_percent, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
-from treewise.errors import listing
+from treewise.errors import join_few
 from treewise.evaluate import evaluate as measure
 from treewise.evaluate.paths import NodePaths
 from treewise.predict.confidence_intervals import student_half_width
@@ -167,7 +167,7 @@ class Check(Displayable):
         headings = (ColumnSpec("rows"), ColumnSpec("cells", title="alike in"), ColumnSpec("counts", title="but"))
         rows = [
             (
-                listing([f"{row:,}" for row in c.rows], most=_MOST_ROWS),
+                join_few([f"{row:,}" for row in c.rows], most=_MOST_ROWS),
                 ", ".join(f"{name} {cell}" for name, cell in c.cells.items()),
                 _format_counts(c.counts),
             )
@@ -186,7 +186,7 @@ class Check(Displayable):
     def _unanswered(self) -> list[str]:
         if not self.unanswered:
             return []
-        rows = listing([f"{row:,}" for row in self.unanswered], most=_MOST_ROWS)
+        rows = join_few([f"{row:,}" for row in self.unanswered], most=_MOST_ROWS)
         many = len(self.unanswered) > 1
         return [
             f'{"Rows" if many else "Row"} {rows} {"match" if many else "matches"} no branch: add one, or "otherwise".'
@@ -218,7 +218,7 @@ class Check(Displayable):
     def _contradicted(self) -> list[str]:
         if self.task != "classification" or not self.columns:
             return []
-        equal = f"equal in {listing([safe(name) for name in self.columns], most=8)}"
+        equal = f"equal in {join_few([safe(name) for name in self.columns], most=8)}"
         if not self.contradictions:
             return [f"No contradictions: no rows are {equal} and differ in class."]
         assert self.least_errors is not None
@@ -229,7 +229,7 @@ class Check(Displayable):
 
 def _list_nodes(leaves: tuple[LeafCheck, ...]) -> str:
     """Return the node numbers of some leaves as text."""
-    numbers = listing([str(leaf.node) for leaf in leaves], most=_MOST_ROWS)
+    numbers = join_few([str(leaf.node) for leaf in leaves], most=_MOST_ROWS)
     return f"node {numbers}" if len(leaves) == 1 else f"nodes {numbers}"
 
 

@@ -19,7 +19,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
 from treewise.ensemble.grow import same_problem
 from treewise.ensemble.model import Ensemble
-from treewise.errors import DataError, ParameterError, TreewiseError, listing
+from treewise.errors import DataError, ParameterError, TreewiseError, join_few
 from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
 from treewise.predict.costs import CostMatrix, cost_matrix_of
@@ -210,7 +210,7 @@ def _where_missing_went(answers: Answers) -> str:
     if not told:
         return ""
     rule = 'the branch that says "or missing", else the first'
-    return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {listing(told, most=3)}: {rule}"
+    return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {join_few(told, most=3)}: {rule}"
 
 
 def _class_figures(

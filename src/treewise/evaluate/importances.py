@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_exact, format_percent, format_rounded, plural, safe
-from treewise.errors import Call, DataError, ParameterError, listing
+from treewise.errors import Call, DataError, ParameterError, join_few
 from treewise.train.criteria import get_criterion
 from treewise.train.resampling import power_of_two_scale
 from treewise.tree.model import Model

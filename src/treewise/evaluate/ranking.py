@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Bin:
+class Bin:
     """A calibration bin: rows with similar predicted probabilities."""
 
     predicted: float  # mean predicted probability of the positive class
@@ -93,7 +93,7 @@ class Ranking:
         lost = self.positives * (1 - self.probability) ** 2 + self.others * self.probability**2
         return float(lost.sum() / (self.positives + self.others).sum())
 
-    def bins(self, most: int = 10) -> tuple[_Bin, ...]:
+    def bins(self, most: int = 10) -> tuple[Bin, ...]:
         """Group neighbouring probabilities into at most ``most`` bins of about equal weight, the lowest first.
 
         >>> [(b.predicted, b.observed) for b in Ranking.of(1, np.array([0.9, 0.1]), np.array([True, False])).bins()]
@@ -113,7 +113,7 @@ class Ranking:
             observed = float(positives[group].sum()) / w
             rows = w * self.sample_size_per_weight
             predicted = float((probability[group] * weight[group]).sum()) / w
-            bins.append(_Bin(predicted, observed, w, wilson(observed * rows, rows)))
+            bins.append(Bin(predicted, observed, w, wilson(observed * rows, rows)))
         return tuple(bins)
 
 

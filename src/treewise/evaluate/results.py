@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import clip, format_count, format_rounded, format_share, plural, safe
-from treewise.errors import listing
+from treewise.errors import join_few
 from treewise.evaluate.ranking import Ranking
 from treewise.predict.confidence_intervals import wilson
 from treewise.predict.costs import CostMatrix
@@ -247,7 +247,7 @@ class ClassificationEvaluation(Evaluation):
         if not self.impossible_rows:
             smooth = "" if self.estimate == "maximum_likelihood" else f" ({self.estimate})"
             return f"{self.log_loss:.4f} nats{smooth}"
-        rows = listing([f"{row:,}" for row in self.impossible_rows], most=5)
+        rows = join_few([f"{row:,}" for row in self.impossible_rows], most=5)
         many = len(self.impossible_rows) > 1
         text = f"infinite: the class of {'rows' if many else 'row'} {rows} was given probability 0"
         left = self.n - len(self.impossible_rows)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
-from treewise.errors import ParameterError, did_you_mean, listing
+from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.predict.confidence_intervals import check_confidence, wilson_intervals
 from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
 from treewise.predict.predict import answering_nodes, node_intervals, refuses_missing
@@ -26,7 +26,7 @@ from treewise.show.node_stats import has_training_rows
 from treewise.show.text_tree.text_tree import missing_value_notes
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.condition import is_free
-from treewise.tree.regions.region import Interval, Region, RegionTraversal, say
+from treewise.tree.regions.region import Interval, Region, RegionTraversal, describe_condition
 from treewise.tree.regions.traverse import STAY, ReachableLevels
 from treewise.tree.tree import Tree
 
@@ -304,7 +304,7 @@ def class_index(tree: Tree, cls: Any) -> int:
         f'"{safe(tree.target.name)}" has no such class.',
         parameter="cls",
         value=cls,
-        hint=f"{did_you_mean(str(cls), labels)} Its classes: {listing(labels)}.",
+        hint=f"{did_you_mean(str(cls), labels)} Its classes: {join_few(labels)}.",
     )
 
 
@@ -322,7 +322,7 @@ def _terminal_nodes(tree: Tree) -> tuple[list[int], int]:
         if traversal.kind[node] == LEAF:
             unreachable += is_empty[node]
             nodes += [node] * (not is_empty[node])
-        elif traversal.stays(node) and not is_empty[node]:
+        elif traversal.may_stay(node) and not is_empty[node]:
             back = traversal.take(node, STAY)
             nodes += [node] * (not _allows_nothing(traversal.now[traversal.column[node]]))
             back()
@@ -343,7 +343,7 @@ def _regions_at(tree: Tree, nodes: Container[int]) -> dict[int, Region]:
     traversal, na_values = RegionTraversal(tree), tree.na_values
     return {
         node: Region(tree.encodings, traversal.conditions(), na_values)
-        for node in traversal.ends_here()
+        for node in traversal.terminal_nodes()
         if node in nodes
     }
 
@@ -360,7 +360,11 @@ def columns_with_missing(tree: Tree) -> list[bool]:
 def describe_conditions(region: Region, had_missing: Sequence[bool], or_unseen: bool) -> tuple[str, ...]:
     """Describe a region, one condition per column; missing values only for columns that had some."""
     pairs = ((i, region.encodings[i], condition) for i, condition in region.conditions.items())
-    return tuple(say(c, e, or_missing=had_missing[i], or_unseen=or_unseen) for i, e, c in pairs if not is_free(c, e))
+    return tuple(
+        describe_condition(c, e, or_missing=had_missing[i], or_unseen=or_unseen)
+        for i, e, c in pairs
+        if not is_free(c, e)
+    )
 
 
 # -- statistics -----------------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ class _Stump(Displayable, Sequence[_RankedTest]):
         return Trace(self.tree, self.training_set, self.view)[0]
 
     @cached_property
-    def _tests(self) -> tuple[_RankedTest, ...]:
+    def _tests(self) -> tuple[RankedTest, ...]:
         return tuple(_ranked_tests(self.node))
 
     def __len__(self) -> int:
@@ -126,10 +126,10 @@ class _Stump(Displayable, Sequence[_RankedTest]):
         return len(self._tests)
 
     @overload
-    def __getitem__(self, place: int) -> _RankedTest: ...
+    def __getitem__(self, place: int) -> RankedTest: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[_RankedTest, ...]: ...
-    def __getitem__(self, place: int | slice) -> _RankedTest | tuple[_RankedTest, ...]:
+    def __getitem__(self, place: slice) -> tuple[RankedTest, ...]: ...
+    def __getitem__(self, place: int | slice) -> RankedTest | tuple[RankedTest, ...]:
         return self._tests[place]
 
     @property
@@ -208,7 +208,7 @@ class _Stump(Displayable, Sequence[_RankedTest]):
 class _StumpRows(Sequence[Sequence[Any]]):
     """The rows of the table, each computed on demand: a regression branch needs a pass over its rows."""
 
-    def __init__(self, tests: Sequence[_RankedTest]) -> None:
+    def __init__(self, tests: Sequence[RankedTest]) -> None:
         self.tests = tests
 
     def __len__(self) -> int:
@@ -271,7 +271,7 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
 def grow_stump(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> _Stump:
     """Grow a stump on a prepared training set."""
     view = check_view(TraceView(unit, per), [encoding.name for encoding in training_set.encodings])
-    return _Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
+    return Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
 
 
 def _ranked_tests(node: NodeTrace) -> Iterator[_RankedTest]:
@@ -294,7 +294,7 @@ def _ranked_tests(node: NodeTrace) -> Iterator[_RankedTest]:
     rank = 1
     for group in groups:
         for test, column in sorted(group, key=lambda pair: (pair[0] is not winner, pair[0].candidate.order)):
-            yield _RankedTest(rank, test, column, test is winner and node.split is not None)
+            yield RankedTest(rank, test, column, test is winner and node.split is not None)
         rank += len(group)
     ineligible = [pair for pair in tests if not pair[0].eligible]
     for test, column in sorted(ineligible, key=lambda pair: (-pair[0].candidate.score, pair[0].candidate.order)):

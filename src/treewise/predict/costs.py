@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.text import format_exact, safe
-from treewise.errors import Param, ParameterError, did_you_mean, listing, shown
+from treewise.errors import Param, ParameterError, brief, did_you_mean, join_few
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_counts, class_probabilities, nodes_with_counts
 from treewise.tree.arrays import Label
 from treewise.tree.history import Step
@@ -105,7 +105,7 @@ class CostMatrix:
             for i, row in self.to_dict().items()
             for j, c in row.items()
         ]
-        return listing(said, most=6) + ("; every other mistake 1" if said else "every mistake costs 1")
+        return join_few(said, most=6) + ("; every other mistake 1" if said else "every mistake costs 1")
 
 
 def _from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
@@ -116,7 +116,7 @@ def _from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
         if not isinstance(row, Mapping):
             raise ParameterError(
                 Param("cost")
-                + f" of {shown(true)} is {shown(row)}: must name the predicted classes, as in "
+                + f" of {brief(true)} is {brief(row)}: must name the predicted classes, as in "
                 + Param("cost", {"bad": {"good": 5}})
                 + ": a bad one taken for good costs 5."
             )
@@ -130,7 +130,7 @@ def _place_of(label: object, places: Mapping[str, int]) -> int:
     """Find a class by name."""
     place = places.get(str(label))
     if place is None:
-        known = listing([safe(name) for name in places])
+        known = join_few([safe(name) for name in places])
         raise ParameterError(
             Param("cost") + f' names the class "{safe(label)}"; the classes are {known}.',
             hint=did_you_mean(str(label), places),
@@ -140,7 +140,7 @@ def _place_of(label: object, places: Mapping[str, int]) -> int:
 
 def _from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
     """Read an array in the order of the classes: true ones down, predicted ones across."""
-    k, order = len(classes), listing([safe(label) for label in classes])
+    k, order = len(classes), join_few([safe(label) for label in classes])
     try:
         matrix = np.array(given, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -159,7 +159,7 @@ def _from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
 
 def _checked(cost: object, true: Label, predicted: Label) -> float:
     """Return a cost, or say that it is none."""
-    what = f"cost of {safe(true)} taken for {safe(predicted)} is {shown(cost)}"
+    what = f"cost of {safe(true)} taken for {safe(predicted)} is {brief(cost)}"
     if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= _LARGEST:
         raise ParameterError(f"{what}: must be a number, 0 or more and finite.")
     if true == predicted and cost != 0:

@@ -23,7 +23,7 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table, read
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, listing
+from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, join_few
 from treewise.predict.confidence_intervals import check_confidence, student_half_width, wilson_intervals
 from treewise.predict.leaf_probabilities import (
     LeafProbabilities,
@@ -344,7 +344,7 @@ def _is_cell(value: object) -> bool:
 
 def _columns_given(model: Model) -> str:
     who = "tree was" if isinstance(model, Tree) else "trees were"
-    return f"the {who} given {plural(len(model.columns), 'column')}: {listing([safe(c) for c in model.columns])}"
+    return f"the {who} given {plural(len(model.columns), 'column')}: {join_few([safe(c) for c in model.columns])}"
 
 
 def encode_columns(model: Model, table: Table) -> list[Array | None]:
@@ -411,7 +411,7 @@ def also_missing(names: Sequence[str]) -> str:
     ' Also missing: "age", "town".'
     """
     quoted = [f'"{safe(name)}"' for name in names]
-    return f" Also missing: {listing(quoted, most=_MOST_NAMED)}." if quoted else ""
+    return f" Also missing: {join_few(quoted, most=_MOST_NAMED)}." if quoted else ""
 
 
 def label_array(classes: tuple[Label, ...]) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from treewise._lib.checks import as_integer, check_integer
 from treewise._lib.text import plural
-from treewise.errors import Call, ParameterError, listing
+from treewise.errors import Call, ParameterError, join_few
 from treewise.prune.decision import Bools, PruneDecision, is_internal
 from treewise.train.edit import best_first_order
 from treewise.tree.tree import Tree
@@ -59,7 +59,7 @@ def at(tree: Tree, at: Any) -> PruneDecision:
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.", parameter="at", value=nodes) from None
     leaves = [str(node) for node in np.flatnonzero(cut & ~is_internal(tree)).tolist()]
-    noun = f"node {leaves[0]} is a leaf" if len(leaves) == 1 else f"nodes {listing(leaves)} are leaves"
+    noun = f"node {leaves[0]} is a leaf" if len(leaves) == 1 else f"nodes {join_few(leaves)} are leaves"
     options = {"at": [int(node) for node in nodes]}
     return _decision(tree, cut & is_internal(tree), options, lambda _: "given", [f"{noun} already"] if leaves else [])
 

@@ -15,7 +15,7 @@ import numpy as np
 from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise.data.table import Table, read
-from treewise.errors import DataError, listing
+from treewise.errors import DataError, join_few
 from treewise.predict.costs import cost_matrix_of
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves
 from treewise.prune.decision import Floats, Ints
@@ -62,7 +62,8 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
     else:
         truth, labels = encode_labels(tree, column)
         if truth.min() >= len(tree.classes):
-            found, known = (listing([safe(x) for x in some], 4) for some in (labels[len(tree.classes) :], tree.classes))
+            others = labels[len(tree.classes) :]
+            found, known = (join_few([safe(x) for x in some], 4) for some in (others, tree.classes))
             raise DataError(
                 f'{table.name}: no label of column "{safe(column.name)}" ({found}) is a class of the tree ({known}).'
                 " Is it the right column?"

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Style
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.data.encoding import Encoding
-from treewise.errors import listing
+from treewise.errors import join_few
 from treewise.show.node_stats import describe_training_error
 from treewise.tree.arrays import LEAF, STOPS, Target
 from treewise.tree.history import describe_step
@@ -177,7 +177,7 @@ def _describe_target(target: Target) -> str:
     if target.task == "regression":
         return f"target {name}: a number"
     positive = f" (positive: {safe(target.positive)})" if target.positive is not None else ""
-    return f"target {name}: {listing([safe(label) for label in target.classes])}{positive}"
+    return f"target {name}: {join_few([safe(label) for label in target.classes])}{positive}"
 
 
 def _describe_column(encoding: Encoding) -> str:

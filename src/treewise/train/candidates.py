@@ -36,7 +36,7 @@ KIND_RANK = {**KIND_NUMBERS, "presence": 6}
 
 
 @dataclass(frozen=True)
-class _Bucket:
+class Bucket:
     """The rows of a node that share one value of a column."""
 
     value: Any  # float, int, or category code
@@ -44,12 +44,12 @@ class _Bucket:
 
 
 @dataclass(frozen=True, eq=False)
-class _ColumnAtNode:
+class ColumnAtNode:
     """One column at one node: everything a split kind needs to list its partitions."""
 
     training_set: TrainingSet
     index: int
-    buckets: Sequence[_Bucket]  # in order of value
+    buckets: Sequence[Bucket]  # in order of value
     missing: Group
 
     @property
@@ -57,7 +57,7 @@ class _ColumnAtNode:
         """The column's name, kind and levels."""
         return self.training_set.encodings[self.index]
 
-    def level(self, bucket: _Bucket) -> str:
+    def level(self, bucket: Bucket) -> str:
         """Return the level of a bucket of a categorical column."""
         return self.encoding.levels[int(bucket.value)]
 
@@ -110,33 +110,33 @@ def bucketise(training_set: TrainingSet, column: int, rows: Rows) -> _ColumnAtNo
     else:
         by_value = np.split(rows_present[np.argsort(bucket, kind="stable")], np.cumsum(sizes)[:-1])
         groups = [compute_group(training_set, r) for r in by_value[: len(distinct)]]
-    buckets = [_Bucket(v, g) for v, g in zip(distinct.tolist(), groups, strict=True)]
-    return _ColumnAtNode(training_set, column, buckets, compute_group(training_set, rows[is_missing]))
+    buckets = [Bucket(v, g) for v, g in zip(distinct.tolist(), groups, strict=True)]
+    return ColumnAtNode(training_set, column, buckets, compute_group(training_set, rows[is_missing]))
 
 
 # -- the partitions of each split kind --------------------------------------------------------------------------------
 
 
-def _partition_by_threshold(column: _ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_threshold(column: ColumnAtNode) -> Iterator[Partition]:
     """``x <= t`` between neighbouring values, t their midpoint (ID3 notes; algorithm 8.2)."""
     for i, low, high in _cut_in_two([b.group for b in column.buckets]):
         yield Partition(i - 1, (low, high), partial(_threshold_after, column, i - 1), placements=(0, 1))
 
 
-def _threshold_after(column: _ColumnAtNode, place: int, *, missing: int) -> Threshold:
+def _threshold_after(column: ColumnAtNode, place: int, *, missing: int) -> Threshold:
     between: Callable[[Any, Any], float] = midpoint if column.encoding.kind == "number" else midpoint_int
     cut = between(column.buckets[place].value, column.buckets[place + 1].value)
     return Threshold(column.encoding.name, cut, missing=missing)
 
 
-def _partition_by_order(column: _ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_order(column: ColumnAtNode) -> Iterator[Partition]:
     """``x <= level`` in the order of the levels (chapter 8, figure 8.2 c)."""
     for i, low, high in _cut_in_two([b.group for b in column.buckets]):
         level = column.level(column.buckets[i - 1])
         yield Partition(i - 1, (low, high), partial(Ordinal, column.encoding.name, level), placements=(0, 1))
 
 
-def _partition_by_one_value(column: _ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_one_value(column: ColumnAtNode) -> Iterator[Partition]:
     """``x = level`` against all others (figure 8.2 b)."""
     if len(column.buckets) < 2:
         return
@@ -148,7 +148,7 @@ def _partition_by_one_value(column: _ColumnAtNode) -> Iterator[Partition]:
         yield Partition(i, (bucket.group, before[i] + after[i + 1]), make, placements=(0, 1))
 
 
-def _partition_by_subset(column: _ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_subset(column: ColumnAtNode) -> Iterator[Partition]:
     """``x in {…}`` against all others (figure 8.2 d).
 
     For two classes and for regression, the best subset is a prefix of the levels ordered by rate or mean (Breiman et
@@ -167,7 +167,7 @@ def _partition_by_subset(column: _ColumnAtNode) -> Iterator[Partition]:
             yield _subset_after(column, rank * len(buckets) + i, (before, after), ordered, i)
 
 
-def _subset_partition(column: _ColumnAtNode, position: int, is_member: Sequence[bool]) -> Partition:
+def _subset_partition(column: ColumnAtNode, position: int, is_member: Sequence[bool]) -> Partition:
     near = [b for b, member in zip(column.buckets, is_member, strict=True) if member]
     far = [b for b, member in zip(column.buckets, is_member, strict=True) if not member]
     sides = (reduce(add, (b.group for b in near)), reduce(add, (b.group for b in far)))
@@ -175,7 +175,7 @@ def _subset_partition(column: _ColumnAtNode, position: int, is_member: Sequence[
 
 
 def _subset_after(
-    column: _ColumnAtNode, position: int, sides: tuple[Group, Group], ordered: Sequence[_Bucket], cut: int
+    column: ColumnAtNode, position: int, sides: tuple[Group, Group], ordered: Sequence[Bucket], cut: int
 ) -> Partition:
     """Separate the buckets before and after a cut; the lighter side is the set, and branch 0."""
     near, far = sides
@@ -189,12 +189,12 @@ def _subset_after(
     )
 
 
-def _subset_of(column: _ColumnAtNode, ordered: Sequence[_Bucket], listed: slice, *, missing: int) -> Subset:
+def _subset_of(column: ColumnAtNode, ordered: Sequence[Bucket], listed: slice, *, missing: int) -> Subset:
     levels = tuple(column.encoding.levels[code] for code in sorted(b.value for b in ordered[listed]))
     return Subset(column.encoding.name, levels, missing=missing)
 
 
-def _subset_orders(column: _ColumnAtNode) -> list[tuple[int, Callable[[_Bucket], Any]]]:
+def _subset_orders(column: ColumnAtNode) -> list[tuple[int, Callable[[Bucket], Any]]]:
     """Return the orders whose prefixes are tried, each with its rank; in exact fractions."""
     counts = reduce(add, (b.group for b in column.buckets), column.missing).counts
     if len(counts) == 2:
@@ -204,19 +204,19 @@ def _subset_orders(column: _ColumnAtNode) -> list[tuple[int, Callable[[_Bucket],
     return [(0, _doubled_median if column.training_set.criterion.centre == "median" else _mean)]
 
 
-def _class_rate(bucket: _Bucket, cls: int) -> Fraction:
+def _class_rate(bucket: Bucket, cls: int) -> Fraction:
     return Fraction(bucket.group.counts[cls], bucket.group.weight)
 
 
-def _mean(bucket: _Bucket) -> Fraction:
+def _mean(bucket: Bucket) -> Fraction:
     return Fraction(bucket.group.total, bucket.group.weight)
 
 
-def _doubled_median(bucket: _Bucket) -> int:
+def _doubled_median(bucket: Bucket) -> int:
     return sum(medians(bucket.group))
 
 
-def _partition_by_level(column: _ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_level(column: ColumnAtNode) -> Iterator[Partition]:
     """One branch per level present, and one for the declared levels that are not (CS221 notes 6; figure 8.2 a)."""
     levels = tuple(column.level(b) for b in column.buckets)
     other = len(levels) < len(column.encoding.levels)
@@ -225,7 +225,7 @@ def _partition_by_level(column: _ColumnAtNode) -> Iterator[Partition]:
     yield Partition(0, branches, make, placements=tuple(range(len(levels))))
 
 
-def _partition_by_presence(column: _ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_presence(column: ColumnAtNode) -> Iterator[Partition]:
     """Missing or not; listed last for every column that has missing values at the node.
 
     The missing values are branch 1 of columns that are otherwise split by order, branch 0 of those split by sets.
@@ -239,7 +239,7 @@ def _partition_by_presence(column: _ColumnAtNode) -> Iterator[Partition]:
     yield Partition(0, branches, make, placements=(missing,), separates_missing=True)
 
 
-PARTITIONERS: dict[str, Callable[[_ColumnAtNode], Iterator[Partition]]] = {
+PARTITIONERS: dict[str, Callable[[ColumnAtNode], Iterator[Partition]]] = {
     "threshold": _partition_by_threshold,
     "ordinal": _partition_by_order,
     "one_value": _partition_by_one_value,

@@ -16,7 +16,7 @@ import numpy as np
 from treewise._lib.text import safe
 from treewise.data.column import truncate
 from treewise.data.table import Column, KindSpec, Table, read
-from treewise.errors import ColumnError, DataError, Param, ParameterError, PythonOnly, did_you_mean, listing, shown
+from treewise.errors import ColumnError, DataError, Param, ParameterError, PythonOnly, brief, did_you_mean, join_few
 from treewise.tree.arrays import Label, Task
 
 _TASKS = ("classification", "regression")
@@ -69,7 +69,7 @@ def check_column_names(parameter: str, given: Any) -> list[str]:
     names = list(given)
     for name in names:
         if not isinstance(name, str | int | np.integer):
-            raise ParameterError(Param(parameter) + f" holds {shown(name)}: must be a list of column names.")
+            raise ParameterError(Param(parameter) + f" holds {brief(name)}: must be a list of column names.")
     return [str(name) for name in names]
 
 
@@ -81,7 +81,7 @@ def select_columns(table: Table, target: str, roles: ColumnRoles) -> list[str]:
             if name not in table.columns and name != target:
                 raise ColumnError(
                     f'{parameter}: no column "{truncate(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
-                    f" Columns: {listing([safe(n) for n in table.columns])}."
+                    f" Columns: {join_few([safe(n) for n in table.columns])}."
                 )
     excluded = {target, *roles.ignore}
     if isinstance(roles.sample_weight, str):
@@ -90,7 +90,7 @@ def select_columns(table: Table, target: str, roles: ColumnRoles) -> list[str]:
     both = [safe(name) for name in roles.columns or () if name in roles.ignore]
     if both:
         raise ParameterError(
-            Param("columns") + " and " + Param("ignore") + f" both name {listing(both)}.",
+            Param("columns") + " and " + Param("ignore") + f" both name {join_few(both)}.",
             hint="Leave it out of one of them.",
         )
     if len(set(selected)) < len(selected):
@@ -131,7 +131,7 @@ def read_array(table: Table, parameter: str, given: Any) -> Column:
             "must be the name of a column, or an array with a value for each row.",
             parameter=parameter,
             value=given,
-            hint=f"Columns: {listing([safe(n) for n in table.columns])}.",
+            hint=f"Columns: {join_few([safe(n) for n in table.columns])}.",
         )
     column = given if isinstance(given, Column) else read({parameter: given}, name=parameter)[parameter]
     if len(column) != len(table):

@@ -34,7 +34,7 @@ from itertools import accumulate
 from operator import add
 from typing import Literal, NamedTuple
 
-from treewise.errors import ParameterError, did_you_mean, shown
+from treewise.errors import ParameterError, brief, did_you_mean
 
 Unit = Literal["bits", "nats"]
 Per = Literal["row", "total"]
@@ -49,7 +49,7 @@ def _shares(counts: Sequence[float]) -> list[float]:
     except (TypeError, ValueError, OverflowError):
         values = []
     if not values or any(not math.isfinite(v) or v < 0 for v in values) or sum(values) <= 0:
-        raise ParameterError(f"{shown(counts)}: counts or probabilities must be 0 or more, finite, and not all 0.")
+        raise ParameterError(f"{brief(counts)}: counts or probabilities must be 0 or more, finite, and not all 0.")
     total = math.fsum(values)
     return [v / total for v in values]
 

@@ -213,14 +213,14 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     if training_set.target.task == "regression":
         raise ParameterError("regression has no classes.", parameter="cost", hint="Leave it out.")
     matrix = CostMatrix.of(cost, training_set.target.classes)
-    return replace(training_set, fit_options={**training_set.fit_options, "cost": matrix.to_dict()})
+    return replace(training_set, fit_options=replace(training_set.fit_options, cost=matrix.to_dict()))
 
 
 def prepare_like(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
     """Prepare a table like the training table of a tree: the same columns, target, criterion and settings."""
     info = tree.fit_info
     settings = Settings.of(**{"criterion": tree.criterion, "empty_branch": tree.empty_branch, **info.settings})
-    return build_like(data, tree.encodings, tree.target, settings, info.recorded, sample_weight)
+    return build_like(data, tree.encodings, tree.target, settings, info.fit_options, sample_weight)
 
 
 def grow_training_set(
@@ -257,7 +257,7 @@ def grow_training_set(
         history=(Step(step),),
         quartiles=quartiles,
     )
-    if step.get("cost") is not None:
+    if training_set.fit_options.cost is not None:
         tree = with_cost_labels(tree)
     return tree.with_(notes=(*training_set.notes, *note_leakage(tree)))
 

@@ -142,7 +142,7 @@ Group = Literal["learning", "limits", "randomness"]
 
 
 @dataclass(frozen=True)
-class _Setting:
+class Setting:
     """The declaration of a setting, beside its name, type and default."""
 
     type: SettingType
@@ -153,7 +153,7 @@ class _Setting:
 
 
 def _setting(default: Any, type: SettingType, group: Group, metavar: str, help: str, core: str = "") -> Any:
-    return field(default=default, metadata={"setting": _Setting(type, group, metavar, help, core)})
+    return field(default=default, metadata={"setting": Setting(type, group, metavar, help, core)})
 
 
 # -- the settings -----------------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ class Settings:
         return {name: value for name, value in asdict(self).items() if value != defaults[name]}
 
 
-SETTINGS: dict[str, _Setting] = {f.name: f.metadata["setting"] for f in fields(Settings)}
+SETTINGS: dict[str, Setting] = {f.name: f.metadata["setting"] for f in fields(Settings)}
 DEFAULTS: dict[str, Any] = {
     # A setting that a preset may change is None until it is given.
     f.name: None if any(f.name in preset for preset in _PRESETS.values()) else f.default

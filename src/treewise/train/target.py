@@ -18,7 +18,7 @@ from treewise.data import encoding as encode
 from treewise.data.column import truncate
 from treewise.data.encoding import MAX_INTEGER_CLASSES
 from treewise.data.table import Column, Table
-from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing
+from treewise.errors import DataError, Param, ParameterError, did_you_mean, join_few
 from treewise.train.column_roles import ColumnRoles, find_target
 from treewise.train.criteria import get_criterion
 from treewise.train.settings import Settings

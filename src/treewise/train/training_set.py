@@ -8,7 +8,7 @@ rows are used. ``column_roles.py`` selects the columns, ``target.py`` reads the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -21,7 +21,7 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Column, parse_na_values, read
-from treewise.errors import DataError, Param, listing
+from treewise.errors import DataError, Param, join_few
 from treewise.train.column_roles import ColumnRoles, check_roles, find_target, select_columns
 from treewise.train.criteria import Criterion, get_criterion
 from treewise.train.fixed_point import scale_beside, scale_targets, scale_weights, to_units
@@ -45,6 +45,7 @@ from treewise.train.weights import (
     read_sample_weights,
 )
 from treewise.tree.arrays import Target
+from treewise.tree.fit_info import FitOptions
 
 Ints = npt.NDArray[np.int64]
 Cells = TypeVar("Cells", Column, npt.NDArray[Any])
@@ -162,7 +163,7 @@ def build_like(
     encodings: Sequence[Encoding],
     target: Target,
     settings: Settings,
-    fit_options: Mapping[str, Any],
+    fit_options: FitOptions,
     sample_weight: Any = None,
     labels: Any = None,
 ) -> TrainingSet:
@@ -180,13 +181,13 @@ def build_like(
     kept = select_training_rows(column, weight, roles, table.name)
     y, raw = encode_target(_take_rows(column, kept), target, table.name, kept)
     rows = WeightedRows(kept, y, raw, _take_rows(weight, kept))
-    weighed = apply_class_weights(rows, target, fit_options.get("class_weight"), fit_options.get("priors"), table.name)
+    weighed = apply_class_weights(rows, target, fit_options.class_weight, fit_options.priors, table.name)
     table.convert(e.name for e in encodings)
     features = [
         _Feature(
             encoding,
             _take_rows(encode.encode_column(encoding, table[encoding.name], table.name), weighed.rows),
-            _allowed_splits(encoding, fit_options.get("splits", {}).get(encoding.name, settings.categorical)),
+            _allowed_splits(encoding, fit_options.splits.get(encoding.name, settings.categorical)),
         )
         for encoding in encodings
     ]

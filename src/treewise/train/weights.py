@@ -18,7 +18,7 @@ from treewise._lib.checks import MAX_FLOAT
 from treewise._lib.text import format_exact, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Table
-from treewise.errors import DataError, Param, ParameterError, did_you_mean, listing, shown
+from treewise.errors import DataError, Param, ParameterError, brief, did_you_mean, join_few
 from treewise.train.column_roles import read_array
 from treewise.train.target import Rows
 from treewise.tree.arrays import Label, Target
@@ -149,13 +149,13 @@ def _class_factors(
     for label, factor in given.items():
         if str(label) not in names:
             raise ParameterError(
-                Param("class_weight") + f" names {shown(label)}; the classes are {listing([safe(n) for n in names])}.",
+                Param("class_weight") + f" names {brief(label)}; the classes are {join_few([safe(n) for n in names])}.",
                 hint=did_you_mean(label, names),
             )
         if not isinstance(factor, Real) or isinstance(factor, bool) or not 0 <= factor <= MAX_FLOAT:
             raise ParameterError(
                 Param("class_weight")
-                + f" of {shown(label)} is {shown(factor)}: must be a number, 0 or more and finite."
+                + f" of {brief(label)} is {brief(factor)}: must be a number, 0 or more and finite."
             )
         factors[names[str(label)]] = factor
     return factors[y]
@@ -176,7 +176,7 @@ def read_priors(given: Any, target: Target) -> Floats:
     if target.task == "regression":
         raise ParameterError("regression has no classes.", parameter="priors", hint="Leave them out.")
     names = [str(label) for label in target.classes]
-    order = listing([safe(name) for name in names])
+    order = join_few([safe(name) for name in names])
     if not isinstance(given, Mapping):
         listable = hasattr(given, "__len__") and not isinstance(given, str) and getattr(given, "ndim", 1) == 1
         listed = list(given) if listable else []

@@ -16,12 +16,63 @@ Origin = Literal["hand-written", "grown", "edited", "member"]
 
 
 @dataclass(frozen=True)
-class _EnsembleInfo:
+class FitOptions:
+    """How a training table was read and weighted: what is needed to prepare another table in the same way.
+
+    >>> FitOptions(sample_weight="w", na_values=("-999",)).to_step()
+    {'sample_weight': 'w', 'na_values': ['-999']}
+    """
+
+    sample_weight: str | None = None  # the name of the column
+    has_weight_array: bool = False  # weights were given as an array, which is not kept
+    class_weight: Any = None
+    priors: Any = None
+    splits: Mapping[str, str] = field(default_factory=dict)  # the kind of split of columns that have their own
+    drop_missing_target: bool = False
+    na_values: tuple[str, ...] = ()  # the texts that mean "missing"
+    cost: Mapping[str, Any] | None = None  # of mistakes, by name: true class, predicted class
+    imitates: str | None = None  # the teacher of a distilled tree
+
+    @classmethod
+    def from_step(cls, step: Mapping[str, Any]) -> FitOptions:
+        """Read the options from the training step of a history."""
+        return cls(
+            sample_weight=step.get("sample_weight"),
+            has_weight_array=bool(step.get("sample_weight_array")),
+            class_weight=step.get("class_weight"),
+            priors=step.get("priors"),
+            splits=step.get("splits", {}),
+            drop_missing_target=bool(step.get("drop_missing_target")),
+            na_values=tuple(step.get("na_values", ())),
+            cost=step.get("cost"),
+            imitates=step.get("imitates"),
+        )
+
+    def to_step(self) -> dict[str, Any]:
+        """Return the entries of a training step: those that are not the default."""
+        entries = {
+            "sample_weight": self.sample_weight,
+            "sample_weight_array": self.has_weight_array,
+            "class_weight": self.class_weight,
+            "priors": self.priors,
+            "splits": self.splits,
+            "drop_missing_target": self.drop_missing_target,
+            "na_values": list(self.na_values),
+        }
+        step = {name: value for name, value in entries.items() if value}
+        if self.cost is not None:  # an empty matrix of costs is one: every mistake costs 1
+            step["cost"] = self.cost
+        return step if self.imitates is None else {**step, "imitates": self.imitates}
+
+
+@dataclass(frozen=True)
+class EnsembleInfo:
     """How the trees of an ensemble were sampled and grown."""
 
     method: str
     n_estimators: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)  # all recorded parameters and results, by name
+    table: str | None = None  # the fingerprint of the training table
     majority: int | None = None  # the class of the largest weight in the training table, by position
 
     def option(self, name: str, default: Any) -> Any:
@@ -101,11 +152,11 @@ class FitInfo:
     refuses_missing: bool = False  # grown with missing="error"
     is_best_first: bool = False  # grown with max_leaf_nodes
     row_counts: tuple[int, ...] = ()  # training rows of each step that had some
-    ensemble: _EnsembleInfo | None = None
+    ensemble: EnsembleInfo | None = None
     changes: tuple[ChangeInfo, ...] = ()
     pruning: PruningInfo | None = None  # where pruning was the last step
     cp_table: CpTableInfo | None = None  # the one that chose the size, unless the tree has changed since
-    recorded: Mapping[str, Any] = field(default_factory=dict)  # the training step as logged, to prepare a table like it
+    fit_options: FitOptions = field(default_factory=FitOptions)  # to prepare another table like it
 
     @property
     def is_handwritten(self) -> bool:
@@ -148,7 +199,7 @@ class FitInfo:
             ),
             pruning=_pruning_info(steps[-1]) if steps else None,
             cp_table=_current_cp_table(steps),
-            recorded=grown,
+            fit_options=FitOptions.from_step(grown),
         )
 
 
@@ -160,12 +211,13 @@ def _origin(steps: Sequence[Mapping[str, Any]]) -> Origin:
     return "grown" if any(step.get("did") == "grow" or "ensemble" in step for step in steps) else "edited"
 
 
-def _ensemble_info(recorded: Mapping[str, Any]) -> _EnsembleInfo:
+def _ensemble_info(recorded: Mapping[str, Any]) -> EnsembleInfo:
     majority = recorded.get("majority")
-    return _EnsembleInfo(
+    return EnsembleInfo(
         recorded.get("method", ""),
         recorded.get("n_estimators"),
         recorded,
+        recorded.get("table"),
         majority if type(majority) is int else None,
     )
 

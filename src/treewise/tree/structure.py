@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from treewise._lib.text import plural
 from treewise.data.encoding import Encoding
-from treewise.errors import shown
+from treewise.errors import brief
 from treewise.tree.arrays import LEAF, STOPS, Arrays, Label, Node, Target
 from treewise.tree.model import Model
 from treewise.tree.splits import Split
@@ -91,7 +91,7 @@ class TreeStructure(Model):
         try:
             number = operator.index(node)
         except TypeError:
-            raise TypeError(f"a node is asked for by its number, 0 to {len(self) - 1}, not {shown(node)}") from None
+            raise TypeError(f"a node is asked for by its number, 0 to {len(self) - 1}, not {brief(node)}") from None
         if not 0 <= number < len(self):
             raise IndexError(f"no node {number}: the tree has nodes 0 to {len(self) - 1}")
         return number

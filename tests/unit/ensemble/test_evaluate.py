@@ -43,7 +43,7 @@ def test_one_tree_of_numbers_is_judged_as_a_tree_is(criterion):
 
 
 def test_many_trees_are_judged_by_what_they_say_together(monkeypatch):
-    monkeypatch.setattr(voting, "BLOCK", 30)  # some rows at a time
+    monkeypatch.setattr(voting, "_BLOCK", 30)  # some rows at a time
     made = ensemble_of(trees(CLASSES, max_depth=3))
     found = made.evaluate(CLASSES)
     shares = np.mean([tree.predict_proba(CLASSES) for tree in made], axis=0)

@@ -28,9 +28,9 @@ def test_how_many_columns_a_node_draws_by_default():
 
 def test_what_the_history_says():
     grown = tw.forest("penguins", n_estimators=3, max_samples=0.5, random_state=7)
-    recipe, step = recipe_of(grown, BaggingParams, "test"), how_grown(grown, "test")
+    recipe, (info, _) = recipe_of(grown, BaggingParams, "test"), how_grown(grown, "test")
     assert recipe == BaggingParams("forest", 3, max_samples=0.5)
-    assert (step["did"], step["rows"], step["settings"]["random_state"]) == ("grow", 344, 7)
+    assert (info.origin, info.row_counts, info.settings["random_state"]) == ("grown", (344,), 7)
     assert grown.method == "forest"
     assert tw.extra_trees("penguins", n_estimators=3).method == "extra_trees"
 

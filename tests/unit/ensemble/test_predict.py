@@ -432,13 +432,11 @@ def test_numbers_of_any_size_have_a_mean(power):
     np.testing.assert_allclose(forest.predict(table) / unit, mean, rtol=1e-14)
     assert forest.predict(one) == forest.predict({"x": [3.5]})[0] == list(forest.staged_predict(one))[-1]
     found = forest.agreement(table)
-    assert found.answers == forest.predict(table).tolist()
-    np.testing.assert_allclose(
-        found.spread / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14
-    )
+    assert found.predictions == forest.predict(table).tolist()
+    np.testing.assert_allclose(found.sd / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14)
     assert found.low.tolist() == np.min([tree.predict(table) for tree in trees], axis=0).tolist()
     off = np.sqrt(np.mean((mean - plain) ** 2))
-    assert forest.stages(table)[-1].training / unit == pytest.approx(off, rel=1e-9)
+    assert forest.stages(table)[-1].error / unit == pytest.approx(off, rel=1e-9)
     assert forest.evaluate(table).rmse / unit == pytest.approx(off, rel=1e-9)
     shap = forest.shap(one)
     assert (shap.base + shap.values.sum()) / unit == pytest.approx(forest.predict(one) / unit)

@@ -49,7 +49,7 @@ def test_they_are_the_trees_of_ordinary_growth(table, ties, random):
     if len(training_set.target.classes) < 2:
         return
     given_weights = np.array(
-        [random.choice((1.0, random.random(), random.random() ** 9)) for _ in range(len(training_set))]
+        [2.0**-60 + random.choice((1.0, random.random(), random.random() ** 9)) for _ in range(len(training_set))]
     )
     assert_same(training_set, np.maximum(1, np.rint(2.0**BITS * given_weights / given_weights.sum())).astype(np.int64))
     assert_same(training_set, Distribution.of(np.ones(len(training_set), np.int64)).units)

@@ -235,7 +235,7 @@ def test_predict_takes_some_rows_at_a_time(monkeypatch):
     model = fitted(ForestClassifier)
     whole = model.predict(X)
     asked = []
-    monkeypatch.setattr(voting, "BLOCK", 30)
+    monkeypatch.setattr(voting, "_BLOCK", 30)
     monkeypatch.setattr(voting.ForestPredictor, "sums", recording(voting.ForestPredictor.sums, asked))
     assert np.array_equal(model.predict(X), whole)
     assert max(asked) == 10  # rows, of three classes

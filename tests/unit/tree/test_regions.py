@@ -12,8 +12,8 @@ from tests.support.handmade_trees import N_P, build_tree, leaf, node, trees
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
 from treewise.predict.predict import find_leaves
 from treewise.tree.arrays import LEAF
-from treewise.tree.regions.condition import both
-from treewise.tree.regions.region import Interval, Levels, Region, cell_value, ends, region_of, regions
+from treewise.tree.regions.condition import intersect
+from treewise.tree.regions.region import Interval, Levels, Region, cell_value, region_of, regions, terminal_regions
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
 
 CITY = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
@@ -56,7 +56,7 @@ def homes(tree, columns, n):
         [as_value(tree.encodings[i], v) for i, v in enumerate(row)]
         for row in zip(*map(np.ndarray.tolist, columns), strict=True)
     ]
-    for end, region in ends(tree):
+    for end, region in terminal_regions(tree):
         for k, row in enumerate(rows):
             if all(condition.holds(row[i]) for i, condition in region.conditions.items()):
                 found[k].append(end)
@@ -74,14 +74,14 @@ def test_every_row_lies_in_exactly_one_end_and_stops_there(tree, seed):
 @settings(deadline=None, max_examples=100)
 @given(trees(max_inner=8))
 def test_a_member_stops_where_its_region_says_and_an_empty_region_has_none(tree):
-    for end, region in ends(tree):
+    for end, region in terminal_regions(tree):
         if region.empty:
-            assert region.member() == {}
+            assert region.example() == {}
             continue
         columns = []
         for i, encoding in enumerate(tree.encodings):
             condition = region.conditions.get(i)
-            cell = None if condition is None else region.member()[encoding.name]
+            cell = None if condition is None else region.example()[encoding.name]
             if encoding.kind == "datetime" and cell is not None:
                 code = np.datetime64(cell.replace(" ", "T"), encoding.unit).astype(np.int64).item()
             elif encoding.is_categorical and cell is not None:
@@ -114,7 +114,7 @@ def test_regions_of_nodes_nest_and_agree_with_the_path(tree, seed):
 def test_rows_of_a_table_are_contained_where_they_stop(options):
     table = tw.datasets.penguins()
     tree = tw.grow(table, **options)
-    regions_of_ends = list(ends(tree))
+    regions_of_ends = list(terminal_regions(tree))
     rows = [*table.to_polars().to_dicts()[::9], dict.fromkeys(table.columns), {**table.to_polars().to_dicts()[0]}]
     rows[-1]["island"] = "Atlantis"
     for row in rows:
@@ -168,25 +168,29 @@ def test_a_sentence_puts_alternatives_in_brackets():
 def test_contradictory_tests_leave_an_empty_region():
     below = node(Threshold("age", 5.0, missing=1), leaf("N"), leaf("P"))
     tree = build_tree([AGE], N_P, node(Threshold("age", 3.0, missing=1), below, leaf("P")))
-    assert [(end, region.empty) for end, region in ends(tree)] == [(2, False), (3, True), (4, False)]
+    assert [(end, region.empty) for end, region in terminal_regions(tree)] == [(2, False), (3, True), (4, False)]
     whole = build_tree([LARGE], N_P, node(Threshold("n", INT64_MAX, missing=0), leaf("N"), leaf("P")))
-    assert [region.empty for _, region in ends(whole)] == [False, True]
+    assert [region.empty for _, region in terminal_regions(whole)] == [False, True]
 
 
 def test_levels_without_a_branch_stay_at_the_node():
     tree = build_tree([CITY, FLAG], N_P, node(Multiway("city", ("Bari",), missing=1), leaf("N"), leaf("P")))
-    assert [(end, str(region)) for end, region in ends(tree)] == [
+    assert [(end, str(region)) for end, region in terminal_regions(tree)] == [
         (0, "city != Bari"),
         (1, "city = Bari"),
         (2, "city missing"),
     ]
     full = build_tree([FLAG], N_P, node(Multiway("x3", ("false", "true")), leaf("N"), leaf("P")))
-    assert [end for end, _ in ends(full)] == [1, 2], "a boolean has no third level"
+    assert [end for end, _ in terminal_regions(full)] == [1, 2], "a boolean has no third level"
 
 
 def test_never_seen_levels_go_with_the_missing_ones_where_there_is_an_order():
     tree = build_tree([SIZE], N_P, node(Ordinal("size", "M", missing=2), leaf("N"), leaf("P"), leaf("N")))
-    assert [str(region) for _, region in ends(tree)] == ["size <= M", "size > M", "size missing or never seen"]
+    assert [str(region) for _, region in terminal_regions(tree)] == [
+        "size <= M",
+        "size > M",
+        "size missing or never seen",
+    ]
 
 
 def test_intersections_of_levels_are_those_of_sets():
@@ -201,7 +205,7 @@ def test_intersections_of_levels_are_those_of_sets():
     encoding = Encoding("c", "nominal", tuple("abcdefgh"))
     for _ in range(300):
         one, two = some(), some()
-        meet = both(one, two, encoding)
+        meet = intersect(one, two, encoding)
         for code in (None, -2, *range(8)):
             assert meet.holds(code) == (one.holds(code) and two.holds(code))
         assert meet.n == len(list(meet.codes()))
@@ -215,36 +219,36 @@ def test_deep_chains_and_many_levels():
     for level in reversed(levels):
         below = node(OneValue("c", level, missing=1), leaf("P", {"P": 1}), below)
     tree = build_tree([Encoding("c", "nominal", levels)], N_P, below)
-    assert sum(1 for _ in ends(tree)) == n + 1
+    assert sum(1 for _ in terminal_regions(tree)) == n + 1
     wide = build_tree(
         [Encoding("c", "nominal", levels)], N_P, node(Multiway("c", levels), *(leaf("P") for _ in levels))
     )
-    assert sum(region.conditions[0].n for _, region in ends(wide)) == n
+    assert sum(region.conditions[0].n for _, region in terminal_regions(wide)) == n
     listed = build_tree([Encoding("c", "nominal", levels)], N_P, node(Subset("c", levels[::2]), leaf("P"), leaf("N")))
-    assert [region.conditions[0].n for _, region in ends(listed)] == [n // 2, n // 2]
+    assert [region.conditions[0].n for _, region in terminal_regions(listed)] == [n // 2, n // 2]
 
 
 def test_a_member_of_a_region_beside_minus_infinity():
     tree = tw.grow({"x": [-math.inf, -math.inf, 1, 2, 3, 4], "y": list("aabbcc")}, "y", min_samples_leaf=1)
-    for _, region in ends(tree):
-        assert region.contains(region.member())
-    assert tree.predict(region_of(tree, 3).member()) == "b"
-    assert Region((AGE,), {0: Interval(-1.7e308, 1.7e308)}).member() == {"age": 0}
-    assert Region((AGE,), {0: Interval(1e305, 1.7e308)}).member()["age"] > 1e305
+    for _, region in terminal_regions(tree):
+        assert region.contains(region.example())
+    assert tree.predict(region_of(tree, 3).example()) == "b"
+    assert Region((AGE,), {0: Interval(-1.7e308, 1.7e308)}).example() == {"age": 0}
+    assert Region((AGE,), {0: Interval(1e305, 1.7e308)}).example()["age"] > 1e305
 
 
 def test_a_region_reads_cells_as_its_tree_does():
     tree = tw.grow({"x": [-999, -999, 1, 2, 3, 4], "y": list("bbaaaa")}, "y", na_values=("-999",), missing="branch")
     for cell in (-999, "-999", None, 1, -1000):
         at = tree.apply({"x": cell})
-        assert [node for node, region in ends(tree) if region.contains({"x": cell})] == [at]
+        assert [node for node, region in terminal_regions(tree) if region.contains({"x": cell})] == [at]
         assert [rule.node for rule in tree.rules() if rule.covers({"x": cell})] == [at]
 
 
 def test_a_member_is_no_marker():
     tree = build_tree([AGE], N_P, node(Threshold("age", -999.0), leaf("N", {"N": 2}), leaf("P", {"P": 2})))
     marked = tree.with_(history=({"did": "grown", "na_values": ["-999", "-998"]},))
-    members = [region.member()["age"] for _, region in ends(marked)]
+    members = [region.example()["age"] for _, region in terminal_regions(marked)]
     assert members[0] == -1000
     assert members[1] not in (-999, -998)
     assert [marked.predict({"age": age}) for age in members] == ["N", "P"]

@@ -9,7 +9,7 @@ import click
 
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.output import check_output
-from treewise.cli.render import most_rows, present, result_options
+from treewise.cli.render import present, result_options, row_limit
 from treewise.cli.verb import SHOWN, all_option, na_option, option, take_text_options, text_options, verb
 
 
@@ -56,4 +56,4 @@ def command(
     trees = found.trees
     with progress_bar("agreement") as progress:
         result = trees.agreement(table, progress=progress)
-    present(result, form, output, top or most_rows(result, whole, output))
+    present(result, form, output, row_limit(result, whole, output, top))

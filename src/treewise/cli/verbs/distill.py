@@ -12,7 +12,7 @@ from treewise.cli.inputs import looks_like_model, read_data, read_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_model_ending, check_output, dump_tree, print_text, remark, write_output
 from treewise.cli.param_types import in_options
-from treewise.cli.render import json_text, present, print_styled, tree_text
+from treewise.cli.render import json_text, present, print_tree
 from treewise.cli.verb import (
     JUDGES,
     format_option,
@@ -87,6 +87,6 @@ def command(
     else:
         present(found)
         print_text("")
-        print_styled(tree_text(found.tree, whole))
+        print_tree(found.tree, whole)
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

@@ -212,9 +212,9 @@ def _compare_with_baselines(found: LoadedModel, table: Table, baselines: str, fo
     if left_out:
         remark("note", f"the trees of the folds are grown like {found.name}, except for: {', '.join(left_out)}")
     training_set, cost = prepare_like(tree, table), cost_matrix_of(tree)
-    now = {"cost": None if cost is None else cost.to_dict()}
+    fit_options = replace(training_set.fit_options, cost=None if cost is None else cost.to_dict())
     with progress_bar("comparing") as progress:
-        training_set = replace(training_set, fit_options={**training_set.fit_options, **now})
+        training_set = replace(training_set, fit_options=fit_options)
         return score_models(training_set, grow, baselines, folds=folds, progress=progress)
 
 

@@ -19,7 +19,7 @@ from treewise.cli.output import (
     save_ensemble,
     write_output,
 )
-from treewise.cli.render import EVERY_LINE, print_styled, show_ensemble, tree_text
+from treewise.cli.render import print_tree, show_ensemble
 from treewise.cli.verb import (
     TextOptions,
     output_option,
@@ -69,12 +69,10 @@ def _grow_tree(
         write_output(dump_tree(tree, output), output)
     if output == "-":
         return
-    view = tree_text(tree, whole, training_set=training_set)
-    print_styled(view)
+    is_folded = print_tree(tree, whole, training_set)
     if output is not None and not quiet:
-        small = int(tree.arrays.rows[0]) <= 1000 and not options.get("sample_weight")
-        is_folded = EVERY_LINE in view.rpartition("\n")[2]
-        remark("", _next_steps(output, data, small, is_folded))
+        is_small = int(tree.arrays.rows[0]) <= 1000 and not options.get("sample_weight")
+        remark("", _next_steps(output, data, is_small, is_folded))
 
 
 def _next_steps(output: str, data: str, is_small: bool, is_folded: bool) -> str:

@@ -105,4 +105,4 @@ def show(result: Importances, form: str | None, output: str | None) -> None:
     if form is None and output is not None and is_picture(output):
         write_output(picture_content(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
-    return present(result, form, output, drawn=PICTURE_ENDINGS)
+    return present(result, form, output, picture_endings=PICTURE_ENDINGS)

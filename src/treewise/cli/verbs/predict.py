@@ -25,7 +25,7 @@ from treewise.cli.verb import (
     tree_option,
     verb,
 )
-from treewise.errors import ParameterError, listing
+from treewise.errors import ParameterError, join_few
 
 if TYPE_CHECKING:
     from treewise.data.table import Table
@@ -129,7 +129,7 @@ def command(
     write_output(frame_content(frame, form), output)
     remark_on_typed(loaded, typed, (*rows.table.notes, *predictor.notes()))
     if output not in (None, "-"):
-        columns = listing([safe(name) for name in frame.columns], most=12)
+        columns = join_few([safe(name) for name in frame.columns], most=12)
         remark("", f"{plural(len(frame), 'row')} → {safe(output)} ({columns})")
     return None
 

@@ -22,7 +22,7 @@ from treewise.cli.output import (
     write_output,
 )
 from treewise.cli.param_types import read_at
-from treewise.cli.render import json_text, print_styled, tree_text
+from treewise.cli.render import json_text, print_tree
 from treewise.cli.verb import (
     CUT,
     JUDGED_BY,
@@ -171,7 +171,7 @@ def _show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float
             print_text("")
             print_text(str(tree.cp_table))
         print_text("")
-    print_styled(tree_text(tree, whole))
+    print_tree(tree, whole)
 
 
 def _list_nested(tree: Tree, asked: dict[str, Any], form: str) -> None:

@@ -11,7 +11,7 @@ from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.output import check_model_ending, check_output, dump_tree, remark, write_output
 from treewise.cli.param_types import in_options
-from treewise.cli.render import print_styled, tree_text
+from treewise.cli.render import print_tree
 from treewise.cli.verb import (
     na_option,
     output_option,
@@ -71,6 +71,6 @@ def command(
         remark("note", in_options(note))
     if output == "-":
         return
-    print_styled(tree_text(tree, whole))
+    print_tree(tree, whole)
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

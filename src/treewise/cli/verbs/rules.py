@@ -10,7 +10,7 @@ from treewise.cli.growing import grow_source
 from treewise.cli.inputs import is_model, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output
-from treewise.cli.render import most_rows, present, result_options
+from treewise.cli.render import present, result_options, row_limit
 from treewise.cli.verb import (
     SHOWN,
     all_option,
@@ -85,4 +85,4 @@ def command(
     else:
         model = grow_source(source, asked, text_form, member)[1]
     found = model.tree.rules(sort, cls=cls, min_support=min_support, confidence=confidence)
-    present(found if top is None else found[:top], form, output, most_rows(found, whole, output))
+    present(found if top is None else found[:top], form, output, row_limit(found, whole, output))

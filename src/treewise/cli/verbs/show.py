@@ -13,7 +13,7 @@ from treewise.cli.inputs import LoadedModel, is_model, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import print_text, remark, write_output
 from treewise.cli.param_types import in_options
-from treewise.cli.render import MOST_LINES, bounded_tree_text, json_text, print_styled, screen_width, tree_text
+from treewise.cli.render import MAX_LINES, json_text, print_styled, screen_width, tree_text
 from treewise.cli.verb import (
     SHOWN,
     all_option,
@@ -114,10 +114,10 @@ def _shown_tree(
     """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
     unbounded = whole or not sys.stdout.isatty()
     if depth is None and node == 0 and unbounded:
-        return tree_text(tree, True, bars, training_set)
-    lines = None if unbounded else MOST_LINES
+        return tree_text(tree, bool(bars), training_set)
+    lines = None if unbounded else MAX_LINES
     bounds: dict[str, Any] = {"max_lines": lines, "max_depth": depth, "node": node, "width": screen_width()}
-    return in_options(bounded_tree_text(tree, bars, training_set, **bounds))
+    return in_options(tree_text(tree, bars, training_set, **bounds))
 
 
 # -- the summary ----------------------------------------------------------------------------------------

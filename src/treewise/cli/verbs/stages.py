@@ -14,10 +14,10 @@ from treewise.cli.render import (
     PICTURE_ENDINGS,
     check_picture,
     is_picture,
-    most_rows,
     picture_content,
     present,
     result_options,
+    row_limit,
 )
 from treewise.cli.verb import (
     JUDGES,
@@ -79,4 +79,4 @@ def command(
     if form is None and output is not None and is_picture(output):
         write_output(picture_content(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
-    return present(result, form, output, most_rows(result, whole, output), drawn=PICTURE_ENDINGS)
+    return present(result, form, output, row_limit(result, whole, output), PICTURE_ENDINGS)

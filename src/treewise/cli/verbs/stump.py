@@ -9,7 +9,7 @@ import click
 from treewise.cli.growing import prepare_and_report
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_output, remark
-from treewise.cli.render import most_rows, present, result_options
+from treewise.cli.render import present, result_options, row_limit
 from treewise.cli.verb import (
     CUT,
     SHOWN,
@@ -71,4 +71,4 @@ def command(
     found = grow_stump(training_set, unit, per, asked.get("n_jobs"))
     if not quiet:
         remark("", "")
-    present(found, form, output, top or most_rows(found, whole, output))
+    present(found, form, output, row_limit(found, whole, output, top))

@@ -10,7 +10,7 @@ import click
 from treewise._lib.text import plural
 from treewise.cli.inputs import read_data, read_model_and_data
 from treewise.cli.output import check_output, remark
-from treewise.cli.render import most_rows, present, result_options
+from treewise.cli.render import present, result_options, row_limit
 from treewise.cli.verb import (
     SHOWN,
     confidence_option,
@@ -81,6 +81,6 @@ def command(
     groups = found.tree.subgroups(table, test=other, **options)
     hidden = 0 if whole else len(groups.redundant) + len(groups.insignificant)
     groups = groups.all_groups if whole else groups
-    present(groups if top is None else groups[:top], form, output, most_rows(groups, whole, output))
+    present(groups if top is None else groups[:top], form, output, row_limit(groups, whole, output))
     if hidden and output is None:
         remark("", f"--all shows {plural(hidden, 'more group')}")

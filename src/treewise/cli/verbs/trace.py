@@ -32,9 +32,9 @@ from treewise.cli.render import (
     choose_format,
     format_by_ending_option,
     is_picture,
-    most_rows,
     picture_content,
     present,
+    row_limit,
 )
 from treewise.cli.verb import (
     SHOWN,
@@ -142,7 +142,7 @@ def command(
                 check_training_table(model.trees, table)
             given = {"target": target, "sample_weight": options["sample_weight"]}
             found = model.trees.worked_round(table, number, **given)
-            return present(found, form, output, most_rows(found.rows, whole, output))
+            return present(found, form, output, row_limit(found.rows, whole, output))
         if model.many is not None and model.many.method == "adaboost":
             raise ParameterError(
                 f"{safe(model.name)} holds {plural(len(model.many), 'boosted tree')}. Work a round out with --round N"

@@ -253,7 +253,7 @@ def score_models(
     usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
     kinds = find_baselines(usual if models is None else models, task)
     number = assign_folds(training_set, folds, random_state)
-    given = training_set.fit_options.get("cost")
+    given = training_set.fit_options.cost
     cost = None if given is None else CostMatrix.of(given, classes)
     records = {name: _FoldRecord(np.zeros(len(training_set))) for name in ("tree", *kinds)}
     for fold in range(folds):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.errors import ParameterError, did_you_mean, listing
+from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.predict.costs import CostMatrix, least_costly, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.train.resampling import assign_folds, take_rows
@@ -219,9 +219,9 @@ def find_baselines(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     for name in listed:
         if name not in fitting:
             near = did_you_mean(name, fitting)
-            raise ParameterError(f'unknown model "{safe(name)}"; for {task}: {listing(fitting)}.', hint=near)
+            raise ParameterError(f'unknown model "{safe(name)}"; for {task}: {join_few(fitting)}.', hint=near)
     if not listed:
-        raise ParameterError("no model is given.", hint=f"For {task}: {listing(fitting)}.")
+        raise ParameterError("no model is given.", hint=f"For {task}: {join_few(fitting)}.")
     chosen = {name: _MODELS[name][1] for name in listed}
     if any(issubclass(kind, _SklearnModel) for kind in chosen.values()):
         _require_sklearn()

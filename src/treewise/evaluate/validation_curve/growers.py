@@ -20,7 +20,7 @@ import numpy.typing as npt
 from treewise._lib.checks import as_integer
 from treewise.data import encoding as encode
 from treewise.datasets.sampler import Sampler
-from treewise.errors import Param, ParameterError, shown
+from treewise.errors import Param, ParameterError, brief
 from treewise.predict.costs import cost_matrix_of, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.prune.nested_trees import find_nested_trees
@@ -317,11 +317,11 @@ class CurveGrower:
         if self.over == "ccp_alpha":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
                 raise ParameterError(
-                    Param("values") + f" holds {shown(value)}: " + Param("ccp_alpha") + " is a number, 0 or more."
+                    Param("values") + f" holds {brief(value)}: " + Param("ccp_alpha") + " is a number, 0 or more."
                 )
             return
         if as_integer(value) is None:
-            raise ParameterError(Param("values") + f" holds {shown(value)}: {self.over} takes whole numbers.")
+            raise ParameterError(Param("values") + f" holds {brief(value)}: {self.over} takes whole numbers.")
         if self.over == "rows" and not 1 <= value <= self.fewest:
             raise ParameterError(Param("values") + f" holds {value}: must be from 1 to {self.fewest:,} rows.")
         if self.over != "rows":

@@ -66,7 +66,7 @@ class ValidationCurve(Displayable):
         by: str,
     ) -> ValidationCurve:
         """Build the curve from the sums of losses."""
-        measure = "error" if training_set.fit_options.get("cost") is None else "cost"
+        measure = "error" if training_set.fit_options.cost is None else "cost"
         measure = "rmse" if training_set.target.task == "regression" else measure
         training, judged, true = (_mean_losses(some, measure) if some.weight else [None] * len(values) for some in sums)
         spread = _standard_errors(sums[1], measure) if sums[1].weight else [None] * len(values)

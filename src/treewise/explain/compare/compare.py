@@ -24,7 +24,7 @@ from treewise.data import encoding as encode
 from treewise.data.column import Column
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
-from treewise.errors import ParameterError, TreewiseError, shown
+from treewise.errors import ParameterError, TreewiseError, brief
 from treewise.evaluate import evaluate
 from treewise.explain.compare.comparison import ComparedTree, DifferingRegion, Distance, TreeComparison, TreeError
 from treewise.explain.compare.input_space import (
@@ -46,7 +46,7 @@ from treewise.explain.compare.joint_traversal import (
 from treewise.explain.compare.predictions import ComparedTable, NodePredictions, compare_rows, number_predictions
 from treewise.explain.compare.structure_diff import structure_changes
 from treewise.tree.arrays import UNNAMED
-from treewise.tree.regions.region import Cell, Condition, Levels, Region, as_cell, some_value
+from treewise.tree.regions.region import Cell, Condition, Levels, Region, as_cell, example_value
 from treewise.tree.splits import quote, say_equal
 from treewise.tree.tree import Tree
 
@@ -112,7 +112,7 @@ def compare(
     """
     for name, tree in zip("ab", (a, b), strict=True):
         if not isinstance(tree, Tree):
-            raise ParameterError(f"{name}: {shown(tree)} is not a tree.", hint="Trees come from grow, load or parse.")
+            raise ParameterError(f"{name}: {brief(tree)} is not a tree.", hint="Trees come from grow, load or parse.")
     if isinstance(names, str) or len(names) != 2:
         raise ParameterError('must be two, such as ("old", "new").', parameter="names", value=names)
     return TreeComparer(a, b, what, tolerance, complete, names).compare(data, target)
@@ -340,7 +340,7 @@ def _construct_witness(space: InputSpace, box: tuple[CellSet, ...], whole: list[
         if isinstance(cells, tuple) and cells == all_cells and has_known_value(cells):
             middle = len(axis.cuts) // 2
             chosen = (middle, middle, False) if axis.bounds[0] <= middle <= axis.bounds[1] else cells
-        value = some_value(axis.condition(chosen), axis.encoding, axis.na_values)
+        value = example_value(axis.condition(chosen), axis.encoding, axis.na_values)
         values[axis.name] = as_cell(value, axis.encoding)
         row.append(axis.cell_of(value))
         if not has_known_value(chosen):

@@ -19,7 +19,7 @@ from treewise._lib.text import format_percent, format_rounded, safe
 from treewise.data import encoding as encode
 from treewise.data.convert import to_numeric
 from treewise.data.table import Table, read
-from treewise.errors import Param, ParameterError, listing
+from treewise.errors import Param, ParameterError, join_few
 from treewise.explain.compare.input_space import MISSING, UNSEEN, CellSet, InputSpace, SpaceAxis
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, node_values
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves
@@ -96,7 +96,7 @@ def number_predictions(a: Tree, b: Tree, what: str, tolerance: float, names: tup
         )
     labels = tuple(dict.fromkeys((*a.classes, *b.classes)))
     if a.task == "classification" and not set(a.classes) & set(b.classes):
-        one, two = (listing(list(map(safe, tree.classes))) for tree in (a, b))
+        one, two = (join_few(list(map(safe, tree.classes))) for tree in (a, b))
         raise ParameterError(f"{names[0]} predicts {one} and {names[1]} {two}: they have no class in common.")
     numbers: dict[tuple[float, ...], int] = {}
     by_node = []

@@ -25,7 +25,7 @@ from treewise.data.encoding import Encoding
 from treewise.data.table import Column, KindSpec, Table, read
 from treewise.ensemble import Ensemble
 from treewise.ensemble.model import METHOD_NAMES
-from treewise.errors import DataError, Param, ParameterError, listing, shown
+from treewise.errors import DataError, Param, ParameterError, brief, join_few
 from treewise.train.column_roles import check_column_names, find_target
 from treewise.train.grow import prepare
 from treewise.train.target import encode_labels
@@ -75,7 +75,7 @@ class Teacher(ABC):
         shape = getattr(predictions, "shape", None)
         is_sequence = hasattr(predictions, "__len__") and not isinstance(predictions, str | bytes | dict)
         if not is_sequence or (shape is not None and len(shape) != 1):
-            result = f"an array of shape {tuple(shape)}" if shape else shown(predictions)
+            result = f"an array of shape {tuple(shape)}" if shape else brief(predictions)
             raise DataError(
                 f"teacher: {self.description} returned {result} for {plural(len(table), 'row')} of {table.name};"
                 " expected one class or number per row."
@@ -178,7 +178,7 @@ class _PredictorTeacher(Teacher):
         if n_fitted != len(rest):
             raise ParameterError(
                 f"{self.description} was fitted on {plural(n_fitted, 'unnamed column')}, but {table.name} has"
-                f" {len(rest)}: {listing([safe(n) for n in rest])}.",
+                f" {len(rest)}: {join_few([safe(n) for n in rest])}.",
                 hint="Give a table of those columns only, or a function.",
             )
         if any(table[name].is_coded for name in rest):
@@ -287,7 +287,7 @@ class TeacherDataset:
     def training_set(self, teacher: Teacher, **options: Any) -> TrainingSet:
         """Prepare it for growing; the history of the tree will name the teacher."""
         training_set = prepare(self.table, self.name, **options)
-        return replace(training_set, fit_options={**training_set.fit_options, "imitates": teacher.description})
+        return replace(training_set, fit_options=replace(training_set.fit_options, imitates=teacher.description))
 
     def teacher_predictions(self, tree: Tree) -> npt.NDArray[Any]:
         """Return the teacher's predictions in the form of a tree's: class indices, unknown ones last; or values."""
@@ -310,7 +310,7 @@ class TeacherDataset:
         indices, labels = encode_labels(tree, column.take(is_known))
         if not (indices < len(tree.classes)).any():
             true, predicted = (
-                listing([safe(label) for label in some]) for some in (labels[len(tree.classes) :], tree.classes)
+                join_few([safe(label) for label in some]) for some in (labels[len(tree.classes) :], tree.classes)
             )
             raise DataError(
                 f'target "{safe(column.name)}" contains {true}, but the teacher predicts {predicted}: they cannot be'

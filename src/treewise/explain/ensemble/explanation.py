@@ -40,7 +40,7 @@ def explain(ensemble: Ensemble, row: Any) -> EnsembleExplanation:
     contributions = values if is_regression else values[:, index]
     order = np.argsort(-np.abs(contributions), kind="stable").tolist()
     columns = tuple(
-        _ColumnContribution(ensemble.columns[i], _cell_text(members, i), float(contributions[i]))
+        ColumnContribution(ensemble.columns[i], _cell_text(members, i), float(contributions[i]))
         for i in order
         if abs(contributions[i]) > _ROUNDING
     )
@@ -81,7 +81,7 @@ def _describe_prediction(target: str, method: str, n_trees: int, row: RowAgreeme
 
 
 @dataclass(frozen=True)
-class _ColumnContribution:
+class ColumnContribution:
     """The contribution of one column to a prediction: to its probability, or to the value."""
 
     column: str
@@ -105,7 +105,7 @@ class EnsembleExplanation(Displayable):
     is_regression: bool
     base: float  # the mean output over the training rows: a probability, or a value
     output: float  # the probability of the predicted class, or the value
-    columns: tuple[_ColumnContribution, ...]  # those that contribute, largest first
+    columns: tuple[ColumnContribution, ...]  # those that contribute, largest first
 
     @property
     def sentences(self) -> tuple[str, ...]:

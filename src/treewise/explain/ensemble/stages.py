@@ -57,7 +57,7 @@ def stages(
         method=ensemble.method,
         measure="rmse" if ensemble.task == "regression" else "error",
         stages=tuple(
-            _Stage(t + 1, error, None if test_errors is None else test_errors[t], bounds[t])
+            Stage(t + 1, error, None if test_errors is None else test_errors[t], bounds[t])
             for t, error in enumerate(errors)
         ),
         oob=_oob_error(ensemble, rows if is_unweighted else None),
@@ -68,7 +68,7 @@ def stages(
 
 
 @dataclass(frozen=True)
-class _Stage:
+class Stage:
     """The error of the first so many trees: the share of wrong rows, or the RMSE."""
 
     trees: int
@@ -78,7 +78,7 @@ class _Stage:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stages(Displayable, Sequence[_Stage]):
+class Stages(Displayable, Sequence[Stage]):
     """The error after each tree: print it, index it (``stages[0]`` is one tree), ``.draw()`` it."""
 
     table: str  # the name of the table, and its number of rows …
@@ -88,7 +88,7 @@ class Stages(Displayable, Sequence[_Stage]):
     target: str
     method: str
     measure: str  # "error" or "rmse"
-    stages: tuple[_Stage, ...]
+    stages: tuple[Stage, ...]
     oob: float | None = None  # the out-of-bag error of all trees
     oob_r2: float | None = None  # regression: the out-of-bag R²
     is_training_data: bool = False  # whether the table looks like the one the trees were grown on …
@@ -98,14 +98,14 @@ class Stages(Displayable, Sequence[_Stage]):
         return len(self.stages)
 
     @overload
-    def __getitem__(self, index: int) -> _Stage: ...
+    def __getitem__(self, index: int) -> Stage: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[_Stage, ...]: ...
-    def __getitem__(self, index: int | slice) -> _Stage | tuple[_Stage, ...]:
+    def __getitem__(self, index: slice) -> tuple[Stage, ...]: ...
+    def __getitem__(self, index: int | slice) -> Stage | tuple[Stage, ...]:
         return self.stages[index]
 
     @property
-    def best(self) -> _Stage:
+    def best(self) -> Stage:
         """The stage of lowest error, on the test table if there is one; of equals the fewest trees."""
         return min(self.stages, key=lambda stage: stage.error if stage.test_error is None else stage.test_error)
 

@@ -23,10 +23,10 @@ from typing import Any, Literal, NamedTuple
 
 from treewise._lib.text import safe
 from treewise.data.encoding import UNSEEN, Encoding
-from treewise.errors import ParameterError, did_you_mean, listing, shown
+from treewise.errors import ParameterError, brief, did_you_mean, join_few
 from treewise.explain.row_explanation.path import NEVER_SEEN, CellValue, TreeContext
 from treewise.tree.arrays import LEAF, Label
-from treewise.tree.regions.region import Condition, Interval, as_cell, say, say_limits
+from treewise.tree.regions.region import Condition, Interval, as_cell, describe_bounds, describe_condition
 from treewise.tree.tree import Tree
 
 _MAX_DECIMALS = 15
@@ -182,9 +182,9 @@ class _ColumnDistance:
         assert distance is not None
         assert value is not None
         text = self.encoding.levels[allowed] if self.encoding.is_categorical else self.encoding.format(allowed)
-        condition_text = say(condition, self.encoding, or_missing=False, or_unseen=False)
+        condition_text = describe_condition(condition, self.encoding, or_missing=False, or_unseen=False)
         scale: Scale = self.scale if self.current is not None else ""
-        limits = say_limits(condition, self.encoding)
+        limits = describe_bounds(condition, self.encoding)
         return CellChange(self.encoding.name, value, text, condition_text, distance, scale, limits)
 
     def _natural_value(self, condition: Condition) -> float | int:
@@ -247,9 +247,9 @@ def check_request(tree: Tree, desired: Any, fixed: Any) -> CounterfactualRequest
     names = (fixed,) if isinstance(fixed, str) else tuple(fixed)
     for name in names:
         if name not in tree.columns:
-            known = listing([safe(column) for column in tree.columns])
+            known = join_few([safe(column) for column in tree.columns])
             raise ParameterError(
-                f"no column {shown(name)} in the tree.",
+                f"no column {brief(name)} in the tree.",
                 parameter="fixed",
                 hint=f"{did_you_mean(name, tree.columns)} Columns: {known}.",
             )
@@ -268,7 +268,7 @@ def parse_desired(tree: Tree, desired: Any, prediction: Label) -> IsDesired | No
         return lambda label: label >= 0 and label != current
     labels = {str(label): i for i, label in enumerate(tree.classes)}
     if str(desired) not in labels:
-        known = listing([safe(label) for label in tree.classes])
+        known = join_few([safe(label) for label in tree.classes])
         near = did_you_mean(str(desired), labels)
         raise ParameterError("no such class.", parameter="desired", value=desired, hint=f"{near} Classes: {known}.")
     return lambda label: label == labels[str(desired)]

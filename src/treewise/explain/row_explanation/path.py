@@ -234,7 +234,7 @@ class TreeContext:
     def _traverse(self) -> Iterator[StoppingRegion]:
         traversal, size = RegionTraversal(self.tree), 0
         cache: list[StoppingRegion] = []
-        for node in traversal.ends_here():
+        for node in traversal.terminal_nodes():
             conditions = traversal.conditions()
             size += sum(map(_size_of, conditions.values()))
             if size <= _MAX_CACHED:

@@ -1,7 +1,7 @@
 """Explain the prediction for a row: sentences, a table of steps, contributions and the nearest counterfactual.
 
 ``explain`` follows a row through the tree (``path.py``) and finds what would change the prediction
-(``counterfactual.py``); ``_Explanation`` holds both as data and describes them in sentences.
+(``counterfactual.py``); ``Explanation`` holds both as data and describes them in sentences.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from treewise.predict.predict import read_rows, series_as_dict
 from treewise.show.node_stats import is_weighted
 from treewise.train.target import adopt_levels
 from treewise.tree.arrays import Label
-from treewise.tree.regions.region import Condition, Levels, anything, say_limits
+from treewise.tree.regions.region import Condition, Levels, describe_bounds, unconstrained
 from treewise.tree.splits import quote
 from treewise.tree.tree import Tree
 
@@ -81,7 +81,7 @@ def explain_typed(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Explanation(Displayable):
+class Explanation(Displayable):
     """Why the tree makes its prediction for a row.
 
     >>> import treewise as tw
@@ -269,7 +269,7 @@ def _signed_percent(value: float) -> str:
     return "0.0" if value == 0 else f"{'+' if value > 0 else '−'}{format_percent(abs(value))}"
 
 
-class Explanations(Sequence[_Explanation], Displayable):
+class Explanations(Sequence[Explanation], Displayable):
     """The explanations of several rows, each made on access.
 
     >>> import treewise as tw
@@ -298,7 +298,7 @@ class Explanations(Sequence[_Explanation], Displayable):
         row = self._rows[i]
         given = self._given[i] if self._given else None
         number = None if self._given and len(self) == 1 else row + 1
-        return _Explanation(self._context, self._paths[row], self._request, given, number)
+        return Explanation(self._context, self._paths[row], self._request, given, number)
 
     def result_table(self) -> ResultTable:
         """Return all steps as one table."""
@@ -329,7 +329,7 @@ def _reason_sentence(context: TreeContext, path: RowPath) -> str:
     tree = context.tree
     conditions = {tree.columns[column]: condition for column, condition in context.conditions_at(path.leaf).items()}
     for step in path.steps[-1:]:  # if the row stays at a node, its split puts no condition on the column
-        conditions.setdefault(step.column, anything(tree.encoding_of(step.column)))
+        conditions.setdefault(step.column, unconstrained(tree.encoding_of(step.column)))
     reasons = [_reason(tree, column, condition, path) for column, condition in conditions.items()]
     prediction = describe_prediction(tree, path.answering, path.prediction, context.estimate, "like this")
     return f"{safe(tree.target.name)} = {prediction}, because {_join_words(reasons) or 'the tree has no split'}."
@@ -359,7 +359,7 @@ def _condition_limits(condition: Condition, encoding: Encoding) -> str:
         codes = [code for code in range(len(encoding.levels)) if condition.holds(code) != negate]
         if encoding.kind != "ordered" and codes:
             return f"{'not ' if negate else ''}in {shorten_levels([encoding.levels[code] for code in codes])}"
-    return say_limits(condition, encoding)
+    return describe_bounds(condition, encoding)
 
 
 def _notes(tree: Tree, path: RowPath, given: Sequence[str] | None) -> list[str]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
-from treewise.errors import listing
+from treewise.errors import join_few
 from treewise.train.criteria import get_criterion
 from treewise.tree.tree import Tree
 
@@ -94,7 +94,7 @@ class Stability(Displayable):
         share = times / self.resamples
         verdict = "stable" if share >= _STABLE else "likely, not certain" if share > _LIKELY else "uncertain"
         line = f"The root split is {verdict}: {safe(root.column)} is at the root in {_times(times, self.resamples)}"
-        line += f" ({listing(others, most=3)})" if others else ""
+        line += f" ({join_few(others, most=3)})" if others else ""
         if " to " in root.threshold_range:
             line += f"; the middle half of its thresholds ranges from {root.threshold_range}"
         return f"{line}."
@@ -142,7 +142,7 @@ class Stability(Displayable):
     def _near_ties(self) -> list[str]:
         close = [n for n in self.nodes if n.margin is not None and n.margin <= _NEAR_TIE]
         ties = [f"at node {n.node}, {safe(n.runner_up)} {_margin_text(n)} {safe(n.column)}" for n in close]
-        return [f"Near ties: {listing(ties, most=3)}."] if ties else []
+        return [f"Near ties: {join_few(ties, most=3)}."] if ties else []
 
     def _agreement_text(self) -> str:
         a = self.agreement
@@ -269,7 +269,7 @@ def _list_nodes(nodes: Sequence[NodeStability]) -> str:
     if len(numbers) == 1:
         return f"node {numbers[0]}"
     if len(numbers) > _MAX_LISTED:
-        return f"nodes {listing(numbers, most=_MAX_LISTED)}"
+        return f"nodes {join_few(numbers, most=_MAX_LISTED)}"
     return f"nodes {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 

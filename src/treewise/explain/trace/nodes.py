@@ -18,7 +18,7 @@ import numpy as np
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.errors import ColumnError, did_you_mean, listing
+from treewise.errors import ColumnError, did_you_mean, join_few
 from treewise.explain.trace.arithmetic import BranchTerm, Formula, NumberFormat
 from treewise.train.candidates import KIND_RANK, Rows
 from treewise.train.criteria import RATIO_BITS
@@ -298,7 +298,7 @@ class NodeTrace:
         if column not in self.columns:
             known = list(self.columns)
             hint = did_you_mean(column, known)
-            raise ColumnError(f'no column "{column}" at node {self.id}.{hint} Columns: {listing(known)}.')
+            raise ColumnError(f'no column "{column}" at node {self.id}.{hint} Columns: {join_few(known)}.')
         return self.columns[column]
 
     def __iter__(self) -> Iterator[str]:

@@ -21,7 +21,7 @@ from treewise.data import encoding as encode
 from treewise.data.column import truncate
 from treewise.data.encoding import Encoding
 from treewise.data.table import read
-from treewise.errors import ColumnError, Param, ParameterError, did_you_mean, listing, shown
+from treewise.errors import ColumnError, Param, ParameterError, brief, did_you_mean, join_few
 from treewise.explain.trace.arithmetic import NumberFormat
 from treewise.explain.trace.documents import notebook_formats
 from treewise.explain.trace.nodes import (

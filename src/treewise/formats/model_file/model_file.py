@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treewise._lib.text import safe
-from treewise.errors import ModelFormatError, ParameterError, shown
+from treewise.errors import ModelFormatError, ParameterError, brief
 from treewise.formats.model_file.atomic_write import read_whole, write_whole
 from treewise.formats.model_file.header import (
     check_criterion,
@@ -62,7 +62,7 @@ def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
     treewise.errors.ParameterError: load takes the name of a file, not the text in it. ...
     """
     if not isinstance(path, str | bytes | os.PathLike):
-        raise ParameterError(f"load takes the name of a file, not {shown(path)}.")
+        raise ParameterError(f"load takes the name of a file, not {brief(path)}.")
     text = os.fsdecode(path)
     if (text.lstrip().startswith("{") or "\n" in text) and not os.path.exists(text):
         saved = text.lstrip().startswith("{")

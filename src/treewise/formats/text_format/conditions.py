@@ -37,7 +37,7 @@ import numpy as np
 from treewise.data.convert import MAX_EXACT_INT
 from treewise.data.encoding import Encoding, sort_levels
 from treewise.data.parse_cells import NUMBER, parse_number
-from treewise.errors import Call, ParseError, did_you_mean, listing
+from treewise.errors import Call, ParseError, did_you_mean, join_few
 from treewise.formats.text_format.notation import DATETIME, QUOTED, TRUTH, read_text, split_list, write_name
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Presence, Split, Subset, Threshold
 
@@ -179,7 +179,7 @@ def _check_levels(uses: Iterable[Condition], encoding: Encoding) -> None:
     for c in uses if encoding.is_categorical else ():
         unknown = [value for value in c.values if value not in levels]
         if unknown:
-            raise c.error(f'names "{unknown[0]}". The levels are {listing(encoding.levels)}.')
+            raise c.error(f'names "{unknown[0]}". The levels are {join_few(encoding.levels)}.')
 
 
 def _extend(known: Encoding, uses: list[Condition]) -> Encoding:
@@ -346,7 +346,7 @@ def parse_split(text: str, encodings: Sequence[Encoding]) -> tuple[Split, bool]:
     if condition.column not in by_name:
         raise ParseError(
             f'line 1: no column "{condition.column}".{did_you_mean(condition.column, by_name)} '
-            f"Columns: {listing(list(by_name))}."
+            f"Columns: {join_few(list(by_name))}."
         )
     _check_levels([condition], by_name[condition.column])
     other = {"missing": "present", "present": "missing"}.get(condition.test, "otherwise")

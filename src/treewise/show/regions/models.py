@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
-from treewise.errors import Param, ParameterError, shown
+from treewise.errors import Param, ParameterError, brief
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, thresholds
 from treewise.train.target import adopt_levels, resolve_handwritten_task
@@ -196,7 +196,7 @@ def region_model(model: Any, title: str, x: str, y: str, columns: Sequence[str] 
     if isinstance(tree, Tree):
         return TreeRegions(title, tree)
     if not callable(model) and not hasattr(model, "predict"):
-        raise ParameterError(f"cannot draw {shown(model)}: expected a treewise tree or an object with .predict.")
+        raise ParameterError(f"cannot draw {brief(model)}: expected a treewise tree or an object with .predict.")
     names = getattr(model, "feature_names_in_", None)
     if columns is None and names is None and getattr(model, "n_features_in_", 2) != 2:
         raise ParameterError(

@@ -19,8 +19,8 @@ from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
-from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, listing, shown
-from treewise.tree.regions.region import Condition, Interval, cell_value, ends
+from treewise.errors import ColumnError, DataError, Param, ParameterError, brief, did_you_mean, join_few
+from treewise.tree.regions.region import Condition, Interval, cell_value, terminal_regions
 from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -133,7 +133,7 @@ class Plane:
             if encoding.name in self.fixed
         }
         place = {encoding.name: i for i, encoding in enumerate(tree.encodings)}
-        for node, region in ends(tree):
+        for node, region in terminal_regions(tree):
             conditions = region.conditions
             if not all(condition.holds(values[i]) for i, condition in conditions.items() if i in values):
                 continue
@@ -169,7 +169,7 @@ def make_plane(
 ) -> Plane:
     """Make the plane for trees, and for models that use the columns ``others``, with the rows of a table."""
     if x == y:
-        raise ParameterError(Param("x") + " and " + Param("y") + f" are both {shown(x)}: a plane has two columns.")
+        raise ParameterError(Param("x") + " and " + Param("y") + f" are both {brief(x)}: a plane has two columns.")
     axes = [_make_axis(trees, table, name, others) for name in (x, y)]
     known = {e.name: e for tree in reversed(trees) for e in tree.encodings}
     used = {tree.columns[i] for tree in trees for i in np.unique(tree.arrays.column).tolist() if i >= 0}
@@ -189,7 +189,7 @@ def _make_axis(trees: Sequence[Tree], table: Table, name: str, others: Sequence[
     known = [e for tree in trees for e in tree.encodings if e.name == name]
     names = list(dict.fromkeys([*(c for tree in trees for c in tree.columns), *others]))
     if not known and name not in others and names:
-        hint, given = did_you_mean(name, names), listing([*map(safe, names)])
+        hint, given = did_you_mean(name, names), join_few([*map(safe, names)])
         raise ColumnError(f'the models have no column "{safe(name)}".{hint} Columns: {given}.')
     encoding = known[0] if known else encode.fit_encoding(table[name]).encoding
     if any(e.is_categorical != encoding.is_categorical for e in known):
@@ -261,7 +261,9 @@ def _check_fixed(fixed: Mapping[str, Any] | None, known: Sequence[str], axes: tu
                 f'column "{safe(name)}" is an axis of the picture.', parameter="fixed", hint="Leave it out."
             )
         if name not in known:
-            raise ColumnError(f'fixed: no column "{safe(name)}".{did_you_mean(name, known)} Columns: {listing(known)}.')
+            raise ColumnError(
+                f'fixed: no column "{safe(name)}".{did_you_mean(name, known)} Columns: {join_few(known)}.'
+            )
     return fixed or {}
 
 
@@ -270,7 +272,7 @@ def _fixed_value(encoding: Encoding, cell: Any) -> Any:
     value = cell_value(encoding, cell)
     if value == encode.UNSEEN and encoding.is_categorical:
         hint = did_you_mean(str(cell), encoding.levels)
-        levels = listing([safe(level) for level in encoding.levels])
+        levels = join_few([safe(level) for level in encoding.levels])
         raise ParameterError(
             f'"{safe(encoding.name)}" is never "{safe(cell)}".', parameter="fixed", hint=f"{hint} Levels: {levels}."
         )

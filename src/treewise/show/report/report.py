@@ -23,7 +23,7 @@ from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import LazyColumns
 from treewise.data.table import Table, read
-from treewise.errors import ParameterError, did_you_mean, listing
+from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.evaluate import Evaluation, evaluate
 from treewise.formats.model_file.atomic_write import write_whole
 from treewise.prune.cp_table import cp_table
@@ -124,7 +124,7 @@ def _refit_on_test(tree: Tree, test: Table, warnings: list[str]) -> Tree:
         unknown = sorted(set(column.labels) - known)
         if unknown:
             has_known_class = np.array([label in known for label in column.labels], bool)[column.values]
-            labels = listing([safe(label) for label in unknown], most=4)
+            labels = join_few([safe(label) for label in unknown], most=4)
             warnings.append(
                 f"{plural(int((~has_known_class).sum()), 'row')} of the test table have a class the tree does not know"
                 f" ({labels}): they count as errors, and are not in the boxes."

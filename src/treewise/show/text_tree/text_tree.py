@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 import numpy as np
@@ -33,6 +33,11 @@ from treewise.tree.tree import Tree
 __all__ = ["header", "render", "training_error", "view"]
 
 _SHORTENED_SET = re.compile(r", \+\d+\}")
+
+
+@dataclass(frozen=True)
+class _AllLines(Call):
+    """How to see every line of a tree that is shown in part."""
 
 
 def render(
@@ -93,6 +98,11 @@ def render(
         note = f"{layout.printer.glyphs.ellipsis} long sets are shortened; in full: " + Call("print(tree)")
         return "\n".join(text) + ("\n" + note)
     return "\n".join(text)
+
+
+def is_folded(text: str) -> bool:
+    """Tell whether lines were left out of a tree that ``render`` returned."""
+    return isinstance(text, Message) and any(isinstance(part, _AllLines) for part in text.parts)
 
 
 def view(tree: Tree, **bounds: Any) -> str:
@@ -199,7 +209,7 @@ def _bounded_note(layout: ColumnLayout) -> Message:
     start = max(mixed, key=lambda i: tree.arrays.weight[i])
     total = int(printer.subtrees.end[view.top]) - view.top
     shown = f"{printer.glyphs.ellipsis} {len(layout.lines):,} lines shown of {total:,}"
-    note = f"{shown}; every line: " + Call("print(tree)")
+    note = f"{shown}; every line: " + _AllLines("print(tree)")
     return note if start == view.top else note + f"; from node {start} down: " + Param("node", start)
 
 

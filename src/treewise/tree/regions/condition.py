@@ -1,22 +1,27 @@
-"""What is still possible of one column: an interval of numbers, or a set of levels; and missing or not.
+"""Conditions on one column, as values and as text: an interval of numbers, or a set of levels; and missing or not.
 
-The ground of ``regions``: a region is one of these a column. Both are immutable values in the column's own numbers
-(float64, exact int64, codes of levels), so that what they hold is decided as the core decides it.
+A region (``region.py``) has one condition per column. Conditions are immutable and in the column's own numbers
+(float64, exact int64, level codes), so that they include exactly the rows that the core sends there. Their text uses
+the wording of ``tree/splits.py``, so that rules read like the branches of the tree.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from treewise._lib.text import safe
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
+from treewise.tree.splits import quote, set_of
 
 Number = float | int
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Numbers with ``low < x <= high`` (None: no bound), unless ``present`` is False: then there are none.
+    """The numbers with ``low < x <= high`` (None: no bound); none at all if ``present`` is False.
 
     >>> Interval(3.2, 7.0, missing=False).holds(7.0), Interval(3.2, 7.0).holds(None), Interval().free
     (True, True, True)
@@ -38,14 +43,14 @@ class Interval:
         return not (self.present or self.missing)
 
     def holds(self, value: Number | None) -> bool:
-        """Tell whether a number, or a missing cell (None), is among them."""
+        """Return whether a number, or a missing cell (None), is possible."""
         if value is None:
             return self.missing
         above = self.low is None or value > self.low
         return self.present and above and (self.high is None or value <= self.high)
 
     def within(self, other: Interval, encoding: Encoding) -> Interval:
-        """Return what is possible by both."""
+        """Return the intersection of both."""
         lows = [i.low for i in (self, other) if i.low is not None]
         highs = [i.high for i in (self, other) if i.high is not None]
         missing = self.missing and other.missing
@@ -55,9 +60,9 @@ class Interval:
 
 
 def interval(low: Number | None, high: Number | None, missing: bool, encoding: Encoding) -> Interval:
-    """Make an interval, and see whether any number of the column's kind lies in it.
+    """Return the interval ``(low, high]`` with ``present`` set: whether it contains a number of the column's kind.
 
-    Doubles have one in ``(low, high]`` whenever low < high: the high end itself; and -inf where there is no low end.
+    For doubles it does whenever low < high (the upper bound itself), and without a lower bound (-inf).
 
     >>> interval(3.0, 3.5, False, Encoding("x", "number")).present          # 3.5
     True
@@ -65,23 +70,23 @@ def interval(low: Number | None, high: Number | None, missing: bool, encoding: E
     False
     """
     if encoding.kind == "number":
-        some = low is None or low < (float("inf") if high is None else high)
+        present = low is None or low < (float("inf") if high is None else high)
         high = None if high == float("inf") else high
     else:
         low, high = INT64_MIN if low is None else low, INT64_MAX if high is None else high
-        some = low < high
+        present = low < high
         low, high = None if low == INT64_MIN else low, None if high == INT64_MAX else high
-    return Interval(low, high, True, missing) if some else Interval(present=False, missing=missing)
+    return Interval(low, high, True, missing) if present else Interval(present=False, missing=missing)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Levels:
-    """Codes from ``first`` to ``last``; of these only the ``listed``, if not None, and none ``without``.
+    """The level codes from ``first`` to ``last``: only those ``listed``, unless that is None, and none of ``without``.
 
-    ``unseen`` is whether a level the tree does not know may stand there.
+    ``unseen`` tells whether the cell may hold a level that the tree does not know.
 
-    >>> some = Levels(0, 9, None, frozenset({3}))
-    >>> some.n, some.holds(3), some.holds(4), some.holds(-2), some == Levels(0, 9, frozenset({0, 1, 2, *range(4, 10)}))
+    >>> most = Levels(0, 9, None, frozenset({3}))
+    >>> most.n, most.holds(3), most.holds(4), most.holds(-2), most == Levels(0, 9, frozenset({0, 1, 2, *range(4, 10)}))
     (9, False, True, True, True)
     """
 
@@ -93,16 +98,16 @@ class Levels:
     missing: bool = True
 
     def codes(self) -> Iterator[int]:
-        """Go through the codes of the declared levels that are possible, in order."""
-        among = range(self.first, self.last + 1) if self.listed is None else sorted(self.listed)
-        return (c for c in among if self.first <= c <= self.last and c not in self.without)
+        """Iterate over the codes of the declared levels that are possible, in order."""
+        candidates = range(self.first, self.last + 1) if self.listed is None else sorted(self.listed)
+        return (c for c in candidates if self.first <= c <= self.last and c not in self.without)
 
     @property
     def n(self) -> int:
-        """How many declared levels are possible."""
+        """The number of declared levels that are possible."""
         if self.listed is None:
-            out = sum(1 for c in self.without if self.first <= c <= self.last)
-            return max(0, self.last - self.first + 1 - out)
+            n_excluded = sum(1 for c in self.without if self.first <= c <= self.last)
+            return max(0, self.last - self.first + 1 - n_excluded)
         return sum(1 for _ in self.codes())
 
     @property
@@ -112,8 +117,8 @@ class Levels:
 
     def free(self, encoding: Encoding) -> bool:
         """Whether everything is possible."""
-        everything = self.missing and (self.unseen or encoding.kind == "boolean")
-        return everything and self.n == len(encoding.levels)
+        takes_others = self.missing and (self.unseen or encoding.kind == "boolean")
+        return takes_others and self.n == len(encoding.levels)
 
     @property
     def empty(self) -> bool:
@@ -121,7 +126,7 @@ class Levels:
         return not (self.missing or self.present)
 
     def holds(self, code: int | None) -> bool:
-        """Tell whether a code is among them; -2 is a never-seen level, -1 or None a missing cell."""
+        """Return whether a code is possible; -2 is a never-seen level, -1 or None a missing cell."""
         if code is None or code == -1:
             return self.missing
         if code < 0:
@@ -130,7 +135,7 @@ class Levels:
         return listed and self.first <= code <= self.last and code not in self.without
 
     def within(self, other: Levels) -> Levels:
-        """Return what is possible by both."""
+        """Return the intersection of both."""
         listed, without = self.listed, self.without | other.without
         if listed is None or (other.listed is not None and len(other.listed) < len(listed)):
             listed = other.listed
@@ -153,10 +158,10 @@ class Levels:
 Condition = Interval | Levels
 
 
-def anything(encoding: Encoding) -> Condition:
-    """Return the condition that leaves a column free.
+def unconstrained(encoding: Encoding) -> Condition:
+    """Return the condition that allows every value of a column.
 
-    >>> anything(Encoding("flag", "boolean", ("false", "true"))).unseen      # a boolean has no third level
+    >>> unconstrained(Encoding("flag", "boolean", ("false", "true"))).unseen      # a boolean has no third level
     False
     """
     if not encoding.is_categorical:
@@ -165,14 +170,133 @@ def anything(encoding: Encoding) -> Condition:
 
 
 def is_free(condition: Condition, encoding: Encoding) -> bool:
-    """Tell whether a condition leaves everything possible."""
+    """Return whether a condition allows every value."""
     return condition.free if isinstance(condition, Interval) else condition.free(encoding)
 
 
-def both(one: Condition, two: Condition, encoding: Encoding) -> Condition:
-    """Return what is possible by two conditions on one column."""
-    if isinstance(one, Interval):
-        assert isinstance(two, Interval)
-        return one.within(two, encoding)
-    assert isinstance(two, Levels)
-    return one.within(two)
+def intersect(a: Condition, b: Condition, encoding: Encoding) -> Condition:
+    """Return the intersection of two conditions on one column."""
+    if isinstance(a, Interval):
+        assert isinstance(b, Interval)
+        return a.within(b, encoding)
+    assert isinstance(b, Levels)
+    return a.within(b)
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+
+def describe_condition(
+    condition: Condition, encoding: Encoding, or_missing: bool = True, or_unseen: bool = True
+) -> str:
+    """Describe a condition, merged: ``3.2 < age <= 7 or missing``.
+
+    ``or_missing`` and ``or_unseen`` mention missing cells and never-seen levels beside other values; if nothing else is
+    possible, they are always mentioned.
+
+    >>> age, city = Encoding("age", "number"), Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
+    >>> describe_condition(Interval(3.2, 7.0), age), describe_condition(Interval(3.2, 7.0), age, or_missing=False)
+    ('3.2 < age <= 7 or missing', '3.2 < age <= 7')
+    >>> describe_condition(Levels(0, 2, frozenset({0, 1}), unseen=False, missing=False), city)
+    'city in {Bari, Rome}'
+    >>> describe_condition(Levels(0, 2, without=frozenset({1}), missing=False), city)
+    'city != Rome'
+    >>> describe_condition(Levels(0, 2, frozenset(), unseen=False), city)
+    'city missing'
+    >>> describe_condition(Levels(0, 2, missing=False), city)
+    'city present'
+    """
+    name = safe(encoding.name)
+    phrase = _phrase(condition, encoding)
+    if phrase is None:
+        return _describe_without_values(condition, name)
+    unseen = or_unseen and isinstance(condition, Levels) and condition.unseen and phrase.sign not in _IMPLY_UNSEEN
+    return " or ".join([phrase.of(name), *["missing"] * (or_missing and condition.missing), *["never seen"] * unseen])
+
+
+def describe_bounds(condition: Condition, encoding: Encoding) -> str:
+    """Describe a condition without the name of its column, except between two bounds; "" if it allows all or no values.
+
+    >>> age, city = Encoding("age", "number"), Encoding("city", "nominal", ("Bari", "Rome", "a != b"))
+    >>> describe_bounds(Interval(3.2), age), describe_bounds(Interval(3.2, 7.0), age), describe_bounds(Interval(), age)
+    ('> 3.2', '3.2 < age <= 7', '')
+    >>> describe_bounds(Levels(0, 2, without=frozenset({1})), city), describe_bounds(Levels(2, 2, unseen=False), city)
+    ('not Rome', 'a != b')
+    """
+    phrase = _phrase(condition, encoding)
+    if phrase is None or phrase.sign == "present":
+        return ""
+    if phrase.before:
+        return phrase.of(safe(encoding.name))
+    return {"=": "", "is": "", "!=": "not "}.get(phrase.sign, f"{phrase.sign} ") + phrase.what
+
+
+class _ConditionPhrase(NamedTuple):
+    """A condition in parts, around the name of the column: ``3.2 < age <= 7``."""
+
+    sign: str  # <=
+    what: str = ""  # 7
+    before: str = ""  # 3.2 <
+
+    def of(self, name: str) -> str:
+        return " ".join(part for part in (self.before, name, self.sign, self.what) if part)
+
+
+_IMPLY_UNSEEN = ("present", "!=", "not in")  # signs that include never-seen levels
+
+
+def _describe_without_values(condition: Condition, name: str) -> str:
+    unseen = isinstance(condition, Levels) and condition.unseen
+    words = ["missing"] * condition.missing + ["never seen"] * unseen
+    return f"{name} {' or '.join(words) or 'impossible'}"
+
+
+def _phrase(condition: Condition, encoding: Encoding) -> _ConditionPhrase | None:
+    """Return the phrase for the known values that are possible; None if there are none."""
+    if isinstance(condition, Interval):
+        return _interval_phrase(condition, encoding) if condition.present else None
+    return _levels_phrase(condition, encoding) if condition.n else None
+
+
+def _interval_phrase(condition: Interval, encoding: Encoding) -> _ConditionPhrase:
+    low, high = condition.low, condition.high
+    if high is None:
+        return _ConditionPhrase("present") if low is None else _ConditionPhrase(">", encoding.format(low))
+    if low is None:
+        return _ConditionPhrase("<=", encoding.format(high))
+    if high - low == 1 if encoding.kind != "number" else math.nextafter(low, math.inf) == high:  # a single number
+        return _ConditionPhrase("=", encoding.format(high))
+    return _ConditionPhrase("<=", encoding.format(high), f"{encoding.format(low)} <")
+
+
+def _levels_phrase(condition: Levels, encoding: Encoding) -> _ConditionPhrase:
+    size, n = len(encoding.levels), condition.n
+    if n == size and (condition.unseen or encoding.kind == "boolean"):
+        return _ConditionPhrase("present")
+    if encoding.kind == "ordered" and n > 1 and (phrase := _range_phrase(condition, encoding, n)):
+        return phrase
+    if condition.unseen and size - n < n:
+        excluded = tuple(level for code, level in enumerate(encoding.levels) if not condition.holds(code))
+        return (
+            _ConditionPhrase("!=", quote(excluded[0]))
+            if len(excluded) == 1
+            else _ConditionPhrase("not in", set_of(excluded))
+        )
+    levels = tuple(encoding.levels[code] for code in condition.codes())
+    if n > 1:
+        return _ConditionPhrase("in", set_of(levels))
+    return _ConditionPhrase("is", levels[0]) if encoding.kind == "boolean" else _ConditionPhrase("=", quote(levels[0]))
+
+
+def _range_phrase(condition: Levels, encoding: Encoding, n: int) -> _ConditionPhrase | None:
+    """Return the phrase for a contiguous range of ordered levels; None if they are not, or all levels are possible."""
+    codes = list(condition.codes())
+    first, last = codes[0], codes[-1]
+    if last - first + 1 != n or n == len(encoding.levels):
+        return None
+    below, top = (safe(encoding.levels[i]) if i >= 0 else "" for i in (first - 1, last))
+    if first == 0:
+        return _ConditionPhrase("<=", top)
+    return (
+        _ConditionPhrase(">", below) if last == len(encoding.levels) - 1 else _ConditionPhrase("<=", top, f"{below} <")
+    )

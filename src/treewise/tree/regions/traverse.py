@@ -1,8 +1,7 @@
-"""Down a tree in the order of its nodes, with what is possible of each column kept up to date and taken back.
+"""Pre-order traversal of a tree that keeps the conditions of the current node up to date.
 
-Stands on ``condition.py``; ``regions`` reads the regions of nodes off it. One test costs as much as the levels it
-names, whatever stands above it: going down changes the state of one column, coming back undoes the change. So a chain
-of 100,000 tests is walked in the time of 100,000 tests.
+Going down a branch changes the state of one column, and coming back undoes the change. So a test costs as much as the
+levels it names, whatever its depth: a chain of 100,000 tests takes linear time.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
 from treewise.tree.regions.condition import Condition, Interval, Levels, interval
 from treewise.tree.structure import TreeStructure
 
-STAY = -1  # instead of a branch: the level has none, and the row stays at the node
+STAY = -1  # in place of a branch: the level has none, so the row stops at the node
 
 
 class ReachableLevels:
-    """The levels that are possible now: ``Levels``, but changed in place."""
+    """The levels that are possible at the current node: a mutable ``Levels``."""
 
     __slots__ = ("first", "frozen", "last", "listed", "missing", "unseen", "without")
 
@@ -31,12 +30,12 @@ class ReachableLevels:
         self.frozen: Levels | None = None
 
     def holds(self, code: int) -> bool:
-        """Tell whether a declared level is possible."""
+        """Return whether a declared level is possible."""
         listed = code not in self.without if self.listed is None else code in self.listed
         return listed and self.first <= code <= self.last
 
     def only(self, codes: Iterable[int], unseen: bool, missing: bool) -> ReachableLevels:
-        """Return a new state: of these codes those that are possible now."""
+        """Return a new state: those of these codes that are possible now."""
         new = ReachableLevels.__new__(ReachableLevels)
         new.first, new.last, new.listed = self.first, self.last, {c for c in codes if self.holds(c)}
         new.without, new.frozen = set(), None
@@ -44,35 +43,35 @@ class ReachableLevels:
         return new
 
     def value(self) -> Levels:
-        """Return the state as a value, which is made once for all that see the same state."""
+        """Return the state as an immutable value, which is cached until the state changes."""
         if self.frozen is None:
             listed = None if self.listed is None else frozenset(self.listed)
             self.frozen = Levels(self.first, self.last, listed, frozenset(self.without), self.unseen, self.missing)
         return self.frozen
 
     def narrow(self, codes: Iterable[int], first: int, last: int, unseen: bool, missing: bool) -> Callable[[], None]:
-        """Take some codes out, and all outside a range; return what undoes it."""
+        """Remove some codes, and all outside a range; return a function that undoes it."""
         before = (self.first, self.last, self.unseen, self.missing, self.frozen)
-        gone = {c for c in codes if self.holds(c)}
+        removed = {c for c in codes if self.holds(c)}
         if self.listed is None:
-            self.without |= gone
+            self.without |= removed
         else:
-            self.listed -= gone
+            self.listed -= removed
         self.first, self.last = max(first, self.first), min(last, self.last)
         self.unseen, self.missing, self.frozen = self.unseen and unseen, self.missing and missing, None
 
         def undo() -> None:
             self.first, self.last, self.unseen, self.missing, self.frozen = before
             if self.listed is None:
-                self.without.difference_update(gone)
+                self.without.difference_update(removed)
             else:
-                self.listed |= gone
+                self.listed |= removed
 
         return undo
 
 
 class RegionTraversal:
-    """The state at one node: what is possible of each column tested above it, in the order of the first tests."""
+    """The state at a node: the condition of each column tested above it, in the order of their first tests."""
 
     def __init__(self, tree: TreeStructure) -> None:
         a = tree.arrays
@@ -84,45 +83,43 @@ class RegionTraversal:
         self.start, self.codes = a.code_start.tolist(), a.codes.tolist()
 
     def conditions(self) -> dict[int, Condition]:
-        """Return what is possible now, as values."""
+        """Return the conditions of the current node, by column number."""
         return {c: now if isinstance(now, Interval) else now.value() for c, now in self.now.items()}
 
     def conditions_at(self, path: Sequence[int]) -> dict[int, Condition]:
-        """Return what is possible at the end of a path, from the root; the state stays the root's."""
-        steps = [self.take(parent, self.branches[child]) for parent, child in pairwise(path)]
-        found = self.conditions()
-        while steps:
-            steps.pop()()
-        return found
+        """Return the conditions at the end of a path from the root; the traversal stays at the root."""
+        undo_stack = [self.take(parent, self.branches[child]) for parent, child in pairwise(path)]
+        conditions = self.conditions()
+        while undo_stack:
+            undo_stack.pop()()
+        return conditions
 
     def walk(self) -> Iterator[int]:
-        """Go through the nodes in order; while one is looked at, the state is its own."""
-        steps: list[tuple[int, Callable[[], None]]] = []
+        """Iterate over the nodes in order; the state is that of the node just yielded."""
+        undo_stack: list[tuple[int, Callable[[], None]]] = []  # with the end of the subtree where it is due
         for node, parent in enumerate(self.parent):
-            while steps and steps[-1][0] <= node:
-                steps.pop()[1]()
+            while undo_stack and undo_stack[-1][0] <= node:
+                undo_stack.pop()[1]()
             if parent >= 0:
-                steps.append((self.ends[node], self.take(parent, self.branches[node])))
+                undo_stack.append((self.ends[node], self.take(parent, self.branches[node])))
             yield node
-        while steps:
-            steps.pop()[1]()
+        while undo_stack:
+            undo_stack.pop()[1]()
 
     def take(self, node: int, branch: int) -> Callable[[], None]:
-        """Go down one branch of a node, or STAY with what has none; return the way back."""
+        """Go down one branch of a node, or STAY with the levels that have none; return a function that undoes it."""
         column = self.column[node]
         before = self.now.get(column)
         missing = branch == self.missing[node]
         if self.kind[node] == THRESHOLD:
-            was = before if isinstance(before, Interval) else Interval()
-            self.now[column] = self.narrowed(was, node, branch, missing)
-            return self.back(column, before)
+            current = before if isinstance(before, Interval) else Interval()
+            self.now[column] = self._narrow_interval(current, node, branch, missing)
+            return self._restorer(column, before)
         state = before if isinstance(before, ReachableLevels) else ReachableLevels(self.encodings[column])
         self.now[column] = state
-        return self.take_level(node, branch, missing, state, self.back(column, before))
+        return self._take_levels(node, branch, missing, state, self._restorer(column, before))
 
-    def back(self, column: int, before: Interval | ReachableLevels | None) -> Callable[[], None]:
-        """Return what puts a column's former state back."""
-
+    def _restorer(self, column: int, before: Interval | ReachableLevels | None) -> Callable[[], None]:
         def undo() -> None:
             if before is None:
                 del self.now[column]
@@ -131,41 +128,39 @@ class RegionTraversal:
 
         return undo
 
-    def narrowed(self, was: Interval, node: int, branch: int, missing: bool) -> Interval:
-        """Return what a threshold leaves of an interval."""
+    def _narrow_interval(self, current: Interval, node: int, branch: int, missing: bool) -> Interval:
         encoding = self.encodings[self.column[node]]
         cut = self.cut[node] if encoding.kind == "number" else self.cut_int[node]
-        if branch > 1 or not was.present:
-            return Interval(present=False, missing=was.missing and missing)
-        low, high = was.low, was.high
+        if branch > 1 or not current.present:
+            return Interval(present=False, missing=current.missing and missing)
+        low, high = current.low, current.high
         if branch == 0:
             high = cut if high is None else min(high, cut)
         else:
             low = cut if low is None else max(low, cut)
-        return interval(low, high, was.missing and missing, encoding)
+        return interval(low, high, current.missing and missing, encoding)
 
-    def take_level(
-        self, node: int, branch: int, missing: bool, state: ReachableLevels, back: Callable[[], None]
+    def _take_levels(
+        self, node: int, branch: int, missing: bool, state: ReachableLevels, restore: Callable[[], None]
     ) -> Callable[[], None]:
-        """Go down a branch of a test on levels."""
         column, kind = self.column[node], self.kind[node]
         codes = self.codes[self.start[node] : self.start[node + 1]]
         last = len(self.encodings[column].levels) - 1
 
         def replace(only: Iterable[int], unseen: bool) -> Callable[[], None]:
             self.now[column] = state.only(only, unseen, missing)
-            return back
+            return restore
 
-        def change(gone: Iterable[int], low: int, high: int, unseen: bool) -> Callable[[], None]:
-            undo = state.narrow(gone, low, high, unseen, missing)
+        def change(excluded: Iterable[int], low: int, high: int, unseen: bool) -> Callable[[], None]:
+            undo = state.narrow(excluded, low, high, unseen, missing)
 
             def undo_both() -> None:
                 undo()
-                back()
+                restore()
 
             return undo_both
 
-        if kind == ORDINAL:  # a never-seen level goes with the missing ones
+        if kind == ORDINAL:  # never-seen levels take the branch of missing values
             if branch > 1:
                 return replace((), missing)
             return change((), 0, codes[0], missing) if branch == 0 else change((), codes[0] + 1, last, missing)
@@ -178,19 +173,19 @@ class RegionTraversal:
             return replace(codes, False)
         return change(codes, 0, last, True) if branch == 1 else replace((), False)
 
-    def stays(self, node: int) -> bool:
-        """Tell whether some level has no branch at a node: none of a test of several branches, without an `other`."""
+    def may_stay(self, node: int) -> bool:
+        """Return whether a level may have no branch at a node: a multiway test without a branch for other levels."""
         return bool(self.kind[node] == MULTIWAY and self.other[node] < 0)
 
-    def ends_here(self) -> Iterator[int]:
-        """Go through the ends, the nodes at which a row may stop; while one is looked at, the state is its own."""
+    def terminal_nodes(self) -> Iterator[int]:
+        """Iterate over the nodes at which a row may stop; the state is that of the rows that stop at the node."""
         for node in self.walk():
             if self.kind[node] == LEAF:
                 yield node
-            elif self.stays(node):
-                back = self.take(node, STAY)
+            elif self.may_stay(node):
+                undo = self.take(node, STAY)
                 condition = self.now[self.column[node]]
                 assert isinstance(condition, ReachableLevels)
                 if condition.value().present:
                     yield node
-                back()
+                undo()
