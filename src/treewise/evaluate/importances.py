@@ -112,7 +112,7 @@ class Importances(Displayable):
         whole = self.result_table()
         tested = [row for row, column in zip(whole.rows, self.columns, strict=True) if column.splits]
         others = [safe(column.column) for column in self.columns if not column.splits]
-        untested = (f"Not tested by any split, so exactly 0: {listing(others, most=12)}.",) if others else ()
+        untested = (f"Not tested by any split, so exactly 0: {join_few(others, most=12)}.",) if others else ()
         return (replace(whole, rows=tested, below=(*untested, *whole.below)),)
 
     def to_dict(self) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from treewise.tree.tree import Tree
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _RankedTest:
+class RankedTest:
     """One candidate of a stump, with its rank.
 
     >>> import treewise as tw
@@ -91,7 +91,7 @@ class _RankedTest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Stump(Displayable, Sequence[_RankedTest]):
+class Stump(Displayable, Sequence[RankedTest]):
     """A tree with one split, ``tree``, and every candidate for it, best first: ``stump[0]`` is the split of the tree.
 
     ``print`` lists them; ``node`` has them by column, with the arithmetic of each (``print(stump.node)``).
@@ -133,7 +133,7 @@ class _Stump(Displayable, Sequence[_RankedTest]):
         return self._tests[place]
 
     @property
-    def best(self) -> _RankedTest | None:
+    def best(self) -> RankedTest | None:
         """The test of the tree; None if the tree has no split."""
         return next((test for test in self._tests[:1] if test.chosen), None)
 
@@ -218,7 +218,7 @@ class _StumpRows(Sequence[Sequence[Any]]):
         return list(map(_cells_of, self.tests[place])) if isinstance(place, slice) else _cells_of(self.tests[place])
 
 
-def _cells_of(test: _RankedTest) -> list[Any]:
+def _cells_of(test: RankedTest) -> list[Any]:
     branches = list(branch_data(test.branches))
     briefly = in_a_cell(test.test, test.traced.candidate.split)
     about = [test.rank, test.column, test.test, briefly, test.kind, test.gain, test.score]
@@ -228,7 +228,7 @@ def _cells_of(test: _RankedTest) -> list[Any]:
 # -- making it ----------------------------------------------------------------------------------------------------
 
 
-def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row", **options: Any) -> _Stump:
+def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row", **options: Any) -> Stump:
     """Grow the best tree with a single split, and rank all candidates for it (chapter 8's stump).
 
     ``.tree`` is an ordinary tree of depth 1. The candidates are compared on first access, by the reference search; on a
@@ -268,13 +268,13 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
     return grow_stump(prepare(data, target, max_depth=1, **options), unit, per, n_jobs)
 
 
-def grow_stump(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> _Stump:
+def grow_stump(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> Stump:
     """Grow a stump on a prepared training set."""
     view = check_view(TraceView(unit, per), [encoding.name for encoding in training_set.encodings])
     return Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
 
 
-def _ranked_tests(node: NodeTrace) -> Iterator[_RankedTest]:
+def _ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
     """Rank the candidates of a node by score; ties share a rank, the winner first.
 
     C4.5 compares the best test of each column by its ratio; the others follow by their gain.
@@ -298,7 +298,7 @@ def _ranked_tests(node: NodeTrace) -> Iterator[_RankedTest]:
         rank += len(group)
     ineligible = [pair for pair in tests if not pair[0].eligible]
     for test, column in sorted(ineligible, key=lambda pair: (-pair[0].candidate.score, pair[0].candidate.order)):
-        yield _RankedTest(None, test, column, False)
+        yield RankedTest(None, test, column, False)
 
 
 def group_ties(

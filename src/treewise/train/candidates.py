@@ -2,7 +2,7 @@
 
 Used by ``train/reference.py``, which scores them. The rows of a node are first grouped into *buckets*: one for each
 distinct value of the column, with its statistics (``Group``), and one for the missing values (``bucketise``). A split
-kind is a function from a ``_ColumnAtNode`` to ``Partition``s, which assign the buckets to branches: a threshold cuts
+kind is a function from a ``ColumnAtNode`` to ``Partition``s, which assign the buckets to branches: a threshold cuts
 the sorted buckets in two, a multiway split gives each bucket a separate branch, and so on. ``PARTITIONERS`` is the
 registry. The core (``src/core/search``) enumerates the same partitions in the same order.
 """
@@ -97,7 +97,7 @@ def _class_weights(training_set: TrainingSet, rows: Rows, bucket: Rows, n_bucket
     return table
 
 
-def bucketise(training_set: TrainingSet, column: int, rows: Rows) -> _ColumnAtNode:
+def bucketise(training_set: TrainingSet, column: int, rows: Rows) -> ColumnAtNode:
     """Group the rows of a node by their value of a column, in order of value; missing values separately."""
     values = training_set.columns[column][rows]
     is_missing = encode.is_missing(training_set.encodings[column], values)
@@ -274,7 +274,7 @@ def _running_sums(groups: Sequence[Group]) -> list[Group]:
 # -- splitter="random": one partition per kind ------------------------------------------------------------------------
 
 
-def random_partition(column: _ColumnAtNode, kind: str, node_key: int) -> Iterator[Partition]:
+def random_partition(column: ColumnAtNode, kind: str, node_key: int) -> Iterator[Partition]:
     """Draw one partition of a kind by the node's random key; multiway and presence have only one."""
     if kind in ("multiway", "presence"):
         yield from PARTITIONERS[kind](column)
@@ -291,7 +291,7 @@ def random_partition(column: _ColumnAtNode, kind: str, node_key: int) -> Iterato
         yield partitions[uniform_below(cut_seed, len(partitions))]
 
 
-def _random_threshold(column: _ColumnAtNode, cut_seed: int) -> Partition:
+def _random_threshold(column: ColumnAtNode, cut_seed: int) -> Partition:
     """Cut anywhere between the smallest and the largest value, not only at midpoints."""
     low, high = column.buckets[0].value, column.buckets[-1].value
     draw: Callable[[int, Any, Any], float] = uniform_float if column.encoding.kind == "number" else uniform_integer

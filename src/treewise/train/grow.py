@@ -245,7 +245,7 @@ def grow_training_set(
         "treewise": __version__,
         "rows": len(training_set),
         "settings": tree_settings.given(),
-        **training_set.fit_options,
+        **training_set.fit_options.to_step(),
     }
     assert tree_settings.criterion is not None
     tree = Tree(

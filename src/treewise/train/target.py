@@ -36,7 +36,7 @@ def select_training_rows(column: Column, weight: npt.NDArray[np.float64], roles:
     is_used = weight > 0
     missing = np.flatnonzero(column.is_missing() & is_used)
     if len(missing) and not roles.drop_missing_target:
-        rows = listing([int(r) + 1 for r in missing], most=5)
+        rows = join_few([int(r) + 1 for r in missing], most=5)
         raise DataError(
             f'target "{safe(column.name)}" is missing in {plural(len(missing), "row")} ({rows}).',
             hint=f"Remove {'it' if len(missing) == 1 else 'them'} first, or "
@@ -113,7 +113,7 @@ def _class_order(labels: Sequence[Label], positive: Label | None, name: str) -> 
     if not matches:
         names = [safe(v) for v in labels]
         raise ParameterError(
-            f'target "{safe(name)}" has the classes {listing(names)}.',
+            f'target "{safe(name)}" has the classes {join_few(names)}.',
             parameter="positive",
             value=truncate(positive),
             hint=did_you_mean(positive, names),
@@ -154,7 +154,7 @@ def encode_classes(column: Column, target: Target, table_name: str, rows: Rows |
         label = labels[codes[unknown[0]]]
         raise DataError(
             f'{table_name}: target "{safe(column.name)}" is "{safe(label)}" in row {rows[unknown[0]] + 1:,}, a class'
-            f" the tree does not know. Its classes are {listing([safe(c) for c in target.classes])}."
+            f" the tree does not know. Its classes are {join_few([safe(c) for c in target.classes])}."
         )
     return y
 
@@ -170,7 +170,7 @@ def resolve_criterion(settings: Settings, target: Target, given: str | None) -> 
     if task != target.task:
         fact = f"has {len(target.classes)} classes" if target.classes else "is a number"
         if target.classes:
-            fact += f" ({listing([safe(c) for c in target.classes], most=4)})"
+            fact += f" ({join_few([safe(c) for c in target.classes], most=4)})"
         raise ParameterError(
             f'this criterion is for {task}, but target "{safe(target.name)}" {fact}.',
             parameter="criterion",
@@ -216,7 +216,7 @@ def find_target_column(model: Model, table: Table, target: Any) -> Column:
     matching = [column for column in unused if (labels := _labels_in(column)) and labels <= class_names]
     if len(matching) == 1:
         return matching[0]
-    names = listing([safe(column.name) for column in matching or unused])
+    names = join_few([safe(column.name) for column in matching or unused])
     raise ParameterError(
         f"the tree does not say which column of {table.name} it predicts.",
         hint=f"Name it, perhaps {names}: " + Param("target", ...) + ".",
@@ -301,7 +301,7 @@ def select_labelled_rows(
     missing = column.is_missing() & is_used
     if not missing.any() or (drop and (is_used & ~missing).any()):
         return np.flatnonzero(is_used & ~missing)
-    rows = listing([f"{row:,}" for row in (np.flatnonzero(missing) + 1).tolist()], most=5)
+    rows = join_few([f"{row:,}" for row in (np.flatnonzero(missing) + 1).tolist()], most=5)
     n_rows, pronoun = plural(int(missing.sum()), "row"), "it" if missing.sum() == 1 else "them"
     fault = f'target "{safe(column.name)}" is missing in {n_rows} of {table.name} ({rows}).'
     if drop:

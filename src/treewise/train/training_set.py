@@ -69,7 +69,7 @@ class TrainingSet:
     settings: Settings
     table_name: str = ""
     notes: tuple[str, ...] = ()
-    fit_options: Mapping[str, Any] = field(default_factory=dict)  # options that the tree's history records
+    fit_options: FitOptions = field(default_factory=FitOptions)  # options that the tree's history records
     repeats: Repeats | None = None  # weights that are counts; None: each row counts once
     rows: Rows = range(0)  # the indices of its rows in the table
 
@@ -82,7 +82,7 @@ class TrainingSet:
     @cached_property
     def by_branches(self) -> bool:
         """Whether split kinds compete, so that gains are divided by the number of branches − 1."""
-        return self.settings.categorical == "any" or "any" in self.fit_options.get("splits", {}).values()
+        return self.settings.categorical == "any" or "any" in self.fit_options.splits.values()
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -144,16 +144,15 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         column_splits |= {name: learned.splits} if learned.splits else {}
         splits = _allowed_splits(learned.encoding, learned.splits or settings.categorical)
         features.append(_Feature(learned.encoding, learned.values, splits))
-    fit_options = {
-        "sample_weight": roles.sample_weight if isinstance(roles.sample_weight, str) else None,
-        "sample_weight_array": roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
-        "class_weight": label_class_weights(roles.class_weight),
-        "priors": label_priors(roles.priors, target),
-        "splits": column_splits,
-        "drop_missing_target": bool(roles.drop_missing_target),
-        "na_values": list(table.na_values),
-    }
-    fit_options = {name: value for name, value in fit_options.items() if value}
+    fit_options = FitOptions(
+        sample_weight=roles.sample_weight if isinstance(roles.sample_weight, str) else None,
+        has_weight_array=roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
+        class_weight=label_class_weights(roles.class_weight),
+        priors=label_priors(roles.priors, target),
+        splits=column_splits,
+        drop_missing_target=bool(roles.drop_missing_target),
+        na_values=tuple(table.na_values),
+    )
     assembled = _assemble(weighed, target, settings, features, weight)
     return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
 
@@ -172,12 +171,12 @@ def build_like(
     Without ``sample_weight``, the weight column that the tree was grown with is used if the table has it. Without
     ``labels`` (a column or an array), the target is looked up by name.
     """
-    table = read(data, na_values=fit_options.get("na_values", ()))
+    table = read(data, na_values=fit_options.na_values)
     column = find_target(table, target.name if labels is None else labels)
-    weight_name = fit_options.get("sample_weight")
+    weight_name = fit_options.sample_weight
     weight_column = weight_name if weight_name in table.columns else None
     weight = read_sample_weights(table, weight_column if sample_weight is None else sample_weight)
-    roles = ColumnRoles(drop_missing_target=bool(fit_options.get("drop_missing_target")))
+    roles = ColumnRoles(drop_missing_target=fit_options.drop_missing_target)
     kept = select_training_rows(column, weight, roles, table.name)
     y, raw = encode_target(_take_rows(column, kept), target, table.name, kept)
     rows = WeightedRows(kept, y, raw, _take_rows(weight, kept))
@@ -254,7 +253,7 @@ def _allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
 def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) -> None:
     missing = np.flatnonzero(encode.is_missing(encoding, values))
     if len(missing):
-        rows = listing([int(kept[row]) + 1 for row in missing], most=3)
+        rows = join_few([int(kept[row]) + 1 for row in missing], most=3)
         raise DataError(
             f'column "{safe(encoding.name)}" is missing in {plural(len(missing), "row")} ({rows}), and missing="error"'
             ' does not allow that. missing="learn" learns which branch they take; or fill them first.'

@@ -216,7 +216,7 @@ def test_forms():
         assert json.loads(json.dumps(found.to_dict()))["method"] == found.method
         assert found.to_csv().startswith("column,splits,importance,")
         assert set(found._repr_mimebundle_()) == {"text/plain", "text/html", "text/markdown"}
-    assert "favours columns with many" in " ".join(str(tree.importances()).split())
+    assert "biased towards columns with many" in " ".join(str(tree.importances()).split())
     with pytest.raises(KeyError):
         found["nothing"]
 

@@ -225,9 +225,9 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
         raise ParameterError("must be a whole number of columns, 1 or more.", parameter="top", value=view.top)
     if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
-        name = shown(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
+        name = brief(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
         hint = did_you_mean(view.column, columns)
-        raise ColumnError(f"no column {name}.{hint} Columns: {listing([safe(c) for c in columns])}.")
+        raise ColumnError(f"no column {name}.{hint} Columns: {join_few([safe(c) for c in columns])}.")
     return view
 
 
