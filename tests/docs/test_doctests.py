@@ -24,5 +24,6 @@ def test_docstrings(name):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_pages(page):
+def test_pages(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # examples may write files
     assert doctest.testfile(str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8").failed == 0

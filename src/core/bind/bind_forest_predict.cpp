@@ -26,19 +26,19 @@ std::span<const T> span_of(const Array<T>& array) {
     return std::span(array.data(), array.size());
 }
 
-// Answers that Python derives: one row per node, with the probability of every class, or the value.
-std::vector<LeafAnswer> derived_answers(size_t n, const Array<int32_t>& label, const Array<double>& answer,
+// Outputs that Python derives: one row per node, with the probability of every class, or the value.
+std::vector<LeafOutput> derived_outputs(size_t n, const Array<int32_t>& label, const Array<double>& output,
                                         int64_t n_classes) {
     const auto width = static_cast<size_t>(std::max<int64_t>(1, n_classes));
-    if (answer.size() != n * width || (n_classes && label.size() != n)) throw nb::value_error("lengths differ");
-    std::vector<LeafAnswer> out(n);
+    if (output.size() != n * width || (n_classes && label.size() != n)) throw nb::value_error("lengths differ");
+    std::vector<LeafOutput> out(n);
     for (size_t i = 0; i < n; ++i) {
         if (n_classes) out[i].label = label(i);
         if (out[i].label < 0 || out[i].label >= std::max<int64_t>(1, n_classes))
             throw nb::value_error("class out of range");
         for (size_t c = 0; c < width; ++c) {
-            if (n_classes && answer(i * width + c) == 0) continue;
-            out[i].classes.push_back(static_cast<int32_t>(c)), out[i].shares.push_back(answer(i * width + c));
+            if (n_classes && output(i * width + c) == 0) continue;
+            out[i].classes.push_back(static_cast<int32_t>(c)), out[i].shares.push_back(output(i * width + c));
         }
     }
     return out;
@@ -49,7 +49,7 @@ class ForestPredictor {
 public:
     ForestPredictor(const nb::dict& members, const std::vector<int64_t>& n_levels, const std::vector<bool>& integer,
                     Array<double> votes, int64_t n_classes, Array<int64_t> derived, Array<int32_t> derived_label,
-                    Array<double> derived_said, std::optional<uint32_t> most)
+                    Array<double> derived_output, std::optional<uint32_t> most)
         : votes_(votes) {
         const auto handle = [&](const char* name) {
             keep_.push_back(members[name]);
@@ -67,7 +67,7 @@ public:
         packed.by_node = nb::len(handle("impurity")) > 0;
         packed.n_classes = n_classes;
         packed.derived = span_of(derived);
-        packed.answers = derived_answers(derived.size(), derived_label, derived_said, n_classes);
+        packed.outputs = derived_outputs(derived.size(), derived_label, derived_output, n_classes);
         if (n_levels.size() != integer.size() || votes.size() + 1 != packed.start.size())
             throw nb::value_error("lengths differ");
         for (size_t c = 0; c < n_levels.size(); ++c) column_info_.push_back({integer[c], n_levels[c]});

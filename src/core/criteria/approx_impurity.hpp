@@ -1,6 +1,7 @@
 // Approximate impurity in doubles with a proven error bound; used to discard candidates before the exact comparison.
 //
-// Larger scores are better; the score of a split is the sum over its branches, and `error_bound` bounds its error.
+// The score of a split is the sum of the negative impurities of its branches, so larger is better; `error_bound` bounds
+// its error. Negative impurities are weighted by the branch and leave out terms that depend only on the node.
 // Candidates within that error of the best are compared again in integers (search/exact_splitter.hpp), so scores affect
 // only the running time, never the tree.
 //
@@ -69,10 +70,11 @@ struct Quantiser {
     }
 };
 
+// Negative impurity of one branch, by criterion.
 template <TargetKind S>
-class Scorer {
+class ApproxImpurity {
 public:
-    Scorer(Criterion criterion, const NLogNTable& nlogn, int64_t n_classes)
+    ApproxImpurity(Criterion criterion, const NLogNTable& nlogn, int64_t n_classes)
         : criterion_(criterion), nlogn_(&nlogn), n_classes_(static_cast<size_t>(n_classes)) {}
 
     Criterion criterion() const { return criterion_; }
@@ -97,24 +99,24 @@ public:
         } else {
             error_bound_ = scale_pow2(weight * (2 + std::log2(weight)), -36);
         }
-        parent_score_ = score(node_total);
+        parent_score_ = negative_impurity(node_total);
     }
     double error_bound() const { return error_bound_; }
     double parent_score() const { return parent_score_; }
 
-    double score(const int64_t* s) const {
+    double negative_impurity(const int64_t* s) const {
         switch (criterion_) {
-            case Criterion::entropy: return score<Criterion::entropy>(s);
-            case Criterion::gini: return score<Criterion::gini>(s);
-            case Criterion::error: return score<Criterion::error>(s);
-            case Criterion::squared_error: return score<Criterion::squared_error>(s);
-            default: return score<Criterion::poisson>(s);
+            case Criterion::entropy: return negative_impurity<Criterion::entropy>(s);
+            case Criterion::gini: return negative_impurity<Criterion::gini>(s);
+            case Criterion::error: return negative_impurity<Criterion::error>(s);
+            case Criterion::squared_error: return negative_impurity<Criterion::squared_error>(s);
+            default: return negative_impurity<Criterion::poisson>(s);
         }
     }
     template <Criterion C>
-    double score(const int64_t* s) const {
-        if constexpr (S == TargetKind::binary) return score_binary<C>(s[kWeight], s[kCounts + 1]);
-        if constexpr (S == TargetKind::regression) return score_regression<C>(s[kWeight], s[kQuantised]);
+    double negative_impurity(const int64_t* s) const {
+        if constexpr (S == TargetKind::binary) return negative_impurity_binary<C>(s[kWeight], s[kCounts + 1]);
+        if constexpr (S == TargetKind::regression) return negative_impurity_regression<C>(s[kWeight], s[kQuantised]);
         const auto m = static_cast<double>(s[kWeight]);
         if (m == 0) return 0;
         double sum = 0;
@@ -129,7 +131,7 @@ public:
         return sum;
     }
     template <Criterion C>
-    double score_binary(int64_t weight, int64_t ones) const {
+    double negative_impurity_binary(int64_t weight, int64_t ones) const {
         const auto m = static_cast<double>(weight), a = static_cast<double>(ones), b = m - a;
         if (m == 0) return 0;
         if constexpr (C == Criterion::gini) return (a * a + b * b) / m;
@@ -137,7 +139,7 @@ public:
         return std::max(a, b);
     }
     template <Criterion C>
-    double score_regression(int64_t weight, int64_t sum) const {
+    double negative_impurity_regression(int64_t weight, int64_t sum) const {
         const auto m = static_cast<double>(weight), s = static_cast<double>(sum) - mean_ * m;
         if constexpr (C == Criterion::squared_error) return m == 0 ? 0 : s * s / m;
         return s > 0 ? s * std::log2(s / m) : 0;
@@ -157,8 +159,8 @@ private:
 template <Criterion C, TargetKind S>
 class RunningSplit {
 public:
-    explicit RunningSplit(const Scorer<S>& scorer) : scorer_(scorer) {
-        if constexpr (S == TargetKind::multiclass) l_.resize(scorer.n_classes()), r_.resize(scorer.n_classes());
+    explicit RunningSplit(const ApproxImpurity<S>& approx) : approx_(approx) {
+        if constexpr (S == TargetKind::multiclass) l_.resize(approx.n_classes()), r_.resize(approx.n_classes());
     }
     int64_t left_weight() const { return m_; }
     int64_t right_weight() const { return n_; }
@@ -193,9 +195,11 @@ public:
 
     double score() const {
         if constexpr (S == TargetKind::binary)
-            return scorer_.template score_binary<C>(m_, a_) + scorer_.template score_binary<C>(n_, b_);
+            return approx_.template negative_impurity_binary<C>(m_, a_) +
+                   approx_.template negative_impurity_binary<C>(n_, b_);
         if constexpr (S == TargetKind::regression)
-            return scorer_.template score_regression<C>(m_, a_) + scorer_.template score_regression<C>(n_, b_);
+            return approx_.template negative_impurity_regression<C>(m_, a_) +
+                   approx_.template negative_impurity_regression<C>(n_, b_);
         if constexpr (C == Criterion::gini) {
             if (fits_int64_)
                 return static_cast<double>(s_) / static_cast<double>(m_) +
@@ -203,7 +207,7 @@ public:
             return static_cast<double>(p_) / static_cast<double>(m_) +
                    static_cast<double>(q_) / static_cast<double>(n_);
         }
-        if constexpr (C == Criterion::entropy) return x_ + y_ - scorer_.nlogn(m_) - scorer_.nlogn(n_);
+        if constexpr (C == Criterion::entropy) return x_ + y_ - approx_.nlogn(m_) - approx_.nlogn(n_);
         return x_ + y_;
     }
 
@@ -216,7 +220,7 @@ private:
         fits_int64_ = m_ + n_ < int64_t{1} << 31;
         for (size_t c = 0; c < l_.size(); ++c) {
             if constexpr (C == Criterion::gini) p_ += square(l_[c]), q_ += square(r_[c]);
-            if constexpr (C == Criterion::entropy) x_ += scorer_.nlogn(l_[c]), y_ += scorer_.nlogn(r_[c]);
+            if constexpr (C == Criterion::entropy) x_ += approx_.nlogn(l_[c]), y_ += approx_.nlogn(r_[c]);
             if constexpr (C == Criterion::error) {
                 x_ = std::max(x_, static_cast<double>(l_[c])), y_ = std::max(y_, static_cast<double>(r_[c]));
             }
@@ -235,8 +239,8 @@ private:
             p_ += square(l + w) - square(l);
             q_ -= square(r) - square(r - w);
         } else if constexpr (C == Criterion::entropy) {
-            x_ += scorer_.nlogn(l + w) - scorer_.nlogn(l);
-            y_ += scorer_.nlogn(r - w) - scorer_.nlogn(r);
+            x_ += approx_.nlogn(l + w) - approx_.nlogn(l);
+            y_ += approx_.nlogn(r - w) - approx_.nlogn(r);
             if (++n_moves_ == kStepsBetweenRecounts) recount();
         } else {
             x_ = std::max(x_, static_cast<double>(l + w));
@@ -248,7 +252,7 @@ private:
     }
 
     static constexpr int kStepsBetweenRecounts = 1 << 14;
-    const Scorer<S>& scorer_;
+    const ApproxImpurity<S>& approx_;
     int64_t m_ = 0, n_ = 0, a_ = 0, b_ = 0;
     double x_ = 0, y_ = 0;
     uint128 p_ = 0, q_ = 0;

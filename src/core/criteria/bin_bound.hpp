@@ -21,24 +21,24 @@
 
 namespace treewise {
 
-inline double bound_binary(const Scorer<TargetKind::binary>& scorer, const int64_t* l, const int64_t* bin,
+inline double bound_binary(const ApproxImpurity<TargetKind::binary>& approx, const int64_t* l, const int64_t* bin,
                            const int64_t* r) {
     const int64_t ones = bin[kCounts + 1], others = bin[kCounts];
     const auto side_score = [&](const int64_t* stat_beside, int64_t more, int64_t more_ones) {
         const int64_t stat[] = {0, stat_beside[kWeight] + more, 0, stat_beside[kCounts + 1] + more_ones};
-        return scorer.score(stat);
+        return approx.negative_impurity(stat);
     };
     return std::max(side_score(l, ones, ones) + side_score(r, others, 0),
                     side_score(l, others, 0) + side_score(r, ones, ones));
 }
 
 // squares: at least Σ v²/weight over the rows of the bin.
-inline double bound_squared_error(const Scorer<TargetKind::regression>& scorer, const int64_t* l, const int64_t* bin,
-                                  const int64_t* r, double squares) {
-    const auto w = static_cast<double>(bin[kWeight]), s = static_cast<double>(bin[kQuantised]), mean = scorer.mean();
+inline double bound_squared_error(const ApproxImpurity<TargetKind::regression>& approx, const int64_t* l,
+                                  const int64_t* bin, const int64_t* r, double squares) {
+    const auto w = static_cast<double>(bin[kWeight]), s = static_cast<double>(bin[kQuantised]), mean = approx.mean();
     const double rounding = 0x1p-48 * (squares + std::abs(mean * s) + mean * mean * w + s * s / w);
     const double about_mean = std::max(0.0, squares - 2 * mean * s + mean * mean * w) + rounding;
-    const double edge_bound = scorer.score(l) + scorer.score(r) + about_mean;
+    const double edge_bound = approx.negative_impurity(l) + approx.negative_impurity(r) + about_mean;
     if (l[kWeight] == 0 || r[kWeight] == 0) return edge_bound;
     const double within = std::max(0.0, squares - s * s / w) + rounding;
     const auto d = static_cast<int64_t>(std::sqrt(w * within) / 2) + 1;
@@ -46,18 +46,20 @@ inline double bound_squared_error(const Scorer<TargetKind::regression>& scorer, 
                   sum = l[kQuantised] + bin[kQuantised] + r[kQuantised];
     const auto corner = [&](int64_t m, int64_t a) {
         constexpr Criterion C = Criterion::squared_error;
-        return scorer.template score_regression<C>(m, a) + scorer.template score_regression<C>(weight - m, sum - a);
+        return approx.template negative_impurity_regression<C>(m, a) +
+               approx.template negative_impurity_regression<C>(weight - m, sum - a);
     };
     const int64_t m = l[kWeight], a = l[kQuantised], n = m + bin[kWeight], b = a + bin[kQuantised];
     return std::min(edge_bound, std::max({corner(m, a - d), corner(m, a + d), corner(n, b - d), corner(n, b + d)}));
 }
 
 template <TargetKind S>
-double bound_bin(const Scorer<S>& scorer, const int64_t* l, const int64_t* bin, const int64_t* r, double squares) {
-    if constexpr (S == TargetKind::binary) return bound_binary(scorer, l, bin, r);
-    if constexpr (S == TargetKind::regression) return bound_squared_error(scorer, l, bin, r, squares);
-    const double rows_alone = scorer.criterion() == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);
-    return scorer.score(l) + scorer.score(r) + rows_alone;
+double bound_bin(const ApproxImpurity<S>& approx, const int64_t* l, const int64_t* bin, const int64_t* r,
+                 double squares) {
+    if constexpr (S == TargetKind::binary) return bound_binary(approx, l, bin, r);
+    if constexpr (S == TargetKind::regression) return bound_squared_error(approx, l, bin, r, squares);
+    const double rows_alone = approx.criterion() == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);
+    return approx.negative_impurity(l) + approx.negative_impurity(r) + rows_alone;
 }
 
 }  // namespace treewise

@@ -421,7 +421,7 @@ private:
 template <class Work>
 auto dispatch_criterion(Criterion criterion, const Work& work) {
     switch (criterion) {
-#define TREEWISE_CASE(name, Stats, has_score) \
+#define TREEWISE_CASE(name, Stats, has_approx_impurity) \
     case Criterion::name: return work.template operator()<Stats>();
         TREEWISE_CRITERIA(TREEWISE_CASE)
 #undef TREEWISE_CASE

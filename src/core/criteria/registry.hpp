@@ -11,8 +11,8 @@
 
 namespace treewise {
 
-// X(name, statistics class, whether criteria/approx_impurity.hpp has an approximate score). A criterion without one is
-// grown by the exact engine alone (grow/engine_choice.cpp).
+// X(name, statistics class, whether criteria/approx_impurity.hpp supports it). A criterion it does not support is
+// grown by the presorted engine alone (grow/engine_choice.cpp).
 #define TREEWISE_CRITERIA(X)                     \
     X(entropy, EntropyStats, true)               \
     X(gini, GiniStats, true)                     \
@@ -26,20 +26,20 @@ namespace treewise {
 
 #define TREEWISE_NAME(name, ...) name,
 #define TREEWISE_QUOTED(name, ...) #name,
-#define TREEWISE_HAS_SCORE(name, stats, has_score) has_score,
+#define TREEWISE_HAS_APPROX_IMPURITY(name, stats, has_approx_impurity) has_approx_impurity,
 
 enum class Criterion { TREEWISE_CRITERIA(TREEWISE_NAME) };
 inline constexpr std::array kCriterionNames = std::to_array<std::string_view>({TREEWISE_CRITERIA(TREEWISE_QUOTED)});
-inline constexpr std::array kHasScore = std::to_array<bool>({TREEWISE_CRITERIA(TREEWISE_HAS_SCORE)});
+inline constexpr std::array kHasApproxImpurity = std::to_array<bool>({TREEWISE_CRITERIA(TREEWISE_HAS_APPROX_IMPURITY)});
 
 enum class Rule { TREEWISE_RULES(TREEWISE_NAME) };
 inline constexpr std::array kRuleNames = std::to_array<std::string_view>({TREEWISE_RULES(TREEWISE_QUOTED)});
 
 #undef TREEWISE_NAME
 #undef TREEWISE_QUOTED
-#undef TREEWISE_HAS_SCORE
+#undef TREEWISE_HAS_APPROX_IMPURITY
 
-constexpr bool has_score(Criterion criterion) { return kHasScore[static_cast<size_t>(criterion)]; }
+constexpr bool has_approx_impurity(Criterion criterion) { return kHasApproxImpurity[static_cast<size_t>(criterion)]; }
 
 // The enum value with this name.
 template <class Enum, size_t N>

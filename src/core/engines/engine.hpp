@@ -1,7 +1,7 @@
 // Engine interface: an engine holds the rows of the nodes, finds the candidates that could be the best split of a node,
 // passes them to the exact splitter as buckets, and partitions the node's rows among its children.
 //
-//     exact.hpp        presorted columns, every candidate            absolute error; reference for the others
+//     presorted.hpp    presorted columns, every candidate            absolute error; reference for the others
 //     histogram.hpp    binned columns                                large nodes
 //     subtree.hpp      presorted columns that fit the cache          small nodes with their whole subtree
 //     forest.hpp       rows ranked once for all trees                nodes that sample columns
@@ -37,7 +37,7 @@ struct Segment {
 };
 
 // The winning split, ready to be stored and applied.
-struct SplitInfo {
+struct ChosenSplit {
     SplitKind kind = kLeaf;
     int32_t column = -1;
     double cut = 0.0;
@@ -90,12 +90,12 @@ public:
     virtual int64_t to_int(size_t column, int64_t rank) const = 0;
 
     // Partitions the node's rows by branch; sizes receives their numbers. The children's rows are adjacent afterwards.
-    virtual void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) = 0;
+    virtual void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) = 0;
     // Called once it is known which children will be searched.
     virtual void on_children_known(Segment, const std::vector<int64_t>& /* sizes */,
                                    const std::vector<uint8_t>& /* open */) {}
     // Whether the node should be left to another engine.
-    virtual bool is_too_small(Segment, int64_t /* levels_left */) const { return false; }
+    virtual bool should_hand_over(Segment, int64_t /* levels_left */) const { return false; }
 };
 
 }  // namespace treewise

@@ -19,7 +19,7 @@
 #include "problem/row_partition.hpp"
 #include "problem/sort_keys.hpp"
 #include "search/candidate_filter.hpp"
-#include "search/category_counts.hpp"
+#include "search/node_categories.hpp"
 #include "util/rng.hpp"
 
 namespace treewise {
@@ -80,7 +80,7 @@ public:
     double to_double(size_t, int64_t key) const override { return key_to_double(key); }
     int64_t to_int(size_t, int64_t key) const override { return key_to_int(key); }
 
-    void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+    void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         const auto column = at(split.column);
         const auto missing = static_cast<uint32_t>(split.missing);
         const int64_t* key = column_split(column, node).keys.data();
@@ -182,9 +182,9 @@ private:
         sum_left_of_cut(split_keys, left_.data());
         sub(right_.data(), left_.data(), width_);
         if (!fits(left_) || !fits(right_)) return offer_unscored(column);
-        const Scorer<S>& scorer = score_bounds_.scorer;
+        const ApproxImpurity<S>& approx = score_bounds_.approx;
         const auto [lower, upper] = score_bounds_.bounds(
-            scorer.score(left_.data()) + scorer.score(right_.data()), 2,
+            approx.negative_impurity(left_.data()) + approx.negative_impurity(right_.data()), 2,
             [&] { return score_bounds_.nlogn(left_[kWeight]) + score_bounds_.nlogn(right_[kWeight]); });
         filter_.offer(static_cast<int32_t>(column), 1, lower, upper);
     }

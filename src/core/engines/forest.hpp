@@ -19,10 +19,10 @@
 #include "problem/fit_context.hpp"
 #include "problem/ranks.hpp"
 #include "problem/row_partition.hpp"
-#include "search/category_counts.hpp"
-#include "search/category_split.hpp"
+#include "search/category_scan.hpp"
 #include "search/cut_buckets.hpp"
 #include "search/missing_placement.hpp"
+#include "search/node_categories.hpp"
 #include "search/sorted_scan.hpp"
 #include "util/radix_sort.hpp"
 
@@ -101,7 +101,7 @@ public:
 
     // -- splitting ----------------------------------------------------------------------------------------------------
 
-    void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+    void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         const size_t column = at(split.column);
         const auto missing = static_cast<uint32_t>(split.missing);
         const uint32_t* rank = ranks(column, node);

@@ -17,10 +17,10 @@
 #include "engines/subtree.hpp"
 #include "problem/row_partition.hpp"
 #include "search/binned_column.hpp"
-#include "search/category_counts.hpp"
 #include "search/cut_buckets.hpp"
 #include "search/histogram_builder.hpp"
 #include "search/missing_placement.hpp"
+#include "search/node_categories.hpp"
 #include "search/sorted_scan.hpp"
 
 namespace treewise {
@@ -64,7 +64,7 @@ public:
         for (Row r : row_list(node)) add_row(stat.data(), r);
     }
     // Left to the subtree engine if it fits its cache, unless few levels remain: then counting is faster than sorting.
-    bool is_too_small(Segment node, int64_t levels_left) const override {
+    bool should_hand_over(Segment node, int64_t levels_left) const override {
         return fits_subtree_engine(node.size(), context_) &&
                (levels_left > 3 || node.size() < context_.settings.tuning.histogram_rows);
     }
@@ -113,7 +113,7 @@ public:
 
     // -- splitting ----------------------------------------------------------------------------------------------------
 
-    void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+    void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         const Column& column = context_.columns[static_cast<size_t>(split.column)];
         const BinMapper& mapper = builder_.mappers()[static_cast<size_t>(split.column)];
         const bool is_binned = !mapper.is_empty() && !column.is_code();

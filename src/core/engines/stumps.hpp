@@ -19,9 +19,9 @@
 #include "engines/engine.hpp"
 #include "problem/fit_context.hpp"
 #include "search/binned_column.hpp"
-#include "search/category_counts.hpp"
 #include "search/cut_buckets.hpp"
 #include "search/missing_placement.hpp"
+#include "search/node_categories.hpp"
 #include "search/sorted_scan.hpp"
 #include "util/thread_pool.hpp"
 
@@ -174,7 +174,7 @@ public:
 
     // -- splitting ----------------------------------------------------------------------------------------------------
 
-    void partition(Segment, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+    void partition(Segment, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         const Column& column = context_.columns[at(split.column)];
         const size_t n = branch_.size(), n_tasks = (n + kRowsPerTask - 1) / kRowsPerTask;
         std::vector<Stat> thread_sums(at(pool_.size()), Stat(sizes.size() * width_, 0));

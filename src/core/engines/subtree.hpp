@@ -19,10 +19,10 @@
 #include "engines/engine.hpp"
 #include "problem/fit_context.hpp"
 #include "problem/quartiles.hpp"
-#include "search/category_counts.hpp"
 #include "search/category_histogram.hpp"
 #include "search/cut_buckets.hpp"
 #include "search/missing_placement.hpp"
+#include "search/node_categories.hpp"
 #include "search/sorted_scan.hpp"
 
 namespace treewise {
@@ -148,7 +148,7 @@ public:
     // -- splitting ----------------------------------------------------------------------------------------------------
 
     // Assigns rows to branches and partitions one list; on_children_known does the others.
-    void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+    void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         const auto column = static_cast<size_t>(split.column);
         sorted_list_ = kNone;
         if (context_.columns[column].is_code())
@@ -405,7 +405,7 @@ private:
                             [&local](size_t level) { return int64_t{local.codes[level]}; }};
     }
 
-    void assign_category_branches(size_t column, Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) {
+    void assign_category_branches(size_t column, Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) {
         const LocalLevels& local = local_levels_[column];
         branch_of_.resize(local.codes.size() + 1);
         for (size_t l = 0; l < local.codes.size(); ++l) branch_of_[l] = split.branch(local.codes[l]);
@@ -420,7 +420,7 @@ private:
     }
     // The list is sorted: the cut is found by binary search, and branches follow from positions. Unless missing rows go
     // left, the list itself stays in place; if it is the only one, nothing moves at all.
-    void assign_number_branches(size_t column, Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) {
+    void assign_number_branches(size_t column, Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) {
         const uint32_t* entries = lists_[column].data() + node.begin;
         const int64_t present = n_present(column, node), n = node.size();
         int64_t low = 0, high = present;  // the first row of branch 1 is in [low, high]

@@ -59,7 +59,7 @@ public:
         std::fill(placement_.missing.begin(), placement_.missing.end(), 0);
         return {nullptr, nullptr, placement_.missing.data(), 0, 0, 0};
     }
-    void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+    void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         bitset_nodes_.advance_to(node);
         BitsetNode* bitset = bitset_nodes_.find(node);
         bitset ? partition_bitset(node, *bitset, split, sizes) : ForestEngine::partition(node, split, sizes);
@@ -173,7 +173,7 @@ private:
         const Settings& settings = context_.settings;
         return settings.min_samples_leaf <= 1 && settings.min_leaf_weight <= 1 && !settings.random_ties;
     }
-    void partition_bitset(Segment node, BitsetNode& bitset, const SplitInfo& split, std::vector<int64_t>& sizes) {
+    void partition_bitset(Segment node, BitsetNode& bitset, const ChosenSplit& split, std::vector<int64_t>& sizes) {
         const auto branch = [&](uint32_t e) {
             const uint32_t r = rank_of(e, at(split.column));
             return r == kMissingRank ? static_cast<uint32_t>(split.missing) : split.branch(r);

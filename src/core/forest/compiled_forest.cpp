@@ -13,10 +13,10 @@ void require(bool sound, const char* what) {
     if (!sound) throw std::invalid_argument(what);
 }
 
-// Open-addressing hash table from answers to their indices.
-class AnswerIndex {
+// Open-addressing hash table from outputs to their indices.
+class OutputIndex {
 public:
-    // same(n): whether answer n is the one looked for. Returns the slot with its index, or the slot to fill.
+    // same(n): whether output n is the one looked for. Returns the slot with its index, or the slot to fill.
     template <class Same>
     uint32_t& find(uint64_t hash, uint32_t n_known, const Same& same) {
         if (2 * (n_known + size_t{1}) > table_.size()) grow();
@@ -59,13 +59,13 @@ public:
         choose_cells();
         forest_.slots_.resize(packed_.kind.size());
         forest_.code_start_.push_back(0), forest_.child_start_.push_back(0);
-        pure_.assign(static_cast<size_t>(packed_.n_classes), AnswerIndex::kNone);
+        pure_.assign(static_cast<size_t>(packed_.n_classes), OutputIndex::kNone);
         if (forest_.is_sparse()) forest_.share_start_.push_back(0);
         inner_ = packed_.column.size, leaf_ = packed_.kind.size() - inner_, derived_ = packed_.derived.size();
         code_ = packed_.codes.size, count_ = packed_.count_class.size;
         for (size_t t = n_trees; t-- > 0; check_interrupt_()) write_tree(packed_.start[t], packed_.start[t + 1]);
         std::reverse(forest_.stay_node_.begin(), forest_.stay_node_.end());
-        std::reverse(forest_.stay_answer_.begin(), forest_.stay_answer_.end());
+        std::reverse(forest_.stay_output_.begin(), forest_.stay_output_.end());
         require(code_ == 0 && count_ == 0 && derived_ == 0, "the members' lists have more entries than they name");
     }
 
@@ -86,8 +86,8 @@ private:
         require(packed_.n_classes
                     ? packed_.n_counts.size == leaves && packed_.count_class.size == packed_.count_weight.size
                     : packed_.value.size == (packed_.by_node ? n : leaves),
-                "the members' answers differ in length");
-        require(packed_.answers.size() == packed_.derived.size(), "the derived answers differ in length");
+                "the members' outputs differ in length");
+        require(packed_.outputs.size() == packed_.derived.size(), "the derived outputs differ in length");
     }
 
     // Finds the columns with compact tests and whether their thresholds are floats; marks inner nodes.
@@ -135,7 +135,7 @@ private:
             const auto at = static_cast<uint32_t>(node - begin);
             if (packed_.kind[node] == kLeaf) {
                 --leaf_;
-                put_stop(node, answer_of_leaf(node), false);
+                put_stop(node, output_of_leaf(node), false);
             } else {
                 --inner_;
                 write_test(node, at);
@@ -171,8 +171,8 @@ private:
             write_general_test(node, kind, n_codes, branches);
         }
         if (missing < 0 || (kind == kMultiway && other < 0)) {
-            require(derived_ > 0 && packed_.derived[derived_ - 1] == node, "a node without an answer");
-            forest_.stay_node_.push_back(node), forest_.stay_answer_.push_back(intern(packed_.answers[--derived_]));
+            require(derived_ > 0 && packed_.derived[derived_ - 1] == node, "a node without an output");
+            forest_.stay_node_.push_back(node), forest_.stay_output_.push_back(intern(packed_.outputs[--derived_]));
         }
         stack_.resize(stack_.size() - branches);
     }
@@ -222,13 +222,13 @@ private:
     }
 
     void put_stop(int64_t node, uint32_t number, bool is_general) {
-        const uint32_t most = is_general ? forest_.max_general_tests_ : forest_.max_answers_;
+        const uint32_t most = is_general ? forest_.max_general_tests_ : forest_.max_outputs_;
         forest_.slots_[node] = {std::min(number, most) + (is_general ? kFirstGeneralTest : 0), ~0u << forest_.shift_};
         if (number < most) return;
-        is_general ? forest_.large_test_numbers_.put(inner_, number) : forest_.large_answer_numbers_.put(leaf_, number);
+        is_general ? forest_.large_test_numbers_.put(inner_, number) : forest_.large_output_numbers_.put(leaf_, number);
     }
 
-    uint32_t answer_of_leaf(int64_t node) {
+    uint32_t output_of_leaf(int64_t node) {
         if (!packed_.n_classes) {
             const auto value = packed_.value.get<double>(packed_.by_node ? static_cast<size_t>(node) : leaf_);
             return intern({0, {}, {value}});
@@ -236,25 +236,25 @@ private:
         const auto n_counts = packed_.n_counts.get<size_t>(leaf_);
         require(n_counts <= count_, "the members' arrays differ in length");
         count_ -= n_counts;
-        if (derived_ > 0 && packed_.derived[derived_ - 1] == node) return intern(packed_.answers[--derived_]);
-        require(n_counts > 0, "a leaf without an answer");
-        if (n_counts > 1) return intern(answer_of_counts(n_counts));
+        if (derived_ > 0 && packed_.derived[derived_ - 1] == node) return intern(packed_.outputs[--derived_]);
+        require(n_counts > 0, "a leaf without an output");
+        if (n_counts > 1) return intern(output_of_counts(n_counts));
         uint32_t& pure = pure_[class_at(0)];
-        if (pure == AnswerIndex::kNone) pure = intern(answer_of_counts(1));
+        if (pure == OutputIndex::kNone) pure = intern(output_of_counts(1));
         return pure;
     }
-    LeafAnswer answer_of_counts(size_t n_counts) const {
-        LeafAnswer answer;
+    LeafOutput output_of_counts(size_t n_counts) const {
+        LeafOutput output;
         double total = 0, most = -1;
         for (size_t i = 0; i < n_counts; ++i) {
             const auto weight = packed_.count_weight.get<double>(count_ + i);
-            answer.classes.push_back(static_cast<int32_t>(class_at(i)));
-            answer.shares.push_back(weight);
+            output.classes.push_back(static_cast<int32_t>(class_at(i)));
+            output.shares.push_back(weight);
             total += weight;
-            if (weight > most) most = weight, answer.label = answer.classes.back();  // the first among equals
+            if (weight > most) most = weight, output.label = output.classes.back();  // the first among equals
         }
-        for (double& share : answer.shares) share /= total;
-        return answer;
+        for (double& share : output.shares) share /= total;
+        return output;
     }
     size_t class_at(size_t i) const {
         const auto label = packed_.count_class.get<int64_t>(count_ + i);
@@ -262,39 +262,39 @@ private:
         return static_cast<size_t>(label);
     }
 
-    // The index of an answer, existing or new; answers are equal if all their bits are.
-    uint32_t intern(const LeafAnswer& answer) {
-        if (forest_.is_sparse() || !packed_.n_classes) return intern_bits(answer);
-        LeafAnswer all{answer.label, {}, std::vector<double>(forest_.width())};
-        for (size_t i = 0; i < answer.shares.size(); ++i)
-            all.shares[static_cast<size_t>(answer.classes[i])] = answer.shares[i];
+    // The index of an output, existing or new; outputs are equal if all their bits are.
+    uint32_t intern(const LeafOutput& output) {
+        if (forest_.is_sparse() || !packed_.n_classes) return intern_bits(output);
+        LeafOutput all{output.label, {}, std::vector<double>(forest_.width())};
+        for (size_t i = 0; i < output.shares.size(); ++i)
+            all.shares[static_cast<size_t>(output.classes[i])] = output.shares[i];
         return intern_bits(all);
     }
-    uint32_t intern_bits(const LeafAnswer& answer) {
+    uint32_t intern_bits(const LeafOutput& output) {
         const bool lists = forest_.is_sparse();
-        uint64_t hash = static_cast<uint32_t>(answer.label);
-        for (size_t i = 0; lists && i < answer.classes.size(); ++i)
-            hash = mixed(hash, static_cast<uint32_t>(answer.classes[i]));
-        for (double s : answer.shares) hash = mixed(hash, std::bit_cast<uint64_t>(s));
+        uint64_t hash = static_cast<uint32_t>(output.label);
+        for (size_t i = 0; lists && i < output.classes.size(); ++i)
+            hash = mixed(hash, static_cast<uint32_t>(output.classes[i]));
+        for (double s : output.shares) hash = mixed(hash, std::bit_cast<uint64_t>(s));
         const auto bits_equal = [](double a, double b) {
             return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
         };
         const auto same = [&](uint32_t n) {
             const size_t first = lists ? forest_.share_start_[n] : n * forest_.width();
-            return (!packed_.n_classes || forest_.label_[n] == answer.label) &&
+            return (!packed_.n_classes || forest_.label_[n] == output.label) &&
                    (!lists ||
-                    (forest_.share_start_[n + 1] - first == answer.classes.size() &&
-                     std::equal(answer.classes.begin(), answer.classes.end(), forest_.share_class_.begin() + first))) &&
-                   std::equal(answer.shares.begin(), answer.shares.end(), forest_.share_.begin() + first, bits_equal);
+                    (forest_.share_start_[n + 1] - first == output.classes.size() &&
+                     std::equal(output.classes.begin(), output.classes.end(), forest_.share_class_.begin() + first))) &&
+                   std::equal(output.shares.begin(), output.shares.end(), forest_.share_.begin() + first, bits_equal);
         };
         const auto n_known =
             static_cast<uint32_t>(lists ? forest_.label_.size() : forest_.share_.size() / forest_.width());
-        uint32_t& number = answer_index_.find(hash, n_known, same);
-        if (number != AnswerIndex::kNone) return number;
-        if (packed_.n_classes) forest_.label_.push_back(answer.label);
-        forest_.share_.insert(forest_.share_.end(), answer.shares.begin(), answer.shares.end());
+        uint32_t& number = output_index_.find(hash, n_known, same);
+        if (number != OutputIndex::kNone) return number;
+        if (packed_.n_classes) forest_.label_.push_back(output.label);
+        forest_.share_.insert(forest_.share_.end(), output.shares.begin(), output.shares.end());
         if (lists) {
-            forest_.share_class_.insert(forest_.share_class_.end(), answer.classes.begin(), answer.classes.end());
+            forest_.share_class_.insert(forest_.share_class_.end(), output.classes.begin(), output.classes.end());
             forest_.share_start_.push_back(static_cast<uint32_t>(forest_.share_.size()));
         }
         return number = n_known;
@@ -305,46 +305,46 @@ private:
     const std::vector<ColumnInfo>& column_info_;
     const CheckInterrupt& check_interrupt_;
     std::vector<uint32_t> cell_of_;  // by column
-    std::vector<uint32_t> pure_;     // by class: index of the answer with certainty for it
-    AnswerIndex answer_index_;
+    std::vector<uint32_t> pure_;     // by class: index of the output with certainty for it
+    OutputIndex output_index_;
     std::vector<uint32_t> stack_;                                       // nodes whose parent has not been visited
     size_t inner_ = 0, leaf_ = 0, code_ = 0, count_ = 0, derived_ = 0;  // start of the current node's entries
 };
 
 CompiledForest::CompiledForest(const PackedForest& packed, const std::vector<ColumnInfo>& column_info, uint32_t most,
                                const CheckInterrupt& check_interrupt)
-    : packed_(packed), max_answers_(std::min(most, kMaxAnswers)), max_general_tests_(std::min(most, kMaxGeneralTests)) {
+    : packed_(packed), max_outputs_(std::min(most, kMaxOutputs)), max_general_tests_(std::min(most, kMaxGeneralTests)) {
     Compiler(*this, column_info, check_interrupt);
-    packed_.answers.clear(), packed_.derived = {};
+    packed_.outputs.clear(), packed_.derived = {};
     const auto fit = [](auto&... vectors) { (vectors.shrink_to_fit(), ...); };
-    fit(label_, share_start_, share_class_, share_, stay_node_, stay_answer_, kind_, column_, missing_, other_, codes_,
-        code_branch_, cut_, cut_int_, code_start_, child_start_, children_, packed_.answers, large_answer_numbers_,
+    fit(label_, share_start_, share_class_, share_, stay_node_, stay_output_, kind_, column_, missing_, other_, codes_,
+        code_branch_, cut_, cut_int_, code_start_, child_start_, children_, packed_.outputs, large_output_numbers_,
         large_test_numbers_);
 }
 
 size_t CompiledForest::n_bytes() const {
     const auto bytes = [](const auto&... vectors) { return (... + (vectors.capacity() * sizeof(vectors[0]))); };
-    return bytes(slots_, inner_, inner_before_, label_, share_start_, share_class_, share_, stay_node_, stay_answer_,
+    return bytes(slots_, inner_, inner_before_, label_, share_start_, share_class_, share_, stay_node_, stay_output_,
                  kind_, column_, missing_, other_, codes_, code_branch_, cut_, cut_int_, code_start_, child_start_,
                  children_) +
-           large_answer_numbers_.n_bytes() + large_test_numbers_.n_bytes();
+           large_output_numbers_.n_bytes() + large_test_numbers_.n_bytes();
 }
 
 uint32_t CompiledForest::number_at(size_t t, uint32_t at) const {
     const CompiledNode s = tree(t)[at];
     const bool is_general = is_general_test(s);
     const uint32_t number = is_general ? s.test - kFirstGeneralTest : s.test;
-    if (number < (is_general ? max_general_tests_ : max_answers_)) return number;
+    if (number < (is_general ? max_general_tests_ : max_outputs_)) return number;
     const int64_t node = packed_.start[t] + at;
     const size_t inner = inner_before(node);
-    return is_general ? large_test_numbers_[inner] : large_answer_numbers_[static_cast<size_t>(node) - inner];
+    return is_general ? large_test_numbers_[inner] : large_output_numbers_[static_cast<size_t>(node) - inner];
 }
 
-uint32_t CompiledForest::rare_answer_at(size_t t, uint32_t at) const {
+uint32_t CompiledForest::rare_output_at(size_t t, uint32_t at) const {
     const CompiledNode s = tree(t)[at];
     if (s.stops() && !is_general_test(s)) return number_at(t, at);
     const auto place = std::lower_bound(stay_node_.begin(), stay_node_.end(), packed_.start[t] + at);
-    return stay_answer_[static_cast<size_t>(place - stay_node_.begin())];
+    return stay_output_[static_cast<size_t>(place - stay_node_.begin())];
 }
 
 size_t CompiledForest::inner_before(int64_t node) const {

@@ -1,4 +1,4 @@
-// Forest compiled for prediction: 8 bytes per node and each distinct answer stored once, built from packed trees
+// Forest compiled for prediction: 8 bytes per node and each distinct output stored once, built from packed trees
 // (ensemble/packed_trees.py).
 //
 // Nodes are in pre-order: the first child follows its parent, and `link` has the offset of the second. Cells are 32
@@ -9,7 +9,7 @@
 //                    exact threshold
 //     category       bit `code` of `test`, for at most kMaxMaskLevels levels, plus one bit for missing and one for
 //                    unseen levels
-//     end of walk    `test` is below every cell and `link` is −1: `test` is the index of a leaf's answer, or of a
+//     end of walk    `test` is below every cell and `link` is −1: `test` is the index of a leaf's output, or of a
 //                    general test
 //
 // General tests are multiway tests, tests with many levels, and tests where missing values stay or have their own
@@ -62,13 +62,13 @@ struct NarrowArray {
 };
 
 // What a node predicts: label and class probabilities, or one value.
-struct LeafAnswer {
+struct LeafOutput {
     int32_t label = 0;
     std::vector<int32_t> classes;
     std::vector<double> shares;
 };
 
-// The packed trees (documented in ensemble/packed_trees.py), plus answers that Python derives: those of leaves without
+// The packed trees (documented in ensemble/packed_trees.py), plus outputs that Python derives: those of leaves without
 // rows and of inner nodes where rows may stay.
 struct PackedForest {
     std::span<const int64_t> start;
@@ -76,8 +76,8 @@ struct PackedForest {
     NarrowArray column, cut, cut_int, missing, other, n_codes, codes;  // inner nodes
     NarrowArray n_counts, count_class, count_weight, value;            // leaves
     bool by_node = false;                                              // whether there is a value for every node
-    std::span<const int64_t> derived;                                  // nodes with derived answers, ascending
-    std::vector<LeafAnswer> answers;                                   // their answers
+    std::span<const int64_t> derived;                                  // nodes with derived outputs, ascending
+    std::vector<LeafOutput> outputs;                                   // their outputs
     int64_t n_classes = 0;                                             // 0: regression
 };
 
@@ -131,8 +131,8 @@ private:
 
 class CompiledForest {
 public:
-    // Key space below −∞: first the answers, then the general tests.
-    static constexpr uint32_t kMaxAnswers = (7u << 20) - 1, kFirstGeneralTest = 7u << 20,
+    // Key space below −∞: first the outputs, then the general tests.
+    static constexpr uint32_t kMaxOutputs = (7u << 20) - 1, kFirstGeneralTest = 7u << 20,
                               kMaxGeneralTests = (1u << 20) - 1;
     static_assert(kFirstGeneralTest + kMaxGeneralTests < key_of(-std::numeric_limits<float>::infinity()));
 
@@ -164,19 +164,19 @@ public:
     // The next node by exact comparison; −1 at the end.
     int64_t next_exactly(size_t t, uint32_t at, const std::vector<Column>& columns, int64_t row) const;
 
-    // Index of the answer at the end of a walk.
-    uint32_t answer_at(size_t t, uint32_t at) const {
+    // Index of the output at the end of a walk.
+    uint32_t output_at(size_t t, uint32_t at) const {
         const uint32_t number = tree(t)[at].test;
-        return number < max_answers_ ? number : rare_answer_at(t, at);
+        return number < max_outputs_ ? number : rare_output_at(t, at);
     }
-    int32_t label(uint32_t answer) const { return label_[answer]; }
+    int32_t label(uint32_t output) const { return label_[output]; }
     // Dense: a probability for every class (or one value). Sparse, for many classes: only the classes that occur.
     bool is_sparse() const { return packed_.n_classes > kMaxDenseClasses; }
     size_t width() const { return static_cast<size_t>(std::max<int64_t>(1, packed_.n_classes)); }
-    const double* dense_shares(uint32_t answer) const { return share_.data() + answer * width(); }
+    const double* dense_shares(uint32_t output) const { return share_.data() + output * width(); }
     template <class F>
-    void sparse_shares(uint32_t answer, F&& f) const {
-        for (uint32_t i = share_start_[answer]; i < share_start_[answer + 1]; ++i) f(share_class_[i], share_[i]);
+    void sparse_shares(uint32_t output, F&& f) const {
+        for (uint32_t i = share_start_[output]; i < share_start_[output + 1]; ++i) f(share_class_[i], share_[i]);
     }
 
 private:
@@ -184,28 +184,28 @@ private:
 
     static constexpr int64_t kMaxDenseClasses = 4;
 
-    uint32_t rare_answer_at(size_t t, uint32_t at) const;
+    uint32_t rare_output_at(size_t t, uint32_t at) const;
     uint32_t number_at(size_t t, uint32_t at) const;
     size_t inner_before(int64_t node) const;
     TreeView general_tests() const;
 
     PackedForest packed_;
-    uint32_t max_answers_, max_general_tests_;
+    uint32_t max_outputs_, max_general_tests_;
     uint32_t shift_ = 2;
     bool has_levels_ = false;
     std::vector<CellColumn> cell_columns_;
     HugePageVector<CompiledNode> slots_;
-    LargeNumbers large_answer_numbers_, large_test_numbers_;  // of leaves, and of inner nodes
+    LargeNumbers large_output_numbers_, large_test_numbers_;  // of leaves, and of inner nodes
     std::vector<uint64_t> inner_;                             // one bit per node: whether it is inner …
     std::vector<uint32_t> inner_before_;                      // … and the number of inner nodes before each word
 
-    // Distinct answers: label and probabilities (dense or sparse), or value.
+    // Distinct outputs: label and probabilities (dense or sparse), or value.
     std::vector<int32_t> label_;
     std::vector<uint32_t> share_start_;
     std::vector<int32_t> share_class_;
     std::vector<double> share_;
     std::vector<int64_t> stay_node_;  // nodes where rows may stay, ascending
-    std::vector<uint32_t> stay_answer_;
+    std::vector<uint32_t> stay_output_;
 
     // General tests, as arrays like those of a single tree; children are relative to their tree's root.
     std::vector<uint8_t> kind_;

@@ -239,29 +239,29 @@ public:
     void add(std::span<const uint32_t> leaves, const TreeOf& tree_of, const RowOf& row_of) const {
         const auto all = [&](const auto& add_one) {
             for (size_t k = 0; k < leaves.size(); ++k)
-                add_one(sums_ + static_cast<size_t>(row_of(k)) * width_, forest_.answer_at(tree_of(k), leaves[k]), k);
+                add_one(sums_ + static_cast<size_t>(row_of(k)) * width_, forest_.output_at(tree_of(k), leaves[k]), k);
         };
         if (request_.output == Output::votes)
-            all([&](double* sum, uint32_t answer, size_t k) {
-                sum[forest_.label(answer)] += request_.votes[tree_of(k)];
+            all([&](double* sum, uint32_t output, size_t k) {
+                sum[forest_.label(output)] += request_.votes[tree_of(k)];
             });
         else if (forest_.is_sparse())
-            all([&](double* sum, uint32_t answer, size_t) {
-                forest_.sparse_shares(answer, [sum](int32_t c, double share) { sum[c] += share; });
+            all([&](double* sum, uint32_t output, size_t) {
+                forest_.sparse_shares(output, [sum](int32_t c, double share) { sum[c] += share; });
             });
         else if (width_ == 1)  // also regression
-            all([&](double* sum, uint32_t answer, size_t) { add_shares<1>(sum, answer); });
+            all([&](double* sum, uint32_t output, size_t) { add_shares<1>(sum, output); });
         else if (width_ == 2)
-            all([&](double* sum, uint32_t answer, size_t) { add_shares<2>(sum, answer); });
+            all([&](double* sum, uint32_t output, size_t) { add_shares<2>(sum, output); });
         else
-            all([&](double* sum, uint32_t answer, size_t) { add_shares<0>(sum, answer); });
+            all([&](double* sum, uint32_t output, size_t) { add_shares<0>(sum, output); });
     }
 
 private:
     // kWidth: compile-time number of classes, or 0.
     template <size_t kWidth>
-    void add_shares(double* sum, uint32_t answer) const {
-        const double* share = forest_.dense_shares(answer);
+    void add_shares(double* sum, uint32_t output) const {
+        const double* share = forest_.dense_shares(output);
         for (size_t c = 0; c < (kWidth ? kWidth : width_); ++c) sum[c] += share[c];
     }
 

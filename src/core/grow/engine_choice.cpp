@@ -1,10 +1,15 @@
 // Chooses the engines for a fit, distributes the work, and numbers the nodes of the finished tree.
 //
-//     max_features < columns   engines/forest.hpp, from the root to the leaves
-//     random cuts              engines/extra_trees.hpp, from the root to the leaves
-//     large table              engines/histogram.hpp from the root down, one column per thread; small nodes then go to
-//     … small table              … engines/subtree.hpp, one subtree per thread absolute error engines/exact.hpp only:
-//     medians have no approximate score to bound
+// clang-format off
+//     fit                      engine
+//     max_features < columns   engines/forest.hpp       from the root to the leaves
+//     random cuts              engines/extra_trees.hpp  from the root to the leaves
+//     large table              engines/histogram.hpp    from the root down, one column per thread; small nodes are then
+//                                                       handed over to engines/subtree.hpp, one subtree per thread
+//     small table              engines/subtree.hpp      from the root to the leaves
+//     absolute error           engines/presorted.hpp    from the root to the leaves: medians have no approximate
+//                                                       impurity that could be bounded
+// clang-format on
 //
 // The tree does not depend on the engine or on the number of threads.
 
@@ -12,10 +17,10 @@
 
 #include <optional>
 
-#include "engines/exact.hpp"
 #include "engines/extra_trees.hpp"
 #include "engines/forest.hpp"
 #include "engines/histogram.hpp"
+#include "engines/presorted.hpp"
 #include "engines/subtree.hpp"
 #include "engines/two_class_forest.hpp"
 #include "grow/grower.hpp"
@@ -58,7 +63,7 @@ public:
             const auto index = static_cast<int64_t>(nodes_.parent.size());
             write(*at.subtree, *d, at.parent);
             if (d->first_child < 0) continue;
-            for (int64_t c = d->first_child + at.subtree->split_info(*d).n_branches; c-- > d->first_child;)
+            for (int64_t c = d->first_child + at.subtree->chosen_split(*d).n_branches; c-- > d->first_child;)
                 stack.push_back({at.subtree, c, index});
         }
         return std::move(nodes_);
@@ -88,19 +93,19 @@ private:
         const bool inner = d.first_child >= 0;
         static const SplitNode none;
         const SplitNode& node_split = inner ? subtree.splits[static_cast<size_t>(d.split)] : none;
-        const SplitInfo& info = node_split.info;
+        const ChosenSplit& chosen = node_split.chosen;
         nodes_.parent.push_back(parent);
-        nodes_.kind.push_back(info.kind);
-        nodes_.column.push_back(info.column);
-        nodes_.cut.push_back(info.cut);
-        nodes_.cut_int.push_back(info.cut_int);
-        nodes_.missing.push_back(info.missing);
-        nodes_.other.push_back(info.other);
-        nodes_.codes.insert(nodes_.codes.end(), info.codes.begin(), info.codes.end());
+        nodes_.kind.push_back(chosen.kind);
+        nodes_.column.push_back(chosen.column);
+        nodes_.cut.push_back(chosen.cut);
+        nodes_.cut_int.push_back(chosen.cut_int);
+        nodes_.missing.push_back(chosen.missing);
+        nodes_.other.push_back(chosen.other);
+        nodes_.codes.insert(nodes_.codes.end(), chosen.codes.begin(), chosen.codes.end());
         nodes_.code_start.push_back(static_cast<int64_t>(nodes_.codes.size()));
-        nodes_.stop.push_back(inner ? kInner : d.stop);
+        nodes_.stop.push_back(inner ? kNone : d.stop);
         nodes_.rows.push_back(d.segment.size());
-        nodes_.missing_rows.push_back(info.missing_rows);
+        nodes_.missing_rows.push_back(chosen.missing_rows);
         nodes_.weight.push_back(scale_pow2(static_cast<double>(d.weight), -target_.weight_scale));
         nodes_.impurity.push_back(d.summary.impurity);
         nodes_.gain.push_back(node_split.gain);
@@ -151,11 +156,11 @@ public:
     static bool uses_forest_engine(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
         const bool samples_columns =
             settings.max_features > 0 && settings.max_features < static_cast<int64_t>(columns.size());
-        return samples_columns && !settings.random_cuts && !needs_exact_engine(columns, target, settings) &&
+        return samples_columns && !settings.random_cuts && !needs_presorted_engine(columns, target, settings) &&
                settings.tuning.use_forest_engine;
     }
     static bool uses_extra_trees(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
-        return settings.random_cuts && !needs_exact_engine(columns, target, settings);
+        return settings.random_cuts && !needs_presorted_engine(columns, target, settings);
     }
 
     Subtree run() {
@@ -179,26 +184,27 @@ public:
 
 private:
     static constexpr int64_t kMaxClasses =
-        1 << 8;  // with more classes the exact engine is faster: it tracks only those present
+        1 << 8;  // with more classes the presorted engine is faster: it tracks only those present
     static constexpr int64_t kMaxRows = int64_t{1} << 31;  // limit of the packed counts
 
-    static bool needs_exact_engine(const std::vector<Column>& columns, const Target& target, const Settings& settings) {
+    static bool needs_presorted_engine(const std::vector<Column>& columns, const Target& target,
+                                       const Settings& settings) {
         const Tuning& tuning = settings.tuning;
-        return tuning.exact_only || !has_score(settings.criterion) || target.n_classes > kMaxClasses ||
+        return tuning.exact_only || !has_approx_impurity(settings.criterion) || target.n_classes > kMaxClasses ||
                columns.empty() || target.n_rows >= kMaxRows || (settings.random_cuts && !tuning.use_forest_engine);
     }
     template <class Stats>
     Subtree grow() {
-        const bool needs_exact_engine = TreeFit::needs_exact_engine(columns_, target_, settings_);
+        const bool needs_presorted_engine = TreeFit::needs_presorted_engine(columns_, target_, settings_);
         if constexpr (std::derived_from<Stats, ClassStats>) {
-            if (!needs_exact_engine)
+            if (!needs_presorted_engine)
                 return target_.n_classes == 2 ? grow_fast<Stats, TargetKind::binary>()
                                               : grow_fast<Stats, TargetKind::multiclass>();
         } else if constexpr (std::derived_from<Stats, SumStats>) {
-            if (!needs_exact_engine) return grow_fast<Stats, TargetKind::regression>();
+            if (!needs_presorted_engine) return grow_fast<Stats, TargetKind::regression>();
         }
         const CheckInterrupt check = check_interrupt();
-        ExactEngine engine(columns_, target_.n_rows, check);
+        PresortedEngine engine(columns_, target_.n_rows, check);
         return grow_alone<Stats>(engine);
     }
     template <class Stats>

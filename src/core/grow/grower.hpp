@@ -39,7 +39,7 @@ struct Priority {
 
 // The split of an inner node.
 struct SplitNode {
-    SplitInfo info;
+    ChosenSplit chosen;
     double gain = 0.0;
     Priority priority;  // for best-first growth
 };
@@ -58,7 +58,7 @@ struct GrowingNode {
     std::unique_ptr<Subtree> subtree;          // grown by another engine; its first node is this node again
     int64_t split = -1;                        // index in Subtree::splits, if one was found
     int32_t depth = 0;
-    StopReason stop = kInner;
+    StopReason stop = kNone;
 };
 
 // Nodes grown by one grower.
@@ -67,7 +67,9 @@ struct Subtree {
     ChunkedVector<SplitNode> splits;
     std::vector<std::pair<int32_t, int64_t>> counts;  // classes and their weights
 
-    const SplitInfo& split_info(const GrowingNode& node) const { return splits[static_cast<size_t>(node.split)].info; }
+    const ChosenSplit& chosen_split(const GrowingNode& node) const {
+        return splits[static_cast<size_t>(node.split)].chosen;
+    }
 };
 
 template <class Stats>
@@ -110,7 +112,7 @@ private:
         while (!frontier_.empty()) {
             const int64_t next = pop();
             if (settings_.max_leaf_nodes > 0) {
-                const int64_t extra_leaves = subtree_.split_info(node(next)).n_branches - 1;
+                const int64_t extra_leaves = subtree_.chosen_split(node(next)).n_branches - 1;
                 if (leaves_ + extra_leaves > settings_.max_leaf_nodes) {
                     stop_all(next);
                     break;
@@ -149,8 +151,8 @@ private:
         if (target_.n_classes == 0 && pure) d.summary.value = target_.raw[*first];
         keep_counts(d);
         d.stop = leaf_condition(d, pure);
-        if (d.stop != kInner) on_rows_done_(d.segment.size());
-        return d.stop == kInner;
+        if (d.stop != kNone) on_rows_done_(d.segment.size());
+        return d.stop == kNone;
     }
     // Loads the statistics of a node into the splitter; returns its rows (none for classification with statistics).
     std::span<const Row> load_node(Segment node, const Stat* known) {
@@ -210,7 +212,7 @@ private:
         }
         if (settings_.max_depth >= 0 && d.depth >= settings_.max_depth) return kMaxDepth;
         if (d.segment.size() < settings_.min_samples_split) return kMinSamplesSplit;
-        return kInner;
+        return kNone;
     }
 
     // Finds the best split; if there is one, the node joins the frontier. The node's statistics are loaded again, since
@@ -218,9 +220,9 @@ private:
     void find_split(int64_t id, const Stat* known = nullptr) {
         GrowingNode& d = node(id);
         load_node(d.segment, known);
-        d.stop = splitter_.find_best_split(d.segment, node_total_, d.key, split_.info, check_interrupt_);
-        if (d.stop != kInner) return on_rows_done_(d.segment.size());
-        const int128 gain = split_.info.gain;
+        d.stop = splitter_.find_best_split(d.segment, node_total_, d.key, split_.chosen, check_interrupt_);
+        if (d.stop != kNone) return on_rows_done_(d.segment.size());
+        const int128 gain = split_.chosen.gain;
         split_.gain = node_context_.to_user_units(gain, d.weight);
         if (settings_.max_leaf_nodes > 0)
             split_.priority = Priority::of(static_cast<double>(gain) * node_context_.unit_value,
@@ -231,11 +233,11 @@ private:
     }
 
     void split_node(int64_t id) {
-        const SplitInfo& info = subtree_.split_info(node(id));
-        const auto k = static_cast<size_t>(info.n_branches);
+        const ChosenSplit& chosen = subtree_.chosen_split(node(id));
+        const auto k = static_cast<size_t>(chosen.n_branches);
         const Segment segment = node(id).segment;
         sizes_.assign(k, 0);
-        engine_.partition(segment, info, sizes_);
+        engine_.partition(segment, chosen, sizes_);
         check_interrupt_if_large(segment);
 
         const auto first_child = static_cast<int64_t>(subtree_.nodes.size());
@@ -259,7 +261,7 @@ private:
             is_open_[b] = prepare_node(child, counted ? &child_totals_[b] : nullptr);
             if (known && !counted && is_open_[b]) child_totals_[b] = node_total_;
             if (is_open_[b] && settings_.max_leaf_nodes <= 0 &&
-                engine_.is_too_small(node(child).segment, levels_left(child)))
+                engine_.should_hand_over(node(child).segment, levels_left(child)))
                 handed_over_.push_back(child), is_open_[b] = 0;
         }
         engine_.on_children_known(segment, sizes_, is_open_);

@@ -24,7 +24,7 @@ enum SplitKind : uint8_t { kLeaf, kThreshold, kOrdinal, kOneValue, kSubset, kMul
 
 // Why a node is a leaf, in order of precedence; tree/arrays.py (STOPS) has the names.
 enum StopReason : uint8_t {
-    kInner,
+    kNone,  // not a leaf
     kNoRows,
     kPure,
     kSufficientAccuracy,
@@ -122,7 +122,7 @@ struct Target {
 
 // Performance knobs: they change how the work is done, never the tree. Tests vary them and compare the trees.
 struct Tuning {
-    bool exact_only = false;           // exact engine only: evaluate every candidate in integers
+    bool exact_only = false;           // presorted engine only: evaluate every candidate in integers
     bool use_bounds = true;            // skip candidates that provably cannot win
     bool use_forest_engine = true;     // use engines/forest.hpp where nodes sample columns
     int64_t bitset_rows = 64;          // binary targets: nodes of at most this many rows (64 or fewer) become bitsets

@@ -23,8 +23,8 @@ struct Quartiles {
 };
 
 // For sorted rows of which the first `present` have a value; weight(i) and key(i) describe row i of the order.
-template <class Weight, class CandidateKey>
-Quartiles quartiles_of_sorted(int64_t present, bool unit_weights, const Weight& weight, const CandidateKey& key) {
+template <class Weight, class Key>
+Quartiles quartiles_of_sorted(int64_t present, bool unit_weights, const Weight& weight, const Key& key) {
     int64_t total = unit_weights ? present : 0;
     for (int64_t i = 0; !unit_weights && i < present; ++i) total += weight(i);
     const auto key_at_weight = [&](int64_t required) {

@@ -36,8 +36,8 @@ public:
             position += stat[kRows];
             move_left(stat, placement);
             if (position == present || !fits(placement.left) || !fits(placement.right)) continue;
-            const double score =
-                score_bounds_.scorer.score(placement.left.data()) + score_bounds_.scorer.score(placement.right.data());
+            const double score = score_bounds_.approx.negative_impurity(placement.left.data()) +
+                                 score_bounds_.approx.negative_impurity(placement.right.data());
             const auto [lower, upper] = bounds(score, run);
             filter.offer(run.column, position, lower, upper);
         }
@@ -53,7 +53,7 @@ public:
             if (rows == 0) continue;
             if (rows > 1 && bins.mixed(b)) {
                 sub(placement.right.data(), stat, width_);
-                const double bound = bound_bin(score_bounds_.scorer, placement.left.data(), stat,
+                const double bound = bound_bin(score_bounds_.approx, placement.left.data(), stat,
                                                placement.right.data(), bins.squares(b));
                 add(placement.right.data(), stat, width_);
                 const double upper = bounds(bound, run).upper;
@@ -74,7 +74,7 @@ private:
     }
     typename ScoreBounds<S>::Range bounds(double score, const RunContext& run) const {
         const int64_t* missing = run.missing_branch;
-        if (missing) score += score_bounds_.scorer.score(missing);
+        if (missing) score += score_bounds_.approx.negative_impurity(missing);
         return score_bounds_.bounds(score, 2 + (missing != nullptr), [] { return 0.0; });
     }
 

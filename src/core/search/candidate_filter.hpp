@@ -97,12 +97,12 @@ template <TargetKind S>
 class ScoreBounds {
 public:
     ScoreBounds(const Settings& settings, const NLogNTable& nlogn, int64_t n_classes)
-        : scorer(settings.criterion, nlogn, n_classes), settings_(settings), nlogn_(nlogn) {}
+        : approx(settings.criterion, nlogn, n_classes), settings_(settings), nlogn_(nlogn) {}
 
-    Scorer<S> scorer;
+    ApproxImpurity<S> approx;
 
     void begin_node(const int64_t* node_total, double low, double high, QuantError off) {
-        scorer.begin_node(node_total, low, high, off);
+        approx.begin_node(node_total, low, high, off);
         weight_ = node_total[kWeight];
         if (settings_.rule != Rule::ratio) return;
         const auto w = static_cast<double>(weight_);
@@ -115,12 +115,12 @@ public:
     // n_filled: non-empty branches; nlogn_sum: Σ m·log m of their weights, called only for the gain ratio.
     template <class Spread>
     Range bounds(double score, int n_filled, const Spread& nlogn_sum) const {
-        const double gain = score - scorer.parent_score(), error = this->error_bound(n_filled);
+        const double gain = score - approx.parent_score(), error = this->error_bound(n_filled);
         if (settings_.rule == Rule::ratio) return ratio(gain, error, nlogn_(weight_) - nlogn_sum());
         return {score_of_gain(gain - error, n_filled), score_of_gain(gain + error, n_filled)};
     }
     // Also covers the rounding of the exact score, which is far smaller.
-    double error_bound(int n_filled) const { return scorer.error_bound() * (1 + n_filled / 64.0); }
+    double error_bound(int n_filled) const { return approx.error_bound() * (1 + n_filled / 64.0); }
     double score_of_gain(double gain, int n_filled) const {
         return settings_.gain_per_branch && settings_.rule == Rule::gain ? gain / (n_filled - 1) : gain;
     }

@@ -1,109 +1,76 @@
-// A categorical column at a node: statistics of its levels, bounds for its best split, and its buckets.
+// Statistics of the levels of a categorical column at a node; search/category_scan.hpp reads them.
 
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <numeric>
+#include <span>
 #include <vector>
 
-#include "engines/engine.hpp"
-#include "problem/fit_context.hpp"
-#include "search/category_split.hpp"
+#include "criteria/stats.hpp"
 
 namespace treewise {
 
-struct NoCounts {
-    bool operator()(CategoryCounts&) const { return false; }
-};
-struct LevelIsCode {
-    int64_t operator()(size_t level) const { return static_cast<int64_t>(level); }
-};
-
-// Access to the rows of a node, numbered from 0, for one categorical column.
-template <class Level, class Add, class RowOf, class Fill = NoCounts, class Code = LevelIsCode>
-struct CategoryRows {
-    int64_t n;
-    size_t n_levels;
-    Level level;     // level(i): the level of row i, or anything larger if missing
-    Add add;         // add(stat, i): adds row i to statistics
-    RowOf row;       // row(i): its index in the table
-    Fill fill = {};  // fill(counts): fills the counts if they are known already; returns whether
-    Code code = {};  // code(level): the code of a level
-};
-template <class Level, class Add, class RowOf>
-CategoryRows(int64_t, size_t, Level, Add, RowOf) -> CategoryRows<Level, Add, RowOf>;
-template <class Level, class Add, class RowOf, class Fill>
-CategoryRows(int64_t, size_t, Level, Add, RowOf, Fill) -> CategoryRows<Level, Add, RowOf, Fill>;
-template <class Level, class Add, class RowOf, class Fill, class Code>
-CategoryRows(int64_t, size_t, Level, Add, RowOf, Fill, Code) -> CategoryRows<Level, Add, RowOf, Fill, Code>;
-
-template <TargetKind S>
-class NodeCategories {
+// Statistics of the levels that occur at a node, ascending; the missing rows come last.
+class CategoryCounts {
 public:
-    explicit NodeCategories(const FitContext& context) : context_(context), width_(context.width()) {}
+    std::vector<uint32_t> levels;  // levels that occur, then n_levels for missing
+    Stat stats;                    // statistics of each, consecutive
 
-    template <class Rows>
-    void find_candidates(size_t column, const Rows& rows, const Stat& node_total, CategoryScan<S>& categories,
-                         CandidateFilter& filter) {
-        const auto column_index = static_cast<int32_t>(column);
-        if (needs_rows(rows.n_levels)) {
-            constexpr double kInf = std::numeric_limits<double>::infinity();
-            return filter.offer(column_index, 0, -kInf, kInf);
-        }
-        count(rows);
-        const int64_t* missing = counts_.missing(width_);
-        if (counts_.size() == 0 || counts_.size() + (missing[kRows] > 0) < 2) return;
-        categories.scan(context_.columns[column], column_index, counts_.stats.data(), counts_.size(), node_total.data(),
-                        missing, context_.has_missing_branch(missing), filter);
+    size_t size() const { return levels.size() - 1; }
+    const int64_t* missing(size_t width) const { return stats.data() + size() * width; }
+
+    // level(i): of row i, n_levels if missing; add_row(stat, i): adds it to statistics.
+    template <class Level, class AddRow>
+    void count(int64_t n_rows, size_t n_levels, size_t width, const Level& level, const AddRow& add_row) {
+        levels.clear();
+        if (n_levels <= 4 * static_cast<size_t>(n_rows) + 64)
+            count_all(n_rows, n_levels, width, level, add_row);
+        else
+            count_sorted(n_rows, n_levels, width, level, add_row);
     }
-    // Returns the missing rows.
-    template <class Rows>
-    Bucket buckets(const Rows& rows, std::vector<Bucket>& out) {
-        if (needs_rows(rows.n_levels)) return row_buckets(rows, out);
-        count(rows);
-        for (size_t i = 0; i < counts_.size(); ++i) {
-            const int64_t code = rows.code(counts_.levels[i]);
-            out.push_back({nullptr, nullptr, counts_.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
+
+    // Binary target, unit weights: one word per level, rows in the lower half, ones in the upper half; missing last.
+    void unpack(std::span<const int64_t> packed) {
+        levels.clear(), stats.clear();
+        for (size_t l = 0; l < packed.size(); ++l) {
+            const int64_t rows = packed[l] & 0xFFFFFFFF, ones = packed[l] >> 32;
+            if (rows == 0 && l + 1 < packed.size()) continue;
+            levels.push_back(static_cast<uint32_t>(l));
+            stats.insert(stats.end(), {rows, rows, rows - ones, ones});
         }
-        return {nullptr, nullptr, counts_.missing(width_), 0, 0, 0};
     }
 
 private:
-    // With many classes and levels the statistics would take too much memory: the exact splitter moves rows instead.
-    bool needs_rows(size_t n_levels) const {
-        return S == TargetKind::multiclass && (width_ > 64 || n_levels * width_ > (1u << 20));
-    }
-    template <class Rows>
-    void count(const Rows& rows) {
-        if (rows.fill(counts_)) return;
-        const size_t missing = rows.n_levels;
-        counts_.count(
-            rows.n, missing, width_, [&](int64_t i) { return std::min<size_t>(rows.level(i), missing); }, rows.add);
-    }
-    template <class Rows>
-    Bucket row_buckets(const Rows& rows, std::vector<Bucket>& out) {
-        order_.resize(static_cast<size_t>(rows.n));
-        std::iota(order_.begin(), order_.end(), int64_t{0});
-        std::stable_sort(order_.begin(), order_.end(),
-                         [&](int64_t a, int64_t b) { return rows.level(a) < rows.level(b); });
-        rows_.resize(order_.size());
-        for (size_t i = 0; i < order_.size(); ++i) rows_[i] = rows.row(order_[i]);
-        size_t i = 0;
-        while (i < order_.size() && rows.level(order_[i]) < rows.n_levels) {
-            size_t j = i;
-            const auto level = rows.level(order_[i]);
-            const int64_t code = rows.code(level);
-            while (j < order_.size() && rows.level(order_[j]) == level) ++j;
-            out.push_back({rows_.data() + i, rows_.data() + j, nullptr, code, code, static_cast<int64_t>(out.size())});
-            i = j;
+    template <class Level, class AddRow>
+    void count_all(int64_t n_rows, size_t n_levels, size_t width, const Level& level, const AddRow& add_row) {
+        stats.assign((n_levels + 1) * width, 0);
+        for (int64_t i = 0; i < n_rows; ++i) add_row(stats.data() + level(i) * width, i);
+        for (size_t l = 0; l <= n_levels; ++l) {
+            if (l < n_levels && stats[l * width + kRows] == 0) continue;
+            if (levels.size() != l) std::copy_n(stats.data() + l * width, width, stats.data() + levels.size() * width);
+            levels.push_back(static_cast<uint32_t>(l));
         }
-        return {rows_.data() + i, rows_.data() + rows_.size(), nullptr, 0, 0, 0};
+        stats.resize(levels.size() * width);
     }
-
-    const FitContext& context_;
-    size_t width_;
-    CategoryCounts counts_;
+    template <class Level, class AddRow>
+    void count_sorted(int64_t n_rows, size_t n_levels, size_t width, const Level& level, const AddRow& add_row) {
+        order_.resize(static_cast<size_t>(n_rows));
+        std::iota(order_.begin(), order_.end(), int64_t{0});
+        std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return level(a) < level(b); });
+        stats.clear();
+        const auto begin = [&](size_t l) {
+            levels.push_back(static_cast<uint32_t>(l));
+            stats.resize(stats.size() + width, 0);
+        };
+        for (int64_t i : order_) {
+            if (levels.empty() || levels.back() != level(i)) begin(level(i));
+            add_row(stats.data() + stats.size() - width, i);
+        }
+        if (levels.empty() || levels.back() != n_levels) begin(n_levels);
+    }
     std::vector<int64_t> order_;
-    std::vector<Row> rows_;
 };
 
 }  // namespace treewise

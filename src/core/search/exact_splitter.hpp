@@ -44,9 +44,9 @@ public:
 
     Stats node_total;  // statistics of the node; filled by the caller
 
-    // Returns the reason for a leaf, or kInner with the winner in `split`. stat: the node's statistics, if the engine
+    // Returns the reason for a leaf, or kNone with the winner in `split`. stat: the node's statistics, if the engine
     // has them.
-    StopReason find_best_split(Segment node, const Stat& stat, uint64_t node_key, SplitInfo& split,
+    StopReason find_best_split(Segment node, const Stat& stat, uint64_t node_key, ChosenSplit& split,
                                const std::function<void()>& check_interrupt) {
         node_key_ = node_key;
         check_interrupt_ = &check_interrupt;
@@ -72,8 +72,8 @@ public:
         const Candidate winner = best_.winner();
         if (gain_too_small(winner)) return kMinImpurityDecrease;
         if (n_tried > 1) load_column(winner.key.column, node);  // otherwise its buckets are still loaded
-        fill_split_info(winner, split);
-        return kInner;
+        fill_chosen_split(winner, split);
+        return kNone;
     }
 
 private:
@@ -453,8 +453,8 @@ private:
 
     // -- the winning split --------------------------------------------------------------------------------------------
 
-    void fill_split_info(const Candidate& winner, SplitInfo& split) {
-        split = SplitInfo{};
+    void fill_chosen_split(const Candidate& winner, ChosenSplit& split) {
+        split = ChosenSplit{};
         split.gain = winner.gain;
         split.column = static_cast<int32_t>(column_);
         split.missing_rows = n_missing();
@@ -483,7 +483,7 @@ private:
             split.missing = heaviest_branch(split);
     }
 
-    void set_threshold(int64_t position, SplitInfo& split) {
+    void set_threshold(int64_t position, ChosenSplit& split) {
         if (settings_.random_cuts && split.kind == kThreshold) return set_random_threshold(split);
         size_t index = 0;
         while (buckets_[index].position != position) ++index;
@@ -497,7 +497,7 @@ private:
             split.cut_int = midpoint(engine_.to_int(column_, a), engine_.to_int(column_, b));
     }
 
-    void set_random_threshold(SplitInfo& split) {
+    void set_random_threshold(ChosenSplit& split) {
         draw_random_split(kThreshold);
         const auto right = std::find(goes_left_.begin(), goes_left_.end(), 0);
         split.max_left_rank = buckets_[static_cast<size_t>(right - goes_left_.begin()) - 1].high;
@@ -509,7 +509,7 @@ private:
     }
 
     // Lists the lighter side (the near one if equal); returns whether that is the far side.
-    bool list_subset(size_t position, SplitInfo& split) {
+    bool list_subset(size_t position, ChosenSplit& split) {
         std::vector<int32_t> sides[2];
         int64_t weight[2] = {0, 0};
         if (settings_.random_cuts)
@@ -534,7 +534,7 @@ private:
     }
 
     // A presence test is stored as the column's first kind: a threshold above every value, or an empty subset.
-    void set_presence(SplitInfo& split) const {
+    void set_presence(ChosenSplit& split) const {
         const Column& column = columns_[column_];
         const SplitKind first = column.kinds.front();
         split.kind = first == kThreshold || first == kOrdinal ? first : kSubset;
@@ -545,7 +545,7 @@ private:
         if (column.type == ValueType::i64) split.cut_int = std::numeric_limits<int64_t>::max();
     }
 
-    int32_t heaviest_branch(const SplitInfo& split) {
+    int32_t heaviest_branch(const ChosenSplit& split) {
         weights_.assign(static_cast<size_t>(split.n_branches), 0);
         for (const Bucket& b : buckets_) weights_[split.branch(b.low)] += bucket_weight(b);
         return static_cast<int32_t>(std::max_element(weights_.begin(), weights_.end()) - weights_.begin());

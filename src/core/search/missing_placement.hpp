@@ -1,9 +1,11 @@
-// Missing rows of a numeric column: tried on each side of every cut, or in a branch of their own.
+// Missing rows of a numeric column while its cuts are bounded: on each side of every cut, or in a branch of their own.
+//
+// Only the filter uses this. Which branch the missing rows finally join is decided by search/exact_splitter.hpp.
 
 #pragma once
 
 #include "problem/fit_context.hpp"
-#include "search/category_split.hpp"
+#include "search/category_scan.hpp"
 #include "search/sorted_scan.hpp"
 
 namespace treewise {

@@ -102,9 +102,9 @@ public:
     // The score a cut needs to be competitive; upper bound = (score − parent_score + error)·factor.
     double required_score(const CandidateFilter& filter) const {
         return filter.best_lower_bound(0) / score_bounds_.score_of_gain(1.0, 2) - score_bounds_.error_bound(2) +
-               score_bounds_.scorer.parent_score();
+               score_bounds_.approx.parent_score();
     }
-    double parent_score() const { return score_bounds_.scorer.parent_score(); }
+    double parent_score() const { return score_bounds_.approx.parent_score(); }
     // Scores the cuts and offers the competitive ones, best first; column(k): the column of cut k. Returns the best
     // score.
     template <class ColumnOf>
@@ -190,8 +190,8 @@ private:
               check_interrupt(s.check_interrupt_),
               run(a),
               filter(c),
-              sides(s.score_bounds_.scorer) {
-            missing_score = run.missing_branch ? score_bounds.scorer.score(run.missing_branch) : 0.0;
+              sides(s.score_bounds_.approx) {
+            missing_score = run.missing_branch ? score_bounds.approx.negative_impurity(run.missing_branch) : 0.0;
             n_filled = 2 + (run.missing_branch != nullptr);
         }
 
@@ -220,7 +220,7 @@ private:
         // For small weights: skip the block if no cut in it can win, otherwise score all its cuts at once.
         template <class Load, class Weight, class Differs>
         void scan_blocks(int64_t i, int64_t last, const Load& value, const Weight& weight, const Differs& differs) {
-            const double mean = score_bounds.scorer.mean(), share = score_bounds.score_of_gain(1.0, n_filled);
+            const double mean = score_bounds.approx.mean(), share = score_bounds.score_of_gain(1.0, n_filled);
             const int64_t all = sides.left_weight() + sides.right_weight();
             const double sum =
                 static_cast<double>(sides.left_sum() + sides.right_sum()) - mean * static_cast<double>(all);
@@ -231,7 +231,7 @@ private:
                 const int64_t n = std::min(kBlock, last - i);
                 // The score a cut needs to be competitive.
                 const double required_score = filter.best_lower_bound(run.column) / share -
-                                              score_bounds.error_bound(n_filled) + score_bounds.scorer.parent_score() -
+                                              score_bounds.error_bound(n_filled) + score_bounds.approx.parent_score() -
                                               missing_score;
                 if constexpr (S == TargetKind::binary) {
                     if (settings.tuning.use_bounds && n == kBlock) {
@@ -281,7 +281,7 @@ private:
             const auto side = [&](int64_t weight, int64_t moved_ones) {
                 const auto x = static_cast<double>(moved_ones), y = static_cast<double>(weight - moved_ones);
                 if constexpr (C == Criterion::gini) return (x * x + y * y) * tables.reciprocals.data()[weight];
-                return score_bounds.scorer.template score_binary<C>(weight, moved_ones);
+                return score_bounds.approx.template negative_impurity_binary<C>(weight, moved_ones);
             };
             const auto score_at = [&](int64_t moved, int64_t moved_ones) {
                 return side(m + moved, a + moved_ones) + side(n - moved, b - moved_ones);

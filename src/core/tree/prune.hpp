@@ -34,7 +34,7 @@ struct WeakestLinks {
     std::vector<int64_t> leaves_removed;
 };
 
-// prune/tree_sequence.py has the proof. Alphas closer than `tie` are equal: the upper node is pruned first.
+// prune/nested_trees.py has the proof. Alphas closer than `tie` are equal: the upper node is pruned first.
 WeakestLinks weakest_link_alphas(std::span<const int64_t> parent, std::span<const double> risk, double tie);
 
 }  // namespace treewise

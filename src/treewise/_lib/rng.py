@@ -53,7 +53,7 @@ def shuffled_columns(node: int, n_columns: int) -> Iterator[int]:
         yield order[i]
 
 
-def cut_key(node: int, column: int, kind: int) -> int:
+def split_key(node: int, column: int, kind: int) -> int:
     """Return the key for a random split of one column and split kind."""
     return mix64(mix64(mix64(node, _CUT_STREAM), column), kind)
 

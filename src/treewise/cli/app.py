@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import click
 
-from treewise.cli.output import DISK_FULL, discard_output, flush_output, output_error, print_error, written
+from treewise.cli.output import DISK_FULL, discard_output, flush_output, output_error, partial_output, print_error
 from treewise.cli.param_types import in_options
 from treewise.errors import (
     DataError,
@@ -165,18 +165,18 @@ app = _App(
 def run_guarded(run: Callable[[], int]) -> int:
     """Run, and turn every failure into a sentence on standard error and an exit status."""
     started = time.monotonic()
-    written.forget()
+    partial_output.forget()
     try:
         code = run()
         flush_output()
     except KeyboardInterrupt:
-        print_error(f"stopped by Ctrl-C after {time.monotonic() - started:.1f} s; {written}.")
+        print_error(f"stopped by Ctrl-C after {time.monotonic() - started:.1f} s; {partial_output}.")
         code = INTERRUPTED
     except BrokenPipeError:
         discard_output()
         code = BROKEN_PIPE
-    except click.exceptions.NoArgsIsHelpError as help_wanted:
-        click.echo(help_wanted.format_message(), err=True)
+    except click.exceptions.NoArgsIsHelpError as no_args:
+        click.echo(no_args.format_message(), err=True)
         code = USAGE
     except click.ClickException as error:
         print_error(_usage_message(error))

@@ -116,14 +116,14 @@ class GrowthReport:
 
 
 def grow_tree(
-    data: str | Table, options: dict[str, Any], form: TextOptions, quiet: bool = False
+    data: str | Table, options: dict[str, Any], text_format: TextOptions, quiet: bool = False
 ) -> tuple[TrainingSet, Tree]:
     """Grow a tree by the options of ``treewise.grow``, with a report on standard error."""
     from treewise.cli.output import progress_bar
     from treewise.train.grow import fit
 
-    options = read_validation(options, form)
-    table = _read(data, options, form)
+    options = read_validation(options, text_format)
+    table = _read(data, options, text_format)
     report = GrowthReport(table, quiet)
     with report.notes_on_error():
         tree = fit(
@@ -139,13 +139,13 @@ def grow_tree(
     return report.training_set, tree
 
 
-def grow_ensemble(data: str, method: str, options: dict[str, Any], form: TextOptions, quiet: bool) -> Ensemble:
+def grow_ensemble(data: str, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool) -> Ensemble:
     """Grow an ensemble by the options of ``treewise.forest`` or a sister of it, with a report on standard error."""
     import treewise
     from treewise.cli.output import progress_bar
 
     options = dict(options)
-    table = _read(data, options, form)
+    table = _read(data, options, text_format)
     report = GrowthReport(table, quiet)
     with report.notes_on_error(), progress_bar("grow") as progress:
         grow = getattr(treewise, method)
@@ -157,13 +157,13 @@ def grow_ensemble(data: str, method: str, options: dict[str, Any], form: TextOpt
 
 
 def prepare_and_report(
-    data: str | Table, options: dict[str, Any], form: TextOptions, quiet: bool = False
+    data: str | Table, options: dict[str, Any], text_format: TextOptions, quiet: bool = False
 ) -> TrainingSet:
     """Prepare a table by the options of ``treewise.grow``, for verbs that grow many trees on it."""
     from treewise.train.grow import prepare
 
     options = {name: value for name, value in options.items() if name != "n_jobs"}
-    table = _read(data, options, form)
+    table = _read(data, options, text_format)
     report = GrowthReport(table, quiet)
     with report.notes_on_error():
         report.on_prepared(prepare(table, options.pop("target", None), **options))
@@ -172,24 +172,24 @@ def prepare_and_report(
 
 
 def grow_source(
-    data: str | Table, options: dict[str, Any], form: TextOptions, member: int | None, quiet: bool = False
+    data: str | Table, options: dict[str, Any], text_format: TextOptions, member: int | None, quiet: bool = False
 ) -> tuple[TrainingSet, LoadedModel]:
     """Grow a tree on DATA, for a verb that takes a MODEL or DATA."""
     if member is not None:
         raise ParameterError("--tree picks a tree of an ensemble; on a table a single tree is grown. Leave it out.")
-    training_set, tree = grow_tree(data, options, form, quiet)
+    training_set, tree = grow_tree(data, options, text_format, quiet)
     return training_set, LoadedModel(data if isinstance(data, str) else data.name, tree, b"")
 
 
-def read_validation(options: dict[str, Any], form: TextOptions) -> dict[str, Any]:
+def read_validation(options: dict[str, Any], text_format: TextOptions) -> dict[str, Any]:
     """Return the options with the validation table read, where it is named."""
     if not isinstance(options.get("validation"), str):
         return dict(options)
-    return {**options, "validation": read_data(options["validation"], options.get("na_values", ()), form)}
+    return {**options, "validation": read_data(options["validation"], options.get("na_values", ()), text_format)}
 
 
-def _read(data: str | Table, options: dict[str, Any], form: TextOptions) -> Table:
-    return read_data(data, options.get("na_values", ()), form) if isinstance(data, str) else data
+def _read(data: str | Table, options: dict[str, Any], text_format: TextOptions) -> Table:
+    return read_data(data, options.get("na_values", ()), text_format) if isinstance(data, str) else data
 
 
 # -- lines of the report --------------------------------------------------------------------------------
@@ -236,8 +236,8 @@ def _task_line(training_set: TrainingSet) -> str:
         low, mean, high = (format_rounded(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
         return f"regression of {name}: {low} to {high}, mean {mean}"
     counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
-    form = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
-    listed = [form.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
+    pattern = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
+    listed = [pattern.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
     more = f", … {len(listed)} classes" if len(listed) > _MOST_LISTED else ""
     positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
     return f"classification of {name}: {', '.join(listed[:_MOST_LISTED])}{more}{positive}"

@@ -1,6 +1,6 @@
 """MODEL and DATA: what may stand in their places, and how it is read.
 
-Stands between the verbs and the Python interface. MODEL is a saved tree or many (``.json``), or one written
+Stands between the verbs and the Python interface. MODEL is a saved tree or ensemble (``.json``), or a tree written
 by hand (``.txt``); DATA is whatever ``treewise.data.table.read`` takes by name, and rows as JSON besides. ``-`` is
 standard input for either.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MODEL_ENDINGS = (".json", ".txt")
 _TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".csv.gz", ".tsv.gz")
 _ROW_ENDINGS = (".json", ".jsonl", ".ndjson")
-_DEFAULT_FORM = TextOptions()
+_DEFAULT_TEXT = TextOptions()
 _WHAT_A_MODEL_IS = "A model is made by: treewise grow DATA --target COLUMN -o model.json"
 
 
@@ -39,57 +39,57 @@ class LoadedModel:
     """A tree or an ensemble, and the file it was read from."""
 
     name: str
-    made: Tree | Ensemble
+    model: Tree | Ensemble
     content: bytes
 
     @property
-    def many(self) -> Ensemble | None:
+    def ensemble(self) -> Ensemble | None:
         """The ensemble; None if the file contains a single tree."""
         from treewise.tree.tree import Tree
 
-        return None if isinstance(self.made, Tree) else self.made
+        return None if isinstance(self.model, Tree) else self.model
 
     @property
     def tree(self) -> Tree:
         """The tree, for a verb that takes a single one; an ensemble is refused."""
         from treewise.tree.tree import Tree
 
-        if isinstance(self.made, Tree):
-            return self.made
+        if isinstance(self.model, Tree):
+            return self.model
         name = safe(self.name)
         raise ParameterError(
-            f"{name} holds {plural(len(self.made), 'tree')}. Choose one with --tree N (0 to {len(self.made) - 1}), or"
+            f"{name} holds {plural(len(self.model), 'tree')}. Choose one with --tree N (0 to {len(self.model) - 1}), or"
             f" distill them into one: treewise distill {name} DATA -o tree.json"
         )
 
     @property
-    def trees(self) -> Ensemble:
+    def required_ensemble(self) -> Ensemble:
         """The ensemble, for a verb that takes one; a single tree is refused."""
-        if self.many is None:
+        if self.ensemble is None:
             raise ParameterError(
                 f"{safe(self.name)} contains a single tree, but this verb takes an ensemble:"
                 " treewise grow DATA --target COLUMN --ensemble forest -o forest.json"
             )
-        return self.many
+        return self.ensemble
 
     def refuse_for_ensemble(self, **given: object) -> None:
         """Refuse options that apply to a single tree only, for an ensemble."""
         for name, value in given.items():
-            if self.many is not None and value not in (None, False, ()):
+            if self.ensemble is not None and value not in (None, False, ()):
                 raise ParameterError(
                     f"--{name.replace('_', '-')} is for a single tree, and {safe(self.name)} holds"
-                    f" {plural(len(self.many), 'tree')}. Leave it out, or pick one with --tree N."
+                    f" {plural(len(self.ensemble), 'tree')}. Leave it out, or pick one with --tree N."
                 )
 
-    def member(self, number: int | None) -> LoadedModel:
+    def pick_tree(self, number: int | None) -> LoadedModel:
         """Return one tree of an ensemble as a model of its own; without a number, this model."""
         if number is None:
             return self
-        if self.many is None:
+        if self.ensemble is None:
             raise ParameterError(f"--tree {number}: {safe(self.name)} holds a single tree. Leave it out.")
-        if not 0 <= number < len(self.many):
-            raise ParameterError(f"--tree {number}: {safe(self.name)} has trees 0 to {len(self.many) - 1}.")
-        return LoadedModel(f"tree {number} of {self.name}", self.many[number], self.content)
+        if not 0 <= number < len(self.ensemble):
+            raise ParameterError(f"--tree {number}: {safe(self.name)} has trees 0 to {len(self.ensemble) - 1}.")
+        return LoadedModel(f"tree {number} of {self.name}", self.ensemble[number], self.content)
 
     @property
     def sha256(self) -> str:
@@ -111,11 +111,8 @@ def looks_like_model(given: str) -> bool:
 
 
 def read_model(given: str, target: str | None = None, member: int | None = None) -> LoadedModel:
-    """Read what was saved or written by hand; ``target`` names what a hand-written tree predicts.
-
-    ``member`` picks one of many trees.
-    """
-    return _read_model_file(given, target).member(member)
+    """Read a model file; ``target`` is what a handwritten tree predicts, ``member`` picks a tree of an ensemble."""
+    return _read_model_file(given, target).pick_tree(member)
 
 
 def _read_model_file(given: str, target: str | None) -> LoadedModel:
@@ -179,7 +176,7 @@ def read_model_and_data(
     data: str,
     na_values: Sequence[str],
     target: str | None = None,
-    form: TextOptions = _DEFAULT_FORM,
+    text_format: TextOptions = _DEFAULT_TEXT,
     member: int | None = None,
 ) -> tuple[LoadedModel, Table]:
     """Read a MODEL and DATA; refuse the wrong order."""
@@ -187,10 +184,10 @@ def read_model_and_data(
         raise ParameterError(f"MODEL comes first, then DATA: {safe(data)} {safe(model)}.")
     if model == data == "-":
         raise ParameterError("MODEL and DATA cannot both come from standard input.")
-    return read_model(model, target, member), read_data(data, na_values, form)
+    return read_model(model, target, member), read_data(data, na_values, text_format)
 
 
-def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = _DEFAULT_FORM) -> Table:
+def read_data(given: str, na_values: Sequence[str] = (), text_format: TextOptions = _DEFAULT_TEXT) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
     from treewise.data.csv_file import CsvFormat
     from treewise.data.table import parse_na_values, read, read_bytes
@@ -201,23 +198,23 @@ def read_data(given: str, na_values: Sequence[str] = (), form: TextOptions = _DE
             return _read_json_rows(content, "standard input", na_values)
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
-        return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*form))
+        return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*text_format))
     path = Path(given).expanduser()
     if given.lower().endswith(_ROW_ENDINGS) and path.is_file():
         return _read_json_rows(path.read_bytes(), path.name, na_values)
-    return read(given, na_values=na_values, **form._asdict())
+    return read(given, na_values=na_values, **text_format._asdict())
 
 
 def _read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
-    """Read rows written as JSON: one object, a list of them, or one a line."""
+    """Read rows written as JSON: one object, a list of them, or one per line."""
     from treewise.data.table import read, read_rows
 
     rows: list[Any]
     try:
         text = content.decode("utf-8-sig")
         try:
-            found = json.loads(text)
-            rows = found if isinstance(found, list) else [found]
+            value = json.loads(text)
+            rows = value if isinstance(value, list) else [value]
         except json.JSONDecodeError:
             rows = [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError) as error:

@@ -15,9 +15,9 @@ import click
 
 from treewise.cli.param_types import (
     read_class_weight,
-    read_columns_wanted,
     read_costs,
     read_count_or_share,
+    read_feature_count,
     read_kind,
     read_method,
     read_names,
@@ -65,8 +65,8 @@ class _GrowOption:
 
     def add_to(self, function: Function) -> Function:
         """Add the option to a verb."""
-        shown = "" if self.default is None else f" (default {self.default})"
-        about: dict[str, Any] = {"help": f"{self.help}{shown}."}
+        default = "" if self.default is None else f" (default {self.default})"
+        about: dict[str, Any] = {"help": f"{self.help}{default}."}
         if self.type is bool:
             about |= {"default": None} if self.off else {"is_flag": True}
         else:
@@ -74,15 +74,15 @@ class _GrowOption:
         typed = f"{self.name}/--no-{self.name[2:]}" if self.off else self.name
         return option(typed, self.parameter, section=self.section, **about)(function)
 
-    def value(self, found: Any) -> Any:
+    def value(self, given: Any) -> Any:
         """Return the given value as the parameter takes it; None if it was not given."""
-        if found is None or found == () or (found is False and not self.off):
+        if given is None or given == () or (given is False and not self.off):
             return None
         if self.type is read_names:
-            return [name for names in found for name in names]
+            return [name for names in given for name in names]
         if self.type is read_kind:
-            return dict(found)
-        return list(found) if self.many else found
+            return dict(given)
+        return list(given) if self.many else given
 
 
 _TYPES: dict[type[SettingType], Any] = {
@@ -90,7 +90,7 @@ _TYPES: dict[type[SettingType], Any] = {
     Number: float,
     WeightFraction: float,
     RowCount: read_count_or_share,
-    FeatureCount: read_columns_wanted,
+    FeatureCount: read_feature_count,
     Choice: str,
     CriterionName: str,
 }
@@ -291,8 +291,8 @@ def _join_or(methods: Sequence[str]) -> str:
 
 def take_ensemble_options(options: dict[str, Any], method: str | None) -> dict[str, Any]:
     """Remove the options of ensembles from those of a verb, and return them; refuse those of other methods."""
-    asked = _given_options({each.parameter: options.pop(each.parameter) for each in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS)
+    given = _given_options({each.parameter: options.pop(each.parameter) for each in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS)
     for each in ENSEMBLE_OPTIONS:
-        if each.parameter in asked and method not in each.of:
+        if each.parameter in given and method not in each.of:
             raise ParameterError(f"{each.name} is for --ensemble {_join_or(each.of)}. Leave it out.")
-    return asked
+    return given

@@ -76,7 +76,7 @@ class _PartialOutput:
         )
 
 
-written = _PartialOutput()
+partial_output = _PartialOutput()
 
 
 def encode_for(text: str, stream: TextIO) -> str:
@@ -107,7 +107,7 @@ def write_stdout(data: bytes) -> None:
         sys.stdout.flush()
         left = memoryview(data)
         while left:
-            written.printed = True
+            partial_output.printed = True
             left = left[sys.stdout.buffer.write(left) :]
     except OSError as error:
         raise output_error(error) from None
@@ -216,7 +216,7 @@ def write_file(path: Path, data: bytes) -> None:
     finally:
         if temporary is not None:
             os.unlink(temporary)
-    written.files.append(str(path))
+    partial_output.files.append(str(path))
     return None
 
 
@@ -238,9 +238,9 @@ def _file_mode(path: Path) -> int:
 
 
 def _write_error(path: Path, error: OSError) -> TreewiseError:
-    """Say why a file cannot be written: there is no room for it, or it is a place one cannot write to."""
-    said = f"cannot write {safe(path)}: {error.strerror or error}."
-    return DataError(said) if error.errno in DISK_FULL else ParameterError(said)
+    """Return the error for a file that cannot be written: disk full, or not writable."""
+    message = f"cannot write {safe(path)}: {error.strerror or error}."
+    return DataError(message) if error.errno in DISK_FULL else ParameterError(message)
 
 
 # -- model files ----------------------------------------------------------------------------------------
@@ -285,14 +285,14 @@ class ProgressBar:
 
     def __init__(self, title: str) -> None:
         self.title, self.started = title, time.monotonic()
-        self.shown: tuple[Progress, TaskID] | None = None
+        self.display: tuple[Progress, TaskID] | None = None
 
     def __call__(self, done: float) -> None:
         """Update the bar."""
-        if self.shown is None and time.monotonic() - self.started > _DELAY:
-            self.shown = self._show()
-        if self.shown is not None:
-            progress, task = self.shown
+        if self.display is None and time.monotonic() - self.started > _DELAY:
+            self.display = self._show()
+        if self.display is not None:
+            progress, task = self.display
             progress.update(task, completed=done)
 
     def _show(self) -> tuple[Progress, TaskID]:
@@ -311,18 +311,18 @@ class ProgressBar:
 
     def close(self) -> None:
         """Remove the bar."""
-        if self.shown is not None:
-            self.shown[0].stop()
+        if self.display is not None:
+            self.display[0].stop()
 
 
 @contextmanager
-def progress_bar(title: str, wanted: bool = True) -> Iterator[Callable[[float], None] | None]:
-    """Show a progress bar on a terminal; yield None where standard error is not one, or it is not wanted."""
-    if not (wanted and sys.stderr.isatty()):
+def progress_bar(title: str, enabled: bool = True) -> Iterator[Callable[[float], None] | None]:
+    """Show a progress bar on a terminal; yield None where standard error is not one, or it is not enabled."""
+    if not (enabled and sys.stderr.isatty()):
         yield None
         return
-    shown = ProgressBar(title)
+    bar = ProgressBar(title)
     try:
-        yield shown
+        yield bar
     finally:
-        shown.close()
+        bar.close()

@@ -66,10 +66,10 @@ def read_count_or_share(text: str) -> int | float:
         raise BadParameter(f'"{text}" is neither a number of rows nor a share of them.') from None
 
 
-def read_columns_wanted(text: str) -> int | float | str:
+def read_feature_count(text: str) -> int | float | str:
     """Read how many columns: a rule by name, a number or a share of them: ``sqrt``, ``4`` or ``0.5``.
 
-    >>> read_columns_wanted("sqrt"), read_columns_wanted("4"), read_columns_wanted("0.5")
+    >>> read_feature_count("sqrt"), read_feature_count("4"), read_feature_count("0.5")
     ('sqrt', 4, 0.5)
     """
     try:
@@ -235,8 +235,8 @@ def split_at_equals(text: str) -> tuple[str, str | None]:
     >>> split_at_equals("a = 1"), split_at_equals('"a=b"=1'), split_at_equals("a")
     (('a', '1'), ('a=b', '1'), ('a', None))
     """
-    found = re.fullmatch(rf"\s*({_QUOTED}|[^=]*?)\s*=(.*)", text, re.DOTALL)
-    return (_unquote(found[1]), found[2].strip()) if found else (text.strip(), None)
+    match = re.fullmatch(rf"\s*({_QUOTED}|[^=]*?)\s*=(.*)", text, re.DOTALL)
+    return (_unquote(match[1]), match[2].strip()) if match else (text.strip(), None)
 
 
 def _split_outside_quotes(text: str, separator: str, keep: bool = False) -> list[str]:

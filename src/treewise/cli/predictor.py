@@ -53,8 +53,8 @@ class Predictor:
 
         if self.proba and isinstance(self.model, Tree):
             check_classification(self.model, "predict_proba")
-        wanted = self.model.classes and (self.proba or self.interval)
-        return self.answers.probabilities() if wanted else None
+        is_reported = self.model.classes and (self.proba or self.interval)
+        return self.answers.probabilities() if is_reported else None
 
     @cached_property
     def ends(self) -> npt.NDArray[Any] | None:
@@ -112,7 +112,7 @@ class Predictor:
 
     def notes(self) -> list[str]:
         """Note categories that the model has never seen; for a tree, on the path of their row, and where it ended."""
-        return never_seen(self.model, self.rows, self.answers.leaves)
+        return note_unseen_categories(self.model, self.rows, self.answers.leaves)
 
 
 def encode_typed(model: Model, typed: Sequence[dict[str, Any]]) -> EncodedRows:
@@ -168,7 +168,7 @@ def remark_on_typed(model: Model, typed: Sequence[dict[str, Any]], notes: Sequen
         remark("note", in_options(note))
 
 
-def never_seen(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] | None = None) -> list[str]:
+def note_unseen_categories(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] | None = None) -> list[str]:
     """Note categories that the model has never seen, in columns that it tests.
 
     With the leaves of a tree, only rows count whose path tests the column, and the note says where they ended.
@@ -213,15 +213,17 @@ def _tree_sentences(tree: Tree, answers: Answers) -> list[list[str]]:
     from treewise.predict.predict import TreeAnswers
 
     assert isinstance(answers, TreeAnswers)
-    found = []
+    row_sentences = []
     rows = zip(paths(tree, answers.rows.table), answers.predictions().tolist(), answers.nodes.tolist(), strict=True)
     for path, prediction, node in rows:
         *first, last = path.tests or ("all rows are the same to it",)
         because = f"{', '.join(first)} and {last}" if first else last
-        way = LeafProbabilities.of(answers.estimate)
-        lines = [f"{safe(tree.target.name)} = {describe_prediction(tree, node, prediction, way)}, because {because}."]
+        estimator = LeafProbabilities.of(answers.estimate)
+        lines = [
+            f"{safe(tree.target.name)} = {describe_prediction(tree, node, prediction, estimator)}, because {because}."
+        ]
         if path.stays:
             who = "the root" if tree.empty_branch == "root" else "the node that asks for it"
             lines.append(f"(Its {safe(path.stays)} was never seen; {who} answers.)")
-        found.append(lines)
-    return found
+        row_sentences.append(lines)
+    return row_sentences

@@ -1,4 +1,4 @@
-"""Show a result in the format asked for, on the terminal or in a file: text, tables, trees and pictures.
+"""Show a result in the requested format, on the terminal or in a file: text, tables, trees and pictures.
 
 The last step of every verb. Colour only repeats what is written: headings are bold and bars coloured on a terminal that
 supports it, and everything is plain in a pipe, in a file and with NO_COLOR. Matplotlib is imported only when there is a
@@ -277,7 +277,7 @@ def _format_cell(value: object) -> str:
 
 
 def json_text(value: dict[str, Any]) -> str:
-    """Write plain values as JSON, one key a line, and one item a line where a value is a list of objects.
+    """Write plain values as JSON, one key per line, and one item per line where a value is a list of objects.
 
     >>> print(json_text({"n": 2, "rows": [{"a": 1}, {"a": 2}]}), end="")
     {

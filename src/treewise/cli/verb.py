@@ -18,12 +18,12 @@ Function = Callable[..., Any]
 
 # The sections of --help, in order.
 SHOWN, TABLE, OUTPUT, JUDGED = "Selection", "Input", "Output", "Exit status"
-BASELINES, JUDGES = "Baseline models", "Validation"
+BASELINES, VALIDATION = "Baseline models", "Validation"
 LEARNING, LIMITS, CUT, WEIGHTS = "Splits", "Limits", "Pruning", "Weights, ties and threads"
 MANY = "Ensembles"
 JUDGED_BY, TO_A_SIZE = "Cross-validation", "Pruning to a size"
 _SECTIONS = (
-    *(SHOWN, JUDGES, TABLE, OUTPUT, BASELINES, JUDGED),
+    *(SHOWN, VALIDATION, TABLE, OUTPUT, BASELINES, JUDGED),
     *(LEARNING, LIMITS, CUT, MANY, JUDGED_BY, TO_A_SIZE, WEIGHTS),
 )
 
@@ -232,9 +232,9 @@ jobs_option = option(
 
 def choice_option(flag: str, *choices: str, help: str) -> Callable[[Function], Function]:
     """Add an option with fixed choices; the first is the default."""
-    said = f"{help} (default {choices[0]})."
+    help_text = f"{help} (default {choices[0]})."
     kind = click.Choice(choices)
-    return option(flag, type=kind, metavar="|".join(choices), default=choices[0], section=SHOWN, help=said)
+    return option(flag, type=kind, metavar="|".join(choices), default=choices[0], section=SHOWN, help=help_text)
 
 
 unit_option = choice_option("--unit", "bits", "nats", help="Unit of entropy")

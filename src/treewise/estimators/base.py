@@ -63,17 +63,17 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         _check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
         options = {**params, "random_state": self._seed(), **changed}
-        together = with_target(table, column)
+        table_with_target = with_target(table, column)
         weights = read_weights(sample_weight)
-        training_set = self._prepare(together, {**options, "task": self._task, "sample_weight": weights})
+        training_set = self._prepare(table_with_target, {**options, "task": self._task, "sample_weight": weights})
         return FitInput(training_set, features, len(table))
 
     def _seed(self) -> Any:
         """Return the seed: None is 0, so that fitting twice gives the same result."""
-        chance = self.random_state
-        if isinstance(chance, np.random.RandomState):
-            return int(chance.randint(2**31 - 1))
-        return 0 if chance is None else chance
+        random_state = self.random_state
+        if isinstance(random_state, np.random.RandomState):
+            return int(random_state.randint(2**31 - 1))
+        return 0 if random_state is None else random_state
 
     def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
         """Prepare a table that contains its target."""
@@ -188,9 +188,9 @@ def _check_criterion(criterion: Any, task: Task, who: str) -> None:
     """Refuse a criterion of the other task; unknown ones are refused by ``treewise.grow``."""
     fitting = [known.name for known in CRITERIA.values() if known.task == task]
     if isinstance(criterion, str) and criterion in CRITERIA and criterion not in fitting:
-        meant = CRITERIA[criterion].task
+        other_task = CRITERIA[criterion].task
         raise ParameterError(
-            f"this criterion is for {meant}.",
+            f"this criterion is for {other_task}.",
             parameter="criterion",
             value=criterion,
             hint=f"{who} takes {', '.join(fitting)}.",

@@ -34,13 +34,13 @@ from treewise.errors import Param, ParameterError
 from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints, in_order
 from treewise.estimators.inputs import warn
 from treewise.estimators.options import (
-    Bags,
-    BagsOfClasses,
-    Boosting,
-    Forest,
-    ForestOfClasses,
-    RandomTests,
-    RandomTestsOfClasses,
+    AdaBoostOptions,
+    BaggingClassifierOptions,
+    BaggingOptions,
+    ExtraTreesClassifierOptions,
+    ExtraTreesOptions,
+    ForestClassifierOptions,
+    ForestOptions,
     parameters,
 )
 from treewise.estimators.trees import BaseTree, TreeClassifier, TreeRegressor, paths_to
@@ -131,7 +131,7 @@ class _BaseEnsemble(Estimator):
         """Set the fitted attributes, and remember the parameters for warm starts."""
         return super()._set_fitted(given, model, **fitted, _grown_with=_snapshot(self.get_params(deep=False)))
 
-    # -- looking --------------------------------------------------------------------------------------------------
+    # -- reading the trees -----------------------------------------------------------------------------------------
 
     @property
     def estimators_(self) -> Sequence[BaseTree]:
@@ -143,8 +143,8 @@ class _BaseEnsemble(Estimator):
         kind = TreeClassifier if self._task == "classification" else TreeRegressor
         given = {name: getattr(self, name) for name in kind._get_param_names() if hasattr(self, name)}
         # As the trees were grown: for bagging max_features means columns per tree, and a forest has its own defaults.
-        asked = self.ensemble_.fit_info.settings
-        given |= {"max_features": asked.get("max_features"), "splitter": asked.get("splitter", "best")}
+        settings = self.ensemble_.fit_info.settings
+        given |= {"max_features": settings.get("max_features"), "splitter": settings.get("splitter", "best")}
         tree = kind(**given)
         for name in _SHARED_ATTRIBUTES:
             if name in vars(self):
@@ -344,21 +344,21 @@ class _BaseBagging(_BaseEnsemble):
             return super()._set_fitted(given, model, **fitted)
         answers = out_of_bag(model, given.training_set, self._params().bags(given.training_set))
         model = model.with_(oob=answers.summary)
-        seen = int(np.count_nonzero(answers.trees == 0))
-        if seen:
+        n_uncovered = int(np.count_nonzero(answers.trees == 0))
+        if n_uncovered:
             warn(
-                f"oob_score: {plural(seen, 'row')} of {len(answers.trees):,} were in the sample of every tree and do"
-                " not count. More trees leave out fewer.",
+                f"oob_score: {plural(n_uncovered, 'row')} of {len(answers.trees):,} were in the sample of every tree"
+                " and do not count. More trees leave out fewer.",
                 stacklevel=4,
             )
-        said = np.full((given.rows, *answers.said.shape[1:]), np.nan)  # also where a row does not count
-        said[np.asarray(given.training_set.rows)] = answers.said
+        oob_values = np.full((given.rows, *answers.said.shape[1:]), np.nan)  # also where a row does not count
+        oob_values[np.asarray(given.training_set.rows)] = answers.said
         if self._task == "regression":
-            return super()._set_fitted(given, model, **fitted, oob_score_=answers.score, oob_prediction_=said)
+            return super()._set_fitted(given, model, **fitted, oob_score_=answers.score, oob_prediction_=oob_values)
         order = fitted["_order"]
-        right = score(given.training_set, answers.said, answers.trees > 0, np.argsort(order))
+        accuracy = score(given.training_set, answers.said, answers.trees > 0, np.argsort(order))
         return super()._set_fitted(
-            given, model, **fitted, oob_score_=right, oob_decision_function_=in_order(said, order)
+            given, model, **fitted, oob_score_=accuracy, oob_decision_function_=in_order(oob_values, order)
         )
 
 
@@ -377,7 +377,7 @@ class _RandomForest(_BaseBagging):
         return problem_of_forest(table, table.target, {**options, "pruning": "none"})
 
 
-class ExtraTrees(_RandomForest):
+class _ExtraTrees(_RandomForest):
     """Base of extra-trees: of each column that a node considers, one random split."""
 
     _method: BagMethod = "extra_trees"
@@ -413,8 +413,8 @@ class ForestClassifier(_RandomForest, _EnsembleClassifier):
         the trees that have not seen it.
     """
 
-    @parameters(ForestOfClasses, forest, grow, warm_start=False)
-    def __init__(self, n_estimators: int = 100, **options: Unpack[ForestOfClasses]) -> None: ...
+    @parameters(ForestClassifierOptions, forest, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[ForestClassifierOptions]) -> None: ...
 
 
 class ForestRegressor(_RandomForest, _EnsembleRegressor):
@@ -436,11 +436,11 @@ class ForestRegressor(_RandomForest, _EnsembleRegressor):
         have not seen it.
     """
 
-    @parameters(Forest, forest, grow, warm_start=False)
-    def __init__(self, n_estimators: int = 100, **options: Unpack[Forest]) -> None: ...
+    @parameters(ForestOptions, forest, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[ForestOptions]) -> None: ...
 
 
-class ExtraTreesClassifier(ExtraTrees, _EnsembleClassifier):
+class ExtraTreesClassifier(_ExtraTrees, _EnsembleClassifier):
     """An extra-trees classifier, as a scikit-learn estimator: ``ForestClassifier`` with random splits.
 
     >>> from treewise import ExtraTreesClassifier
@@ -450,11 +450,11 @@ class ExtraTreesClassifier(ExtraTrees, _EnsembleClassifier):
     Attributes are those of ``ForestClassifier``.
     """
 
-    @parameters(RandomTestsOfClasses, extra_trees, grow, warm_start=False)
-    def __init__(self, n_estimators: int = 100, **options: Unpack[RandomTestsOfClasses]) -> None: ...
+    @parameters(ExtraTreesClassifierOptions, extra_trees, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[ExtraTreesClassifierOptions]) -> None: ...
 
 
-class ExtraTreesRegressor(ExtraTrees, _EnsembleRegressor):
+class ExtraTreesRegressor(_ExtraTrees, _EnsembleRegressor):
     """An extra-trees regressor, as a scikit-learn estimator: ``ForestRegressor`` with random splits.
 
     >>> from treewise import ExtraTreesRegressor
@@ -464,11 +464,11 @@ class ExtraTreesRegressor(ExtraTrees, _EnsembleRegressor):
     Attributes are those of ``ForestRegressor``.
     """
 
-    @parameters(RandomTests, extra_trees, grow, warm_start=False)
-    def __init__(self, n_estimators: int = 100, **options: Unpack[RandomTests]) -> None: ...
+    @parameters(ExtraTreesOptions, extra_trees, grow, warm_start=False)
+    def __init__(self, n_estimators: int = 100, **options: Unpack[ExtraTreesOptions]) -> None: ...
 
 
-class Bagging(_BaseBagging):
+class _Bagging(_BaseBagging):
     """Base of bagging: each tree has a random sample of the rows and of the columns."""
 
     _not_options = (
@@ -497,10 +497,10 @@ class Bagging(_BaseBagging):
         )
 
 
-class BaggingClassifier(Bagging, _EnsembleClassifier):
-    """BaseBagging trees for classes, as a scikit-learn estimator.
+class BaggingClassifier(_Bagging, _EnsembleClassifier):
+    """A bagging classifier of trees, as a scikit-learn estimator.
 
-    Takes what ``TreeClassifier`` takes, and beside the options of ``treewise.grow`` those of ``treewise.bagging``.
+    Accepts the same data as ``TreeClassifier`` and the parameters of ``treewise.bagging`` and ``treewise.grow``.
 
     >>> from treewise import BaggingClassifier, datasets
     >>> penguins = datasets.penguins().to_polars()
@@ -514,12 +514,12 @@ class BaggingClassifier(Bagging, _EnsembleClassifier):
     Attributes are those of ``ForestClassifier``.
     """
 
-    @parameters(BagsOfClasses, bagging, grow, warm_start=False)
-    def __init__(self, *, n_estimators: int = 10, **options: Unpack[BagsOfClasses]) -> None: ...
+    @parameters(BaggingClassifierOptions, bagging, grow, warm_start=False)
+    def __init__(self, *, n_estimators: int = 10, **options: Unpack[BaggingClassifierOptions]) -> None: ...
 
 
-class BaggingRegressor(Bagging, _EnsembleRegressor):
-    """BaseBagging trees for numbers, as a scikit-learn estimator.
+class BaggingRegressor(_Bagging, _EnsembleRegressor):
+    """A bagging regressor of trees, as a scikit-learn estimator.
 
     >>> from treewise import BaggingRegressor
     >>> model = BaggingRegressor(n_estimators=50, max_depth=1).fit([[1], [2], [8], [9]], [1, 1, 4, 4])
@@ -529,8 +529,8 @@ class BaggingRegressor(Bagging, _EnsembleRegressor):
     Attributes are those of ``ForestRegressor``.
     """
 
-    @parameters(Bags, bagging, grow, warm_start=False)
-    def __init__(self, *, n_estimators: int = 10, **options: Unpack[Bags]) -> None: ...
+    @parameters(BaggingOptions, bagging, grow, warm_start=False)
+    def __init__(self, *, n_estimators: int = 10, **options: Unpack[BaggingOptions]) -> None: ...
 
 
 # -- boosting ---------------------------------------------------------------------------------------------------------
@@ -562,8 +562,8 @@ class AdaBoostClassifier(_EnsembleClassifier):
 
     _not_options = ("n_estimators", "warm_start", "n_jobs", "learning_rate", "resample")
 
-    @parameters(Boosting, adaboost, grow, warm_start=False)
-    def __init__(self, *, n_estimators: int = 50, **options: Unpack[Boosting]) -> None: ...
+    @parameters(AdaBoostOptions, adaboost, grow, warm_start=False)
+    def __init__(self, *, n_estimators: int = 50, **options: Unpack[AdaBoostOptions]) -> None: ...
 
     def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
         return problem_of_many(table, table.target, {**options, "pruning": "none"}, adaboost)  # whatever a preset says
@@ -599,4 +599,4 @@ class AdaBoostClassifier(_EnsembleClassifier):
     def estimator_errors_(self) -> Floats:
         """The weighted error ε of each tree in its round."""
         check_is_fitted(self)
-        return np.array([found.error for found in self.ensemble_.rounds])
+        return np.array([round_.error for round_ in self.ensemble_.rounds])

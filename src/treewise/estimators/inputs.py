@@ -100,37 +100,39 @@ def _has_text_names(X: Any) -> bool:
     return not hasattr(type(X), "iloc") or all(isinstance(name, str) for name in X.columns)
 
 
-def read_new_features(X: Any, features: FeatureTable, needed: Sequence[str], who: str) -> Table:
+def read_new_features(X: Any, features: FeatureTable, needed: Sequence[str], estimator: str) -> Table:
     """Read the X of ``predict``: by name where both have names, else by position."""
     X, has_columns = _check_features(X)
     if has_columns:
         table = read(X, name="X", na_values=features.na_values)
-        gone = [name for name in needed if name not in table.columns]
-        if not gone:
+        missing = [name for name in needed if name not in table.columns]
+        if not missing:
             return table
         if features.named:
             raise ColumnError(
-                f'X has no column "{safe(gone[0])}", which {who} was fitted with.'
-                f"{did_you_mean(gone[0], table.columns)} (Extra columns are fine; order does not matter.)"
+                f'X has no column "{safe(missing[0])}", which {estimator} was fitted with.'
+                f"{did_you_mean(missing[0], table.columns)} (Extra columns are fine; order does not matter.)"
             )
-        _check_width(len(table.columns), features, who)
+        _check_width(len(table.columns), features, estimator)
         if _has_text_names(X):
-            warn(f"X has feature names, but {who} was fitted without feature names; columns are taken by position.")
+            warn(
+                f"X has feature names, but {estimator} was fitted without feature names; columns are taken by position."
+            )
         return _rename_columns(table, features.names)
-    _check_width(len(X[0]), features, who)
+    _check_width(len(X[0]), features, estimator)
     if features.named:
         warn(
-            f"X does not have valid feature names, but {who} was fitted with feature names; columns are taken by"
+            f"X does not have valid feature names, but {estimator} was fitted with feature names; columns are taken by"
             " position."
         )
     return _rename_columns(read(X, name="X", na_values=features.na_values), features.names)
 
 
-def _check_width(width: int, features: FeatureTable, who: str) -> None:
+def _check_width(width: int, features: FeatureTable, estimator: str) -> None:
     """Refuse a different number of columns than in ``fit``."""
     if width != len(features.names):
         raise DataError(
-            f"X has {width} features, but {who} is expecting {len(features.names)} features as input"
+            f"X has {width} features, but {estimator} is expecting {len(features.names)} features as input"
             f" ({join_few([safe(name) for name in features.names])})."
         )
 
@@ -167,10 +169,10 @@ class TargetClasses:
         return {key: str(label) for label in self.labels for key in (label, str(label))}
 
 
-def _read_y(y: Any, who: str) -> tuple[Array, Column]:
+def _read_y(y: Any, estimator: str) -> tuple[Array, Column]:
     """Read y as a one-dimensional array and as a column."""
     if y is None:
-        raise DataError(f"{who} requires y to be passed, but the target y is None.")
+        raise DataError(f"{estimator} requires y to be passed, but the target y is None.")
     if _is_table(y) or (isinstance(y, (list, tuple)) and y and all(isinstance(row, Mapping) for row in y)):
         table = read(y, name="y")
         if len(table.columns) != 1:
@@ -208,31 +210,31 @@ def _flatten(y: Any) -> Array:
     return array
 
 
-def read_quantities(y: Any, who: str) -> Column:
+def read_quantities(y: Any, estimator: str) -> Column:
     """Read y as numbers."""
-    _, column = _read_y(y, who)
+    _, column = _read_y(y, estimator)
     if column.form not in ("int", "float") and not encode.encode_classes(column)[0]:
         row = int(np.argmin(column.is_missing()))
         raise DataError(
             f"y does not hold numbers ({column.format_cell(row)} in row {row + 1:,})."
-            f" {_counterpart(who, 'Classifier')} is for classes."
+            f" {_counterpart(estimator, 'Classifier')} is for classes."
         )
     return column
 
 
-def read_classes(y: Any, who: str) -> TargetClasses:
+def read_classes(y: Any, estimator: str) -> TargetClasses:
     """Read y as sorted classes; text stays text, even "1"."""
-    array, column = _read_y(y, who)
-    there = ~column.is_missing()
-    _refuse_quantities(column, there, who)
+    array, column = _read_y(y, estimator)
+    present = ~column.is_missing()
+    _refuse_quantities(column, present, estimator)
     if array.dtype == object and column.form in ("int", "float", "bool"):
         array = column.values.astype(bool) if column.form == "bool" else column.values
     elif array.dtype == object and isinstance(y, (list, tuple)):
-        array = np.where(there, array, "").astype(str)
-    values, codes = np.unique(array[there], return_inverse=True)
+        array = np.where(present, array, "").astype(str)
+    values, codes = np.unique(array[present], return_inverse=True)
     labels = tuple(_class_label(value) for value in values)
     every = np.full(len(array), -1, np.int32)
-    every[there] = codes
+    every[present] = codes
     return TargetClasses(
         values, labels, Column(column.name, "category", every, labels=tuple(str(label) for label in labels))
     )
@@ -246,30 +248,30 @@ def _class_label(value: Any) -> str | int | bool:
     return plain if isinstance(plain, (bool, int, str)) else str(value)
 
 
-def _refuse_quantities(column: Column, there: npt.NDArray[np.bool_], who: str) -> None:
+def _refuse_quantities(column: Column, present: npt.NDArray[np.bool_], estimator: str) -> None:
     """Refuse fractional numbers as classes."""
     if column.form != "float":
         return
     with np.errstate(invalid="ignore"):
         whole = (column.values == np.rint(column.values)) & (np.abs(column.values) <= _LARGEST_WHOLE)
-    odd = np.flatnonzero(there & ~whole)
+    odd = np.flatnonzero(present & ~whole)
     if len(odd):
         raise DataError(
             f"y is a continuous target ({format_exact(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), "
             "not classes."
-            f" Use {_counterpart(who, 'Regressor')}, or make classes of it first."
+            f" Use {_counterpart(estimator, 'Regressor')}, or make classes of it first."
         )
 
 
-def _counterpart(who: str, kind: str) -> str:
-    """Name the estimator of the other task; a forest's where there is none of the same way of growing many trees.
+def _counterpart(estimator: str, kind: str) -> str:
+    """Name the estimator of the other task; AdaBoost has none, so a forest is named.
 
     >>> _counterpart("BaggingClassifier", "Regressor"), _counterpart("AdaBoostClassifier", "Regressor")
     ('BaggingRegressor', 'ForestRegressor')
     """
-    way = who.removesuffix("Classifier").removesuffix("Regressor")
-    other = "Forest" if way == "AdaBoost" else "Tree"
-    return f"{way if way in _FOR_BOTH_TASKS else other}{kind}"
+    stem = estimator.removesuffix("Classifier").removesuffix("Regressor")
+    other = "Forest" if stem == "AdaBoost" else "Tree"
+    return f"{stem if stem in _FOR_BOTH_TASKS else other}{kind}"
 
 
 def with_target(table: Table, column: Column) -> Table:
@@ -297,7 +299,7 @@ def read_weights(sample_weight: Any) -> Any:
     return weights
 
 
-def validation_table(given: Any, features: FeatureTable, target: Target, who: str) -> Any:
+def validation_table(given: Any, features: FeatureTable, target: Target, estimator: str) -> Any:
     """Read the validation data: a pair (X, y) becomes a table with the target; a share stays."""
     if given is None or isinstance(given, (int, float, np.number)):
         return given
@@ -306,6 +308,6 @@ def validation_table(given: Any, features: FeatureTable, target: Target, who: st
             "must be a pair (X, y) that fit has not seen, or a share between 0 and 1.", parameter="validation"
         )
     X, y = given
-    column = read_classes(y, who).column if target.task == "classification" else read_quantities(y, who)
-    table = read_new_features(X, features, features.names, who)
+    column = read_classes(y, estimator).column if target.task == "classification" else read_quantities(y, estimator)
+    table = read_new_features(X, features, features.names, estimator)
     return with_target(replace(table, name="validation"), replace(column, name=target.name))

@@ -21,8 +21,8 @@ from treewise.tree.arrays import Label
 Init = TypeVar("Init", bound=Callable[..., None])
 
 
-class _Growing(SettingOptions, total=False):
-    """What every estimator takes: the settings of the learner, what columns are, randomness."""
+class _GrowOptions(SettingOptions, total=False):
+    """Parameters of every estimator: settings of the learner, types of columns, randomness."""
 
     preset: str | None
     kinds: Mapping[str, KindSpec] | None
@@ -34,7 +34,7 @@ class _Growing(SettingOptions, total=False):
     n_jobs: int | None
 
 
-class _OfClasses(TypedDict, total=False):
+class _ClassOptions(TypedDict, total=False):
     """What is about classes."""
 
     positive: Label | None
@@ -43,7 +43,7 @@ class _OfClasses(TypedDict, total=False):
     priors: Any
 
 
-class OneTree(_Growing, total=False):
+class TreeOptions(_GrowOptions, total=False):
     """What is for a single tree: it may look at some columns a node, or at random tests, and be pruned."""
 
     max_features: int | float | str | None
@@ -53,19 +53,19 @@ class OneTree(_Growing, total=False):
     ccp_alpha: float
 
 
-class OneTreeOfClasses(OneTree, _OfClasses, total=False):
+class TreeClassifierOptions(TreeOptions, _ClassOptions, total=False):
     """All that a tree for classes takes."""
 
     cost: Any
 
 
-class _ManyTrees(_Growing, total=False):
+class _EnsembleOptions(_GrowOptions, total=False):
     """What every ensemble takes beside the number of trees, which comes first."""
 
     warm_start: bool
 
 
-class RandomTests(_ManyTrees, total=False):
+class ExtraTreesOptions(_EnsembleOptions, total=False):
     """What extra-trees take: columns are drawn anew at every node, and of each a test."""
 
     max_features: int | float | str | None
@@ -74,21 +74,21 @@ class RandomTests(_ManyTrees, total=False):
     oob_score: bool
 
 
-class RandomTestsOfClasses(RandomTests, _OfClasses, total=False):
+class ExtraTreesClassifierOptions(ExtraTreesOptions, _ClassOptions, total=False):
     """All that extra-trees for classes take."""
 
 
-class Forest(RandomTests, total=False):
+class ForestOptions(ExtraTreesOptions, total=False):
     """What a forest takes: it usually looks for the best test."""
 
     splitter: str
 
 
-class ForestOfClasses(Forest, _OfClasses, total=False):
+class ForestClassifierOptions(ForestOptions, _ClassOptions, total=False):
     """All that a forest for classes takes."""
 
 
-class Bags(_ManyTrees, total=False):
+class BaggingOptions(_EnsembleOptions, total=False):
     """What bagging takes: columns are drawn once a tree."""
 
     max_samples: int | float
@@ -99,11 +99,11 @@ class Bags(_ManyTrees, total=False):
     oob_score: bool
 
 
-class BagsOfClasses(Bags, _OfClasses, total=False):
+class BaggingClassifierOptions(BaggingOptions, _ClassOptions, total=False):
     """All that bagging for classes takes."""
 
 
-class Boosting(_ManyTrees, _OfClasses, total=False):
+class AdaBoostOptions(_EnsembleOptions, _ClassOptions, total=False):
     """All that boosting takes."""
 
     max_features: int | float | str | None

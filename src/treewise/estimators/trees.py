@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted  # type: ignore[import-unty
 
 from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints, by_name
 from treewise.estimators.inputs import TargetClasses, validation_table
-from treewise.estimators.options import OneTree, OneTreeOfClasses, parameters
+from treewise.estimators.options import TreeClassifierOptions, TreeOptions, parameters
 from treewise.predict import predict
 from treewise.prune.nested_trees import find_nested_trees
 from treewise.train.grow import PRUNING, grow, grow_prepared, pruning_for
@@ -42,9 +42,9 @@ class BaseTree(Estimator):
 
     def _learn(self, given: FitInput) -> Tree:
         """Grow the tree, and prune it if asked for."""
-        valid = validation_table(self.validation, given.features, given.training_set.target, type(self).__name__)
-        wanted = pruning_for(self.preset, self.pruning, valid, self.ccp_alpha)
-        return grow_prepared(given.training_set, wanted, self.n_jobs)
+        validation = validation_table(self.validation, given.features, given.training_set.target, type(self).__name__)
+        plan = pruning_for(self.preset, self.pruning, validation, self.ccp_alpha)
+        return grow_prepared(given.training_set, plan, self.n_jobs)
 
     def apply(self, X: Any) -> Ints:
         """Return the node number of the leaf that each row reaches."""
@@ -134,8 +134,8 @@ class TreeClassifier(BaseClassifier, BaseTree):
     feature_importances_ : the share of each column in the total gain of the splits.
     """
 
-    @parameters(OneTreeOfClasses, grow)
-    def __init__(self, **options: Unpack[OneTreeOfClasses]) -> None: ...
+    @parameters(TreeClassifierOptions, grow)
+    def __init__(self, **options: Unpack[TreeClassifierOptions]) -> None: ...
 
     def _class_options(self, classes: TargetClasses) -> dict[str, Any]:
         return {**super()._class_options(classes), "cost": _costs_by_name(self.cost, classes.names())}
@@ -148,8 +148,8 @@ class TreeClassifier(BaseClassifier, BaseTree):
         """
         table = self._read(X)
         nodes: Ints = predict.apply(self.tree_, table)
-        speakers = predict.answering_nodes(self.tree_, nodes)
-        return self._classes_at(predict.predict_at_nodes(self.tree_, speakers, estimate))
+        answering = predict.answering_nodes(self.tree_, nodes)
+        return self._classes_at(predict.predict_at_nodes(self.tree_, answering, estimate))
 
     def predict_proba(self, X: Any, *, estimate: str | None = None) -> Floats:
         """Return the probability of each class for each row, from the counts of its leaf.
@@ -178,8 +178,8 @@ class TreeRegressor(BaseRegressor, BaseTree):
     feature_importances_ : the share of each column in the total gain of the splits.
     """
 
-    @parameters(OneTree, grow)
-    def __init__(self, **options: Unpack[OneTree]) -> None: ...
+    @parameters(TreeOptions, grow)
+    def __init__(self, **options: Unpack[TreeOptions]) -> None: ...
 
     def predict(self, X: Any, *, estimate: str | None = None) -> Floats:
         """Return the value of the leaf of each row; ``estimate="shrinkage"`` shrinks it towards its ancestors."""

@@ -257,10 +257,10 @@ def check(
 
     >>> import treewise as tw
     >>> tree = tw.parse("GPA = 4.0 -> P\\nGPA = 3.7 -> N\\nGPA = 3.5 -> N")
-    >>> found = check(tree, "admissions")
-    >>> [(leaf.node, leaf.says, leaf.majority) for leaf in found.disagreeing]
+    >>> result = check(tree, "admissions")
+    >>> [(leaf.node, leaf.says, leaf.majority) for leaf in result.disagreeing]
     [(2, 'N', 'P')]
-    >>> found.least_errors, [each.rows for each in found.contradictions]
+    >>> result.least_errors, [each.rows for each in result.contradictions]
     (2.0, [(4, 5, 6, 7, 8)])
     """
     table = read(data, na_values=tree.na_values)
@@ -346,11 +346,11 @@ class _LeafRows:
         """Return the leaves, and the internal nodes that answer for rows without a branch."""
         shown = self.tree.arrays.kind == LEAF
         shown[self.nodes] = True
-        found: list[int] = np.flatnonzero(shown).tolist()
-        return found
+        nodes: list[int] = np.flatnonzero(shown).tolist()
+        return nodes
 
     def _leaf(self, node: int, majority: Label | None, agreeing: float | None, agrees: bool) -> LeafCheck:
-        rows, says = self._contradictingat[node], self.tree.prediction(node)
+        rows, says = self._rows_at[node], self.tree.prediction(node)
         finding = "empty" if not rows else "no answer" if says is None else "" if agrees else "disagrees"
         return LeafCheck(
             node, self._node_paths.rule(node), says, rows, self._weight_at[node], majority, agreeing, finding
@@ -361,14 +361,14 @@ class _LeafRows:
         return NodePaths(self.tree)
 
     @cached_property
-    def _contradictingat(self) -> list[int]:
-        found: list[int] = np.bincount(self.nodes, minlength=len(self.tree)).tolist()
-        return found
+    def _rows_at(self) -> list[int]:
+        counts: list[int] = np.bincount(self.nodes, minlength=len(self.tree)).tolist()
+        return counts
 
     @cached_property
     def _weight_at(self) -> list[float]:
-        found: list[float] = np.bincount(self.nodes, self.weight, len(self.tree)).astype(np.float64).tolist()
-        return found
+        weights: list[float] = np.bincount(self.nodes, self.weight, len(self.tree)).astype(np.float64).tolist()
+        return weights
 
     # -- contradictions ---------------------------------------------------------------------------------------------
 
@@ -395,13 +395,17 @@ class _LeafRows:
         contradicting = np.flatnonzero(mixed)
         order = contradicting[np.argsort(row_group[contradicting], kind="stable")]
         parts = np.split(order, np.flatnonzero(np.diff(row_group[order])) + 1) if len(order) else []
-        found = []
+        contradictions = []
         for part in parts:
             first = int(part[0])
             counts = {labels[class_code]: weight for class_code, weight in groups.counts(int(row_group[first])).items()}
             cells = {name: _format_shared_cell(self.table[name], first) for name in self._columns}
-            found.append(Contradiction(tuple((self.rows[part] + 1).tolist()), cells, counts, int(self.nodes[first])))
-        return sorted(found, key=lambda each: (max(each.counts.values()) - sum(each.counts.values()), each.rows[0]))
+            contradictions.append(
+                Contradiction(tuple((self.rows[part] + 1).tolist()), cells, counts, int(self.nodes[first]))
+            )
+        return sorted(
+            contradictions, key=lambda each: (max(each.counts.values()) - sum(each.counts.values()), each.rows[0])
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,8 +456,8 @@ def _best_classes(counts: dict[int, float], cost: CostMatrix | None, n_known: in
         largest = max(known_counts.values())
         return [class_code for class_code, weight in known_counts.items() if weight >= largest * (1 - EQUAL)]
     expected = cost.expected([known_counts.get(class_code, 0.0) for class_code in range(n_known)])
-    found: list[int] = np.flatnonzero(expected <= expected.min() * (1 + EQUAL)).tolist()
-    return found
+    classes: list[int] = np.flatnonzero(expected <= expected.min() * (1 + EQUAL)).tolist()
+    return classes
 
 
 def _format_shared_cell(column: Column, row: int) -> str:

@@ -42,18 +42,18 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class ComparedRows:
-    """The rows that something is compared on."""
+class EvaluationRows:
+    """The rows of a table that have a true label, and those labels."""
 
     table: Table
-    column: Column  # the true answers
-    rows: Ints  # which rows of the table that was given these are
-    weight: Floats | None  # of each, where rows have weights
+    column: Column  # the true labels
+    rows: Ints  # their indices in the table as given
+    weight: Floats | None  # of each row; None without weights
 
 
 @dataclass(frozen=True, eq=False)
-class PredictionComparison(ComparedRows, Generic[SomeModel]):
-    """A model and the rows it is compared on, encoded for it."""
+class EvaluationData(EvaluationRows, Generic[SomeModel]):
+    """A model and the rows it is evaluated on, encoded for it."""
 
     model: SomeModel
     encoded: EncodedRows
@@ -66,24 +66,24 @@ class PredictionComparison(ComparedRows, Generic[SomeModel]):
 
 @dataclass(frozen=True)
 class _EvaluationContext:
-    """What is said beside the figures."""
+    """What a result reports besides the metrics."""
 
-    root: Any  # what would be predicted without a test; None where that is not known
-    seen: bool = False
+    root: Any  # prediction of the root; None if unknown
+    is_training_data: bool = False
     missing: str = ""
     estimate: str = "maximum_likelihood"
-    many: bool = False  # trees, not one
+    is_ensemble: bool = False
 
 
 @dataclass(frozen=True, eq=False)
-class _PredictedAnswers:
-    """What was said of each row: its class, and how likely its true class was held."""
+class _Predictions:
+    """The predicted class of each row, and the predicted probability of its true class."""
 
-    labels: tuple[Label, ...]  # the classes, and then those of the table that are not among them
-    truth: Ints  # places among these
-    said: Ints
-    chance: Floats  # of the true class
-    second: Floats | None  # of two classes: the probability of the second
+    labels: tuple[Label, ...]  # the classes of the model, then other labels of the table
+    y_true: Ints  # indices into labels
+    y_pred: Ints
+    true_probability: Floats
+    second_probability: Floats | None  # of the second class, if there are two
 
 
 def evaluate(
@@ -107,10 +107,10 @@ def evaluate(
 
     >>> import treewise as tw
     >>> tree = tw.grow("penguins", max_leaf_nodes=4)
-    >>> found = tree.evaluate("penguins")
-    >>> found.n, found.errors
+    >>> evaluation = tree.evaluate("penguins")
+    >>> evaluation.n, evaluation.errors
     (344, 13)
-    >>> print(found)
+    >>> print(evaluation)
     error        3.8 %   13 of 344 rows wrong; 95 % interval 2.2 to 6.4 % (Wilson)
     baseline    55.8 %   always "Adelie", the majority where the tree was grown
     log loss   0.1372 nats
@@ -122,7 +122,7 @@ def evaluate(
     Gentoo                 0          1     123     99.2
     right %             96.7       88.7   100.0     96.2
     """
-    compared = compare_rows(model, data, target, drop_missing_target, sample_weight)
+    compared = prepare_evaluation(model, data, target, drop_missing_target, sample_weight)
     model = compared.model
     if model.task == "regression" and cost is not None:
         who = "a tree that predicts" if isinstance(model, Tree) else "trees that predict"
@@ -131,39 +131,39 @@ def evaluate(
     answers = model.answers(compared.encoded, estimate)
     context = _EvaluationContext(
         model.baseline,
-        seen_before(compared, answers.leaves),
+        looks_like_training_data(compared, answers.leaves),
         _where_missing_went(answers),
         str(LeafProbabilities.of(estimate)),
-        many=not isinstance(model, Tree),
+        is_ensemble=not isinstance(model, Tree),
     )
     if model.task == "regression":
-        return _number_figures(compared, answers.values(), context)
+        return _evaluate_numbers(compared, answers.values(), context)
     matrix = CostMatrix.of(cost, model.classes) if cost is not None else cost_matrix_of(model)
     truth, labels = encode_labels(model, compared.column)
-    predicted = _PredictedAnswers(labels, truth, *answers.likelihoods(truth))
-    return _class_figures(compared, model.classes, predicted, context, matrix)
+    predicted = _Predictions(labels, truth, *answers.likelihoods(truth))
+    return _evaluate_classes(compared, model.classes, predicted, context, matrix)
 
 
-def compare_rows(
+def prepare_evaluation(
     model: SomeModel, data: Any, target: Any = None, drop_missing_target: bool = False, sample_weight: Any = None
-) -> PredictionComparison[SomeModel]:
-    """Read a table with known answers and encode it for the model."""
+) -> EvaluationData[SomeModel]:
+    """Read a table with true labels and encode it for the model."""
     table = read(data, na_values=model.na_values)
-    rows = _with_answers(table, find_target_column(model, table, target), drop_missing_target, sample_weight)
+    rows = _rows_with_labels(table, find_target_column(model, table, target), drop_missing_target, sample_weight)
     model = resolve_handwritten_task(model, rows.column)
-    return PredictionComparison(**vars(rows), model=model, encoded=encode_table(model, rows.table))
+    return EvaluationData(**vars(rows), model=model, encoded=encode_table(model, rows.table))
 
 
-def _with_answers(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> ComparedRows:
-    """Return the rows of a table that have an answer and count."""
+def _rows_with_labels(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> EvaluationRows:
+    """Return the rows of a table that have a label and a positive weight."""
     weight = None if sample_weight is None else read_sample_weights(table, sample_weight)
     rows = select_labelled_rows(table, column, drop_missing_target, weight)
     if len(rows) < len(table):
         table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
-    return ComparedRows(table, column, rows, weight)
+    return EvaluationRows(table, column, rows, weight)
 
 
-def seen_before(compared: PredictionComparison[Any], leaves: Ints | None = None) -> bool:
+def looks_like_training_data(compared: EvaluationData[Any], leaves: Ints | None = None) -> bool:
     """Tell whether these look like the rows the model was trained on.
 
     For a tree: every leaf gets as many rows as in training. A member of an ensemble was trained on a sample, so of the
@@ -172,10 +172,11 @@ def seen_before(compared: PredictionComparison[Any], leaves: Ints | None = None)
     """
     if isinstance(tree := compared.model, Tree):
         leaves = compared.leaves if leaves is None else leaves
-        found, kept = np.bincount(leaves, minlength=len(tree)), np.where(tree.arrays.kind == LEAF, tree.arrays.rows, 0)
+        counts = np.bincount(leaves, minlength=len(tree))
+        training_counts = np.where(tree.arrays.kind == LEAF, tree.arrays.rows, 0)
         if tree.fit_info.origin == "member":
-            return len(leaves) in tree.fit_info.row_counts and bool(np.all(found >= kept))
-        return bool(np.array_equal(found, kept))
+            return len(leaves) in tree.fit_info.row_counts and bool(np.all(counts >= training_counts))
+        return bool(np.array_equal(counts, training_counts))
     ensemble: Ensemble = compared.model
     if ensemble.fit_info.row_counts[:1] != (len(compared.table),):
         return False
@@ -194,7 +195,7 @@ def _where_missing_went(answers: Answers) -> str:
     tree, nodes, columns = answers.tree, answers.leaves, answers.rows.columns
     assert nodes is not None
     sizes, order = subtree_sizes(tree), np.argsort(nodes, kind="stable")
-    sorted_nodes, any_gone, told = nodes[order], np.zeros(len(nodes), bool), []
+    sorted_nodes, has_missing, branches = nodes[order], np.zeros(len(nodes), bool), []
     for node in np.flatnonzero(tree.arrays.kind != LEAF).tolist():
         first, last = np.searchsorted(sorted_nodes, [node, node + sizes[node]])
         rows, split, values = order[first:last], tree.split_at(node), columns[tree.arrays.column[node]]
@@ -202,83 +203,91 @@ def _where_missing_went(answers: Answers) -> str:
         encoding = tree.encoding_of(split.column)
         if values is None or split.separates_missing:
             continue
-        gone = rows[encode.is_missing(encoding, values[rows])]
-        any_gone[gone] = True
-        if len(gone):
+        missing_rows = rows[encode.is_missing(encoding, values[rows])]
+        has_missing[missing_rows] = True
+        if len(missing_rows):
             words = split.condition(split.missing, encoding)
-            told.append(f'"{words}" ({len(gone):,})')
-    if not told:
+            branches.append(f'"{words}" ({len(missing_rows):,})')
+    if not branches:
         return ""
     rule = 'the branch that says "or missing", else the first'
-    return f"{plural(int(any_gone.sum()), 'row')} with a missing value went with {join_few(told, most=3)}: {rule}"
+    return (
+        f"{plural(int(has_missing.sum()), 'row')} with a missing value went with {join_few(branches, most=3)}: {rule}"
+    )
 
 
-def _class_figures(
-    here: ComparedRows,
+def _evaluate_classes(
+    rows: EvaluationRows,
     classes: tuple[Label, ...],
-    found: _PredictedAnswers,
-    facts: _EvaluationContext,
+    predictions: _Predictions,
+    context: _EvaluationContext,
     cost: CostMatrix | None,
 ) -> ClassificationEvaluation:
-    """Count what was said of the rows."""
-    n, k, weight = len(here.table), len(classes), here.weight
-    cells, place, times = np.unique(found.truth * k + found.said, return_inverse=True, return_counts=True)
-    ranking = None if found.second is None else Ranking.of(classes[1], found.second, found.truth == 1, weight)
-    possible = found.chance > 0
-    losses = -np.log(found.chance[possible])
+    """Count correct and wrong predictions."""
+    n, k, weight = len(rows.table), len(classes), rows.weight
+    cells, inverse, counts = np.unique(
+        predictions.y_true * k + predictions.y_pred, return_inverse=True, return_counts=True
+    )
+    ranking = (
+        None
+        if predictions.second_probability is None
+        else Ranking.of(classes[1], predictions.second_probability, predictions.y_true == 1, weight)
+    )
+    possible = predictions.true_probability > 0
+    losses = -np.log(predictions.true_probability[possible])
     of_others = mean(losses, None if weight is None else weight[possible]) if len(losses) else math.nan
     return ClassificationEvaluation(
-        table=here.table.name,
-        target=here.column.name,
+        table=rows.table.name,
+        target=rows.column.name,
         n=n,
-        seen=facts.seen,
-        missing=facts.missing,
-        many=facts.many,
+        is_training_data=context.is_training_data,
+        missing=context.missing,
+        is_ensemble=context.is_ensemble,
         classes=classes,
-        labels=found.labels,
-        pairs=np.stack([cells // k, cells % k, times], axis=1),
-        weights=None if weight is None else np.bincount(place, weight, len(cells)).astype(np.float64),
-        effective=n if weight is None else float(weight.sum() ** 2 / (weight**2).sum()),
+        labels=predictions.labels,
+        pairs=np.stack([cells // k, cells % k, counts], axis=1),
+        weights=None if weight is None else np.bincount(inverse, weight, len(cells)).astype(np.float64),
+        effective_n=n if weight is None else float(weight.sum() ** 2 / (weight**2).sum()),
         log_loss=of_others if possible.all() else math.inf,
-        impossible_rows=tuple((here.rows[~possible] + 1).tolist()),
+        impossible_rows=tuple((rows.rows[~possible] + 1).tolist()),
         log_loss_of_others=of_others,
-        majority=facts.root,
-        estimate=facts.estimate,
+        majority=context.root,
+        estimate=context.estimate,
         cost_matrix=cost,
         ranking=ranking,
     )
 
 
-def _number_figures(here: ComparedRows, said: Floats, facts: _EvaluationContext) -> RegressionEvaluation:
-    """Measure how far what was said is from the truth."""
-    truth, weight, root = encode.encode_numbers(here.column), here.weight, facts.root
-    refuse_infinite(truth, here)
-    rmse, spread = root_mean_square(said - truth, weight), root_mean_square(truth - mean(truth, weight), weight)
-    from_root = None if root is None else truth - root
+def _evaluate_numbers(rows: EvaluationRows, y_pred: Floats, context: _EvaluationContext) -> RegressionEvaluation:
+    """Measure the errors of predicted numbers."""
+    y_true, weight, root = encode.encode_numbers(rows.column), rows.weight, context.root
+    refuse_infinite(y_true, rows)
+    rmse, spread = root_mean_square(y_pred - y_true, weight), root_mean_square(y_true - mean(y_true, weight), weight)
+    from_root = None if root is None else y_true - root
     return RegressionEvaluation(
-        table=here.table.name,
-        target=here.column.name,
-        n=len(here.table),
-        seen=facts.seen,
-        missing=facts.missing,
-        many=facts.many,
+        table=rows.table.name,
+        target=rows.column.name,
+        n=len(rows.table),
+        is_training_data=context.is_training_data,
+        missing=context.missing,
+        is_ensemble=context.is_ensemble,
         rmse=rmse,
-        mae=mean(np.abs(said - truth), weight),
-        r2=1 - (rmse / spread) * (rmse / spread) if truth.min() < truth.max() else None,
+        mae=mean(np.abs(y_pred - y_true), weight),
+        r2=1 - (rmse / spread) * (rmse / spread) if y_true.min() < y_true.max() else None,
         root=root,
         baseline_rmse=None if from_root is None else root_mean_square(from_root, weight),
         baseline_mae=None if from_root is None else mean(np.abs(from_root), weight),
         weight=None if weight is None else float(weight.sum()),
-        estimate=facts.estimate,
+        estimate=context.estimate,
     )
 
 
-def refuse_infinite(truth: Floats, here: ComparedRows) -> None:
+def refuse_infinite(truth: Floats, rows: EvaluationRows) -> None:
     """Refuse a target of numbers that is infinite somewhere: nothing can be measured against it."""
     if not np.isfinite(truth).all():
         place = int(np.argmax(~np.isfinite(truth)))
-        where = f"in row {int(here.rows[place]) + 1:,} of {here.table.name}"
-        name = safe(here.column.name)
+        where = f"in row {int(rows.rows[place]) + 1:,} of {rows.table.name}"
+        name = safe(rows.column.name)
         raise DataError(f'target "{name}" is {truth[place]} {where}. Leave that row out, or correct it.')
 
 

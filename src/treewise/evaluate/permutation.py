@@ -21,7 +21,7 @@ from treewise._lib.checks import check_choice, check_integer
 from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data import encoding as encode
 from treewise.errors import DataError, Param, ParameterError
-from treewise.evaluate.evaluate import PredictionComparison, compare_rows, refuse_infinite, seen_before
+from treewise.evaluate.evaluate import EvaluationData, looks_like_training_data, prepare_evaluation, refuse_infinite
 from treewise.evaluate.importances import ColumnImportance, Importances, rank_columns
 from treewise.predict.confidence_intervals import check_confidence
 from treewise.predict.costs import CostMatrix, cost_matrix_of, losses
@@ -124,7 +124,7 @@ class _Shuffles:
         check_integer("random_state", random_state, least=0, most=2**64 - 1)
         return cls(repeats, random_state, check_confidence(confidence), resolve_n_jobs(n_jobs), progress)
 
-    def importances(self, trial: _PermutationTrial, compared: PredictionComparison[Any]) -> Importances:
+    def importances(self, trial: _PermutationTrial, compared: EvaluationData[Any]) -> Importances:
         """Return the importance of each column on the rows that the model is compared on."""
         model = compared.model
         before, columns = self._shuffle_columns(trial)
@@ -138,7 +138,7 @@ class _Shuffles:
             baseline=trial.mean(before) * trial.unit,
             repeats=self.repeats,
             confidence=self.confidence,
-            seen=seen_before(compared),
+            seen=looks_like_training_data(compared),
             trees=0 if isinstance(model, Tree) else len(model.impurity_decreases),
         )
 
@@ -177,11 +177,11 @@ def permutation_importances(
 ) -> Importances:
     """Return the permutation importance of each column on a table (``Model.importances``)."""
     shuffles = _Shuffles.of(**shuffling)
-    compared = compare_rows(model, data, target, drop_missing_target, sample_weight)
+    compared = prepare_evaluation(model, data, target, drop_missing_target, sample_weight)
     return shuffles.importances(prepare_trial(compared, measure, estimate), compared)
 
 
-def prepare_trial(compared: PredictionComparison[Any], measure: str | None, estimate: Any = None) -> _PermutationTrial:
+def prepare_trial(compared: EvaluationData[Any], measure: str | None, estimate: Any = None) -> _PermutationTrial:
     """Collect what each shuffle needs: labels, weights, the measure and its unit."""
     model, cost = compared.model, cost_matrix_of(compared.model)
     measures = (

@@ -36,9 +36,9 @@ class Evaluation(Displayable, ABC):
     table: str
     target: str
     n: int
-    seen: bool  # every leaf got as many rows as in training: this looks like the training table
-    missing: str  # of a tree that knows no rows: where rows with a missing value went, in words
-    many: bool = field(default=False, kw_only=True)  # trees, not one
+    is_training_data: bool  # the leaf counts are those of training, so this looks like the training table
+    missing: str  # hand-written trees: which branches took rows with a missing value, as text
+    is_ensemble: bool = field(default=False, kw_only=True)
 
     @property
     @abstractmethod
@@ -48,17 +48,23 @@ class Evaluation(Displayable, ABC):
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold (an infinite log loss becomes None)."""
         finite = {name: v if v is not None and math.isfinite(v) else None for name, v in self.scores.items()}
-        return {"table": self.table, "target": self.target, "n": self.n, "seen": self.seen, **finite}
+        return {
+            "table": self.table,
+            "target": self.target,
+            "n": self.n,
+            "is_training_data": self.is_training_data,
+            **finite,
+        }
 
     @property
     def grown(self) -> str:
-        """A subject for notes."""
-        return "trees were grown" if self.many else "tree was grown"
+        """Subject and verb for notes: "tree was grown"."""
+        return "trees were grown" if self.is_ensemble else "tree was grown"
 
     @property
     def notes(self) -> list[str]:
         """Caveats."""
-        return [*[_SEEN.format(grown=self.grown)] * self.seen, *[self.missing] * bool(self.missing)]
+        return [*[_SEEN.format(grown=self.grown)] * self.is_training_data, *[self.missing] * bool(self.missing)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +72,8 @@ class ClassificationEvaluation(Evaluation):
     """Evaluation of a classification model.
 
     ``confusion[i, j]`` counts the rows of class ``labels[i]`` for which ``classes[j]`` was predicted; ``pairs`` lists
-    the same as (i, j, rows) without the zeros, for there may be 10,000 classes. With weights, the weight of rows stands
-    wherever rows are counted, but for ``n`` and ``pairs``.
+    the same as (i, j, rows) without the zeros, for there may be 10,000 classes. With weights, rows are counted
+    by weight everywhere except in ``n`` and ``pairs``.
     ``labels`` are the tree's classes and then those of the table that the tree does not know: such rows are
     errors.
     """
@@ -76,14 +82,14 @@ class ClassificationEvaluation(Evaluation):
     labels: tuple[Label, ...]
     pairs: Ints
     weights: npt.NDArray[np.float64] | None  # the weight of each of the pairs, where rows have weights
-    effective: float  # how many rows of equal weight would tell as much (Kish 1965): the rows, without weights
+    effective_n: float  # effective sample size (Kish 1965); n without weights
     log_loss: float  # mean of -log P(class of the row), in nats
     impossible_rows: tuple[int, ...]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
     log_loss_of_others: float  # the same mean without those rows
     majority: Label | None  # what the root predicts; None where the tree has seen no rows
     estimate: str = "maximum_likelihood"  # how the probabilities behind the log loss were made of counts
-    cost_matrix: CostMatrix | None = None  # what mistakes cost, where that was said
-    ranking: Ranking | None = None  # of two classes: what was said of the positive one, and what it was
+    cost_matrix: CostMatrix | None = None  # costs of misclassification, if given
+    ranking: Ranking | None = None  # two classes: scores of the positive class with the true labels
 
     def draw(self, what: str = "confusion", ax: Axes | None = None) -> Axes:
         """Draw the confusion matrix; with two classes also ``"roc"``, ``"precision_recall"`` or ``"calibration"``.
@@ -100,7 +106,7 @@ class ClassificationEvaluation(Evaluation):
         return draw_evaluation(self, what, ax)
 
     @property
-    def times(self) -> npt.NDArray[Any]:
+    def pair_weights(self) -> npt.NDArray[Any]:
         """The number of rows of each pair, or their weight."""
         return self.pairs[:, 2] if self.weights is None else self.weights
 
@@ -112,19 +118,19 @@ class ClassificationEvaluation(Evaluation):
     @cached_property
     def confusion(self) -> npt.NDArray[Any]:
         """The confusion matrix: true classes in rows, predicted ones in columns."""
-        matrix = np.zeros((len(self.labels), len(self.classes)), self.times.dtype)
-        matrix[self.pairs[:, 0], self.pairs[:, 1]] = self.times
+        matrix = np.zeros((len(self.labels), len(self.classes)), self.pair_weights.dtype)
+        matrix[self.pairs[:, 0], self.pairs[:, 1]] = self.pair_weights
         return matrix
 
     @cached_property
-    def of_each(self) -> npt.NDArray[Any]:
+    def support(self) -> npt.NDArray[Any]:
         """The number of rows of each label, or their weight."""
-        return np.bincount(self.pairs[:, 0], self.times, len(self.labels)).astype(self.times.dtype)
+        return np.bincount(self.pairs[:, 0], self.pair_weights, len(self.labels)).astype(self.pair_weights.dtype)
 
     @cached_property
     def errors(self) -> float:
         """The number of misclassified rows, or their weight."""
-        wrong = self.times[self.pairs[:, 0] != self.pairs[:, 1]].tolist()
+        wrong = self.pair_weights[self.pairs[:, 0] != self.pairs[:, 1]].tolist()
         return sum(wrong) if self.weights is None else math.fsum(wrong)
 
     @property
@@ -140,14 +146,14 @@ class ClassificationEvaluation(Evaluation):
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of the error (Wilson 1927), valid for rows not used for training."""
-        return wilson(self.error * self.effective, self.effective)
+        return wilson(self.error * self.effective_n, self.effective_n)
 
     @property
     def baseline_error(self) -> float | None:
         """The error of always predicting the majority class of the training rows."""
         if self.majority is None:
             return None
-        return 1 - float(self.of_each[self.classes.index(self.majority)]) / self.total
+        return 1 - float(self.support[self.classes.index(self.majority)]) / self.total
 
     @property
     def cost(self) -> float | None:
@@ -161,17 +167,17 @@ class ClassificationEvaluation(Evaluation):
         """The mean cost of always predicting as the root does."""
         if self.cost_matrix is None or self.majority is None or self.unknown:
             return None
-        return float(self.of_each @ self.cost_matrix.matrix[:, self.classes.index(self.majority)]) / self.total
+        return float(self.support @ self.cost_matrix.matrix[:, self.classes.index(self.majority)]) / self.total
 
     @property
     def unknown(self) -> dict[Label, float]:
         """The labels of the table that are not classes of the model, with their rows."""
         first = len(self.classes)
-        return dict(zip(self.labels[first:], self.of_each[first:].tolist(), strict=True))
+        return dict(zip(self.labels[first:], self.support[first:].tolist(), strict=True))
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """The figures by name."""
+        """The metrics by name."""
         names = ["errors", "error", "accuracy", "log_loss", "baseline_error"]
         names += ["cost", "baseline_cost"] * (self.cost_matrix is not None)
         return {name: getattr(self, name) for name in names}
@@ -229,7 +235,9 @@ class ClassificationEvaluation(Evaluation):
         facts.append(("log loss", self._log_loss_in_words()))
         for label, rows in self.unknown.items():
             many = plural(int(rows), "row") if self.weights is None else f"weight {format_count(rows)}"
-            facts.append(("unknown", f'"{safe(label)}" in {many}: not a class of the tree{"s" * self.many}, so wrong'))
+            facts.append(
+                ("unknown", f'"{safe(label)}" in {many}: not a class of the tree{"s" * self.is_ensemble}, so wrong')
+            )
         return [*facts, *(("note", note) for note in self.notes)]
 
     def _cost_lines(self) -> list[str]:
@@ -278,23 +286,27 @@ class ClassificationEvaluation(Evaluation):
             rows.append(
                 [_short_label(label), *map(format_count, self.confusion[i].tolist()), _format_ratio(hit, of_class)]
             )
-        text = self.confusion.sum(axis=0).tolist()
+        n_predicted = self.confusion.sum(axis=0).tolist()
         rows.append(
-            ["right %", *map(_format_ratio, right.tolist(), text), _format_ratio(self.total - self.errors, self.total)]
+            [
+                "right %",
+                *map(_format_ratio, right.tolist(), n_predicted),
+                _format_ratio(self.total - self.errors, self.total),
+            ]
         )
         return rows
 
     def _largest_confusions(self) -> list[list[str]]:
         wrong = self.pairs[:, 0] != self.pairs[:, 1]
-        pairs, times = self.pairs[wrong], self.times[wrong]
-        most = np.argsort(-times, kind="stable")[:10]
+        pairs, weights = self.pairs[wrong], self.pair_weights[wrong]
+        most = np.argsort(-weights, kind="stable")[:10]
         text = [
             f"{_short_label(self.labels[i])} taken for {_short_label(self.classes[j])}"
             for i, j, _ in pairs[most].tolist()
         ]
         return [
             ["confusion", "rows"],
-            *([line, format_count(n)] for line, n in zip(text, times[most].tolist(), strict=True)),
+            *([line, format_count(n)] for line, n in zip(text, weights[most].tolist(), strict=True)),
         ]
 
 
@@ -313,7 +325,7 @@ class RegressionEvaluation(Evaluation):
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """The figures by name."""
+        """The metrics by name."""
         return {name: getattr(self, name) for name in ("rmse", "mae", "r2", "baseline_rmse", "baseline_mae")}
 
     def to_dict(self) -> dict[str, Any]:
@@ -322,7 +334,7 @@ class RegressionEvaluation(Evaluation):
         return {**super().to_dict(), "root": self.root, "estimate": self.estimate, **weight}
 
     def result_table(self) -> ResultTable:
-        """Return the metrics beside those of the baseline."""
+        """Return the metrics with those of the baseline."""
         return _regression_table(self)
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
@@ -351,7 +363,6 @@ def _format_interval(low: float, high: float) -> str:
 
 
 def _short_label(label: Label) -> str:
-    """Return a label, cut to fit a column."""
     return clip(safe(label), _LONGEST_LABEL)
 
 
@@ -360,22 +371,19 @@ def _format_ratio(part: float, whole: float) -> str:
     return format_share(part / whole) if whole else "–"
 
 
-def _title(found: Evaluation) -> str:
-    """Return the heading."""
-    return f"{found.table}, column {found.target}"
+def _title(evaluation: Evaluation) -> str:
+    return f"{evaluation.table}, column {evaluation.target}"
 
 
-def _confusion_table(found: ClassificationEvaluation) -> ResultTable:
-    """Return metrics and matrix; with many classes the largest confusions."""
-    head, *rows = found.confusion_cells()
+def _confusion_table(evaluation: ClassificationEvaluation) -> ResultTable:
+    head, *rows = evaluation.confusion_cells()
     headings = [ColumnSpec("true", title=head[0])]
     headings += [ColumnSpec(f"column {i}", "count", name, str) for i, name in enumerate(head[1:])]
-    above = tuple(f"{about}: {text}" for about, text in found.facts)
-    return ResultTable(_title(found), tuple(headings), rows, above=above, max_rows=None)
+    above = tuple(f"{about}: {text}" for about, text in evaluation.facts)
+    return ResultTable(_title(evaluation), tuple(headings), rows, above=above, max_rows=None)
 
 
-def _pairs_table(found: ClassificationEvaluation) -> ResultTable:
-    """Return the nonzero cells of the confusion matrix."""
+def _pairs_table(evaluation: ClassificationEvaluation) -> ResultTable:
     headings = (
         ColumnSpec("true", "label"),
         ColumnSpec("predicted", "label"),
@@ -383,19 +391,26 @@ def _pairs_table(found: ClassificationEvaluation) -> ResultTable:
         ColumnSpec("weight", "count"),
     )
     rows = [
-        (found.labels[true], found.classes[text], rows, weight)
-        for (true, text, rows), weight in zip(found.pairs.tolist(), found.times.tolist(), strict=True)
+        (evaluation.labels[true], evaluation.classes[predicted], rows, weight)
+        for (true, predicted, rows), weight in zip(
+            evaluation.pairs.tolist(), evaluation.pair_weights.tolist(), strict=True
+        )
     ]
-    return ResultTable(_title(found), headings, rows, row_name="pair")
+    return ResultTable(_title(evaluation), headings, rows, row_name="pair")
 
 
-def _regression_table(found: RegressionEvaluation) -> ResultTable:
-    """Return the metrics beside those of always predicting as the root does."""
+def _regression_table(evaluation: RegressionEvaluation) -> ResultTable:
     headings = (ColumnSpec("figure"), ColumnSpec("value", "number"), ColumnSpec("baseline", "number"))
     rows = [
-        ("rmse", found.rmse, found.baseline_rmse),
-        ("mae", found.mae, found.baseline_mae),
-        ("r2", found.r2, None if found.root is None else 0.0),
+        ("rmse", evaluation.rmse, evaluation.baseline_rmse),
+        ("mae", evaluation.mae, evaluation.baseline_mae),
+        ("r2", evaluation.r2, None if evaluation.root is None else 0.0),
     ]
-    always = () if found.root is None else (f"baseline: always {format_rounded(found.root)}, as the root predicts",)
-    return ResultTable(f"{_title(found)}: {found.n:,} rows", headings, rows, below=(*always, *found.notes))
+    always = (
+        ()
+        if evaluation.root is None
+        else (f"baseline: always {format_rounded(evaluation.root)}, as the root predicts",)
+    )
+    return ResultTable(
+        f"{_title(evaluation)}: {evaluation.n:,} rows", headings, rows, below=(*always, *evaluation.notes)
+    )

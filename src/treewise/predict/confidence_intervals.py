@@ -1,4 +1,4 @@
-"""Intervals of confidence for what a node says: Wilson's for a share, Student's for a mean.
+"""Confidence intervals for predictions: Wilson's for a share, Student's for a mean.
 
 Stands at the bottom, beside ``train/criteria.py``: formulas on numbers, for ``predict/predict.py`` and ``evaluate``.
 """
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def check_confidence(confidence: object) -> float:
-    """Return a confidence, or say that it is none."""
+    """Return a confidence level as a float; raise unless it is between 0 and 1."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
         raise ParameterError(
             "must be a number between 0 and 1, such as 0.95.", parameter="confidence", value=confidence
@@ -39,7 +39,7 @@ def wilson(hits: float, n: float, confidence: float = 0.95) -> tuple[float, floa
 
 
 def wilson_intervals(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
-    """Return Wilson's intervals of many shares, each of so many rows; of no rows it is 0 to 1."""
+    """Return Wilson's intervals for arrays of shares and row counts; 0 to 1 where there are no rows."""
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     some = np.where(n > 0, n, 1.0)
     spread = z * z / some
@@ -51,9 +51,9 @@ def wilson_intervals(share: Floats, n: Floats, confidence: float = 0.95) -> tupl
 
 
 def student_half_width(spread: float, n: int, confidence: float = 0.95) -> float:
-    """Return how far Student's interval (1908) for a mean reaches to either side; without end for a single row.
+    """Return the half-width of Student's interval (1908) for a mean; infinite for a single row.
 
-    ``spread`` is the standard deviation of the n rows themselves, with n and not n − 1 below the sum.
+    ``spread`` is the population standard deviation of the n rows (divisor n, not n − 1).
 
     >>> student_half_width(2.0, 5)                     # 2.776 · 2/√4, as in every table of t
     2.7764451...
@@ -80,7 +80,7 @@ def student_quantile(share: float, freedom: float) -> float:
         density = math.exp(log_front - (freedom + 1) / 2 * math.log1p(t * t / freedom))
         step = math.log(tails / both_tails) * tails / (2 * t * density)
         t *= math.exp(step)
-        if abs(step) < 1e-14 or (trial > 0 and step >= 0):  # the second: nothing is left but rounding
+        if abs(step) < 1e-14 or (trial > 0 and step >= 0):  # the second condition: only rounding errors are left
             break
     return t
 

@@ -1,9 +1,9 @@
-"""What mistakes cost: a matrix of costs, and trees that predict the class of least expected cost.
+"""Misclassification costs: the cost matrix, and trees that predict the class of least expected cost.
 
 Stands beside ``predict/predict.py``, below everything that prunes or judges. Costs change no split and no count:
 they decide which class a node predicts, so a tree with costs is the same tree with other labels, and whatever reads
-labels (text, files, single rows) follows. The matrix itself stays in the tree's history, for whoever prunes, refits
-or evaluates. (To let costs change the splits, give the classes weights or ``priors``.)
+labels (text, files, single rows) follows. The matrix itself stays in the tree's history, for pruning, refitting
+and evaluation. (To let costs change the splits, give the classes weights or ``priors``.)
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BLOCK = 1 << 22  # counts that are held at once
 
 @dataclass(frozen=True, eq=False)
 class CostMatrix:
-    """``matrix[i, j]`` is what it costs to predict class j for a row of class i; 0 where i is j.
+    """``matrix[i, j]`` is the cost of predicting class j for a row of class i; 0 where i is j.
 
     >>> costs = CostMatrix.of({"bad": {"good": 5}}, ("good", "bad"))       # every other mistake costs 1
     >>> costs.matrix.tolist()
@@ -49,7 +49,7 @@ class CostMatrix:
 
     @classmethod
     def of(cls, given: Any, classes: tuple[Label, ...]) -> CostMatrix:
-        """Read costs as one gives them.
+        """Read costs in any of the accepted forms.
 
         A dict of dicts, ``{"bad": {"good": 5}}`` (the true class, then the predicted one), where a mistake that is not
         named costs 1; a dataframe with the true classes down and the predicted ones across; or an array or list of
@@ -72,12 +72,12 @@ class CostMatrix:
         return cls(classes, matrix)
 
     def expected(self, counts: Any) -> Floats:
-        """Return what predicting each class costs for these counts, or shares; the last axis is the class."""
+        """Return the expected cost of predicting each class, given counts or shares; the last axis is the class."""
         total: Floats = np.asarray(counts, np.float64) @ self.matrix
         return total
 
     def predict_class(self, counts: Any) -> Any:
-        """Return the number of the class of least cost, the first of equals; one for each row of counts."""
+        """Return the index of the class of least cost (the first of ties), for each row of counts."""
         costs = self.expected(counts)
         least = costs.min(axis=-1, keepdims=True)
         chosen = np.argmax(costs <= least * (1 + EQUAL), axis=-1)
@@ -127,7 +127,6 @@ def _from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
 
 
 def _place_of(label: object, places: Mapping[str, int]) -> int:
-    """Find a class by name."""
     place = places.get(str(label))
     if place is None:
         known = join_few([safe(name) for name in places])
@@ -158,7 +157,6 @@ def _from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
 
 
 def _checked(cost: object, true: Label, predicted: Label) -> float:
-    """Return a cost, or say that it is none."""
     what = f"cost of {safe(true)} taken for {safe(predicted)} is {brief(cost)}"
     if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= _LARGEST:
         raise ParameterError(f"{what}: must be a number, 0 or more and finite.")
@@ -168,12 +166,12 @@ def _checked(cost: object, true: Label, predicted: Label) -> float:
 
 
 def losses(truth: npt.NDArray[Any], said: npt.NDArray[Any], task: str, cost: CostMatrix | None) -> Floats:
-    """Return what each answer loses: 1 for a wrong class, or its price; the squared error of a number."""
+    """Return the loss of each prediction: 1 or its cost for a wrong class; the squared error of a number."""
     if task == "regression":
         return np.asarray((said - truth) ** 2, np.float64)
     if cost is None:
         return np.asarray(said != truth, np.float64)
-    prices = np.vstack([cost.matrix, np.ones(len(cost.classes))])  # a class nobody priced costs 1
+    prices = np.vstack([cost.matrix, np.ones(len(cost.classes))])  # a class that is not in the matrix costs 1
     return np.asarray(prices[np.minimum(truth, len(cost.classes)), said], np.float64)
 
 

@@ -1,4 +1,4 @@
-"""From the counts of a node to what it answers with: shares of classes, or a value, and how sure they are.
+"""Class probabilities and values of nodes from their counts, with confidence intervals.
 
 Stands between the tree and ``predict/predict.py``. A tree keeps counts, so how probabilities are made of them is
 chosen when one predicts. With n rows at a leaf, c of them of a class, k classes, and p the share of the class in the

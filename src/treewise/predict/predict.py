@@ -1,4 +1,4 @@
-"""Prediction: encode rows, walk them down the trees, look up what the leaves answer.
+"""Prediction: encode rows, walk them down the trees, look up the predictions of the leaves.
 
 Written against ``Model`` (``tree/model.py``), so it serves a tree and an ensemble alike. A table is read as it comes
 and columns are found by name in any order; only those that some split tests are needed and encoded. The core walks
@@ -62,7 +62,7 @@ class EncodedRows:
 
 
 class Answers(ABC):
-    """What a model predicts for encoded rows, from a single walk."""
+    """The predictions for encoded rows, from a single walk."""
 
     model: Model
     rows: EncodedRows
@@ -373,7 +373,7 @@ def encode_columns(model: Model, table: Table) -> list[Array | None]:
 
 
 def refuses_missing(model: Model) -> bool:
-    """Tell whether the model was grown to refuse missing values."""
+    """Return whether the model was grown with ``missing="error"``."""
     return model.fit_info.refuses_missing
 
 

@@ -1,8 +1,8 @@
-"""Single rows in plain Python: microseconds where a table takes a hundred.
+"""Fast prediction of single rows in plain Python: microseconds, where a table takes about a hundred.
 
 Stands beside ``predict/predict.py``, which walks tables in the core and decides everything unusual: the predictors here
 answer for a dict or list of plain cells and return None for anything else, such as text in a numeric column, a
-never-seen category, or a key that the path tests and the row omits. The table's way then answers, or raises. So the two
+never-seen category, or a key that the path tests and the row omits. The table code then answers or raises, so the two
 can differ in time only.
 
 The table's way checks every column that the model tests, also those off this row's path, and so does ``RowReader``. The
@@ -39,7 +39,7 @@ _UNHANDLED = object()  # a cell that the table's way must judge
 _STAY = -1  # instead of a child: the row stays at the node
 
 # A test as (column's place in the row, cut, child below, child above, child for missing); for categories the cut is
-# None and "below" a dict from level to child, filled as levels come by. A leaf's place is HERE.
+# None and "below" a dict from level to child, filled on demand. A leaf's place is _STAY.
 Step = tuple[int, Any, Any, int, int]
 
 
@@ -57,11 +57,11 @@ class SingleRowPredictor(Protocol):
 
 
 class _NotGivenError(Exception):
-    """The path asks for a column that the row does not mention."""
+    """The path tests a column that the row does not mention."""
 
 
 class _NotGiven:
-    """Stands for a cell the row does not mention: harmless until a test asks for it."""
+    """A cell that the row does not mention; comparing it in a test raises."""
 
     def __le__(self, cut: object) -> bool:
         raise _NotGivenError
@@ -71,7 +71,7 @@ NOT_GIVEN = _NotGiven()
 
 
 class RowReader:
-    """The cells of a single row that a tree, or many, ask about: read by hand, where they are plain."""
+    """Reads the cells of a single row that a model tests, if they have plain types."""
 
     def __init__(self, model: Model, used: list[int]) -> None:
         self.used = used
@@ -144,7 +144,7 @@ class RowPredictor(RowReader):
         return self.answer_at(node) if found is None else found
 
     def answer_at(self, node: int) -> Label | None:
-        """Return what a node says, and remember it; None where it says nothing."""
+        """Return the prediction of a node, and cache it; None where there is none."""
         tree = self.tree
         if tree.task == "regression":
             self.answers[node] = float(tree.arrays.value[node])
@@ -170,7 +170,7 @@ class RowPredictor(RowReader):
             return None
 
     def follow(self, values: Any) -> int:
-        """Walk from the root to where these values lead."""
+        """Walk from the root to the node where these values end."""
         node, steps = 0, self.steps
         while True:
             place, cut, below, above, gone = steps[node] or self.step(node)
@@ -192,7 +192,7 @@ class RowPredictor(RowReader):
             node = child
 
     def step(self, node: int) -> Step:
-        """Make the step of a node, and remember it."""
+        """Return the test of a node, and cache it."""
         tree = self.tree
         column = int(tree.arrays.column[node])
         if int(tree.arrays.kind[node]) == LEAF:
@@ -207,7 +207,7 @@ class RowPredictor(RowReader):
         return made
 
     def child_of_level(self, node: int, known: dict[Any, int], level: Any) -> int:
-        """Return the child a level goes to, and remember it."""
+        """Return the child of a level, and cache it."""
         if level is NOT_GIVEN:
             raise _NotGivenError
         child = known[level] = self.child(node, level)
@@ -222,7 +222,7 @@ class RowPredictor(RowReader):
 
 
 def _convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
-    """Turn one cell into a number, a level, NaN or None where missing; ODD if it is not what the kind usually holds."""
+    """Turn one cell into a number, a level, NaN or None where missing; _UNHANDLED for an unusual type."""
     what = type(cell)
     if cell is NOT_GIVEN:
         return cell
@@ -238,12 +238,12 @@ def _convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
 
 
 def _make_cell_getter(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what takes some cells out of a row, always as a tuple."""
+    """Return a function that gets some cells of a row, always as a tuple."""
     return itemgetter(*keys) if len(keys) > 1 else lambda row: tuple(row[key] for key in keys)
 
 
 def _has_plain_keys(row: dict[Any, Any]) -> bool:
-    """Tell whether all keys are text, and text that can be written."""
+    """Return whether all keys are text that can be encoded."""
     try:
         "".join(row).encode()
     except (TypeError, UnicodeEncodeError):

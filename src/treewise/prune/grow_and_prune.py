@@ -140,7 +140,7 @@ def prune_grown(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Tree:
-    """Prune a tree grown by ``grow_for_pruning``."""
+    """Prune a tree grown by ``grow_unpruned``."""
     if pruning.method is None or (pruning.only_classes and tree.task == "regression"):
         return tree
     if held is not None:

@@ -61,7 +61,7 @@ class NestedTrees:
         return max(0, int(np.searchsorted(self.alpha, alpha + self.tie, side="right")) - 1)
 
     def cut_at(self, entry: int) -> Bools:
-        """Return the nodes cut in an entry: ``edit.cut(tree, np.flatnonzero(…))`` builds that tree."""
+        """Return the nodes cut in an entry: ``collapse_nodes(tree, np.flatnonzero(…))`` builds that tree."""
         if entry == 0:
             return np.zeros(len(self.leaf_alpha), bool)
         mask: Bools = self.leaf_alpha <= self.alpha[entry]
@@ -102,8 +102,8 @@ def find_nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
     """Compute the nested sequence of a tree by impurity (as scikit-learn does) or by error (as rpart does).
 
     >>> import treewise as tw
-    >>> found = find_nested_trees(tw.grow("penguins", max_depth=2), risk="error")
-    >>> [(round(float(a), 4), int(n)) for a, n in zip(found.alpha, found.n_leaves)]
+    >>> trees = find_nested_trees(tw.grow("penguins", max_depth=2), risk="error")
+    >>> [(round(float(a), 4), int(n)) for a, n in zip(trees.alpha, trees.n_leaves)]
     [(0.0, 4), (0.0145, 3), (0.157, 2), (0.3488, 1)]
     """
     risks = node_risks(tree, risk)

@@ -62,10 +62,11 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
     else:
         truth, labels = encode_labels(tree, column)
         if truth.min() >= len(tree.classes):
-            others = labels[len(tree.classes) :]
-            found, known = (join_few([safe(x) for x in some], 4) for some in (others, tree.classes))
+            others, known = (
+                join_few([safe(x) for x in some], 4) for some in (labels[len(tree.classes) :], tree.classes)
+            )
             raise DataError(
-                f'{table.name}: no label of column "{safe(column.name)}" ({found}) is a class of the tree ({known}).'
+                f'{table.name}: no label of column "{safe(column.name)}" ({others}) is a class of the tree ({known}).'
                 " Is it the right column?"
             )
         counts, weights = _apply_class_weights(tree, truth, weights, table.name)

@@ -138,20 +138,20 @@ def image_format(path: str | os.PathLike[str]) -> str:
     treewise.errors.ParameterError: cannot draw regions.gif: a picture ends in .png, .svg or .pdf.
     """
     name = os.fsdecode(path)
-    form = _FORMATS.get(Path(name).suffix.lower())
-    if form is None:
+    file_format = _FORMATS.get(Path(name).suffix.lower())
+    if file_format is None:
         raise ParameterError(f"cannot draw {safe(name)}: a picture ends in .png, .svg or .pdf.")
-    return form
+    return file_format
 
 
-def figure_bytes(figure: Figure, form: str, dpi: int = _DPI) -> bytes:
+def figure_bytes(figure: Figure, file_format: str, dpi: int = _DPI) -> bytes:
     """Return a figure as the bytes of an image file, deterministic."""
     import matplotlib as mpl
 
     buffer = io.BytesIO()
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": "treewise", "svg.fonttype": "path"}):
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # such a letter is drawn as a box
-        figure.savefig(buffer, format=form, dpi=dpi, metadata=_UNDATED[form])
+        figure.savefig(buffer, format=file_format, dpi=dpi, metadata=_UNDATED[file_format])
     return buffer.getvalue()
 
 

@@ -21,10 +21,10 @@ def mime_bundle(tree: Tree) -> dict[str, str]:
     """Return the representations of a tree by MIME type: one line of text, the picture, and the HTML fragment.
 
     >>> import treewise as tw
-    >>> found = mime_bundle(tw.grow("admissions", preset="id3"))
-    >>> found["text/plain"]
+    >>> bundle = mime_bundle(tw.grow("admissions", preset="id3"))
+    >>> bundle["text/plain"]
     '<Tree Class: N, P · 12 rows · 6 leaves · depth 3>'
-    >>> print(found["text/html"].splitlines()[1])
+    >>> print(bundle["text/html"].splitlines()[1])
     <p><strong>Class: N, P · 12 rows · 6 leaves · depth 3 · training error 0.0 %</strong></p>
     """
     svg = _picture(tree)

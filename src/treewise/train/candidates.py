@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.rng import cut_key, random_subset, uniform_below, uniform_float, uniform_integer
+from treewise._lib.rng import random_subset, split_key, uniform_below, uniform_float, uniform_integer
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.train.criteria import Group, medians
@@ -281,20 +281,20 @@ def random_partition(column: ColumnAtNode, kind: str, node_key: int) -> Iterator
         return
     if len(column.buckets) < 2:
         return
-    cut_seed = cut_key(node_key, column.index, KIND_RANK[kind])
+    split_seed = split_key(node_key, column.index, KIND_RANK[kind])
     if kind == "threshold":
-        yield _random_threshold(column, cut_seed)
+        yield _random_threshold(column, split_seed)
     elif kind == "subset":
-        yield _subset_partition(column, 0, random_subset(cut_seed, len(column.buckets)))
+        yield _subset_partition(column, 0, random_subset(split_seed, len(column.buckets)))
     else:
         partitions = list(PARTITIONERS[kind](column))
-        yield partitions[uniform_below(cut_seed, len(partitions))]
+        yield partitions[uniform_below(split_seed, len(partitions))]
 
 
-def _random_threshold(column: ColumnAtNode, cut_seed: int) -> Partition:
+def _random_threshold(column: ColumnAtNode, split_seed: int) -> Partition:
     """Cut anywhere between the smallest and the largest value, not only at midpoints."""
     low, high = column.buckets[0].value, column.buckets[-1].value
     draw: Callable[[int, Any, Any], float] = uniform_float if column.encoding.kind == "number" else uniform_integer
-    cut = draw(cut_seed, low, high)
+    cut = draw(split_seed, low, high)
     sides = [reduce(add, (b.group for b in column.buckets if (b.value <= cut) == below)) for below in (True, False)]
     return Partition(0, (sides[0], sides[1]), partial(Threshold, column.encoding.name, cut), placements=(0, 1))

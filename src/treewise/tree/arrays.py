@@ -1,6 +1,6 @@
-"""What a tree is made of: the nodes as flat arrays, one of them as a readable view, and what is predicted.
+"""The data of a tree: its nodes as flat arrays, a view of a single node, and the target.
 
-Stands just below ``tree/tree.py``, which puts these together and says what they mean. ``Arrays`` is what the core
+Stands just below ``tree/tree.py``, which combines them and gives them their meaning. ``Arrays`` is what the core
 returns, the model file stores and prediction walks; ``Node`` is one row of it, made on demand. Nodes are numbered in
 pre-order (a node before its children, the first child's whole subtree before the second child), so numbers increase
 down the page and a child's is always larger than its parent's.
@@ -22,7 +22,7 @@ from treewise.tree.splits import Multiway, OneValue, Ordinal, Presence, Split, S
 
 Label = str | int | float | bool
 Task = Literal["classification", "regression"]
-UNNAMED = "class"  # what a tree written by hand predicts, where nobody says what it is called
+UNNAMED = "class"  # the target of a hand-written tree that does not name one
 
 # The split kinds as the arrays number them; the order is also that in which equal gains are preferred.
 LEAF, THRESHOLD, ORDINAL, ONE_VALUE, SUBSET, MULTIWAY = range(6)
@@ -67,16 +67,16 @@ class Target:
 
     @property
     def positive(self) -> Label | None:
-        """The class that "the rate" speaks of: with two classes, the second."""
+        """The positive class: the second of two; None otherwise."""
         return self.classes[1] if len(self.classes) == 2 else None
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """The nodes as flat arrays, one entry a node; lists of varying length as (start, items) pairs.
+    """The nodes as flat arrays, one entry per node; lists of varying length as (start, items) pairs.
 
     ``code_start[i]:code_start[i+1]`` are the category codes node i's split names (the listed ones of a subset, the
-    one of a one-value test, the last left one of an ordinal test, one a branch of a multiway test);
+    one of a one-value test, the last left one of an ordinal test, one per branch of a multiway test);
     ``count_start[i]:…`` the classes present at node i with their weights. No counts are kept for absent classes.
     """
 
@@ -106,7 +106,7 @@ class Arrays:
         return len(self.parent)
 
     def same_as(self, other: Arrays) -> bool:
-        """Tell whether every array holds equal numbers (NaN equals NaN, -0.0 equals 0.0)."""
+        """Return whether every array holds equal numbers (NaN equals NaN, -0.0 equals 0.0)."""
         return all(
             np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
             for mine, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -171,7 +171,7 @@ class Arrays:
         return follower[up]
 
     def below(self, cut: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Tell which nodes lie below some of these."""
+        """Return which nodes are descendants of these."""
         nodes, size = np.flatnonzero(cut), len(self) + 1
         covers = np.bincount(nodes + 1, minlength=size) - np.bincount(self.ends[nodes], minlength=size)
         hidden: npt.NDArray[np.bool_] = np.cumsum(covers[: len(self)]) > 0
@@ -184,7 +184,7 @@ class Arrays:
 
     @cached_property
     def for_core(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays the core walks; each node's codes in order, to be found quickly, with the branch of each."""
+        """The arrays the core walks; each node's codes sorted for binary search, with the branch of each."""
         start, child = self.child_lists
         names = ("kind", "column", "cut", "cut_int", "missing", "other", "code_start")
         owner = np.repeat(np.arange(len(self)), np.diff(self.code_start))
@@ -200,7 +200,7 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Node:
-    """One node, as a reader wants it. ``tree[3]`` makes it.
+    """A view of one node, as returned by ``tree[3]``.
 
     >>> import treewise as tw
     >>> node = tw.grow("admissions", preset="id3")[1]
@@ -226,7 +226,7 @@ class Node:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the node predicts rather than asks."""
+        """Whether the node is a leaf."""
         return self.split is None
 
 

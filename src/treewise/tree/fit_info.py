@@ -129,7 +129,7 @@ class PruningInfo:
 
 @dataclass(frozen=True)
 class FitInfo:
-    """What a model was made with.
+    """How a model was made.
 
     >>> import treewise as tw
     >>> info = tw.grow("penguins", max_depth=2, na_values=["-999"]).fit_info

@@ -1,4 +1,4 @@
-"""The model: what a tree and an ensemble have in common, and the methods that work on either.
+"""The model class: what a tree and an ensemble have in common, and the methods that work on either.
 
 ``Tree`` and ``Ensemble`` implement four steps, and everything else is written against them once:
 
@@ -70,7 +70,7 @@ class Model(ABC):
 
     @cached_property
     def fit_info(self) -> FitInfo:
-        """What the model was made with: origin, settings, missing markers, weights, costs, sampling."""
+        """How the model was made: origin, settings, missing markers, weights, costs, sampling."""
         return FitInfo.from_history(self.history)
 
     @property

@@ -36,7 +36,7 @@ MOST_IN_CELL, FEW_IN_CELL = 6, 5  # the same in a cell of a table
 
 @dataclass(frozen=True, slots=True)
 class Split(ABC):
-    """What all splits share: the column asked about, and where missing values go.
+    """What all splits share: the column they test, and the branch of missing values.
 
     >>> city = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
     >>> split = Subset("city", ("Bari", "Rome"), missing=2)                 # missing values have a branch of their own
@@ -81,7 +81,7 @@ class Split(ABC):
         """Return the branch of a value that is not missing."""
 
     def condition(self, branch: int, encoding: Encoding) -> str:
-        """Say the condition under which a row takes this branch."""
+        """Return the condition under which a row takes this branch."""
         name = safe(self.column)
         if branch >= self.own_branches:
             return f"{name} missing"
@@ -89,7 +89,7 @@ class Split(ABC):
 
     @abstractmethod
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
-        """Say the condition of one of the split's own branches."""
+        """Return the condition of one of the split's own branches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Threshold(Split):
         return 0 if value <= self.cut else 1
 
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
-        """Say ``age <= 71.5`` or ``age > 71.5``."""
+        """Return ``age <= 71.5`` or ``age > 71.5``."""
         return f"{name} {'<=' if branch == 0 else '>'} {encoding.format(self.cut)}"
 
 
@@ -139,7 +139,7 @@ class Ordinal(Split):
         return 0 if encoding.levels.index(str(value)) <= encoding.levels.index(self.level) else 1
 
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
-        """Say ``size <= medium``, or ``size = large`` for a side with one level."""
+        """Return ``size <= medium``, or ``size = large`` for a side with one level."""
         place = encoding.levels.index(self.level)
         side = encoding.levels[: place + 1] if branch == 0 else encoding.levels[place + 1 :]
         if len(side) == 1:
@@ -170,7 +170,7 @@ class OneValue(Split):
         return 0 if value == self.level else 1
 
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
-        """Say ``city = Rome`` or ``city otherwise``."""
+        """Return ``city = Rome`` or ``city otherwise``."""
         listed = (self.level,)
         return _say_set(name, listed, encoding) if branch == 0 else _say_rest(name, listed, encoding)
 
@@ -198,7 +198,7 @@ class Subset(Split):
         return 0 if value in self.levels else 1
 
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
-        """Say the set once; its sibling says ``otherwise``."""
+        """Return the set for one branch, and ``otherwise`` for its sibling."""
         say = _say_set if branch == 0 else _say_rest
         return say(name, self.levels, encoding)
 
@@ -236,7 +236,7 @@ class Multiway(Split):
         return len(self.levels) if self.other else None
 
     def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
-        """Say ``GPA = 4.0``; the shared branch says ``otherwise``, or its level when it stands for one."""
+        """Return ``GPA = 4.0``; for the shared branch ``otherwise``, or its level if it has only one."""
         if branch < len(self.levels):
             return say_equal(name, self.levels[branch], encoding)
         return _say_rest(name, self.levels, encoding)
@@ -273,12 +273,12 @@ _KINDS: dict[str, type[Split]] = {cls.kind: cls for cls in (Threshold, Ordinal, 
 
 
 def say_equal(name: str, level: str, encoding: Encoding) -> str:
-    """Say that a column has a level; booleans in words (Bengio's slides: "x3 is true")."""
+    """Write that a column equals a level; for booleans as in Bengio's slides: "x3 is true"."""
     return f"{name} is {level}" if encoding.kind == "boolean" else f"{name} = {quote(level)}"
 
 
 def _say_set(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
-    """Say that a column is one of several levels; of very many the first few, and how many more there are.
+    """Write that a column is one of several levels; of very many the first few and the number of others.
 
     >>> _say_set("id", tuple(map(str, range(1_000))), Encoding("id", "nominal"))
     'id in {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, +990}'
@@ -309,7 +309,7 @@ def in_a_cell(words: str, split: Split) -> str:
 
 
 def _say_rest(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
-    """Say that a column is none of these levels: by name when only one is left."""
+    """Write that a column is none of these levels, or which one it is if only one is left."""
     named = set(levels)
     rest = list(islice((level for level in encoding.levels if level not in named), 2))
     return say_equal(name, rest[0], encoding) if len(rest) == 1 else f"{name} otherwise"

@@ -123,7 +123,7 @@ class TreeStructure(Model):
         return [self[i] for i in range(len(self))]
 
     def __iter__(self) -> Iterator[Node]:
-        """Go through the nodes in pre-order."""
+        """Iterate over the nodes in pre-order."""
         return (self[i] for i in range(len(self)))
 
     # -- one node's facts -----------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class TreeStructure(Model):
         return tuple(reversed(found))
 
     def condition(self, node: int) -> str:
-        """Say the condition on the branch that leads to a node: ``GPA = 3.7``; the root is ``all rows``.
+        """Return the condition of the branch that leads to a node: ``GPA = 3.7``; the root is ``all rows``.
 
         "or missing" stands on the branch missing values take when there were some at the split, or when that is not
         the heavier branch (which is where they go when nothing is known).

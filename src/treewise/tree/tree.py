@@ -247,7 +247,7 @@ class Tree(TreeStructure):
         return cp_table(self)
 
     def steps(self) -> Iterator[Tree]:
-        """Go through the growth one split at a time, from the root alone to the whole tree.
+        """Iterate over the growth one split at a time, from the root alone to the whole tree.
 
         >>> import treewise as tw
         >>> [t.n_leaves for t in tw.grow("admissions", preset="id3").steps()]
@@ -381,7 +381,7 @@ class Tree(TreeStructure):
     # -- showing --------------------------------------------------------------------------------------------------
 
     def summary(self) -> TreeSummary:
-        """Say in a few lines how large the tree is, why its leaves stopped, what it needs and how it was made.
+        """Summarise the tree: its size, why its leaves stopped, the columns it needs and how it was made.
 
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_depth=3, min_samples_leaf=10)
@@ -434,7 +434,7 @@ class Tree(TreeStructure):
     ) -> Picture:
         """Draw the tree as ``.svg``, which needs nothing, or ``.png`` or ``.pdf`` (``pip install "treewise[plot]"``).
 
-        Returns the picture; a notebook shows it. Every box says everything about its node to whoever points at it.
+        Returns the picture; a notebook shows it. Each box shows all facts about its node as a tooltip.
 
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_leaf_nodes=4)
@@ -443,10 +443,10 @@ class Tree(TreeStructure):
 
         Parameters
         ----------
-        path : a file to write, whole or not at all; without it the picture is only returned.
+        path : a file, written atomically; without it the picture is only returned.
         node : draw from this node down.
-        max_depth : most levels; what is below is folded into "+ n more leaves".
-        max_leaves : most boxes at the ends; of a larger tree the heaviest nodes are drawn, and the picture says so.
+        max_depth : maximum number of levels; deeper nodes are folded into "+ n more leaves".
+        max_leaves : maximum number of leaf boxes; of a larger tree the nodes with the most rows are drawn, with a note.
         direction : ``"down"`` or ``"right"``.
         highlight : a single row (a dict of cells, a list, or the number of a row of ``data``), whose path is lit.
         data : a table with the tree's columns and its target, for small histograms in the boxes.
@@ -499,7 +499,7 @@ class Tree(TreeStructure):
         target: Any = None,
         test_target: Any = None,
     ) -> None:
-        """Write one HTML file to look at, ask, print and send; it needs no network.
+        """Write a self-contained, interactive HTML report.
 
         >>> import treewise as tw, tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -510,12 +510,12 @@ class Tree(TreeStructure):
 
         Parameters
         ----------
-        path : the file to write, whole or not at all.
+        path : the file, written atomically.
         data : the table the tree was grown on.
         test : a table it has not seen: the errors on it are the ones to expect.
         rows : which rows of ``data`` are in the file: ``"none"``, ``"sample"`` or ``"all"``.
         computations : every node's candidates; by default where the table is small enough.
-        title : what stands at the top.
+        title : the heading of the page.
         target, test_target : the answers of the two tables, where these have no column of the target's name: arrays, or
             the name of another column.
         """
@@ -543,7 +543,7 @@ class Tree(TreeStructure):
         # species: Adelie, Chinstrap, Gentoo · 344 rows · 2 leaves · depth 1 · training error 20.9 %
         if flipper_length_mm <= 206.5:
             predict Adelie  # 149 of 213 rows
-        else:
+        else:  # flipper_length_mm > 206.5 or missing
             predict Gentoo  # 123 of 131 rows
         >>> tree = tw.grow("admissions", preset="id3")
         >>> tw.parse(tree.export("text")) == tree

@@ -30,7 +30,7 @@ def test_one_tree_is_judged_as_a_tree_is(data):
     alone, among = tree.evaluate(data), ensemble_of([tree]).evaluate(data)
     assert among.scores == alone.scores
     assert np.array_equal(among.pairs, alone.pairs)
-    assert (among.labels, among.majority, among.effective) == (alone.labels, alone.majority, alone.effective)
+    assert (among.labels, among.majority, among.effective_n) == (alone.labels, alone.majority, alone.effective_n)
     assert (among.ranking is None) == (alone.ranking is None)
 
 
@@ -127,22 +127,22 @@ def test_the_words_speak_of_trees():
 
 def test_the_table_it_was_grown_on_is_known_again():
     made = tw.forest(CLASSES, "y", n_estimators=3)
-    assert made.evaluate(CLASSES).seen
+    assert made.evaluate(CLASSES).is_training_data
     assert "this looks like the table the trees were grown on" in str(made.evaluate(CLASSES))
-    assert not made.evaluate({**CLASSES, "u": CLASSES["v"]}).seen
-    assert not made.evaluate({name: cells[1:] for name, cells in CLASSES.items()}).seen
-    assert not made.evaluate(ROWS, Y[::-1]).seen
-    assert not made.evaluate({**CLASSES, "z": Y[::-1]}, "z").seen
-    assert not ensemble_of(trees(CLASSES)).evaluate(CLASSES).seen
+    assert not made.evaluate({**CLASSES, "u": CLASSES["v"]}).is_training_data
+    assert not made.evaluate({name: cells[1:] for name, cells in CLASSES.items()}).is_training_data
+    assert not made.evaluate(ROWS, Y[::-1]).is_training_data
+    assert not made.evaluate({**CLASSES, "z": Y[::-1]}, "z").is_training_data
+    assert not ensemble_of(trees(CLASSES)).evaluate(CLASSES).is_training_data
 
 
 @pytest.mark.parametrize("weight", [None, np.arange(80) % 3])
 def test_it_is_known_again_where_target_and_weights_are_arrays(weight):
     made = tw.forest(ROWS, Y, n_estimators=3, sample_weight=weight)
-    assert made.evaluate(ROWS, Y, sample_weight=weight).seen
+    assert made.evaluate(ROWS, Y, sample_weight=weight).is_training_data
     assert made.importances(ROWS, Y, sample_weight=weight, repeats=1).seen
-    assert not made.evaluate(ROWS, Y[::-1], sample_weight=weight).seen
-    assert made.evaluate(ROWS, Y, sample_weight=np.arange(80) + 1.0).seen == (weight is None)
+    assert not made.evaluate(ROWS, Y[::-1], sample_weight=weight).is_training_data
+    assert made.evaluate(ROWS, Y, sample_weight=np.arange(80) + 1.0).is_training_data == (weight is None)
 
 
 @pytest.mark.parametrize("make", [tw.forest, tw.extra_trees, tw.bagging, tw.adaboost])
@@ -154,4 +154,4 @@ def test_a_member_knows_the_table_it_was_grown_on(make):
     fewer = tw.datasets.penguins().take(np.arange(340))
     others = tw.datasets.penguins().take(np.arange(344) % 172)
     for table in (fewer, others):
-        assert not member.evaluate(table).seen
+        assert not member.evaluate(table).is_training_data

@@ -34,7 +34,7 @@ import treewise as tw
 from treewise import TreeClassifier, TreeRegressor
 from treewise.errors import ColumnError, DataError, ParameterError, TreewiseError
 from treewise.estimators import trees
-from treewise.estimators.options import OneTreeOfClasses
+from treewise.estimators.options import TreeClassifierOptions
 from treewise.formats.model_file.model_file import dumps, loads
 
 BOTH = [TreeClassifier, TreeRegressor]
@@ -127,7 +127,7 @@ def test_the_types_of_parameters_are_those_of_grow():
     written = {p.name: p.annotation for p in inspect.signature(tw.grow).parameters.values()} | {
         "random_state": "int | np.random.RandomState | None"
     }
-    listed = {name: hint.__forward_arg__ for name, hint in OneTreeOfClasses.__annotations__.items()}
+    listed = {name: hint.__forward_arg__ for name, hint in TreeClassifierOptions.__annotations__.items()}
     assert listed == {name: written[name] for name in listed}
 
 

@@ -231,7 +231,7 @@ def test_rows_are_judged_by_their_weight(task):
     y = np.where(rng.random(60) < x, "a", "b") if task == "classification" else x + rng.random(60)
     baseline = "majority" if task == "classification" else "mean"
     found = tw.compare_models({"x": x, "y": y, "w": w}, "y", baseline, folds=3, sample_weight="w", max_depth=2)
-    assert found.effective == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    assert found.effective_n == pytest.approx(w.sum() ** 2 / (w**2).sum())
     for outcome in found.scores:
         mean = (outcome.losses * w).sum() / w.sum()
         assert found.error(outcome) == pytest.approx(mean if task == "classification" else mean**0.5)
@@ -239,13 +239,13 @@ def test_rows_are_judged_by_their_weight(task):
         assert low < found.error(outcome) < high
     if task == "classification":
         tree = found.scores[0]
-        assert found.interval(tree) == wilson(found.error(tree) * found.effective, found.effective)
+        assert found.interval(tree) == wilson(found.error(tree) * found.effective_n, found.effective_n)
     assert f"60 rows of weight {w.sum()}, 3 folds" in str(found)
     assert "test of the mean difference" in str(found)
     same = tw.compare_models(
         {"x": x, "y": y, "w": np.full(60, 3)}, "y", baseline, folds=3, sample_weight="w", max_depth=2
     )
-    assert (same.weight, same.effective) == (None, 60)
+    assert (same.weight, same.effective_n) == (None, 60)
 
 
 def test_losses_by_hand():

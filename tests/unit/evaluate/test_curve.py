@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import treewise as tw
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.validation_curve.curve import OVER, Validation, curve_from_training_set
-from treewise.evaluate.validation_curve.growers import LeafSequence, ScoringRows, geometric_range
+from treewise.evaluate.validation_curve.growers import NestedTreeSequence, ScoringRows, geometric_range
 from treewise.evaluate.validation_curve.result import choose_best
 from treewise.train.edit import collapse_nodes
 from treewise.train.grow import grow_training_set, prepare
@@ -115,7 +115,7 @@ def cut_to(sequence, value):
 @settings(max_examples=40, deadline=None)
 @given(problems(), st.sampled_from(NESTED))
 def test_the_trees_of_a_sequence_are_the_grown_ones(training_set, over):
-    sequence = LeafSequence(grow_training_set(training_set), over)
+    sequence = NestedTreeSequence(grow_training_set(training_set), over)
     for value in VALUES[over]:
         _, wanted = grown(training_set, over, value)
         got = cut_to(sequence, value)
@@ -152,8 +152,8 @@ def test_the_choice_by_hand():
     sums = LossStats(np.array([9.0, 4.0, 3.0, 3.0, 5.0]), np.array([9.0, 4.0, 3.0, 3.0, 5.0]), 30.0, 30.0)
     # least 3/30 at place 2; its standard error is √(0.1·0.9/30) = 0.0548: 0.1548 lets 4/30 in, not 5/30
     assert sums.standard_error[2] == pytest.approx(math.sqrt(0.09 / 30))
-    assert choose_best(sums, allowance=True) == (2, 1)
-    assert choose_best(sums, allowance=False) == (2, 2)
+    assert choose_best(sums, one_se=True) == (2, 1)
+    assert choose_best(sums, one_se=False) == (2, 2)
 
 
 def test_validation_tables_and_shares():

@@ -86,9 +86,9 @@ def test_rows_keep_their_numbers_when_others_are_dropped():
 
 
 def test_the_training_table_is_recognised(penguins):
-    assert penguins.evaluate("penguins").seen
-    assert not penguins.evaluate(tw.datasets.penguins().head(300)).seen
-    assert not tw.parse(OFFICIALS).evaluate("admissions").seen
+    assert penguins.evaluate("penguins").is_training_data
+    assert not penguins.evaluate(tw.datasets.penguins().head(300)).is_training_data
+    assert not tw.parse(OFFICIALS).evaluate("admissions").is_training_data
 
 
 def test_no_answer_column(penguins):
@@ -160,7 +160,7 @@ def test_numbers_agree_with_scikit_learn():
     assert found.root == pytest.approx(y.mean())
     assert found.baseline_rmse == pytest.approx(metrics.root_mean_squared_error(new_y, np.full(50, y.mean())))
     assert found.baseline_mae == pytest.approx(metrics.mean_absolute_error(new_y, np.full(50, y.mean())))
-    assert not found.seen
+    assert not found.is_training_data
     assert str(found).splitlines()[0] == "rows  50"
 
 
@@ -346,8 +346,8 @@ def test_weights_in_a_confusion_matrix_and_its_interval():
     data = {"x": [0, 0, 2, 2], "y": ["a", "b", "b", "a"], "w": [2.0, 0.5, 1.0, 0.0]}
     found = tree.evaluate(data, sample_weight="w")
     assert found.confusion.tolist() == [[2.0, 0.0], [0.5, 1.0]]
-    assert (found.n, found.errors, found.error, found.effective) == (3, 0.5, 0.5 / 3.5, 3.5**2 / 5.25)
-    assert found.interval == wilson(found.error * found.effective, found.effective)
+    assert (found.n, found.errors, found.error, found.effective_n) == (3, 0.5, 0.5 / 3.5, 3.5**2 / 5.25)
+    assert found.interval == wilson(found.error * found.effective_n, found.effective_n)
     assert "weight 0.5 of 3.5 wrong, 3 rows" in str(found)
     assert found.to_dict()["weight"] == 3.5
     even = tree.evaluate(data, sample_weight=[3, 3, 3, 3])

@@ -15,7 +15,7 @@ import treewise as tw
 from tests.support.random_tables import limit_examples
 from tests.support.random_tables import random_tables as drawn_table
 from treewise.errors import DataError, ParameterError
-from treewise.evaluate.evaluate import compare_rows
+from treewise.evaluate.evaluate import prepare_evaluation
 from treewise.evaluate.permutation import measure_rise, prepare_trial
 
 RNG = np.random.default_rng(7)
@@ -271,7 +271,7 @@ def test_the_interval_of_one_row_is_unknown(y):
 
 
 def test_shuffles_are_added_up_as_they_come():
-    trial = prepare_trial(compare_rows(tw.grow("penguins"), "penguins"), None)
+    trial = prepare_trial(prepare_evaluation(tw.grow("penguins"), "penguins"), None)
     before, handed = np.zeros(344), []
 
     def after():

@@ -90,6 +90,11 @@ def test_missing_values_are_said():
     )
 
 
+def test_an_else_that_takes_missing_values_says_so():
+    tree = tw.grow({"x": [1, 9, 9, None], "y": list("abbb")}, "y")
+    assert "else:  # x > 5 or missing" in code_of(tree)
+
+
 def test_numbers_and_a_tree_of_one_leaf():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": [1.5, 1.5, 2.5, 3.5]}, "y", max_depth=0)
     assert code_of(tree) == ["predict 2.25  # 4 rows"]

@@ -1,4 +1,4 @@
-"""``treewise agreement``: how far many trees agree on the rows of a table, those they quarrel about first."""
+"""``treewise agreement``: how far the trees of an ensemble agree on each row, the most contested first."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def command(
     na_values: Sequence[str],
     form: str | None,
     output: str | None,
-    **text: Any,
+    **options: Any,
 ) -> None:
-    """Ask all trees, and show."""
+    """Predict by every tree, and show."""
     from treewise.cli.output import progress_bar
 
     check_output(output, model, data)
-    found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
-    trees = found.trees
+    loaded, table = read_model_and_data(model, data, na_values, text_format=take_text_options(options))
+    ensemble = loaded.required_ensemble
     with progress_bar("agreement") as progress:
-        result = trees.agreement(table, progress=progress)
+        result = ensemble.agreement(table, progress=progress)
     present(result, form, output, row_limit(result, whole, output, top))

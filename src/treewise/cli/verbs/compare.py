@@ -78,30 +78,32 @@ def command(
     complete: bool,
     form: str | None,
     output: str | None,
-    **text: Any,
+    **text_flags: Any,
 ) -> int:
-    """Compare, show, and answer by the exit code."""
+    """Compare, show, and return the exit status."""
     from treewise.explain.compare.compare import compare
 
     check_output(output, first, second, *([data] if data else []))
     if [first, second, data].count("-") > 1:
         raise ParameterError("only one of the trees and the table can come from standard input.")
-    one, two = _picked(read_model(first, target), read_model(second, target), members)
+    one, two = _pick_trees(read_model(first, target), read_model(second, target), members)
     names = (one.name, two.name) if one.name != two.name else (first, second)
-    table = None if data is None else read_data(data, na_values, take_text_options(text))
+    table = None if data is None else read_data(data, na_values, take_text_options(text_flags))
     options: dict[str, Any] = {"what": what, "tolerance": tolerance, "complete": complete, "target": target}
-    found = compare(one.tree, two.tree, table, names=names, **options)
-    present(found, form, output)
-    return 0 if found.equivalent else 1
+    comparison = compare(one.tree, two.tree, table, names=names, **options)
+    present(comparison, form, output)
+    return 0 if comparison.equivalent else 1
 
 
-def _picked(one: LoadedModel, two: LoadedModel, members: Sequence[int]) -> tuple[LoadedModel, LoadedModel]:
-    """Pick a tree of the model that holds many, or of both; two numbers are for the first and for the second."""
+def _pick_trees(one: LoadedModel, two: LoadedModel, members: Sequence[int]) -> tuple[LoadedModel, LoadedModel]:
+    """Pick a tree of each ensemble; two numbers are for the first and the second model."""
     if len(members) > 2:
         raise ParameterError("--tree is given more than twice, and there are two models.")
     if len(members) == 2:
-        return one.member(members[0]), two.member(members[1])
+        return one.pick_tree(members[0]), two.pick_tree(members[1])
     number = members[0] if members else None
-    asked = [model for model in (one, two) if model.many is not None] or [one]  # which says that it has none to pick
-    first, second = (model.member(number) if model in asked else model for model in (one, two))
+    holders = [model for model in (one, two) if model.ensemble is not None] or [
+        one
+    ]  # which says that it has none to pick
+    first, second = (model.pick_tree(number) if model in holders else model for model in (one, two))
     return first, second

@@ -16,7 +16,7 @@ from treewise.cli.param_types import read_numbers
 from treewise.cli.render import check_picture, is_picture, json_text, picture_content
 from treewise.cli.verb import (
     CUT,
-    JUDGES,
+    VALIDATION,
     format_option,
     option,
     output_option,
@@ -56,18 +56,22 @@ def _read_over(text: str) -> str:
     type=_read_over,
     default="max_leaf_nodes",
     metavar="PARAMETER",
-    section=JUDGES,
+    section=VALIDATION,
     help="max_leaf_nodes, max_depth, min_samples_split, ccp_alpha, min_samples_leaf or rows (default max_leaf_nodes).",
 )
-@option("--values", type=read_numbers, metavar="A,B,…", section=JUDGES, help="Evaluate only these values.")
+@option("--values", type=read_numbers, metavar="A,B,…", section=VALIDATION, help="Evaluate only these values.")
 @option(
     "--validation",
     metavar="FILE|SHARE",
-    section=JUDGES,
+    section=VALIDATION,
     help="Validation table, or the share of rows to hold out, such as 0.3.",
 )
 @option(
-    "--folds", type=int, metavar="N", section=JUDGES, help="Number of folds (default 10); 0 uses only the true error."
+    "--folds",
+    type=int,
+    metavar="N",
+    section=VALIDATION,
+    help="Number of folds (default 10); 0 uses only the true error.",
 )
 @grow_options_without(CUT)
 @text_options
@@ -91,29 +95,33 @@ def command(
 
     check_output(output, data, validation)
     check_picture(output)
-    text = take_text_options(options)
-    asked = take_grow_options(options)
-    training_set = prepare_and_report(data, asked, text, quiet)
-    judges: Any = validation
+    text_format = take_text_options(options)
+    grow_params = take_grow_options(options)
+    training_set = prepare_and_report(data, grow_params, text_format, quiet)
+    validation_data: Any = validation
     if validation is not None:
-        share = _as_share(validation)
-        judges = read_data(validation, asked.get("na_values", ()), text) if share is None else share
+        share = _read_share(validation)
+        validation_data = (
+            read_data(validation, grow_params.get("na_values", ()), text_format) if share is None else share
+        )
     with progress_bar("curve") as progress:
-        judging = Validation(judges, folds, known_truth(data), asked.get("random_state", 0))
-        found = curve_from_training_set(training_set, over, judging, values, asked.get("n_jobs"), progress)
+        validation_plan = Validation(validation_data, folds, known_truth(data), grow_params.get("random_state", 0))
+        curve = curve_from_training_set(
+            training_set, over, validation_plan, values, grow_params.get("n_jobs"), progress
+        )
     if form == "text" and output != "-":
-        print_text(str(found) if quiet else f"\n{found}")
+        print_text(str(curve) if quiet else f"\n{curve}")
     elif form == "json":
-        write_output(json_text(found.to_dict()), None)
+        write_output(json_text(curve.to_dict()), None)
     else:
-        write_output(found.to_csv(), None)
+        write_output(curve.to_csv(), None)
     if output is not None and output != "-":
-        write_output(picture_content(found.draw(), output) if is_picture(output) else found.to_csv(), output)
+        write_output(picture_content(curve.draw(), output) if is_picture(output) else curve.to_csv(), output)
         if not quiet:
-            remark("", f"{plural(len(found), 'point')} → {safe(output)}")
+            remark("", f"{plural(len(curve), 'point')} → {safe(output)}")
 
 
-def _as_share(text: str) -> float | None:
+def _read_share(text: str) -> float | None:
     """Tell a share from the name of a file."""
     if Path(text).exists():
         return None

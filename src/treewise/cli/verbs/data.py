@@ -50,14 +50,14 @@ def command(name: str | None, form: str | None, output: str | None) -> None:
     table = load(name)
     write_output(frame_content(table.to_polars(), form), output)
     if table.kinds:
-        options = " ".join(f"--kind {shlex.quote(_written_kind(*each))}" for each in table.kinds.items())
+        options = " ".join(f"--kind {shlex.quote(_format_kind(*each))}" for each in table.kinds.items())
         remark("note", f"a file cannot say what these columns are; to grow the same trees from it, add {options}")
 
 
-def _written_kind(column: str, kind: KindSpec) -> str:
+def _format_kind(column: str, kind: KindSpec) -> str:
     """Write what a column is as it is typed after --kind.
 
-    >>> _written_kind("GPA", "nominal"), _written_kind("Price", ("free", "cheap")), _written_kind("Hunger", {"b", "a"})
+    >>> _format_kind("GPA", "nominal"), _format_kind("Price", ("free", "cheap")), _format_kind("Hunger", {"b", "a"})
     ('GPA=nominal', 'Price=free<cheap', 'Hunger={a,b}')
     """
     if isinstance(kind, str):

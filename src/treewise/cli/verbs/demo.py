@@ -34,60 +34,60 @@ def command() -> None:
     gaps = sum(int(column.is_missing().sum()) for column in penguins.columns.values())
 
     print_text("treewise: decision trees you can read.      (built-in data; nothing is written to your disk)\n")
-    part(1, f"A table: {admissions.title}", "treewise data admissions", _head_of(admissions))
+    _print_step(1, f"A table: {admissions.title}", "treewise data admissions", _first_rows(admissions))
     tree_command = "treewise grow admissions --target Class --preset id3 -o model.json"
-    part(2, "The tree", tree_command, [*_drawing(learned), _size_and_hits(learned, admissions)])
-    part(
+    _print_step(2, "The tree", tree_command, [*_tree_lines(learned), _describe_fit(learned, admissions)])
+    _print_step(
         3,
-        f"Why {_asked_first(learned)} first? Every computation",
+        f"Why {_root_column(learned)} first? Every computation",
         trace_command,
         _root_lines(learned, admissions),
     )
-    part(4, "One applicant", f"treewise explain model.json --row {shlex.quote(_ROW)}", one_row(learned))
-    part(
+    _print_step(4, "One applicant", f"treewise explain model.json --row {shlex.quote(_ROW)}", _explain_row(learned))
+    _print_step(
         5,
         f"A real table: {plural(len(penguins), 'penguin')}, {gaps} cells missing",
         "treewise grow penguins --target species --max-leaf-nodes 4",
-        [*_drawing(species), _size_and_hits(species, penguins)],
+        [*_tree_lines(species), _describe_fit(species, penguins)],
     )
     print_text("Now with your own table:   treewise grow yours.csv --target COLUMN --pruning cv -o model.json")
     print_text("As rules, or as a page:    treewise rules model.json · treewise report model.json yours.csv -o r.html")
 
 
-def part(number: int, title: str, typed: str, lines: list[str]) -> None:
+def _print_step(number: int, title: str, typed: str, lines: list[str]) -> None:
     """Print one step: what it is, what to type for it, and what comes out."""
     print_text("\n".join([f"{number}  {title}", f"   $ {typed}", *(f"   {line}" for line in lines), ""]))
 
 
-def _head_of(table: Table) -> list[str]:
+def _first_rows(table: Table) -> list[str]:
     """Return the first rows of a table, and how many more there are."""
     frame = table.to_polars()
-    shown = align_columns([frame.columns, *(list(map(_format_cell, row)) for row in frame.head(_ROWS_SHOWN).rows())])
-    return [*shown.splitlines(), f"… {len(table) - _ROWS_SHOWN} more rows"]
+    lines = align_columns([frame.columns, *(list(map(_format_cell, row)) for row in frame.head(_ROWS_SHOWN).rows())])
+    return [*lines.splitlines(), f"… {len(table) - _ROWS_SHOWN} more rows"]
 
 
-def _drawing(tree: Tree) -> list[str]:
+def _tree_lines(tree: Tree) -> list[str]:
     """Return the lines of a tree."""
     from treewise.show.text_tree.text_tree import render
 
     return render(tree, ascii=is_ascii_only(sys.stdout)).splitlines()
 
 
-def _size_and_hits(tree: Tree, table: Table) -> str:
-    """Say how large a tree is, and how many rows of a table it gets right."""
+def _describe_fit(tree: Tree, table: Table) -> str:
+    """Describe the size of a tree, and how many rows of a table it predicts correctly."""
     from treewise.evaluate import ClassificationEvaluation, evaluate
 
-    found = evaluate(tree, table)
-    assert isinstance(found, ClassificationEvaluation)
-    right = found.n - found.errors
-    hits = f"all {found.n} rows right"
-    if found.errors:
-        hits = f"{right} of {plural(found.n, 'row')} right ({format_percent(found.accuracy)} %)"
+    evaluation = evaluate(tree, table)
+    assert isinstance(evaluation, ClassificationEvaluation)
+    right = evaluation.n - evaluation.errors
+    hits = f"all {evaluation.n} rows right"
+    if evaluation.errors:
+        hits = f"{right} of {plural(evaluation.n, 'row')} right ({format_percent(evaluation.accuracy)} %)"
     return f"{plural(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}, {hits}"
 
 
-def _asked_first(tree: Tree) -> str:
-    """Return the column the root asks about."""
+def _root_column(tree: Tree) -> str:
+    """Return the column of the root split."""
     split = tree.split_at(0)
     assert split is not None
     return safe(split.column)
@@ -106,6 +106,6 @@ def _root_lines(tree: Tree, table: Table) -> list[str]:
     return [*align_columns(rows).splitlines(), f"({legend}; {plural(more, 'more node')} with all candidates)"]
 
 
-def one_row(tree: Tree) -> list[str]:
+def _explain_row(tree: Tree) -> list[str]:
     """Explain the answer for one row."""
     return str(tree.explain(read_row(_ROW))).splitlines()

@@ -14,7 +14,7 @@ from treewise.cli.output import check_model_ending, check_output, dump_tree, pri
 from treewise.cli.param_types import in_options
 from treewise.cli.render import json_text, present, print_tree
 from treewise.cli.verb import (
-    JUDGES,
+    VALIDATION,
     format_option,
     option,
     output_option,
@@ -43,8 +43,8 @@ from treewise.cli.verb import (
 @click.argument("teacher")
 @click.argument("data")
 @tree_option
-@option("--test", metavar="DATA", section=JUDGES, help="Held-out rows (default: cross-validation on DATA).")
-@option("--folds", type=int, metavar="N", section=JUDGES, help="Number of folds (default 10); 0 for none.")
+@option("--test", metavar="DATA", section=VALIDATION, help="Held-out rows (default: cross-validation on DATA).")
+@option("--folds", type=int, metavar="N", section=VALIDATION, help="Number of folds (default 10); 0 for none.")
 @grow_options
 @text_options
 @format_option("text", "json")
@@ -63,30 +63,32 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Ask the teacher, grow, compare, show, save."""
+    """Predict by the teacher, grow, compare, show, save."""
     from treewise.cli.output import progress_bar
     from treewise.explain.distill.distill import distill
 
     check_output(output, teacher, data, test)
     check_model_ending(output)
-    text, asked = take_text_options(options), take_grow_options(options)
-    who: Any = read_model(teacher, member=member).made if looks_like_model(teacher) or teacher == "-" else teacher
-    asked, na_values = read_validation(asked, text), asked.get("na_values", ())
-    table = read_data(data, na_values, text)
-    other = None if test is None else read_data(test, na_values, text)
+    text_format, grow_params = take_text_options(options), take_grow_options(options)
+    teacher_model: Any = (
+        read_model(teacher, member=member).model if looks_like_model(teacher) or teacher == "-" else teacher
+    )
+    grow_params, na_values = read_validation(grow_params, text_format), grow_params.get("na_values", ())
+    table = read_data(data, na_values, text_format)
+    test_table = None if test is None else read_data(test, na_values, text_format)
     with progress_bar("distill") as progress:
-        found = distill(who, table, test=other, folds=folds, progress=progress, **asked)
+        result = distill(teacher_model, table, test=test_table, folds=folds, progress=progress, **grow_params)
     if output is not None:  # before the page, whose reader may leave early
-        write_output(dump_tree(found.tree, output), output)
-    for note in () if quiet else found.tree.notes:
+        write_output(dump_tree(result.tree, output), output)
+    for note in () if quiet else result.tree.notes:
         remark("note", in_options(note))
     if output == "-":
         return
     if form == "json":
-        write_output(json_text(found.to_dict()), None)
+        write_output(json_text(result.to_dict()), None)
     else:
-        present(found)
+        present(result)
         print_text("")
-        print_tree(found.tree, whole)
+        print_tree(result.tree, whole)
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

@@ -12,7 +12,7 @@ from treewise.cli.inputs import is_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output, remark, write_output
 from treewise.cli.param_types import read_row
-from treewise.cli.predictor import never_seen, read_typed, remark_on_typed
+from treewise.cli.predictor import note_unseen_categories, read_typed, remark_on_typed
 from treewise.cli.verb import (
     SHOWN,
     choice_option,
@@ -75,24 +75,24 @@ def command(
         from treewise.show.picture.render import check_format
 
         check_format(form)
-    text_form, asked = take_text_options(options), take_grow_options(options)
+    text_format, grow_params = take_text_options(options), take_grow_options(options)
     table: Any = None
-    if data is None and not is_model(source, asked, standard_input=False):
+    if data is None and not is_model(source, grow_params, standard_input=False):
         if histograms and source == "-":
             raise ParameterError("--histograms need the table twice, which standard input cannot give; name a file.")
-        tree = grow_source(source, asked, text_form, member)[1].tree
-        table = read_data(source, asked.get("na_values", ()), text_form) if histograms else None
+        tree = grow_source(source, grow_params, text_format, member)[1].tree
+        table = read_data(source, grow_params.get("na_values", ()), text_format) if histograms else None
     else:
-        options["max_depth"] = asked.pop("max_depth", None)
-        na_values = asked.pop("na_values", ())
+        options["max_depth"] = grow_params.pop("max_depth", None)
+        na_values = grow_params.pop("na_values", ())
         if histograms:
             raise ParameterError(f"--histograms of a MODEL need a table: treewise draw {safe(source)} DATA.")
-        tree = take_model(source, asked, member).tree
-        table = None if data is None else read_data(data, na_values, text_form)
+        tree = take_model(source, grow_params, member).tree
+        table = None if data is None else read_data(data, na_values, text_format)
     typed = [] if row is None else [row]
-    lit = read_typed(tree, typed) if typed else None
-    picture = draw(tree, highlight=None if lit is None else lit.table, data=table, **options)
+    highlighted = read_typed(tree, typed) if typed else None
+    picture = draw(tree, highlight=None if highlighted is None else highlighted.table, data=table, **options)
     write_output(picture.to_bytes(form), output)
-    remark_on_typed(tree, typed, [] if lit is None else never_seen(tree, lit))
+    remark_on_typed(tree, typed, [] if highlighted is None else note_unseen_categories(tree, highlighted))
     if output not in (None, "-"):
         remark("", f"{picture.scene.width:.0f} × {picture.scene.height:.0f} pixels → {safe(output)}")

@@ -134,7 +134,7 @@ def command(
     with_paths: bool,
     with_check: bool,
     form: str,
-    **text: Any,
+    **text_flags: Any,
 ) -> int:
     """Evaluate, print, and judge."""
     from treewise.evaluate import check, evaluate, paths
@@ -142,35 +142,39 @@ def command(
     for _, file in pictures:
         check_output(file, model, data)
         check_picture(file)
-    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
+    loaded, table = read_model_and_data(model, data, na_values, target, take_text_options(text_flags), member)
     options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
-    if found.many is None:
-        evaluation = evaluate(found.tree, table, target, sample_weight=sample_weight, **options)
+    if loaded.ensemble is None:
+        evaluation = evaluate(loaded.tree, table, target, sample_weight=sample_weight, **options)
     else:
-        found.refuse_for_ensemble(estimate=estimate, cost=cost, baselines=baselines, paths=with_paths, check=with_check)
-        evaluation = found.many.evaluate(
+        loaded.refuse_for_ensemble(
+            estimate=estimate, cost=cost, baselines=baselines, paths=with_paths, check=with_check
+        )
+        evaluation = loaded.ensemble.evaluate(
             table, target, sample_weight=sample_weight, drop_missing_target=drop_missing_target
         )
     _check_names(evaluation, fail_under, fail_over)
-    drawn = [(picture_content(_drawing(evaluation, what), file), what, file) for what, file in pictures]
-    comparison = None if baselines is None else _compare_with_baselines(found, table, baselines, folds)
-    ways = paths(found.tree, table, target) if with_paths else None
+    drawings = [(picture_content(_draw(evaluation, what), file), what, file) for what, file in pictures]
+    comparison = None if baselines is None else _compare_with_baselines(loaded, table, baselines, folds)
+    row_paths = paths(loaded.tree, table, target) if with_paths else None
     findings = None
-    if with_check or found.made.fit_info.is_handwritten:
+    if with_check or loaded.model.fit_info.is_handwritten:
         rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
-        findings = check(found.tree, table, target, **rows)
+        findings = check(loaded.tree, table, target, **rows)
     if form == "json":
-        more: dict[str, Any] = {} if ways is None else {"paths": [_path_of(ways, i) for i in range(len(ways))]}
+        more: dict[str, Any] = (
+            {} if row_paths is None else {"paths": [_path_of(row_paths, i) for i in range(len(row_paths))]}
+        )
         more |= {} if findings is None else {"check": findings.to_dict()}
         more |= {} if comparison is None else {"baselines": comparison.to_dict()["models"]}
-        write_output(json_text({"model": found.name, **evaluation.to_dict(), **more}), None)
+        write_output(json_text({"model": loaded.name, **evaluation.to_dict(), **more}), None)
     else:
-        if ways is not None:
-            lines = ways.lines()
+        if row_paths is not None:
+            lines = row_paths.lines()
             while some := list(islice(lines, _AT_ONCE)):
                 print_text("\n".join(some))
             print_text("")
-        print_text(f"{safe(found.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
+        print_text(f"{safe(loaded.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
         print_text(str(evaluation))
         if findings is not None:
             print_text("")
@@ -179,13 +183,13 @@ def command(
             print_text(
                 f"\ncompared with baseline models; every row is predicted by models fitted without it\n{comparison}"
             )
-    for content, what, file in drawn:
+    for content, what, file in drawings:
         write_output(content, file)
         remark("", f"{what} → {safe(file)}")
-    return _judged(evaluation, fail_under, fail_over)
+    return _check_bounds(evaluation, fail_under, fail_over)
 
 
-def _drawing(evaluation: Evaluation, what: str) -> Axes:
+def _draw(evaluation: Evaluation, what: str) -> Axes:
     """Draw one picture of an evaluation of classes."""
     from treewise.evaluate import ClassificationEvaluation
 
@@ -194,7 +198,7 @@ def _drawing(evaluation: Evaluation, what: str) -> Axes:
     return evaluation.draw(what)
 
 
-def _compare_with_baselines(found: LoadedModel, table: Table, baselines: str, folds: int) -> ModelComparison:
+def _compare_with_baselines(loaded: LoadedModel, table: Table, baselines: str, folds: int) -> ModelComparison:
     """Compare trees grown like this one with baseline models, on folds of the table."""
     from treewise.cli.output import progress_bar
     from treewise.evaluate.baselines.compare_models import grow_like, score_models
@@ -202,15 +206,15 @@ def _compare_with_baselines(found: LoadedModel, table: Table, baselines: str, fo
     from treewise.predict.costs import cost_matrix_of
     from treewise.train.grow import prepare_like
 
-    tree = found.tree
+    tree = loaded.tree
     if not tree.fit_info.is_grown:
         raise ParameterError(
-            f"--baselines grows a tree in every fold, and {safe(found.name)} was written by hand. Leave it out."
+            f"--baselines grows a tree in every fold, and {safe(loaded.name)} was written by hand. Leave it out."
         )
     find_baselines(baselines, tree.task)
     grow, left_out = grow_like(tree)
     if left_out:
-        remark("note", f"the trees of the folds are grown like {found.name}, except for: {', '.join(left_out)}")
+        remark("note", f"the trees of the folds are grown like {loaded.name}, except for: {', '.join(left_out)}")
     training_set, cost = prepare_like(tree, table), cost_matrix_of(tree)
     fit_options = replace(training_set.fit_options, cost=None if cost is None else cost.to_dict())
     with progress_bar("comparing") as progress:
@@ -218,9 +222,9 @@ def _compare_with_baselines(found: LoadedModel, table: Table, baselines: str, fo
         return score_models(training_set, grow, baselines, folds=folds, progress=progress)
 
 
-def _path_of(ways: Paths, index: int) -> dict[str, Any]:
+def _path_of(row_paths: Paths, index: int) -> dict[str, Any]:
     """Return one row's path as plain values."""
-    path = ways[index]
+    path = row_paths[index]
     return {
         "row": path.row,
         "node": path.node,
@@ -232,7 +236,7 @@ def _path_of(ways: Paths, index: int) -> dict[str, Any]:
 
 
 def _check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
-    """Refuse a bound on a figure that there is not, before anything is printed."""
+    """Refuse a bound on an unknown score, before anything is printed."""
     for word, bounds in (("under", under), ("over", over)):
         for name, _ in bounds:
             if name not in evaluation.scores:
@@ -242,15 +246,15 @@ def _check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
                 )
 
 
-def _judged(evaluation: Evaluation, under: Bounds, over: Bounds) -> int:
-    """Compare figures with their bounds: 0 when all hold, 1 when the answer is no."""
+def _check_bounds(evaluation: Evaluation, under: Bounds, over: Bounds) -> int:
+    """Return the exit status: 0 if all scores are within their bounds, else 1."""
     scores = evaluation.scores
     failed = 0
     for bounds, word in ((under, "under"), (over, "over")):
         for name, bound in bounds:
             value = scores[name]
             if value is None or (value < bound if word == "under" else value > bound):
-                said = "cannot be computed here" if value is None else f"is {value:.6g}, {word} {bound:g}"
-                remark("", f"no: {name} {said}")
+                reason = "cannot be computed here" if value is None else f"is {value:.6g}, {word} {bound:g}"
+                remark("", f"no: {name} {reason}")
                 failed = 1
     return failed

@@ -14,7 +14,7 @@ from treewise.cli.inputs import LoadedModel, looks_like_model, read_data, take_m
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output, print_text
 from treewise.cli.param_types import read_names, read_row_numbers
-from treewise.cli.predictor import never_seen, read_typed, remark_on_typed
+from treewise.cli.predictor import note_unseen_categories, read_typed, remark_on_typed
 from treewise.cli.render import present, result_options
 from treewise.cli.verb import (
     SHOWN,
@@ -100,48 +100,53 @@ def command(
         raise ParameterError(
             "--desired and --fixed are for the counterfactual, which --shap does not compute: leave them out."
         )
-    asked = take_grow_options(options)
+    grow_params = take_grow_options(options)
     grows = not looks_like_model(source)
     if source == "-":  # a table where it has a target and its own rows are asked for, else a model
-        grows = "target" in asked and data is None and not typed
+        grows = "target" in grow_params and data is None and not typed
     if (typed and (rows is not None or data is not None)) or not (typed or grows or data is not None):
         hint = " (Of a table on standard input, name the --target.)" if source == "-" else ""
         raise ParameterError(
             f"give either --row 'COLUMN=VALUE, …', or DATA and the numbers of its rows, --rows 1,5.{hint}"
         )
-    model, table = _model_and_table(source, data, grows, asked, take_text_options(options), member)
-    if model.many is not None:
+    model, table = _model_and_table(source, data, grows, grow_params, take_text_options(options), member)
+    if model.ensemble is not None:
         model.refuse_for_ensemble(desired=desired, fixed=fixed, estimate=estimate)
-        _explain_many(model.many, table, typed, rows, shap, form, output)
-        return remark_on_typed(model.many, typed, _typed_notes(model.many, typed))
+        _explain_by_ensemble(model.ensemble, table, typed, rows, shap, form, output)
+        return remark_on_typed(model.ensemble, typed, _typed_notes(model.ensemble, typed))
     tree = model.tree
     if shap:
         present(_shapley(tree, table, typed, rows, estimate), form, output)
     else:
-        found = _explained(tree, table, typed, rows, (desired, [name for names in fixed for name in names], estimate))
-        present(found[0] if len(found) == 1 else found, form, output)
+        result = _explain(tree, table, typed, rows, (desired, [name for names in fixed for name in names], estimate))
+        present(result[0] if len(result) == 1 else result, form, output)
     return remark_on_typed(tree, typed, _typed_notes(tree, typed))
 
 
 def _typed_notes(model: Model, typed: Sequence[dict[str, Any]]) -> list[str]:
-    return never_seen(model, read_typed(model, typed)) if typed else []
+    return note_unseen_categories(model, read_typed(model, typed)) if typed else []
 
 
 def _model_and_table(
-    source: str, data: str | None, grows: bool, asked: dict[str, Any], form: TextOptions, member: int | None
+    source: str,
+    data: str | None,
+    grows: bool,
+    grow_params: dict[str, Any],
+    text_format: TextOptions,
+    member: int | None,
 ) -> tuple[LoadedModel, Table | None]:
     """Read the model, or grow it on the table; and read the table whose rows are to be explained, if there is one."""
     if grows:
         if data is not None:
             raise ParameterError("one table is enough: its tree is grown, and its rows are explained.")
-        table = read_data(source, asked.get("na_values", ()), form)
-        return grow_source(table, asked, form, member)[1], table
-    na_values, target = asked.pop("na_values", ()), asked.pop("target", None)
-    model = take_model(source, asked, member, target)
-    return model, None if data is None else read_data(data, na_values, form)
+        table = read_data(source, grow_params.get("na_values", ()), text_format)
+        return grow_source(table, grow_params, text_format, member)[1], table
+    na_values, target = grow_params.pop("na_values", ()), grow_params.pop("target", None)
+    model = take_model(source, grow_params, member, target)
+    return model, None if data is None else read_data(data, na_values, text_format)
 
 
-def _explained(
+def _explain(
     tree: Tree,
     table: Table | None,
     typed: Sequence[dict[str, Any]],
@@ -154,7 +159,7 @@ def _explained(
     if typed:
         return explain_typed(tree, read_typed(tree, typed).table, [tuple(row) for row in typed], *request)
     assert table is not None
-    return explain_rows(tree, table, chosen(table, rows), *request)
+    return explain_rows(tree, table, _select_rows(table, rows), *request)
 
 
 def _shapley(
@@ -170,11 +175,11 @@ def _shapley(
             check_all_mentioned(tree, row)
         return tree.shap(typed[0] if len(typed) == 1 else list(typed), estimate=estimate)
     assert table is not None
-    found = tree.shap(table.take(np.array(chosen(table, rows), np.int64)), estimate=estimate)
-    return replace(found, values=found.values[0]) if len(found.values) == 1 else found
+    result = tree.shap(table.take(np.array(_select_rows(table, rows), np.int64)), estimate=estimate)
+    return replace(result, values=result.values[0]) if len(result.values) == 1 else result
 
 
-def _explain_many(
+def _explain_by_ensemble(
     trees: Ensemble,
     table: Table | None,
     typed: Sequence[dict[str, Any]],
@@ -183,26 +188,26 @@ def _explain_many(
     form: str | None,
     output: str | None,
 ) -> None:
-    """Explain rows by many trees: how far they agree, and what each column adds."""
+    """Explain rows by an ensemble: how far its trees agree, and what each column adds."""
     import numpy as np
 
-    numbers = range(len(typed)) if table is None else chosen(table, rows)
-    some = read_typed(trees, typed).table if table is None else table.take(np.array(numbers, np.int64))
+    numbers = range(len(typed)) if table is None else _select_rows(table, rows)
+    selected = read_typed(trees, typed).table if table is None else table.take(np.array(numbers, np.int64))
     if shap:
-        found = trees.shap(some)
-        return present(replace(found, values=found.values[0]) if len(some) == 1 else found, form, output)
-    if len(some) > 1 and (output is not None or form not in (None, "text")):
+        result = trees.shap(selected)
+        return present(replace(result, values=result.values[0]) if len(selected) == 1 else result, form, output)
+    if len(selected) > 1 and (output is not None or form not in (None, "text")):
         raise ParameterError("of many trees one row is written at a time: --rows 1; or --shap for all of them.")
     for i, number in enumerate(numbers):
         if i:
             print_text("")
-        if len(some) > 1:
+        if len(selected) > 1:
             print_text(f"row {number + 1:,}")
-        present(trees.explain(some.take(np.array([i]))), form, output)
+        present(trees.explain(selected.take(np.array([i]))), form, output)
     return None
 
 
-def chosen(table: Table, rows: list[int] | None) -> Sequence[int]:
+def _select_rows(table: Table, rows: list[int] | None) -> Sequence[int]:
     """Return the rows asked for, from 0; without a choice all of a small table."""
     if rows is None:
         if len(table) > _MOST_ROWS:

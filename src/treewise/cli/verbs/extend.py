@@ -1,4 +1,4 @@
-"""``treewise extend``: further trees for a model of many, the same as if they had been asked for at once."""
+"""``treewise extend``: add trees to an ensemble; the result is the same as growing all at once."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def command(
     whole: bool,
     output: str | None,
     quiet: bool,
-    **text: Any,
+    **options: Any,
 ) -> None:
     """Grow further, show, save."""
     from treewise.cli.output import progress_bar
@@ -68,8 +68,8 @@ def command(
         raise ParameterError("extend: -o FILE says where to save all trees; it may be MODEL itself.")
     check_output(output, data)
     check_ensemble_ending(output)
-    found, table = read_model_and_data(model, data, na_values, form=take_text_options(text))
-    before = found.trees
+    loaded, table = read_model_and_data(model, data, na_values, text_format=take_text_options(options))
+    before = loaded.required_ensemble
     check_training_table(before, table)
     report = GrowthReport(table, quiet)
     with progress_bar("grow") as progress:

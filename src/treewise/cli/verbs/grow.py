@@ -52,19 +52,19 @@ from treewise.cli.verb import (
 def command(data: str, ensemble: str | None, output: str | None, whole: bool, quiet: bool, **options: Any) -> None:
     """Grow, show, save."""
     check_output(output, data)
-    form = take_text_options(options)
-    growing = take_grow_options(options) | take_ensemble_options(options, ensemble)
+    text_format = take_text_options(options)
+    grow_params = take_grow_options(options) | take_ensemble_options(options, ensemble)
     if ensemble is None:
         check_model_ending(output)
-        return _grow_tree(data, growing, form, output, whole, quiet)
+        return _grow_tree(data, grow_params, text_format, output, whole, quiet)
     check_ensemble_ending(output)
-    return _grow_ensemble(data, ensemble, growing, form, output, whole, quiet)
+    return _grow_ensemble(data, ensemble, grow_params, text_format, output, whole, quiet)
 
 
 def _grow_tree(
-    data: str, options: dict[str, Any], form: TextOptions, output: str | None, whole: bool, quiet: bool
+    data: str, options: dict[str, Any], text_format: TextOptions, output: str | None, whole: bool, quiet: bool
 ) -> None:
-    training_set, tree = grow_tree(data, options, form, quiet)
+    training_set, tree = grow_tree(data, options, text_format, quiet)
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(tree, output), output)
     if output == "-":
@@ -85,9 +85,15 @@ def _next_steps(output: str, data: str, is_small: bool, is_folded: bool) -> str:
 
 
 def _grow_ensemble(
-    data: str, method: str, options: dict[str, Any], form: TextOptions, output: str | None, whole: bool, quiet: bool
+    data: str,
+    method: str,
+    options: dict[str, Any],
+    text_format: TextOptions,
+    output: str | None,
+    whole: bool,
+    quiet: bool,
 ) -> None:
-    ensemble = grow_ensemble(data, method, options, form, quiet)
+    ensemble = grow_ensemble(data, method, options, text_format, quiet)
     if output is not None:  # before the page, whose reader may leave early
         save_ensemble(ensemble, output)
     if output == "-":

@@ -79,28 +79,30 @@ def command(
     from treewise.cli.output import progress_bar
     from treewise.evaluate.importances import importances
 
-    text = take_text_options(options)
+    text_format = take_text_options(options)
     given = {name: value for name, value in options.items() if value is not None and value is not False}
     if data is None:
         check_output(output, model)
         for name in given:
             raise ParameterError(f"--{name.replace('_', '-')} needs a table: treewise importance MODEL DATA.")
         check_picture(output)
-        found = read_model(model, member=member)
-        return show(importances(found.tree) if found.many is None else found.many.importances(), form, output)
+        loaded = read_model(model, member=member)
+        return _show(
+            importances(loaded.tree) if loaded.ensemble is None else loaded.ensemble.importances(), form, output
+        )
     check_output(output, model, data)
     check_picture(output)
-    found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
+    loaded, table = read_model_and_data(model, data, na_values, options["target"], text_format, member)
     with progress_bar("importance") as progress:
-        if found.many is None:
-            result = importances(found.tree, table, progress=progress, **given)
+        if loaded.ensemble is None:
+            result = importances(loaded.tree, table, progress=progress, **given)
         else:
-            found.refuse_for_ensemble(estimate=options["estimate"])
-            result = found.many.importances(table, progress=progress, **given)
-    return show(result, form, output)
+            loaded.refuse_for_ensemble(estimate=options["estimate"])
+            result = loaded.ensemble.importances(table, progress=progress, **given)
+    return _show(result, form, output)
 
 
-def show(result: Importances, form: str | None, output: str | None) -> None:
+def _show(result: Importances, form: str | None, output: str | None) -> None:
     """Print the result, write it, or draw it."""
     if form is None and output is not None and is_picture(output):
         write_output(picture_content(result.draw(), output), output)

@@ -94,7 +94,7 @@ def command(
     keep: Sequence[list[str]],
     form: str | None,
     output: str | None,
-    **text: Any,
+    **options: Any,
 ) -> None:
     """Predict a table, or single rows."""
     from treewise.predict.confidence_intervals import check_confidence
@@ -106,44 +106,46 @@ def command(
     if (data is None) == (not typed):
         raise ParameterError("give either DATA, a table to predict, or --row 'COLUMN=VALUE, …'.")
     if data is None:
-        found = read_model(model, member=member)
+        loaded = read_model(model, member=member)
     else:
-        found, table = read_model_and_data(model, data, na_values, form=take_text_options(text), member=member)
-    loaded: Model = found.made
-    if found.many is not None:
-        found.refuse_for_ensemble(estimate=estimate, interval=interval, cost=cost)
+        loaded, table = read_model_and_data(
+            model, data, na_values, text_format=take_text_options(options), member=member
+        )
+    fitted: Model = loaded.model
+    if loaded.ensemble is not None:
+        loaded.refuse_for_ensemble(estimate=estimate, interval=interval, cost=cost)
     elif data is not None or cost is not None:
-        tree = found.tree if data is None else adopt_levels(found.tree, table)
-        loaded = tree if cost is None else tree.with_cost(cost)
-    rows = encode_typed(loaded, typed) if data is None else loaded.encode(table)
-    predictor = Predictor(loaded, rows, proba, interval, confidence, estimate)
+        tree = loaded.tree if data is None else adopt_levels(loaded.tree, table)
+        fitted = tree if cost is None else tree.with_cost(cost)
+    rows = encode_typed(fitted, typed) if data is None else fitted.encode(table)
+    predictor = Predictor(fitted, rows, proba, interval, confidence, estimate)
     if form == "text" and typed:
         sentences = "\n".join(predictor.sentences())
         if output in (None, "-"):
             print_text(sentences)
         else:
             write_output(sentences + "\n", output)
-        return remark_on_typed(loaded, typed, predictor.notes())
+        return remark_on_typed(fitted, typed, predictor.notes())
     kept = [name for names in keep for name in names]
-    frame = _beside(kept, rows.table if data is None else table, predictor.columns())
+    frame = _join_columns(kept, rows.table if data is None else table, predictor.columns())
     write_output(frame_content(frame, form), output)
-    remark_on_typed(loaded, typed, (*rows.table.notes, *predictor.notes()))
+    remark_on_typed(fitted, typed, (*rows.table.notes, *predictor.notes()))
     if output not in (None, "-"):
         columns = join_few([safe(name) for name in frame.columns], most=12)
         remark("", f"{plural(len(frame), 'row')} → {safe(output)} ({columns})")
     return None
 
 
-def _beside(kept: Sequence[str], table: Table, made: dict[str, Any]) -> Any:
-    """Return a dataframe: columns of the table that are kept, then what was made."""
+def _join_columns(kept: Sequence[str], table: Table, predicted: dict[str, Any]) -> Any:
+    """Return a dataframe: the columns of the table that are kept, then the predictions."""
     from treewise.data.frames import arrays_to_frame
     from treewise.data.table import read
 
     for name in kept:
-        if name in made:
+        if name in predicted:
             what = "the predictions have a column of that name too. Rename it first."
             raise ParameterError(f"--keep {safe(name)}: {what}")
-    frame = arrays_to_frame(made)
+    frame = arrays_to_frame(predicted)
     if not kept:
         return frame
     return read(table, columns=list(dict.fromkeys(kept))).to_polars().hstack(frame.get_columns())

@@ -1,4 +1,4 @@
-"""``treewise prune``: a model in, a smaller one out, with every decision; or the trees nested in it."""
+"""``treewise prune``: prune a model and list every decision, or list its nested subtrees."""
 
 from __future__ import annotations
 
@@ -129,17 +129,17 @@ def command(
     """Prune a tree; print the decisions and the tree, and save it."""
     check_output(output, model)
     check_model_ending(output)
-    text = take_text_options(options)
-    asked = {name: value for name, value in options.items() if value is not None}
+    text_format = take_text_options(options)
+    prune_options = {name: value for name, value in options.items() if value is not None}
     tree = read_model(model, member=member).tree
     if cp_table:
-        _list_nested(tree, asked, form)
+        _print_cp_table(tree, prune_options, form)
         return
     for name in _TABLES:
-        if name in asked:
-            asked[name] = read_data(asked[name], na_values, text)
+        if name in prune_options:
+            prune_options[name] = read_data(prune_options[name], na_values, text_format)
     started = time.monotonic()
-    pruned = tree.prune(asked.pop("method", None), **asked)
+    pruned = tree.prune(prune_options.pop("method", None), **prune_options)
     seconds = time.monotonic() - started
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(pruned, output), output)
@@ -174,10 +174,12 @@ def _show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float
     print_tree(tree, whole)
 
 
-def _list_nested(tree: Tree, asked: dict[str, Any], form: str) -> None:
+def _print_cp_table(tree: Tree, prune_options: dict[str, Any], form: str) -> None:
     """Print the cp table of a model as it is."""
-    if asked:
-        raise ParameterError(f"--cp-table cuts nothing, so --{next(iter(asked)).replace('_', '-')} has no part in it.")
+    if prune_options:
+        raise ParameterError(
+            f"--cp-table cuts nothing, so --{next(iter(prune_options)).replace('_', '-')} has no part in it."
+        )
     table = tree.cp_table
     if form == "json":
         write_output(json_text({"root_error": table.root_error, "rows": [row._asdict() for row in table]}), None)

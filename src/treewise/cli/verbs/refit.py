@@ -1,4 +1,4 @@
-"""``treewise refit``: a tree, grown or written by hand, whose nodes are counted anew on a table; the splits stay."""
+"""``treewise refit``: keep the splits of a tree, and recompute its nodes on a table."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def command(
     output: str | None,
     whole: bool,
     quiet: bool,
-    **text: Any,
+    **options: Any,
 ) -> None:
-    """Count anew, show, save."""
+    """Recompute, show, save."""
     from treewise.train.target import adopt_target
 
     check_output(output, data)
     check_model_ending(output)
-    found, table = read_model_and_data(model, data, na_values, target, take_text_options(text), member)
-    tree = adopt_target(found.tree, table, target).refit(table, sample_weight=sample_weight)
+    loaded, table = read_model_and_data(model, data, na_values, target, take_text_options(options), member)
+    tree = adopt_target(loaded.tree, table, target).refit(table, sample_weight=sample_weight)
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(tree, output), output)
     for note in () if quiet else tree.notes:

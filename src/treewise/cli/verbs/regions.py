@@ -81,14 +81,14 @@ def command(
     target: str | None,
     na_values: Sequence[str],
     output: str | None,
-    **text: Any,
+    **options: Any,
 ) -> None:
     """Draw, and write."""
     if output is None or not is_picture(output):
         raise ParameterError("-o FILE says where to draw: a name that ends in .png, .svg or .pdf.")
     check_output(output, *given)
     check_picture(output)
-    form = take_text_options(text)
+    text_format = take_text_options(options)
     if len(given) == 1 and not looks_like_model(given[0]):
         if with_tree:
             raise ParameterError("--with-tree is for one MODEL. Leave it out.")
@@ -96,14 +96,14 @@ def command(
             raise ParameterError("--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out.")
         if fixed:
             raise ParameterError("--fixed is for trees that use other columns; these are grown on two. Leave it out.")
-        axes = _grid(read_data(given[0], na_values, form), target, x, y, dict(vary))
+        axes = _grid(read_data(given[0], na_values, text_format), target, x, y, dict(vary))
     else:
         if vary:
             raise ParameterError("--vary grows trees anew, on DATA alone. Leave the models out, or --vary.")
         *models, data = given
-        found, table = _read_models(models, data, na_values, target, form, member)
-        across, up = _first_columns(list(found.values()), x, y)
-        axes = _side_by_side(found, table, across, up, fixed=dict(fixed), target=target, with_tree=with_tree)
+        trees, table = _read_models(models, data, na_values, target, text_format, member)
+        across, up = _choose_columns(list(trees.values()), x, y)
+        axes = _side_by_side(trees, table, across, up, fixed=dict(fixed), target=target, with_tree=with_tree)
     first, *_ = axes
     write_output(picture_content(first, output), output)
     remark("", f"{plural(len(axes), 'picture')} → {safe(output)}")
@@ -112,7 +112,7 @@ def command(
 def _grid(
     table: Table, target: str | None, x: str | None, y: str | None, vary: dict[str, list[float]]
 ) -> Sequence[Any]:
-    """Grow trees of more and more freedom."""
+    """Grow trees with increasing complexity, and draw them."""
     from treewise.show.regions.regions import draw_regions_grid
 
     return list(draw_regions_grid(table, target, x, y, vary=vary or None).flat)
@@ -123,20 +123,20 @@ def _read_models(
     data: str,
     na_values: Sequence[str],
     target: str | None,
-    form: TextOptions,
+    text_format: TextOptions,
     member: int | None,
 ) -> tuple[dict[str, Tree], Table]:
-    """Read saved trees, each by the name of its file, and the table; of files that hold many trees, ``member``."""
+    """Read saved trees, each by the name of its file, and the table; from ensembles, the tree ``member``."""
     from treewise.cli.inputs import read_model
 
     if not models:
         raise ParameterError(f"regions needs a table too: treewise regions {safe(data)} DATA.")
-    first, table = read_model_and_data(models[0], data, na_values, target, form)
+    first, table = read_model_and_data(models[0], data, na_values, target, text_format)
     trees: dict[str, Tree] = {}
-    found = [first, *(read_model(name, target) for name in models[1:])]
-    if all(model.many is None for model in found):
-        found[0] = first.member(member)  # which says that there is none to pick
-    for model in [model.member(member) if model.many is not None else model for model in found]:
+    loaded = [first, *(read_model(name, target) for name in models[1:])]
+    if all(model.ensemble is None for model in loaded):
+        loaded[0] = first.pick_tree(member)  # which says that there is none to pick
+    for model in [model.pick_tree(member) if model.ensemble is not None else model for model in loaded]:
         name = model.name
         while name in trees:
             name += "'"
@@ -151,12 +151,12 @@ def _side_by_side(trees: Mapping[str, Tree], table: Table, x: str, y: str, **opt
     return list(draw_regions(trees, table, x, y, **options).flat)
 
 
-def _first_columns(trees: Sequence[Tree], x: str | None, y: str | None) -> tuple[str, str]:
-    """Choose the columns that are asked about first, where they are not named."""
-    asked = [tree.columns[i] for tree in trees for i in tree.arrays.column.tolist() if i >= 0]
-    known = dict.fromkeys([*asked, *(column for tree in trees for column in tree.columns)])
+def _choose_columns(trees: Sequence[Tree], x: str | None, y: str | None) -> tuple[str, str]:
+    """Choose the columns that the trees test first, where none are named."""
+    tested = [tree.columns[i] for tree in trees for i in tree.arrays.column.tolist() if i >= 0]
+    known = dict.fromkeys([*tested, *(column for tree in trees for column in tree.columns)])
     rest = [name for name in known if name not in (x, y)]
-    wanted = [name if name is not None else rest.pop(0) if rest else None for name in (x, y)]
-    if wanted[0] is None or wanted[1] is None:
+    chosen = [name if name is not None else rest.pop(0) if rest else None for name in (x, y)]
+    if chosen[0] is None or chosen[1] is None:
         raise ParameterError("a plane has two columns, and the tree knows fewer. --x and --y name them.")
-    return wanted[0], wanted[1]
+    return chosen[0], chosen[1]

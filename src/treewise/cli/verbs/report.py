@@ -55,22 +55,22 @@ def command(source: str, data: str | None, member: int | None, output: str, test
     from treewise.show.report.report import ReportOptions, report_html
 
     check_output(output, source, data, test)
-    wanted = ReportOptions(options.pop("rows"), options.pop("computations"), options.pop("title"))
-    text_form, asked = take_text_options(options), take_grow_options(options)
-    na_values = asked.get("na_values", ())
+    report_options = ReportOptions(options.pop("rows"), options.pop("computations"), options.pop("title"))
+    text_format, grow_params = take_text_options(options), take_grow_options(options)
+    na_values = grow_params.get("na_values", ())
     if data is None:
-        if is_model(source, asked, standard_input=False):
+        if is_model(source, grow_params, standard_input=False):
             raise ParameterError(f"a report needs a table: treewise report {safe(source)} DATA -o {safe(output)}.")
         if source == "-":
             raise ParameterError("a report reads its table twice, which standard input cannot give; name a file.")
-        tree = grow_source(source, asked, text_form, member)[1].tree
+        tree = grow_source(source, grow_params, text_format, member)[1].tree
         data = source
     else:
-        asked.pop("na_values", None)
-        tree = take_model(source, asked, member).tree
-    table = read_data(data, na_values, text_form)
-    held = None if test is None else read_data(test, na_values, text_form)
-    page = report_html(tree, table, held, wanted).encode()
+        grow_params.pop("na_values", None)
+        tree = take_model(source, grow_params, member).tree
+    table = read_data(data, na_values, text_format)
+    test_table = None if test is None else read_data(test, na_values, text_format)
+    page = report_html(tree, table, test_table, report_options).encode()
     write_output(page, output)
     if output != "-":
         remark("", f"{len(page) / 1000:,.0f} kB → {safe(output)}")

@@ -1,4 +1,4 @@
-"""``treewise rules``: a tree as rules, one a leaf, with how often and how surely each holds."""
+"""``treewise rules``: a tree as rules, one per leaf, with coverage and probability."""
 
 from __future__ import annotations
 
@@ -78,11 +78,11 @@ def command(
 ) -> None:
     """Show the rules of a tree."""
     check_output(output, source)
-    text_form = take_text_options(options)
-    asked = take_grow_options(options)
-    if is_model(source, asked):
-        model = take_model(source, asked, member)
+    text_format = take_text_options(options)
+    grow_params = take_grow_options(options)
+    if is_model(source, grow_params):
+        model = take_model(source, grow_params, member)
     else:
-        model = grow_source(source, asked, text_form, member)[1]
-    found = model.tree.rules(sort, cls=cls, min_support=min_support, confidence=confidence)
-    present(found if top is None else found[:top], form, output, row_limit(found, whole, output))
+        model = grow_source(source, grow_params, text_format, member)[1]
+    rules = model.tree.rules(sort, cls=cls, min_support=min_support, confidence=confidence)
+    present(rules if top is None else rules[:top], form, output, row_limit(rules, whole, output))

@@ -74,44 +74,45 @@ def command(
     """Show a tree."""
     from treewise.show.text_tree.text_tree import missing_value_notes
 
-    text_form = take_text_options(options)
-    asked, shown_depth = take_grow_options(options), None
-    if is_model(source, asked):
-        shown_depth = asked.pop("max_depth", None)  # of a tree that is grown: how many levels to show
-        model, training_set = take_model(source, asked, member), None
+    text_format = take_text_options(options)
+    grow_params, shown_depth = take_grow_options(options), None
+    if is_model(source, grow_params):
+        shown_depth = grow_params.pop("max_depth", None)  # of a tree that is grown: how many levels to show
+        model, training_set = take_model(source, grow_params, member), None
     else:
-        training_set, model = grow_source(source, asked, text_form, member, quiet=summary)
-    if model.many is not None:
+        training_set, model = grow_source(source, grow_params, text_format, member, quiet=summary)
+    if model.ensemble is not None:
         model.refuse_for_ensemble(node=node or None, bars=bars, max_depth=shown_depth)
-        return _show_many(model, whole, form)
+        return _show_ensemble(model, whole, form)
     tree = model.tree
     if form == "json":
-        write_output(json_text(_summary_of(model) if summary else _nodes_of(tree)), None)
+        write_output(json_text(_summary_dict(model) if summary else _node_records(tree)), None)
     elif summary:
         print_text(_summary_text(model))
     else:
         for note in missing_value_notes(tree):
             remark("note", note)
-        print_styled(_shown_tree(tree, training_set, whole, node, shown_depth, bars))
+        print_styled(_render_tree(tree, training_set, whole, node, shown_depth, bars))
     return None
 
 
-def _show_many(model: LoadedModel, whole: bool, form: str) -> None:
-    """Say what many trees are; of boosting, its rounds."""
+def _show_ensemble(model: LoadedModel, whole: bool, form: str) -> None:
+    """Print the summary of an ensemble; for AdaBoost also its rounds."""
     from treewise.cli.render import show_rounds
 
+    ensemble = model.required_ensemble
     if form == "json":
-        rounds = {"rounds": model.trees.rounds.result_table().records()} if model.trees.method == "adaboost" else {}
-        write_output(json_text({**_summary_of(model), **rounds}), None)
+        rounds = {"rounds": ensemble.rounds.result_table().records()} if ensemble.method == "adaboost" else {}
+        write_output(json_text({**_summary_dict(model), **rounds}), None)
     else:
         print_text(_summary_text(model))
-        show_rounds(model.trees, whole)
+        show_rounds(ensemble, whole)
 
 
-def _shown_tree(
+def _render_tree(
     tree: Tree, training_set: TrainingSet | None, whole: bool, node: int, depth: int | None, bars: bool | None
 ) -> str:
-    """Draw the tree: whole into a file or a pipe, within bounds on a screen."""
+    """Render the tree: whole for a file or a pipe, within bounds on a terminal."""
     unbounded = whole or not sys.stdout.isatty()
     if depth is None and node == 0 and unbounded:
         return tree_text(tree, bool(bars), training_set)
@@ -124,25 +125,25 @@ def _shown_tree(
 
 
 def _summary_text(model: LoadedModel) -> str:
-    """Say in a few lines what a model is, which columns it needs, and how it was made."""
+    """Describe a model in a few lines: its size, the columns it needs, and its history."""
     facts, saved = [], model.saved
     if saved:
         facts += [f"format {saved['format']}", f"treewise {saved['treewise']}"]
     if model.content:
         facts.append(f"sha256 {model.sha256[:12]}…")
-    (_, first), *others = model.made.summary().lines()
+    (_, first), *others = model.model.summary().lines()
     lines = [(safe(model.name), " · ".join([*facts, first])), *others]
     width = max(len(head) for head, _ in lines)
     return "\n".join(f"{head:<{width}}  {body}" for head, body in lines)
 
 
-def _summary_of(model: LoadedModel) -> dict[str, Any]:
+def _summary_dict(model: LoadedModel) -> dict[str, Any]:
     """Return the summary as plain values."""
     sha256 = model.sha256 if model.content else None
-    return {"model": model.name, **model.saved, "sha256": sha256, **model.made.summary().to_dict()}
+    return {"model": model.name, **model.saved, "sha256": sha256, **model.model.summary().to_dict()}
 
 
-def _nodes_of(tree: Tree) -> dict[str, Any]:
+def _node_records(tree: Tree) -> dict[str, Any]:
     """Return the nodes as plain values, flat: a list of nodes that name their parent."""
     nodes = [
         {

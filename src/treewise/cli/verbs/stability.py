@@ -1,4 +1,4 @@
-"""``treewise stability``: how sure the structure of a tree is, by runners-up and by bootstrap resamples."""
+"""``treewise stability``: how stable the structure of a tree is: margins and bootstrap samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treewise.cli.growing import prepare_and_report, read_validation
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output, remark
 from treewise.cli.render import present, result_options
-from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, text_options, verb
+from treewise.cli.verb import VALIDATION, option, quiet_option, take_text_options, text_options, verb
 
 
 @verb(
@@ -31,7 +31,7 @@ from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, t
     type=int,
     default=100,
     metavar="N",
-    section=JUDGES,
+    section=VALIDATION,
     help="Number of bootstrap samples (default 100).",
 )
 @grow_options
@@ -39,21 +39,23 @@ from treewise.cli.verb import JUDGES, option, quiet_option, take_text_options, t
 @result_options
 @quiet_option
 def command(data: str, resamples: int, form: str | None, output: str | None, quiet: bool, **options: Any) -> None:
-    """Grow, draw again, compare, show."""
+    """Grow, resample, compare, show."""
     from treewise.cli.output import progress_bar
     from treewise.explain.stability.stability import check_resamples, stability_of
     from treewise.train.grow import PRUNING, pruning_for
 
     check_output(output, data)
     check_resamples(resamples)
-    text = take_text_options(options)
-    asked = take_grow_options(options)
-    asked = read_validation(asked, text)
-    later = {name: asked.pop(name) for name in PRUNING if name in asked}
-    wanted = pruning_for(asked.get("preset"), **later)
-    training_set = prepare_and_report(data, asked, text, quiet)
+    text_format = take_text_options(options)
+    grow_params = take_grow_options(options)
+    grow_params = read_validation(grow_params, text_format)
+    pruning = {name: grow_params.pop(name) for name in PRUNING if name in grow_params}
+    plan = pruning_for(grow_params.get("preset"), **pruning)
+    training_set = prepare_and_report(data, grow_params, text_format, quiet)
     with progress_bar("resamples") as progress:
-        found = stability_of(training_set, wanted, resamples=resamples, n_jobs=asked.get("n_jobs"), progress=progress)
+        result = stability_of(
+            training_set, plan, resamples=resamples, n_jobs=grow_params.get("n_jobs"), progress=progress
+        )
     if not quiet:
         remark("", "")
-    present(found, form, output)
+    present(result, form, output)

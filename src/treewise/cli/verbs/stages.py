@@ -1,4 +1,4 @@
-"""``treewise stages``: the error of many trees after one, two, … of them, as a table and as a picture."""
+"""``treewise stages``: the error of an ensemble by number of trees, as a table or a picture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from treewise.cli.render import (
     row_limit,
 )
 from treewise.cli.verb import (
-    JUDGES,
+    VALIDATION,
     all_option,
     na_option,
     option,
@@ -46,7 +46,7 @@ from treewise.cli.verb import (
 )
 @click.argument("model")
 @click.argument("data")
-@option("--test", metavar="DATA", section=JUDGES, help="Held-out table.")
+@option("--test", metavar="DATA", section=VALIDATION, help="Held-out table.")
 @target_option("the one the trees were grown for")
 @weight_option
 @all_option("stage")
@@ -63,19 +63,19 @@ def command(
     na_values: Sequence[str],
     form: str | None,
     output: str | None,
-    **text: Any,
+    **options: Any,
 ) -> None:
-    """Ask one tree after another, and show or draw."""
+    """Predict by one tree after another, and show or draw."""
     from treewise.cli.output import progress_bar
 
     check_output(output, model, data, test)
     check_picture(output)
-    text_form = take_text_options(text)
-    found, table = read_model_and_data(model, data, na_values, form=text_form)
-    trees = found.trees
-    other = None if test is None else read_data(test, na_values, text_form)
+    text_format = take_text_options(options)
+    loaded, table = read_model_and_data(model, data, na_values, text_format=text_format)
+    ensemble = loaded.required_ensemble
+    test_table = None if test is None else read_data(test, na_values, text_format)
     with progress_bar("stages") as progress:
-        result = trees.stages(table, target, test=other, sample_weight=sample_weight, progress=progress)
+        result = ensemble.stages(table, target, test=test_table, sample_weight=sample_weight, progress=progress)
     if form is None and output is not None and is_picture(output):
         write_output(picture_content(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")

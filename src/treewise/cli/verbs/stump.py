@@ -1,4 +1,4 @@
-"""``treewise stump``: the best tree of one test, and every test that competed to be it, ranked."""
+"""``treewise stump``: rank the candidate splits of all columns."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def command(
     from treewise.explain.stump import grow_stump
 
     check_output(output, data)
-    text, asked = take_text_options(options), take_grow_options(options)
-    training_set = prepare_and_report(data, {**asked, "max_depth": 1}, text, quiet)
-    found = grow_stump(training_set, unit, per, asked.get("n_jobs"))
+    text_format, grow_params = take_text_options(options), take_grow_options(options)
+    training_set = prepare_and_report(data, {**grow_params, "max_depth": 1}, text_format, quiet)
+    result = grow_stump(training_set, unit, per, grow_params.get("n_jobs"))
     if not quiet:
         remark("", "")
-    present(found, form, output, row_limit(found, whole, output, top))
+    present(result, form, output, row_limit(result, whole, output, top))

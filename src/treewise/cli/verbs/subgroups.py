@@ -75,10 +75,10 @@ def command(
 ) -> None:
     """Compare, and show."""
     check_output(output, model, data, test)
-    text = take_text_options(options)
-    found, table = read_model_and_data(model, data, na_values, options["target"], text, member)
-    other = None if test is None else read_data(test, na_values, text)
-    groups = found.tree.subgroups(table, test=other, **options)
+    text_format = take_text_options(options)
+    loaded, table = read_model_and_data(model, data, na_values, options["target"], text_format, member)
+    test_table = None if test is None else read_data(test, na_values, text_format)
+    groups = loaded.tree.subgroups(table, test=test_table, **options)
     hidden = 0 if whole else len(groups.redundant) + len(groups.insignificant)
     groups = groups.all_groups if whole else groups
     present(groups if top is None else groups[:top], form, output, row_limit(groups, whole, output))

@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0  # seconds after which silence is explained
 _ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-_OF_A_ROUND = {ending: form for ending, form in _ENDINGS.items() if form != "latex"}
-_OF_A_TREE = ("blanks", "node", "column", "top", "unit", "per")  # options that say nothing of a round
+_ROUND_ENDINGS = {ending: form for ending, form in _ENDINGS.items() if form != "latex"}
+_TREE_OPTIONS = ("blanks", "node", "column", "top", "unit", "per")  # options that say nothing of a round
 
 
 @verb(
@@ -116,79 +116,85 @@ def command(
     from treewise.train.target import adopt_target
 
     check_output(output, source, data)
-    drawn = form is None and number is None and is_picture(output)
+    is_drawn = form is None and number is None and is_picture(output)
     if number is not None:
-        form = _form_of_round(form, output, member)
+        form = _round_format(form, output, member)
     elif whole:
         raise ParameterError("--all is for the rows of a round, with --round N. The trace of a tree shows everything.")
-    elif drawn:
+    elif is_drawn:
         check_picture(output)
     else:
         form = choose_format(form, output, _ENDINGS, DRAWN)
-    text_form = take_text_options(options)
-    asked = take_grow_options(options)
+    text_format = take_text_options(options)
+    grow_params = take_grow_options(options)
     if data is None:
         if number is not None:
             raise ParameterError("--round is for boosting, with its table: treewise trace MODEL DATA --round N.")
-        trace = _trace_grown(source, asked, text_form, member, node, options)
+        trace = _trace_grown(source, grow_params, text_format, member, node, options)
     else:
-        target = asked.pop("target", None)
-        na_values = asked.pop("na_values", ())
-        options["sample_weight"] = asked.pop("sample_weight", None)
-        refuse_growing(source, asked)
-        model, table = read_model_and_data(source, data, na_values, target, text_form, member)
+        target = grow_params.pop("target", None)
+        na_values = grow_params.pop("na_values", ())
+        options["sample_weight"] = grow_params.pop("sample_weight", None)
+        refuse_growing(source, grow_params)
+        model, table = read_model_and_data(source, data, na_values, target, text_format, member)
         if number is not None:
             if target is None:
-                check_training_table(model.trees, table)
+                check_training_table(model.required_ensemble, table)
             given = {"target": target, "sample_weight": options["sample_weight"]}
-            found = model.trees.worked_round(table, number, **given)
-            return present(found, form, output, row_limit(found.rows, whole, output))
-        if model.many is not None and model.many.method == "adaboost":
+            worked_round = model.required_ensemble.worked_round(table, number, **given)
+            return present(worked_round, form, output, row_limit(worked_round.rows, whole, output))
+        if model.ensemble is not None and model.ensemble.method == "adaboost":
             raise ParameterError(
-                f"{safe(model.name)} holds {plural(len(model.many), 'boosted tree')}. Work a round out with --round N"
-                f" (1 to {len(model.many)}), or pick a tree with --tree N (0 to {len(model.many) - 1})."
+                f"{safe(model.name)} holds {plural(len(model.ensemble), 'boosted tree')}. Work a round out with"
+                f" --round N (1 to {len(model.ensemble)}), or pick a tree with --tree N"
+                f" (0 to {len(model.ensemble) - 1})."
             )
         trace = adopt_target(model.tree, table, target).trace(table, node=node, **options)
-    if drawn:
+    if is_drawn:
         assert output is not None
-        seen = trace[0 if node is None else node]
-        write_output(picture_content(seen.draw(options["column"]), output), output)
-        remark("", f"node {seen.id} → {safe(output)}")
+        traced_node = trace[0 if node is None else node]
+        write_output(picture_content(traced_node.draw(options["column"]), output), output)
+        remark("", f"node {traced_node.id} → {safe(output)}")
     else:
         assert form is not None
         write(trace.exercise() if blanks else trace, form, blanks, output)
     return None
 
 
-def _form_of_round(form: str | None, output: str | None, member: int | None) -> str:
-    """Tell the form of a round of boosting; what asks something of a single tree is refused beside it."""
+def _round_format(form: str | None, output: str | None, member: int | None) -> str:
+    """Return the format of a round of boosting; refuse options that apply to a single tree."""
     if member is not None:
         raise ParameterError(
             "--round works out a round of boosting, --tree traces one of its trees like any other. Give --round or"
             " --tree, not both."
         )
     context = click.get_current_context()
-    for name in _OF_A_TREE:
+    for name in _TREE_OPTIONS:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise ParameterError(f"--{name} is for the trace of a tree, and --round shows a round. Leave one out.")
     if form == "latex" or (form is None and str(output).lower().endswith(".tex")):
         raise ParameterError(
             "a round is not written in LaTeX, which is for the trace of a tree. It comes as text, markdown, csv or json"
-            f" ({', '.join(_OF_A_ROUND)})."
+            f" ({', '.join(_ROUND_ENDINGS)})."
         )
-    return choose_format(form, output, _OF_A_ROUND)
+    return choose_format(form, output, _ROUND_ENDINGS)
 
 
 def _trace_grown(
-    source: str, asked: dict[str, Any], form: TextOptions, member: int | None, node: int | None, view: dict[str, Any]
+    source: str,
+    grow_params: dict[str, Any],
+    text_format: TextOptions,
+    member: int | None,
+    node: int | None,
+    view: dict[str, Any],
 ) -> Trace:
     """Grow a tree and trace it on the very table it was grown on, weights included."""
     from treewise.explain.trace.nodes import TraceView
     from treewise.explain.trace.trace import Trace, check_view
 
-    if is_model(source, asked, standard_input=False):
+    if is_model(source, grow_params, standard_input=False):
         raise ParameterError(f"a trace needs the table too: treewise trace {safe(source)} DATA.")
-    training_set, model = grow_source(source, asked, form, member)
+    training_set, model = grow_source(source, grow_params, text_format, member)
     tree = model.tree
     if node is not None and not 0 <= node < len(tree):
         raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
@@ -202,11 +208,11 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
     """
     from treewise.explain.trace.render import TraceFormat, render, render_blocks
 
-    how = TraceFormat(form, _page_width(), blanks, ascii=is_ascii_only(sys.stdout), write=in_options)
+    trace_format = TraceFormat(form, _page_width(), blanks, ascii=is_ascii_only(sys.stdout), write=in_options)
     notes = [in_options(note) for note in trace.notes]
     printed = form == "text" and output in (None, "-")
     watched = printed and sys.stdout.isatty()
-    with progress_bar("trace", wanted=not watched) as progress, remark_when_long(progress is None and not watched):
+    with progress_bar("trace", enabled=not watched) as progress, remark_when_long(progress is None and not watched):
 
         def nodes() -> Iterator[NodeTrace]:
             for done, node in enumerate(trace.every()):
@@ -215,18 +221,18 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
                 yield node
 
         if not printed:
-            write_output(render(nodes(), how, notes).rstrip("\n") + "\n", output)
+            write_output(render(nodes(), trace_format, notes).rstrip("\n") + "\n", output)
             return
-        for piece in render_blocks(nodes(), how, notes):
+        for piece in render_blocks(nodes(), trace_format, notes):
             print_text(piece)
             flush_output()
 
 
 @contextmanager
 def remark_when_long(silent: bool) -> Iterator[None]:
-    """Say once that it takes a while, where no bar says so."""
-    said = "every candidate of every node is computed; --node N asks for one node"
-    waiting = threading.Timer(PATIENCE, remark, ("trace", said))
+    """Print one remark if the work takes long and no progress bar is shown."""
+    message = "every candidate of every node is computed; --node N asks for one node"
+    waiting = threading.Timer(PATIENCE, remark, ("trace", message))
     waiting.daemon = True
     if silent:
         waiting.start()

@@ -67,7 +67,7 @@ class ModelComparison(Displayable):
     weight: Floats | None = None  # of each row; None if all are equal
 
     @property
-    def effective(self) -> float:
+    def effective_n(self) -> float:
         """The effective sample size: the number of rows, if there are no weights."""
         return effective_sample_size(self.n, self.weight)
 
@@ -79,9 +79,9 @@ class ModelComparison(Displayable):
     def interval(self, score: ModelScore) -> tuple[float, float]:
         """Return the 95 % interval: Wilson's for an error rate, the normal one for a mean cost or squared error."""
         if self.measure == "error":
-            return wilson(self.error(score) * self.effective, self.effective)
+            return wilson(self.error(score) * self.effective_n, self.effective_n)
         mean, std = mean_and_std(score.losses, self.weight)
-        half = Z95 * std / math.sqrt(self.effective)
+        half = Z95 * std / math.sqrt(self.effective_n)
         ends = max(0.0, mean - half), mean + half
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.measure == "rmse" else ends
 

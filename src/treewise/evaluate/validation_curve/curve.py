@@ -47,10 +47,10 @@ def curve(
     """Compute training and validation error over one parameter, and choose its value.
 
     >>> import treewise as tw
-    >>> found = tw.curve("penguins", over="max_leaf_nodes", folds=5)
-    >>> found.best.value, found.one_se.value
+    >>> result = tw.curve("penguins", over="max_leaf_nodes", folds=5)
+    >>> result.best.value, result.one_se.value
     (8, 7)
-    >>> tree = tw.grow("penguins", max_leaf_nodes=found.one_se.value)
+    >>> tree = tw.grow("penguins", max_leaf_nodes=result.one_se.value)
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def curve(
         ``"ccp_alpha"`` (the sequence of cost complexity), ``"min_samples_leaf"``, or ``"rows"``: does more data help?
     values : of that parameter; by default all at which the tree changes (at most 1,000), or some in equal ratios.
     validation : other rows to judge by: a table, or the share of the rows to keep for that, such as 0.3.
-    folds : else every row is held out in one of so many folds, 10 unless said; 0 where only ``truth`` is to judge.
+    folds : number of cross-validation folds, by default 10; 0 uses only ``truth``.
     truth : the ``Sampler`` that the rows were drawn from: then the true error is known too. The built-in table
         ``"noisy"`` knows its own.
     random_state : the seed of folds and shares, and of random ties.

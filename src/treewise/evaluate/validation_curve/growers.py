@@ -1,8 +1,8 @@
 """Grow the trees of a validation curve, and sum their losses.
 
 Growing with ``max_leaf_nodes``, ``max_depth`` or ``min_samples_split`` never looks ahead, and the sequence of cost
-complexity is nested: so the trees for all values of the parameter are prunings of one tree (``LeafSequence``), which is
-grown once. Other parameters need one tree per value. ``tests/unit/evaluate/test_curve.py`` compares both ways.
+complexity is nested, so the trees for all values of the parameter are prunings of one tree, which is grown once
+(``NestedTreeSequence``). Other parameters need one tree per value. ``tests/unit/evaluate/test_curve.py`` compares both.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FEWEST_ROWS = 10  # smallest training size for over="rows"
 _STEPS = 15  # default number of values if each needs a tree
 
 
-class LeafSequence:
+class NestedTreeSequence:
     """All sizes of one tree: its internal nodes in the order in which relaxing a parameter splits them.
 
     Each internal node has a key, the value from which it is split, never below that of its parent. In the order of keys
@@ -67,10 +67,10 @@ class LeafSequence:
             return -a.rows.astype(np.float64)
         if self.nested is not None:
             return -_least_on_path(a.parent, self.nested.leaf_alpha)
-        found = np.zeros(len(self.tree))
+        keys = np.zeros(len(self.tree))
         order = best_first_order(self.tree)
-        found[order] = 1 + np.cumsum(self._more_leaves()[order])
-        return found
+        keys[order] = 1 + np.cumsum(self._more_leaves()[order])
+        return keys
 
     def _more_leaves(self) -> Ints:
         """Return the number of leaves that splitting each node adds."""
@@ -92,7 +92,7 @@ class LeafSequence:
         """The number of leaves after 0, 1, … splits."""
         return np.append(1, 1 + np.cumsum(self._more_leaves()[self.nodes]))
 
-    def middle(self, alpha: float) -> float:
+    def geometric_midpoint(self, alpha: float) -> float:
         """Return the geometric mean of the alphas that give the same tree as this one, as rpart does for its folds."""
         assert self.nested is not None
         entry = self.nested.find(alpha)
@@ -186,7 +186,7 @@ class ScoringRows:
         total = np.array([float(self.weight @ loss)])
         return self._sums(total, np.array([float(self.weight @ loss**2)]))
 
-    def score_all(self, sequence: LeafSequence, values: Sequence[float]) -> LossStats:
+    def score_all(self, sequence: NestedTreeSequence, values: Sequence[float]) -> LossStats:
         """Return the losses of the trees of a sequence, one per value of its parameter."""
         tree = sequence.tree
         ends = find_leaves(tree, self.columns, len(self.truth))
@@ -251,9 +251,9 @@ class _TreesAlongCurve(Protocol):
 
 
 class _NestedTreesGrower:
-    """Trees of a ``LeafSequence``."""
+    """Trees of a ``NestedTreeSequence``."""
 
-    def __init__(self, sequence: LeafSequence, values: Sequence[float], training_set: TrainingSet) -> None:
+    def __init__(self, sequence: NestedTreeSequence, values: Sequence[float], training_set: TrainingSet) -> None:
         self.sequence, self.values, self.training_set = sequence, values, training_set
         self.leaves = sequence.leaves[[sequence.splits_at(value) for value in values]].astype(np.float64)
 
@@ -297,8 +297,8 @@ class CurveGrower:
         self.sequence = self._grow_sequence(full) if self.nests else None
         self.is_given = False
 
-    def _grow_sequence(self, training_set: TrainingSet) -> LeafSequence:
-        return LeafSequence(grow_training_set(training_set, n_jobs=self.n_jobs, keep_quartiles=False), self.over)
+    def _grow_sequence(self, training_set: TrainingSet) -> NestedTreeSequence:
+        return NestedTreeSequence(grow_training_set(training_set, n_jobs=self.n_jobs, keep_quartiles=False), self.over)
 
     def values(self, given: Sequence[float] | None) -> list[float]:
         """Return the values of the curve, from the smallest tree to the largest."""
@@ -329,10 +329,10 @@ class CurveGrower:
 
     def _default_values(self) -> list[float]:
         if self.sequence is not None:
-            found = self.sequence.values()
-            if len(found) > _MOST_VALUES:
-                found = [found[i - 1] for i in geometric_range(1, len(found), _MOST_VALUES)]
-            return found if self.over == "ccp_alpha" else [int(value) for value in found]
+            values = self.sequence.values()
+            if len(values) > _MOST_VALUES:
+                values = [values[i - 1] for i in geometric_range(1, len(values), _MOST_VALUES)]
+            return values if self.over == "ccp_alpha" else [int(value) for value in values]
         if self.over == "max_depth":
             return [*range(grow_training_set(self.full, n_jobs=self.n_jobs, keep_quartiles=False).depth + 1)]
         if self.over == "rows":
@@ -351,7 +351,7 @@ class CurveGrower:
             use_given_values = is_full or self.is_given or self.over != "ccp_alpha"
             return _NestedTreesGrower(
                 sequence,
-                values if use_given_values else [self.sequence.middle(value) for value in values],
+                values if use_given_values else [self.sequence.geometric_midpoint(value) for value in values],
                 training_set,
             )
         trees_with_rows = []

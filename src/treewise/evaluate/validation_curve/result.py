@@ -1,6 +1,6 @@
 """The result of ``treewise.curve``: one point per value, the best one, the smallest within one standard error; a chart.
 
-Below ``curves``; it holds no tree and no rows. ``chart.py`` draws it.
+Holds no tree and no rows. ``show/plots/curves.py`` draws it with matplotlib.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class ValidationCurve(Displayable):
         training, judged, true = (_mean_losses(some, measure) if some.weight else [None] * len(values) for some in sums)
         spread = _standard_errors(sums[1], measure) if sums[1].weight else [None] * len(values)
         points = tuple(map(CurvePoint, values, leaves.tolist(), training, judged, spread, true))
-        judges = sums[1] if sums[1].weight else sums[2]
-        best, simplest = choose_best(judges, allowance=bool(sums[1].weight))
+        validation = sums[1] if sums[1].weight else sums[2]
+        best, simplest = choose_best(validation, one_se=bool(sums[1].weight))
         name, target = training_set.table_name, training_set.target.name
         return cls(name, target, over, measure, len(training_set), by, points, points[best], points[simplest])
 
@@ -160,12 +160,12 @@ def _standard_errors(sums: LossStats, measure: str) -> list[float]:
     return [error for error, _ in pairs]
 
 
-def choose_best(judges: LossStats, allowance: bool) -> tuple[int, int]:
-    """Return the index of the minimum loss, and of the first point within one standard error of it."""
-    mean = judges.mean
+def choose_best(validation: LossStats, one_se: bool) -> tuple[int, int]:
+    """Return the indices of the minimum loss and of the first loss within one standard error (or 0) of it."""
+    mean = validation.mean
     least = float(mean.min())
     best = int(np.argmax(mean <= least + _EQUAL * max(1.0, least)))
-    limit = mean[best] + (judges.standard_error[best] if allowance else 0.0)
+    limit = mean[best] + (validation.standard_error[best] if one_se else 0.0)
     return best, int(np.argmax(mean <= limit + _EQUAL * max(1.0, least)))
 
 
@@ -293,13 +293,13 @@ def _select_points(curve: ValidationCurve) -> list[CurvePoint]:
 
 def _more_data_line(curve: ValidationCurve) -> str:
     """Return whether the error was still falling at the largest training size."""
-    last, middle = curve.points[-1], curve.points[max(0, len(curve) - 4)]
-    errors = [point.true if point.validation is None else point.validation for point in (middle, last)]
+    last, earlier = curve.points[-1], curve.points[max(0, len(curve) - 4)]
+    errors = [point.true if point.validation is None else point.validation for point in (earlier, last)]
     assert errors[0] is not None
     assert errors[1] is not None
     fell = errors[0] - errors[1]
     much = last.standard_error or 0.0
-    what = f"from {middle.value:,.0f} to {last.value:,.0f} rows the {curve.measure} went"
+    what = f"from {earlier.value:,.0f} to {last.value:,.0f} rows the {curve.measure} went"
     went = f"{what} from {curve.number(errors[0])} to {curve.number(errors[1])}"
     helps = "more data may help further" if fell > much else "within its standard error; more data may not help much"
     return f"{went}: {helps}"

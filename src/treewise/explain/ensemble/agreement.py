@@ -20,7 +20,7 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_share, plural, safe
 from treewise.data import encoding as encode
 from treewise.ensemble import Ensemble
-from treewise.evaluate.evaluate import ComparedRows, refuse_infinite
+from treewise.evaluate.evaluate import EvaluationRows, refuse_infinite
 from treewise.predict.predict import EncodedRows, to_core_columns
 from treewise.train.resampling import power_of_two_scale
 from treewise.train.target import encode_labels
@@ -222,7 +222,7 @@ class MemberPredictions:
                 progress((t + 1) / trees)
 
 
-def true_labels(ensemble: Ensemble, rows: ComparedRows) -> npt.NDArray[Any]:
+def true_labels(ensemble: Ensemble, rows: EvaluationRows) -> npt.NDArray[Any]:
     """Return the true labels in the form of predictions: class indices, unknown ones last; or values."""
     if ensemble.task == "classification":
         return encode_labels(ensemble, rows.column)[0]

@@ -18,7 +18,7 @@ from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.ensemble import Ensemble
 from treewise.ensemble.rounds import UNBOUNDED, at_most, has_weights
 from treewise.errors import ParameterError
-from treewise.evaluate.evaluate import PredictionComparison, compare_rows, root_mean_square, seen_before
+from treewise.evaluate.evaluate import EvaluationData, looks_like_training_data, prepare_evaluation, root_mean_square
 from treewise.explain.ensemble.agreement import MemberPredictions, Progress, true_labels
 from treewise.train.resampling import power_of_two_scale
 
@@ -41,11 +41,11 @@ def stages(
     """Return the error after each tree on a labelled table, and on a test table (``Ensemble.stages``)."""
     n_parts = 1 if test is None else 2
     reports = [None if progress is None else _part_of(progress, i, n_parts) for i in range(n_parts)]
-    rows = compare_rows(ensemble, data, target, sample_weight=sample_weight)
+    rows = prepare_evaluation(ensemble, data, target, sample_weight=sample_weight)
     errors = _errors_by_tree(ensemble, rows, reports[0])
-    test_rows = None if test is None else compare_rows(ensemble, test, target)
+    test_rows = None if test is None else prepare_evaluation(ensemble, test, target)
     test_errors = None if test_rows is None else _errors_by_tree(ensemble, test_rows, reports[-1])
-    is_training, test_is_training = (each is not None and seen_before(each) for each in (rows, test_rows))
+    is_training, test_is_training = (each is not None and looks_like_training_data(each) for each in (rows, test_rows))
     is_unweighted = is_training and sample_weight is None and not has_weights(ensemble)
     bounds = _boosting_bounds(ensemble) if is_unweighted else [None] * len(ensemble)
     return Stages(
@@ -206,7 +206,7 @@ def _boosting_bounds(ensemble: Ensemble) -> list[float | None]:
         return none
 
 
-def _oob_error(ensemble: Ensemble, training_rows: PredictionComparison[Ensemble] | None) -> float | None:
+def _oob_error(ensemble: Ensemble, training_rows: EvaluationData[Ensemble] | None) -> float | None:
     """Return the out-of-bag error; None if no row was out of bag.
 
     For regression only R² is stored. Given the unweighted training rows, all of which were out of bag, it gives the
@@ -229,7 +229,7 @@ def _oob_r2(ensemble: Ensemble) -> float | None:
     return None if oob is None or ensemble.task != "regression" or math.isnan(oob.score) else oob.score
 
 
-def _errors_by_tree(ensemble: Ensemble, rows: PredictionComparison[Ensemble], progress: Progress | None) -> list[float]:
+def _errors_by_tree(ensemble: Ensemble, rows: EvaluationData[Ensemble], progress: Progress | None) -> list[float]:
     """Return the error on the rows of a table after each tree."""
     labels, weight, members = true_labels(ensemble, rows), rows.weight, MemberPredictions(ensemble, rows.encoded)
     predictor = ensemble.predictor

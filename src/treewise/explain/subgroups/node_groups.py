@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.data import encoding as encode
-from treewise.evaluate.evaluate import PredictionComparison, refuse_infinite, seen_before
+from treewise.evaluate.evaluate import EvaluationData, looks_like_training_data, refuse_infinite
 from treewise.explain.subgroups.statistics import (
     GroupDifference,
     GroupStatistics,
@@ -69,9 +69,9 @@ class NodeGroup:
 class GroupTally:
     """The sums over the rows of a table for every node of a tree."""
 
-    def __init__(self, comparison: PredictionComparison[Tree], class_index: int | None) -> None:
+    def __init__(self, comparison: EvaluationData[Tree], class_index: int | None) -> None:
         self.tree, self.class_index, self.n = comparison.model, class_index, len(comparison.table)
-        self.is_training_data = seen_before(comparison)
+        self.is_training_data = looks_like_training_data(comparison)
         self.name, self._nodes = comparison.table.name, comparison.leaves
         self._is_regression = comparison.model.task == "regression"
         if self._is_regression:

@@ -17,7 +17,7 @@ from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import DataError, Param, ParameterError
-from treewise.evaluate.evaluate import compare_rows
+from treewise.evaluate.evaluate import prepare_evaluation
 from treewise.explain.rules import (
     AND,
     ConditionStatement,
@@ -69,7 +69,7 @@ def subgroups(
             value=test,
             hint="Hold some out before growing, and give that table: " + Param("test", ...) + ".",
         )
-    comparison = compare_rows(tree, data, target, drop_missing_target)
+    comparison = prepare_evaluation(tree, data, target, drop_missing_target)
     tree = comparison.model
     index = None
     if cls is not None or len(tree.classes) == 2:
@@ -84,7 +84,7 @@ def subgroups(
     insignificant = [group for group in ranked if group.p_adjusted >= 1 - confidence]
     held_out = None
     if test is not None:
-        other = GroupTally(compare_rows(tree, test, target, drop_missing_target), index)
+        other = GroupTally(prepare_evaluation(tree, test, target, drop_missing_target), index)
         held_out = HeldOutTest(other.name, other.n, other.is_training_data, len(kept))
         retested = {group.node: group for group in retest([*kept, *redundant, *insignificant], other, confidence)}
         kept, redundant, insignificant = (

@@ -14,8 +14,10 @@ Read the tree through its methods, node by node (numbers are in pre-order, 0 is 
     tree.children(node)            the children, in the order of the split's branches
     tree.condition(child)          the condition of the branch to a child, as printed
     tree.prediction(node)          a class label or a number; None in a hand-written tree without one
-    tree.encoding_of(column)       what a column holds: its kind, and the levels of a categorical one
-    split.missing, split.branch()  the branch of missing values, and that of any value
+    tree.encoding_of(name)         what a column holds: its kind, its levels; datetimes are integers in its ``unit``
+    split.missing, split.branch()  the branch of missing values, and that of any value; None for a value without a
+                                   branch (a level that a multiway split has not seen): the node itself predicts
+    refuses_missing(tree)          whether missing values are refused (``predict/predict.py``)
 
 Recursion is limited to about 1,000 levels in Python and trees may be deeper: walk them with a stack, as ``if_else.py``
 does. Test a format as ``tests/unit/formats/test_if_else.py`` does.

@@ -101,7 +101,12 @@ class _Writer:
             elif i < len(children) - 1 or has_uncovered:
                 yield f"{margin}else if {words}:"
             else:
-                repeat_condition = len(children) > 2 or int(self.ends[children[0]]) - children[0] > _FAR
+                # the header tells readers to look for "or missing"
+                takes_missing = (
+                    split.missing == i and tree.arrays.missing_rows[node] > 0
+                )  # say it: the header relies on it
+                far_below = int(self.ends[children[0]]) - children[0] > _FAR
+                repeat_condition = len(children) > 2 or far_below or takes_missing
                 yield f"{margin}else:  # {words}" if repeat_condition else f"{margin}else:"
             yield child
         if has_uncovered and tree.prediction(node) is not None:

@@ -1,10 +1,10 @@
-"""Bytes onto the disk, whole or not at all; and off it.
+"""Atomic file writing, and reading with plain errors.
 
 Stands below ``treewise.formats.model_file.model_file`` and knows nothing of trees. A file is written beside its
-place and moved there when all of it is safely on the disk, so a crash, a full disk or a kill at any moment leaves
+target and renamed when all of it is on the disk, so a crash, a full disk or a kill at any moment leaves
 the old file or the new one:
 
-    open a new file beside the old one     its name is ours alone
+    open a new file beside the old one     with a unique name
     write, fsync                           the bytes are on the disk
     replace                                one step: readers see the old file or the new one
     fsync the folder                       the step itself is on the disk
@@ -73,7 +73,7 @@ def _replace_file(place: Path, data: bytes, there: os.stat_result | None) -> Non
 
 
 def _keep_owner_and_mode(handle: int, there: os.stat_result) -> None:
-    """Give a new file the owner and permissions of the one it will replace, as far as we may."""
+    """Copy owner and permissions of the file to be replaced, as far as permitted."""
     if not hasattr(os, "fchmod"):
         return
     mine = os.fstat(handle)
@@ -85,7 +85,7 @@ def _keep_owner_and_mode(handle: int, there: os.stat_result) -> None:
 
 
 def _write_all(handle: int, data: bytes) -> None:
-    """Write everything, in as many turns as it takes."""
+    """Write all bytes, in as many calls as needed."""
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(handle, rest[: 1 << 20]) :]
@@ -101,7 +101,7 @@ def _write_through(place: Path, data: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """See that a new name in a folder survives a power failure, where the system can promise that."""
+    """Sync a folder, so that a new name in it survives a power failure, where the system supports that."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     try:
@@ -118,7 +118,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _unsaved(place: Path, error: OSError) -> OSError:
-    """Say in one sentence why a file was not saved; the error keeps its type and number."""
+    """Return an error of the same type and number that explains why a file was not saved."""
     folder = os.path.dirname(os.path.realpath(place))
     if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.isdir(folder):
         said = f'there is no folder "{safe(folder)}"'
@@ -132,7 +132,7 @@ def _unsaved(place: Path, error: OSError) -> OSError:
 
 
 def read_whole(path: str | os.PathLike[str], beginning: bytes) -> bytes:
-    """Read a file; of one that does not begin as it should, only so much that this can be seen."""
+    """Read a file; if it does not start with ``beginning``, only those first bytes."""
     place = Path(os.fsdecode(path))
     try:
         with open(place, "rb") as file:

@@ -1,10 +1,10 @@
-"""Many trees as one model file, and back, to the last bit: format 3.
+"""Write and read the model file of an ensemble: format 3.
 
 Stands beside ``treewise.formats.model_file.model_file``, whose parts it is made of: the header's values and checks,
 packed arrays, the checksum, the disk. ``docs/format.md`` describes the file.
 
-    ensemble ──soundness──▶ lines (header, members) ──▶ text ──disk──▶ file
-    file ──disk──▶ bytes ──lines──▶ soundness ──▶ ensemble
+    ensemble ──validate──▶ lines (header, members) ──▶ text ──atomic_write──▶ file
+    file ──▶ bytes ──lines──▶ validate ──▶ ensemble
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _WIDE = ("cut_int", "rows", "missing_rows")  # 64 bits; other whole numbers have
 
 
 def check_whole(ensemble: Ensemble) -> None:
-    """See that history, members, votes and decreases are sound, and go together."""
+    """Check that history, members, votes and decreases are valid and consistent."""
     for i, step in enumerate(ensemble.history):
         if step.get("cost") is not None:
             raise ModelFormatError(f"history[{i}] has costs: many trees vote by shares of classes, not by costs")
@@ -117,7 +117,7 @@ def ensemble_of(content: bytes) -> Ensemble:
 
 
 def _read_ensemble(lines: JsonLines) -> Ensemble:
-    """Take the fields in their order and put the ensemble together."""
+    """Read the fields in order and build the ensemble."""
     lines.expect("{")
     lines.expect(f'"format": {FORMAT},')
     text(lines.value("treewise"), "treewise")
@@ -163,7 +163,7 @@ def _check_type(value: Any, wanted: Any, where: str) -> None:
 def _read_nodes(
     lines: JsonLines, encodings: tuple[Encoding, ...], target: Target, criterion: str
 ) -> tuple[npt.NDArray[np.int64], Array, Array, dict[str, Array]]:
-    """Take the arrays; ``size`` and ``kind`` come first and really have as many entries as are announced."""
+    """Read the arrays; ``size`` and ``kind`` come first, and must have as many entries as announced."""
     lines.expect('"nodes": {')
     trees, count = lines.value("trees"), lines.value("count")
     for name, number in (("trees", trees), ("count", count)):

@@ -1,7 +1,7 @@
-"""A tree as the text of a model file: one field a line, in a fixed order, the checksum last.
+"""Write a tree as the text of a model file: one field per line, in a fixed order, the checksum last.
 
-Stands below ``treewise.formats.model_file.model_file`` and above ``header.py`` and ``packing.py``; ``reading.py`` is
-the way back. The text depends on the tree alone (and on treewise's version): no time stamps, no hash order, one way
+Stands below ``treewise.formats.model_file.model_file`` and above ``header.py`` and ``packing.py``; ``read.py`` reads
+it back. The text depends on the tree alone (and on treewise's version): no time stamps, no hash order, one way
 to write each number.
 """
 
@@ -39,12 +39,12 @@ def stored_arrays(task: Task) -> list[str]:
 
 
 def may_fill(name: str) -> bool:
-    """Tell whether an array may be stored as one number for all nodes: ``parent``'s length says how many there are."""
+    """Return whether an array may be stored as one number for all nodes; ``parent`` gives their count."""
     return name != "parent" and name not in LISTS
 
 
 def sealed(lines: Iterable[str]) -> str:
-    """Put lines together, and the checksum below them."""
+    """Join the lines and append the checksum."""
     body = "\n".join(lines) + "\n"
     return f'{body}"sha256": "{checksum(body.encode())}"}}\n'
 

@@ -1,15 +1,14 @@
-"""Model files: a tree, or many, as one JSON file, and back, to the last bit.
+"""Model files: save a tree or an ensemble as one JSON file, and load it back bit for bit.
 
-Beside the exports, above the tree. ``docs/format.md`` describes the format for those who read files without us.
+``docs/format.md`` describes the format for other readers.
 
-    tree ──soundness──▶ layout (header + packing) ──▶ text ──disk──▶ file     whole or not at all
-    file ──disk──▶ bytes ──reading (header + packing)──▶ soundness ──▶ tree   or one sentence why not
+    tree ──validate──▶ layout (header + packing) ──▶ text ──atomic_write──▶ file
+    file ──▶ bytes ──read (header + packing)──▶ validate ──▶ tree, or an error
 
-Many trees are written and read beside the rest of them, in ``treewise.formats.model_file.ensemble_file``, by the
-same parts.
+Ensembles are written and read by the same parts in ``ensemble_file.py``.
 
-Numbers are exact, fields stand in a fixed order, there is no time stamp: equal trees are equal files. Nothing in a file
-is ever executed, and a file that is not a sound tree never becomes one.
+Numbers are exact, fields have a fixed order, and there is no time stamp: equal trees give equal files. Nothing in a
+file is ever executed, and a file that is not a valid model is never loaded.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def save(model: Model, path: str | os.PathLike[str], compact: bool | None = None
 
 
 def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
-    """Read what was saved: a tree from a file made by ``tree.save``, many trees from one made by ``ensemble.save``.
+    """Load a model file: a ``Tree`` from ``tree.save``, an ``Ensemble`` from ``ensemble.save``.
 
     >>> load("no/such/m.json")
     Traceback (most recent call last):
@@ -119,13 +118,13 @@ def loads(text: str | bytes, name: str = "the model") -> Tree | Ensemble:
 
 
 def _check_quartiles(tree: Tree) -> None:
-    """Refuse quartiles that could not be loaded."""
+    """Raise for quartiles that could not be loaded."""
     if tree.quartiles:
         quartiles_from(plain_quartiles(tree), tree.encodings)
 
 
 def check(model: Model) -> None:
-    """Refuse to save what could not be loaded."""
+    """Raise for a model that could not be loaded again."""
     try:
         target_from(target_to(model.target))
         columns_from(map(column_to, model.encodings))

@@ -1,13 +1,13 @@
-"""One array of a model file: as a JSON list, or packed as base64 of its bytes; and back.
+"""Write and read one array of a model file: as a JSON list, or packed as base64 of its bytes.
 
-Stands below ``layout.py``, which writes whole files, and ``reading.py``, which reads them.
+Stands below ``layout.py``, which writes whole files, and ``read.py``, which reads them.
 
     [0.5,NaN,1e+300]         a list: each number by its shortest repr, which reads back to the same bits
     {"int16":"AAD//w=="}     packed: little-endian, in the narrowest type that holds every number exactly
     {"fill":-1}              packed: the same number for every node
 
-Nothing is compressed, so what a file can make us allocate is bounded by its size. What is read has exactly the length
-that was announced, and is looked at in its wide type before it is narrowed to the tree's.
+Nothing is compressed, so the memory that a file can claim is bounded by its size. An array must have exactly the
+announced length, and is checked in its wide type before it is narrowed to the tree's.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def write_packed(array: Array, may_fill: bool) -> str:
 
 
 def plain_nan(array: Array) -> Array:
-    """Make all NaNs the same NaN: their sign and payload mean nothing and must not show in a file."""
+    """Replace every NaN by the same one: sign and payload mean nothing and must not change the file."""
     if array.dtype.kind != "f" or not np.isnan(array).any():
         return array
     return np.where(np.isnan(array), np.nan, array)
@@ -162,7 +162,7 @@ def _read_piece(text: bytes, wanted: np.dtype[Any], where: str, first: int) -> A
 
 
 def _longest_run(text: bytes) -> bool:
-    """Tell whether some number has more digits than any double or 64-bit integer we write."""
+    """Return whether some number has more digits than any double or 64-bit integer we write."""
     return re.search(rb"[0-9]{25}", text) is not None
 
 
@@ -176,7 +176,7 @@ def _wide_integers(values: list[int], where: str, first: int) -> Array:
 
 
 def _narrow_to(array: Array, wanted: np.dtype[Any], where: str, first: int = 0) -> Array:
-    """Give integers the type the tree has for them, after seeing that they fit."""
+    """Convert integers to the type of the tree's array; raise if they do not fit."""
     limit = np.iinfo(wanted)
     outside = (array < limit.min) | (array > limit.max)
     if outside.any():

@@ -1,11 +1,11 @@
-"""The bytes of a model file → a sound tree, or one sentence saying why not.
+"""Read the bytes of a model file into a validated tree, or raise an error that says why not.
 
 Stands below ``treewise.formats.model_file.model_file``; the way back from ``layout.py``. What is judged comes in
 this order, so that nothing is trusted before what it rests on has been seen:
 
     1  the format number      a newer file says so, whatever else is in it
     2  the checksum           an accident ends here: every flipped bit, every lost byte
-    3  the layout             the fields of this format, one a line, in their order
+    3  the layout             the fields of this format, one per line, in order
     4  each value by itself   types, lengths before contents, ranges before narrowing
     5  the whole              ``soundness.py``: is it a tree?
 
@@ -119,13 +119,13 @@ class JsonLines:
         return line
 
     def expect(self, wanted: str) -> None:
-        """Take a line that is always the same."""
+        """Read a fixed line."""
         found = self.take()
         if found != wanted.encode():
             raise ModelFormatError(f"line {self.number} should be {wanted} but is {excerpt(found)}")
 
     def field(self, name: str, comma: bool = True) -> bytes:
-        """Take the line of a field, and return its value."""
+        """Read the line of a field, and return its value."""
         line, beginning = self.take(), f'"{name}": '.encode()
         if not line.startswith(beginning) or line.endswith(b",") != comma:
             what = "followed by a comma" if comma else "the last of its block"
@@ -133,11 +133,11 @@ class JsonLines:
         return line[len(beginning) : -1] if comma else line[len(beginning) :]
 
     def value(self, name: str) -> Any:
-        """Take a field's line, and return its value as JSON."""
+        """Read the line of a field, and return its parsed value."""
         return parse(self.field(name), f"line {self.number}")
 
     def block(self, name: str) -> list[Any]:
-        """Take a list that has one item a line."""
+        """Read a list with one item per line."""
         self.expect(f'"{name}": [')
         items: list[Any] = []
         comma = True
@@ -151,7 +151,7 @@ class JsonLines:
         return items
 
     def expect_end(self) -> None:
-        """See that nothing is left."""
+        """Raise unless everything has been read."""
         if self.at != self.end:
             raise ModelFormatError(f"line {self.number + 1} should be the checksum, the last line")
 
@@ -160,7 +160,7 @@ class JsonLines:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object; a field that stands there twice is refused."""
+    """Build an object; raise for duplicate fields."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ModelFormatError("a field stands there twice")
@@ -211,7 +211,7 @@ def _check_nesting(written: str) -> None:
 
 
 def _read_tree(lines: JsonLines, number: int) -> Tree:
-    """Take the fields in their order and put the tree together; format 1 had no quartiles."""
+    """Read the fields in order and build the tree; format 1 had no quartiles."""
     lines.expect("{")
     lines.expect(f'"format": {number},')
     text(lines.value("treewise"), "treewise")
@@ -227,7 +227,7 @@ def _read_tree(lines: JsonLines, number: int) -> Tree:
 
 
 def read_empty_branch(lines: JsonLines) -> Literal["parent", "root"]:
-    """Take whose distribution a branch without rows answers with."""
+    """Read whose distribution a branch without rows predicts."""
     found = lines.value("empty_branch")
     if found not in ("parent", "root"):
         raise ModelFormatError(f"empty_branch is {shown(found)}: it must be parent or root")
@@ -235,7 +235,7 @@ def read_empty_branch(lines: JsonLines) -> Literal["parent", "root"]:
 
 
 def _read_nodes(lines: JsonLines, target: Target) -> Arrays:
-    """Take the arrays of the nodes; ``parent`` comes first and really has as many entries as are announced."""
+    """Read the arrays of the nodes; ``parent`` comes first, and must have as many entries as announced."""
     lines.expect('"nodes": {')
     count = lines.value("count")
     if type(count) is not int or count < 1:

@@ -1,4 +1,4 @@
-"""Is this a tree? Every invariant the nodes of a sound tree have, checked over whole arrays at once.
+"""Validate the nodes of a tree: all their invariants, checked over whole arrays at once.
 
 Stands on ``tree/arrays.py``; every file that is loaded, and every tree before it is saved, passes here. Code behind
 this door (the core's walk down the tree, printing, re-estimating) indexes without looking, so what gets through must
@@ -305,11 +305,11 @@ def _refuse_sums(where: Mask, added: npt.NDArray[Any], values: npt.NDArray[Any],
 
 
 def _may_stay(a: Arrays) -> Mask:
-    """Tell at which nodes rows may stay: a multiway split without a branch for a level it does not name."""
+    """Return the nodes at which rows may stay: a multiway split without a branch for a level it does not name."""
     return np.asarray((a.kind == MULTIWAY) & (a.other < 0))
 
 
 def near(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Mask:
-    """Tell where sums agree: exactly when they are whole numbers, else but for rounding."""
+    """Return where sums agree: exactly for whole numbers, else up to rounding."""
     whole = (np.rint(one) == one) & (np.rint(other) == other) & (np.abs(other) <= MOST_ROWS)
     return np.asarray((one == other) | (~whole & (np.abs(one - other) <= _TOLERANCE * np.abs(other))))

@@ -1,11 +1,10 @@
-"""Are these trees? Every invariant that packed members have, checked over all trees at once.
+"""Validate packed trees: all their invariants, checked over all trees at once.
 
-Stands on ``members.py`` and on the checks of single trees (``treewise.formats.model_file.validate``), which look at
-the inner nodes of all trees together, and at the leaves; every file that is loaded, and every ensemble before it is
-saved, passes here. What is derived when a member is opened needs no check of its own, if what it is derived from can
-be:
+The checks of single trees (``validate.py``) are applied to the inner nodes of all trees together, and to the leaves.
+Every file that is loaded, and every ensemble before it is saved, is checked here. What is derived when a member is
+unpacked needs no check of its own if the following hold:
 
-    shape        each tree's nodes are a tree in pre-order: places for children are opened and taken, to the last
+    shape        each tree's nodes form a tree in pre-order, with as many nodes as its splits have branches
     statistics   every inner node has rows, and the weights of a tree add up without rounding
 
 Everything is linear in the number of nodes or n·log n, without a loop over nodes or trees.
@@ -120,7 +119,7 @@ def _check_shape(branches: Ints, start: Ints) -> None:
 
 
 def view(n: int, **known: Array) -> Arrays:
-    """Make arrays of n nodes that are no tree; what is not given is what a leaf has."""
+    """Return arrays of n nodes that need not form a tree; fields not given have the values of a leaf."""
     whole, double = np.zeros(n, np.int64), np.zeros(n)
     none = np.full(n, -1, np.int64)
     given: dict[str, Any] = {

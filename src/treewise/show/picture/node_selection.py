@@ -78,10 +78,10 @@ class _Expander:
         while stack:
             node, parent = stack.pop()
             if node < 0:  # further branches of the node ~node
-                shown = self.shown_children[~node]
+                children_shown = self.shown_children[~node]
                 hidden = int(leaves_before[ends[~node]] - leaves_before[~node])
-                hidden -= sum(int(leaves_before[ends[child]] - leaves_before[child]) for child in shown)
-                boxes.append(SelectedNode(~node, parent, hidden, len(tree.children(~node)) - len(shown)))
+                hidden -= sum(int(leaves_before[ends[child]] - leaves_before[child]) for child in children_shown)
+                boxes.append(SelectedNode(~node, parent, hidden, len(tree.children(~node)) - len(children_shown)))
                 continue
             children, index = self.shown_children.get(node), len(boxes)
             if children is None:

@@ -103,50 +103,50 @@ def _mark_choices(curve: ValidationCurve, ax: Axes, size: list[float], percent: 
     return entries
 
 
-def draw_stages(found: Stages, ax: Axes | None = None, path: str | PathLike[str] | None = None) -> Axes:
+def draw_stages(stages: Stages, ax: Axes | None = None, path: str | PathLike[str] | None = None) -> Axes:
     """Draw the error after each tree of an ensemble, with the best stage marked."""
     from matplotlib.ticker import MaxNLocator
 
     if path is not None:
         image_format(path)
     ax = axes_for(ax, 6.4, 4.4)
-    percent = 100.0 if found.measure == "error" else 1.0
-    trees = [stage.trees for stage in found]
+    percent = 100.0 if stages.measure == "error" else 1.0
+    trees = [stage.trees for stage in stages]
     marker_size = 3.5 if len(trees) <= _MAX_MARKERS else 0.0
     entries: list[LegendEntry] = []
-    training = [percent * stage.error for stage in found]
+    training = [percent * stage.error for stage in stages]
     (line,) = ax.plot(trees, training, "--o", color=_TRAINING, linewidth=1.6, markersize=marker_size)
-    entries.append((line, f"{label_text(found.table)}, {plural(found.rows, 'row')}"))
-    test = [percent * stage.test_error for stage in found if stage.test_error is not None]
+    entries.append((line, f"{label_text(stages.table)}, {plural(stages.rows, 'row')}"))
+    test = [percent * stage.test_error for stage in stages if stage.test_error is not None]
     if test:
         (line,) = ax.plot(trees, test, "-s", color=_VALIDATION, linewidth=1.6, markersize=marker_size)
-        entries.append((line, f"test: {label_text(found.test)}, {plural(found.test_rows, 'row')}"))
-    oob = [] if found.oob is None else [percent * found.oob]
+        entries.append((line, f"test: {label_text(stages.test)}, {plural(stages.test_rows, 'row')}"))
+    oob = [] if stages.oob is None else [percent * stages.oob]
     top = _HEADROOM * max([*training, *test, *oob])
-    bounds = [100.0 * min(1.0, stage.bound) for stage in found if stage.bound is not None]
+    bounds = [100.0 * min(1.0, stage.bound) for stage in stages if stage.bound is not None]
     if bounds:
         (line,) = ax.plot(trees, bounds, ":", color=palette.MUTED, linewidth=1.6)
         off_scale = " (off the scale)" if min(bounds) > top else ""
         entries.append((line, f"bound on the training error, ∏ z{off_scale}"))
     if oob:
         line = ax.axhline(oob[0], color=palette.MUTED, linewidth=1.2, linestyle="-.")
-        entries.append((line, f"out of bag, all trees: {found.oob_text}"))
-    elif found.oob_text:
-        entries.append((ax.plot([], [], " ")[0], f"out of bag, all trees: {found.oob_text}"))
-    best = found.best
+        entries.append((line, f"out of bag, all trees: {stages.oob_text}"))
+    elif stages.oob_text:
+        entries.append((ax.plot([], [], " ")[0], f"out of bag, all trees: {stages.oob_text}"))
+    best = stages.best
     error = best.error if best.test_error is None else best.test_error
     (marker,) = ax.plot([best.trees], [percent * error], "D", color=palette.INK, markersize=7, zorder=4)
-    entries.append((marker, f"lowest: {plural(best.trees, 'tree')}, {found.format_error(error)}"))
+    entries.append((marker, f"lowest: {plural(best.trees, 'tree')}, {stages.format_error(error)}"))
     ax.set_ylim(bottom=0)
     if bounds and top > 0:  # the bound is far above the errors, which must stay readable
         ax.set_ylim(top=top)
     ax.set_xlim(left=min(1, trees[-1] - 1) - 0.02 * len(trees), right=trees[-1] + 0.02 * len(trees))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlabel="trees", ylabel="error %" if found.measure == "error" else "RMSE")
+    ax.set(xlabel="trees", ylabel="error %" if stages.measure == "error" else "RMSE")
     style_axes(ax)
-    method = METHOD_NAMES[found.method]
-    subject = f"{method[:1].upper()}{method[1:]} for {label_text(found.target)}"
-    set_title(ax, f"{subject}: error after each of {plural(len(found), 'tree')}")
+    method = METHOD_NAMES[stages.method]
+    subject = f"{method[:1].upper()}{method[1:]} for {label_text(stages.target)}"
+    set_title(ax, f"{subject}: error after each of {plural(len(stages), 'tree')}")
     add_legend(ax, entries, below=True)
     if path is not None:
         figure = ax.get_figure(root=True)

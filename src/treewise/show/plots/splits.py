@@ -69,63 +69,63 @@ def draw_gains(node: NodeTrace, column: str | None = None, ax: Axes | None = Non
     if name is None:
         reasons = {"pure": "all its rows are of one class", "no_rows": "no row reaches it"}
         raise DataError(f"node {node.id} has no split to draw: {reasons.get(node.settled, 'no column can split it')}.")
-    found = node[name]
-    if not found.tests:
-        reason = found.note or "it is constant"
+    column_trace = node[name]
+    if not column_trace.tests:
+        reason = column_trace.note or "it is constant"
         raise DataError(f'column "{safe(name)}" has no split to draw at node {node.id}: {reason}.')
-    thresholds = [t for t in found.tests if isinstance(t.candidate.split, Threshold)]
+    thresholds = [t for t in column_trace.tests if isinstance(t.candidate.split, Threshold)]
     ax = axes_for(ax, 6.0, 4.0)
     if thresholds:
-        _draw_thresholds(node, found, thresholds, ax)
+        _draw_thresholds(node, column_trace, thresholds, ax)
     else:
-        _draw_bars(node, found, list(found.tests), ax)
+        _draw_bars(node, column_trace, list(column_trace.tests), ax)
     style_axes(ax)
     criterion = node.number_format.training_set.criterion
     unit = node.number_format.unit if criterion.unit == "bits" else criterion.name
     gain = f"gain, {unit} {'in total' if node.number_format.per == 'total' else 'per row'}"
     (ax.set_ylabel if thresholds else ax.set_xlabel)(gain)
-    best = label_text(found.words, 70) if found.best else "no split meets the limits"
+    best = label_text(column_trace.words, 70) if column_trace.best else "no split meets the limits"
     set_title(
         ax,
         f"node {node.id} · {label_text(node.words, 70)} · {plural(node.rows, 'row')}",
         f"best: {best}",
-        f"gain {node.number_format.format(found.gain)}",
+        f"gain {node.number_format.format(column_trace.gain)}",
     )
     return ax
 
 
-def _draw_thresholds(node: NodeTrace, found: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
+def _draw_thresholds(node: NodeTrace, column_trace: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
     """Draw a curve; where rows are missing, one for each branch they may take."""
     by_placement: dict[int, list[CandidateTrace]] = {}
     for test in sorted(tests, key=_cut):
         by_placement.setdefault(test.candidate.split.missing if test.candidate.missing_rows else -1, []).append(test)
     entries: list[LegendEntry] = []
     names = {0: "missing values with <=", 1: "missing values with >", 2: "missing values apart", -1: "every threshold"}
-    for place, (missing, listed) in enumerate(sorted(by_placement.items())):
-        style: dict[str, Any] = {"marker": "o", "markersize": 3.5} if len(listed) <= _MAX_MARKERS else {}
+    for place, (missing, candidates) in enumerate(sorted(by_placement.items())):
+        style: dict[str, Any] = {"marker": "o", "markersize": 3.5} if len(candidates) <= _MAX_MARKERS else {}
         style |= {"color": palette.class_colour(place), "linestyle": ("-", "--", ":")[place % 3], "linewidth": 1.5}
-        (line,) = ax.plot([_cut(t) for t in listed], [t.gain for t in listed], **style)
+        (line,) = ax.plot([_cut(t) for t in candidates], [t.gain for t in candidates], **style)
         entries.append((line, names[missing]))
     too_small = [t for t in tests if not t.eligible]
     if too_small:
         cuts, gains = [_cut(t) for t in too_small], [t.gain for t in too_small]
         (line,) = ax.plot(cuts, gains, "x", color=palette.MUTED, markersize=5)
         entries.append((line, "a branch would be too small"))
-    for marked, name, line_style in ((found.best, "best", "-"), (node.chosen, "split of the tree", ":")):
+    for marked, name, line_style in ((column_trace.best, "best", "-"), (node.chosen, "split of the tree", ":")):
         if (
             marked is None
-            or marked.candidate.split.column != found.name
+            or marked.candidate.split.column != column_trace.name
             or not isinstance(marked.candidate.split, Threshold)
         ):
             continue
-        if marked is node.chosen and found.best is not None and same_partition(marked, found.best):
+        if marked is node.chosen and column_trace.best is not None and same_partition(marked, column_trace.best):
             continue
         line = ax.axvline(_cut(marked), color=palette.INK, linewidth=1, linestyle=line_style, zorder=1)
         entries.append((line, f"{name}: {label_text(marked.label, 60)}"))
     ax.set_ylim(bottom=min(0.0, *(t.gain for t in tests)))
-    ax.set_xlabel(label_text(found.name))
-    if found.encoding.kind == "datetime":
-        ax.xaxis.set_major_formatter(lambda value, _: found.encoding.format(round(value)))
+    ax.set_xlabel(label_text(column_trace.name))
+    if column_trace.encoding.kind == "datetime":
+        ax.xaxis.set_major_formatter(lambda value, _: column_trace.encoding.format(round(value)))
     add_legend(ax, entries, below=True)
 
 
@@ -135,11 +135,13 @@ def _cut(test: CandidateTrace) -> float:
     return float(split.cut)
 
 
-def _draw_bars(node: NodeTrace, found: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
+def _draw_bars(node: NodeTrace, column_trace: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
     """Draw a bar for each test, the best ones first."""
     best = sorted(tests, key=lambda t: (-t.gain, t.candidate.order))[:_MAX_BARS]
     places = list(range(len(best), 0, -1))
-    chosen = node.chosen if node.chosen and node.chosen.candidate.split.column == found.name else found.best
+    chosen = (
+        node.chosen if node.chosen and node.chosen.candidate.split.column == column_trace.name else column_trace.best
+    )
     colours = [
         palette.class_colour(5 if chosen is not None and same_partition(chosen, test) else 0)
         if test.eligible

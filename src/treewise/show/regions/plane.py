@@ -121,9 +121,9 @@ class Plane:
 
     def areas(self, tree: Tree) -> tuple[tuple[PlaneArea, ...], tuple[str, ...]]:
         """Return the areas of the leaves, disjoint and covering the plane, and the fixed columns that select leaves."""
-        found = list(self._areas_with_columns(tree))
-        relevant = {column for _, columns in found for column in columns}
-        return tuple(area for area, _ in found), tuple(name for name in tree.columns if name in relevant)
+        pairs = list(self._areas_with_columns(tree))
+        relevant = {column for _, columns in pairs for column in columns}
+        return tuple(area for area, _ in pairs), tuple(name for name in tree.columns if name in relevant)
 
     def _areas_with_columns(self, tree: Tree) -> Iterable[tuple[PlaneArea, list[str]]]:
         """Yield the areas, each with the fixed columns on its path."""

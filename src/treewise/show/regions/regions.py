@@ -97,8 +97,8 @@ def draw_regions(
     """
     if path is not None:
         image_format(path)
-    titles, listed, shape = _list_models(models)
-    drawn_models = [region_model(model, title, x, y, columns) for title, model in zip(titles, listed, strict=True)]
+    titles, flat_models, shape = _list_models(models)
+    drawn_models = [region_model(model, title, x, y, columns) for title, model in zip(titles, flat_models, strict=True)]
     scene, drawn_models = _make_scene(drawn_models, data, x, y, fixed, target, numbers)
     axes = np.array([_axes_beside_tree(drawn_models, ax)], object) if with_tree else _make_axes(shape, ax)
     for panel, model in zip(axes.flat, drawn_models, strict=True):
@@ -186,8 +186,8 @@ def _default_grid(n: int) -> dict[str, list[int]]:
 def _list_models(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
     """Return titles, models and the shape of the grid; () for a single model."""
     if isinstance(models, Mapping):
-        titles, found = [str(title) for title in models], list(models.values())
-        shape: tuple[int, ...] = (len(found),)
+        titles, flat_models = [str(title) for title in models], list(models.values())
+        shape: tuple[int, ...] = (len(flat_models),)
     elif isinstance(models, list | tuple):
         rows = [row for row in models if isinstance(row, list | tuple | Mapping)]
         if rows and len(rows) < len(models):
@@ -202,15 +202,17 @@ def _list_models(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
                 raise ParameterError(
                     "the rows of the grid have different lengths.", parameter="models", hint="Give each as many models."
                 )
-            titles, found = [t for p in parts for t in p[0]], [m for p in parts for m in p[1]]
-            shape = (len(rows), len(found) // max(1, len(rows)))
+            titles, flat_models = [t for p in parts for t in p[0]], [m for p in parts for m in p[1]]
+            shape = (len(rows), len(flat_models) // max(1, len(rows)))
         else:
-            titles, found, shape = [""] * len(models), list(models), (len(models),)
+            titles, flat_models, shape = [""] * len(models), list(models), (len(models),)
     else:
         return [""], [models], ()
-    if not 0 < len(found) <= _MAX_PANELS:
-        raise ParameterError(f"{len(found)} were given.", parameter="models", hint=f"Give from 1 to {_MAX_PANELS}.")
-    return titles, found, shape
+    if not 0 < len(flat_models) <= _MAX_PANELS:
+        raise ParameterError(
+            f"{len(flat_models)} were given.", parameter="models", hint=f"Give from 1 to {_MAX_PANELS}."
+        )
+    return titles, flat_models, shape
 
 
 def _make_scene(
@@ -259,20 +261,20 @@ def _find_classes(trees: Sequence[Tree], models: Sequence[RegionModel], column: 
     """Return the classes in the order of their colours; empty for regression."""
     if trees and trees[0].task == "regression":
         return ()
-    found: dict[str, Label] = {}
+    by_key: dict[str, Label] = {}
     for tree in trees:
-        found |= {label_key(label): label for label in tree.classes if label_key(label) not in found}
+        by_key |= {label_key(label): label for label in tree.classes if label_key(label) not in by_key}
     if not trees:
-        own = [
+        fitted_classes = [
             label for m in models for label in np.asarray(getattr(getattr(m, "model", None), "classes_", [])).tolist()
         ]
-        found |= {label_key(label): label for label in own}
-        if not own and column is not None:
+        by_key |= {label_key(label): label for label in fitted_classes}
+        if not fitted_classes and column is not None:
             numeric, _, labels = encode.encode_classes(column.take(~column.is_missing()))
             if numeric and not are_integer_classes(labels):
                 return ()
-            found |= {label_key(label): label for label in labels}
-    return tuple(found.values())
+            by_key |= {label_key(label): label for label in labels}
+    return tuple(by_key.values())
 
 
 def _true_labels(column: Column, classes: Sequence[Label]) -> Predictions:

@@ -151,13 +151,13 @@ def _finite(value: float) -> float | None:
 
 def _merged_conditions(tree: Tree) -> dict[int, list[str]]:
     """Return the merged conditions of each node, up to a total length; the page joins the path of the other nodes."""
-    found, room, with_missing = {}, _MAX_RULE_LETTERS, columns_with_missing(tree)
+    by_node, room, with_missing = {}, _MAX_RULE_LETTERS, columns_with_missing(tree)
     for node, region in regions(tree):
-        found[node] = [_shorten_set(text) for text in describe_conditions(region, with_missing, or_unseen=False)]
-        room -= sum(map(len, found[node]))
+        by_node[node] = [_shorten_set(text) for text in describe_conditions(region, with_missing, or_unseen=False)]
+        room -= sum(map(len, by_node[node]))
         if room < 0:
             break
-    return found
+    return by_node
 
 
 def _shorten_set(condition: str) -> str:
@@ -182,7 +182,7 @@ def computations(trace: Trace, tree: Tree, with_rows: bool) -> dict[int, dict[st
 
     In a file without rows, levels of columns that the tree does not use are counted, not named.
     """
-    found = {}
+    by_node = {}
     used = {tree.columns[i] for i in np.unique(tree.arrays.column).tolist() if i >= 0}
     for node in np.flatnonzero(tree.arrays.kind != LEAF).tolist():
         at = trace[node]
@@ -202,8 +202,8 @@ def computations(trace: Trace, tree: Tree, with_rows: bool) -> dict[int, dict[st
         if at.runner_up is not None and at.margin is not None:
             margin = f"Margin over {safe(at.runner_up)}: {format_rounded(at.margin)}."
             summary += " The first two are tied." if at.tie else f" {margin}"
-        found[node] = {"summary": summary, "candidates": lines}
-    return found
+        by_node[node] = {"summary": summary, "candidates": lines}
+    return by_node
 
 
 def _split_without_levels(column: ColumnTrace) -> str:

@@ -78,9 +78,9 @@ def axis_ticks(low: float, high: float) -> list[float]:
     >>> axis_ticks(1, 15), axis_ticks(1, 4000)
     ([1, 2, 5, 10, 15], [1, 10, 100, 1000, 4000])
     """
-    found = [m * 10**e for e in range(7) for m in (1, 2, 5) if low <= m * 10**e <= high]
-    found = found if len(found) <= 8 else [value for value in found if str(value)[0] == "1"]
-    return [*(value for value in found if value < 0.8 * high), high] if high > low else found
+    ticks = [m * 10**e for e in range(7) for m in (1, 2, 5) if low <= m * 10**e <= high]
+    ticks = ticks if len(ticks) <= 8 else [value for value in ticks if str(value)[0] == "1"]
+    return [*(value for value in ticks if value < 0.8 * high), high] if high > low else ticks
 
 
 def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Table, rows: Sequence[int] | None) -> str:
@@ -106,8 +106,8 @@ def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Tab
     for axis in plane.axes:
         parts += _axis_parts(tree, axis, axis is plane.x, lambda value, axis=axis: pixel(axis, value))  # type: ignore[misc]
     if rows is not None:
-        shown = table.take(np.asarray(rows))
-        for x, y in zip(*(_jittered(axis, i, shown).tolist() for i, axis in enumerate(plane.axes)), strict=True):
+        sample = table.take(np.asarray(rows))
+        for x, y in zip(*(_jittered(axis, i, sample).tolist() for i, axis in enumerate(plane.axes)), strict=True):
             if not math.isnan(x) and not math.isnan(y):
                 parts.append(f'<circle class="point" cx="{pixel(plane.x, x):.1f}" cy="{pixel(plane.y, y):.1f}" r="2"/>')
     return "".join([*parts, "</svg>"])

@@ -163,8 +163,8 @@ def _warnings(whole: Tree, drawn: Tree) -> list[str]:
 def _describe_target(tree: Tree) -> str:
     if tree.task == "regression":
         return "a number"
-    shown = " / ".join(safe(label) for label in tree.classes[:4])
-    return shown + (f" / … {len(tree.classes)} classes" if len(tree.classes) > 4 else "")
+    classes = " / ".join(safe(label) for label in tree.classes[:4])
+    return classes + (f" / … {len(tree.classes)} classes" if len(tree.classes) > 4 else "")
 
 
 def _describe_size(tree: Tree) -> str:

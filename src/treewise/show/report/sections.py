@@ -127,8 +127,8 @@ def describe_error(tree: Tree, test: Evaluation | None) -> str:
 
 def _table_html(table: ResultTable, node_column: int | None = None) -> str:
     """Return a result as an HTML table without style; cells of ``node_column`` become buttons that select the node."""
-    shown = [i for i, column in enumerate(table.columns) if column.only != "data"]
-    columns = [table.columns[i] for i in shown]
+    places = [i for i, column in enumerate(table.columns) if column.only != "data"]
+    columns = [table.columns[i] for i in places]
 
     def cells(tag: str, texts: Sequence[str]) -> str:
         classes = (' class="number"' if column.is_right_aligned else "" for column in columns)
@@ -138,7 +138,7 @@ def _table_html(table: ResultTable, node_column: int | None = None) -> str:
     rows = table.rows if table.max_rows is None else table.rows[: table.max_rows]
     body = []
     for row in rows:
-        line = cells("td", [table.columns[i].format_cell(row[i]) for i in shown])
+        line = cells("td", [table.columns[i].format_cell(row[i]) for i in places])
         if node_column is not None:
             node = int(row[node_column])
             line = line.replace(
@@ -221,9 +221,9 @@ def _describe_values(encoding: Encoding, table: Table | None) -> tuple[int | Non
 def errors_section(test: Evaluation | None, training: Evaluation | None) -> ReportSection:
     """Show the evaluation on the test table, then on the training table."""
     parts = []
-    for name, found in (("Test table", test), ("Training table", training)):
-        if found is not None:
-            text = "\n".join(map(escape_html, str(found).splitlines()))
+    for name, evaluation in (("Test table", test), ("Training table", training)):
+        if evaluation is not None:
+            text = "\n".join(map(escape_html, str(evaluation).splitlines()))
             parts.append(f"<h3>{name}</h3><pre>{text}</pre>")
     if test is None:
         parts.insert(0, '<p class="warning">No test table was given: the error on new rows is unknown.</p>')
@@ -233,13 +233,13 @@ def errors_section(test: Evaluation | None, training: Evaluation | None) -> Repo
 def importances_section(tree: Tree, test: Table | None) -> ReportSection:
     """List the importances: permutation importances on the test table if there is one."""
     try:
-        found = tree.importances() if test is None else tree.importances(test)
+        importances = tree.importances() if test is None else tree.importances(test)
     except ValueError as error:
         return ReportSection("importances", "Importances", f'<p class="muted">{escape_html(str(error))}</p>')
     return ReportSection(
         "importances",
         "Importances",
-        "".join(f"<p>{escape_html(table.title)}</p>{_table_html(table)}" for table in found.result_tables()),
+        "".join(f"<p>{escape_html(table.title)}</p>{_table_html(table)}" for table in importances.result_tables()),
     )
 
 
@@ -256,19 +256,21 @@ def history_section(tree: Tree, lines: Sequence[tuple[str, str]]) -> ReportSecti
 # -- charts -------------------------------------------------------------------------------------------------------
 
 
-def size_section(tree: Tree, found: CpTable) -> ReportSection | None:
+def size_section(tree: Tree, cp_table: CpTable) -> ReportSection | None:
     """Draw the error of the pruning sequence by number of leaves: training, and cross-validated if known."""
-    rows = list(found)
+    rows = list(cp_table)
     if len(rows) < 2:
         return None
     leaves = [float(row.leaves) for row in rows]
-    lines = [("training", "training", [row.rel_error * found.root_error for row in rows])]
+    lines = [("training", "training", [row.rel_error * cp_table.root_error for row in rows])]
     is_cross_validated = rows[0].xerror is not None
     if is_cross_validated:
-        lines.append(("cross-validated", "validation", [float(row.xerror or 0.0) * found.root_error for row in rows]))
-    is_error_rate = tree.task == "classification" and found.counted == "errors"
+        lines.append(
+            ("cross-validated", "validation", [float(row.xerror or 0.0) * cp_table.root_error for row in rows])
+        )
+    is_error_rate = tree.task == "classification" and cp_table.counted == "errors"
     write = (lambda error: f"{format_percent(error)} %") if is_error_rate else format_rounded
-    chart = curve_svg(leaves, lines, write, found.chosen)
+    chart = curve_svg(leaves, lines, write, cp_table.chosen)
     how = "by cross-validation too" if is_cross_validated else "on the training rows only, which favours larger trees"
     caption = f"The error of the pruning sequence of this tree, {how}. Splits that change no error are left out."
     if training_error(tree) is None:

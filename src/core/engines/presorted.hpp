@@ -1,4 +1,7 @@
-// Exact engine: rows presorted by every column, kept sorted as nodes split; every candidate is evaluated exactly.
+// Presorted engine: proposes every candidate of every column, from columns that are sorted once and stay sorted.
+//
+// It has no filter: search/exact_splitter.hpp evaluates all candidates in integers. It grows what has no approximate
+// impurity to bound (absolute error), and the tests compare the trees of the other engines with its trees.
 //
 // Values are ranked once per column (equal values share a rank), and a node is a segment [begin, end) of every list.
 // Splitting moves rows stably within the segment, so the children are adjacent segments that are still sorted:
@@ -21,9 +24,9 @@
 
 namespace treewise {
 
-class ExactEngine : public Engine {
+class PresortedEngine : public Engine {
 public:
-    ExactEngine(const std::vector<Column>& columns, int64_t n_rows, const std::function<void()>& check_interrupt)
+    PresortedEngine(const std::vector<Column>& columns, int64_t n_rows, const std::function<void()>& check_interrupt)
         : check_interrupt_(check_interrupt),
           n_rows_(n_rows),
           order_(columns.size() + 1),
@@ -78,7 +81,7 @@ public:
     int64_t to_int(size_t column, int64_t rank) const override { return integers_[column][rank]; }
 
     // Send a node's rows to their branches; sizes counts them.
-    void partition(Segment node, const SplitInfo& split, std::vector<int64_t>& sizes) override {
+    void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         const uint32_t* rank = rank_[split.column].data();
         for (Row row : rows(node)) {
             branch_[row] = rank[row] == kMissingRank ? static_cast<uint32_t>(split.missing) : split.branch(rank[row]);

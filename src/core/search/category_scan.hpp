@@ -1,8 +1,8 @@
-// Approximate search over the splits of a categorical column, from the statistics of its levels.
+// Score bounds for the best split of a categorical column, from the statistics of its levels.
 //
-// Scores the same candidates as search/exact_splitter.hpp: one value, prefixes of the levels (in their own order, or by
-// rate or mean), all subsets while there are few, multiway, presence. Only the best bounds are reported; if the column
-// survives the filter, the exact splitter evaluates all its splits again.
+// This scan only decides whether the column can be discarded. It scores approximately the candidates that
+// search/exact_splitter.hpp defines (scan_prefixes, scan_one_values, scan_subsets, scan_multiway, scan_presence) and
+// reports the best bounds; if the column survives the filter, the exact splitter evaluates all its splits again.
 
 #pragma once
 
@@ -14,67 +14,6 @@
 #include "search/candidate_filter.hpp"
 
 namespace treewise {
-
-// Statistics of the levels that occur at a node, ascending; the missing rows come last.
-class CategoryCounts {
-public:
-    std::vector<uint32_t> levels;  // levels that occur, then n_levels for missing
-    Stat stats;                    // statistics of each, consecutive
-
-    size_t size() const { return levels.size() - 1; }
-    const int64_t* missing(size_t width) const { return stats.data() + size() * width; }
-
-    // level(i): of row i, n_levels if missing; add_row(stat, i): adds it to statistics.
-    template <class Level, class AddRow>
-    void count(int64_t n_rows, size_t n_levels, size_t width, const Level& level, const AddRow& add_row) {
-        levels.clear();
-        if (n_levels <= 4 * static_cast<size_t>(n_rows) + 64)
-            count_all(n_rows, n_levels, width, level, add_row);
-        else
-            count_sorted(n_rows, n_levels, width, level, add_row);
-    }
-
-    // Binary target, unit weights: one word per level, rows in the lower half, ones in the upper half; missing last.
-    void unpack(std::span<const int64_t> packed) {
-        levels.clear(), stats.clear();
-        for (size_t l = 0; l < packed.size(); ++l) {
-            const int64_t rows = packed[l] & 0xFFFFFFFF, ones = packed[l] >> 32;
-            if (rows == 0 && l + 1 < packed.size()) continue;
-            levels.push_back(static_cast<uint32_t>(l));
-            stats.insert(stats.end(), {rows, rows, rows - ones, ones});
-        }
-    }
-
-private:
-    template <class Level, class AddRow>
-    void count_all(int64_t n_rows, size_t n_levels, size_t width, const Level& level, const AddRow& add_row) {
-        stats.assign((n_levels + 1) * width, 0);
-        for (int64_t i = 0; i < n_rows; ++i) add_row(stats.data() + level(i) * width, i);
-        for (size_t l = 0; l <= n_levels; ++l) {
-            if (l < n_levels && stats[l * width + kRows] == 0) continue;
-            if (levels.size() != l) std::copy_n(stats.data() + l * width, width, stats.data() + levels.size() * width);
-            levels.push_back(static_cast<uint32_t>(l));
-        }
-        stats.resize(levels.size() * width);
-    }
-    template <class Level, class AddRow>
-    void count_sorted(int64_t n_rows, size_t n_levels, size_t width, const Level& level, const AddRow& add_row) {
-        order_.resize(static_cast<size_t>(n_rows));
-        std::iota(order_.begin(), order_.end(), int64_t{0});
-        std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return level(a) < level(b); });
-        stats.clear();
-        const auto begin = [&](size_t l) {
-            levels.push_back(static_cast<uint32_t>(l));
-            stats.resize(stats.size() + width, 0);
-        };
-        for (int64_t i : order_) {
-            if (levels.empty() || levels.back() != level(i)) begin(level(i));
-            add_row(stats.data() + stats.size() - width, i);
-        }
-        if (levels.empty() || levels.back() != n_levels) begin(n_levels);
-    }
-    std::vector<int64_t> order_;
-};
 
 template <TargetKind S>
 class CategoryScan {
@@ -158,7 +97,7 @@ private:
         double score = 0;
         size_t unfit = 0;
         for (size_t i = 0; i < n_; ++i) {
-            score += score_bounds_.scorer.score(stat(i));
+            score += score_bounds_.approx.negative_impurity(stat(i));
             unfit += !fits(stat(i));
         }
         const auto nlogn_sum = [&](const int64_t* extra, size_t joined) {
@@ -170,7 +109,7 @@ private:
         if (!missing_[kRows] || missing_branch_) {
             const int n_filled = static_cast<int>(n_) + missing_branch_;
             if (n_filled < 2 || unfit) return;
-            if (missing_branch_) score += score_bounds_.scorer.score(missing_);
+            if (missing_branch_) score += score_bounds_.approx.negative_impurity(missing_);
             offer(score, n_filled, [&] { return nlogn_sum(missing_branch_ ? missing_ : nullptr, n_); });
             return;
         }
@@ -179,8 +118,8 @@ private:
             std::copy_n(stat(i), width_, left_.begin());
             add(left_.data(), missing_, width_);
             if (unfit - !fits(stat(i)) || !fits(left_.data())) continue;
-            const double joined =
-                score - score_bounds_.scorer.score(stat(i)) + score_bounds_.scorer.score(left_.data());
+            const double joined = score - score_bounds_.approx.negative_impurity(stat(i)) +
+                                  score_bounds_.approx.negative_impurity(left_.data());
             offer(joined, static_cast<int>(n_), [&] { return nlogn_sum(missing_, i); });
         }
     }
@@ -224,9 +163,9 @@ private:
         const int n_filled = l + r + missing_branch_;
         if (n_filled < 2 || (l && !fits(left_.data())) || (r && !fits(right_.data()))) return;
         double score = 0;
-        if (l) score += score_bounds_.scorer.score(left_.data());
-        if (r) score += score_bounds_.scorer.score(right_.data());
-        if (missing_branch_) score += score_bounds_.scorer.score(missing_);
+        if (l) score += score_bounds_.approx.negative_impurity(left_.data());
+        if (r) score += score_bounds_.approx.negative_impurity(right_.data());
+        if (missing_branch_) score += score_bounds_.approx.negative_impurity(missing_);
         offer(score, n_filled, [&] {
             return score_bounds_.nlogn(left_[kWeight]) + score_bounds_.nlogn(right_[kWeight]) +
                    (missing_branch_ ? score_bounds_.nlogn(missing_[kWeight]) : 0.0);
