@@ -1,6 +1,6 @@
 """List a tree as rules: one per leaf, with one condition per column, coverage and probability.
 
-Stands on ``tree/regions``. The rules of a tree are exhaustive and disjoint: every row satisfies exactly one. A row with
+Uses ``tree/regions``. The rules of a tree are exhaustive and disjoint: every row satisfies exactly one. A row with
 a level that has no branch stops at an inner node; such rows have rules as well. Statistics are read from the tree's
 arrays at once; the region of a rule is computed on access, so that only the rules that are read cost anything.
 """

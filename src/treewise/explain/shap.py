@@ -1,6 +1,6 @@
 """Shapley values: the exact contribution of each column to a prediction, for any tree (path-dependent TreeSHAP).
 
-Stands on ``predict/predict.py`` and the core's ``tree/shap.cpp``. If a column is unknown, a row takes all branches of a
+Uses ``predict/predict.py`` and the core's ``tree/shap.cpp``. If a column is unknown, a row takes all branches of a
 split on it, in proportion to their training weight. The value of a column is how much knowing it changes the output,
 averaged over all orders in which columns can become known; the values of a row add up to its prediction minus the mean
 output, ``base``.

@@ -1,6 +1,6 @@
 """Traverse two trees together: find every part of the input space in which their predictions differ, and no other.
 
-Stands on ``input_space.py``. A part of the space is a box: a set of cells per column. The first tree is traversed down
+Uses ``input_space.py``. A part of the space is a box: a set of cells per column. The first tree is traversed down
 to the boxes in which its prediction is constant; within each, the second tree is traversed and left where it predicts
 the same. Branches that no row can take are never entered, so the work is proportional to the pairs of leaves that
 overlap. A single list of cell sets is narrowed on the way down and restored on the way up.

@@ -1,6 +1,6 @@
 """The predictions of two trees in comparable form: of their nodes, and of the rows of a table.
 
-Below ``compare.py``. Classes are compared by label, in whatever order either tree has them; a node without a prediction
+Used by ``compare.py``. Classes are compared by label, in any order; a node without a prediction
 (an inner node of a hand-written tree) differs from every other.
 """
 

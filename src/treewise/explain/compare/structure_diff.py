@@ -1,6 +1,6 @@
 """Describe how the structure of two trees differs: thresholds that moved, subtrees that appeared or vanished.
 
-Stands beside ``joint_traversal.py``, which finds where two trees predict differently; this is about how they are built.
+``joint_traversal.py`` finds where two trees predict differently; this module compares how they are built.
 Both are traversed from their roots together: equal subtrees are skipped, splits on the same column are compared branch
 by branch, and where the columns differ the subtree is looked for elsewhere.
 """

@@ -1,7 +1,7 @@
 """Teachers, which a tree imitates, and the dataset of their predictions on which it is grown.
 
-Below ``distill.py``. A tree or an ensemble, a fitted model with ``predict``, a function from rows to predictions, or a
-log of decisions: each predicts in the form it knows, and its predictions become one column. The true labels are taken
+Used by ``distill.py``. A tree or an ensemble, a fitted model with ``predict``, a function from rows to predictions, or
+a log of decisions: each predicts in the form it knows, and its predictions become one column. The true labels are taken
 out of the table, so that the student cannot copy them.
 """
 

@@ -1,6 +1,6 @@
 """Explain one prediction of an ensemble: how far its trees agree, and the contribution of each column.
 
-Stands on ``agreement.py`` and ``Ensemble.shap``. A hundred paths cannot be read; a few contributions can.
+Uses ``agreement.py`` and ``Ensemble.shap``. A hundred paths cannot be read; a few contributions can.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The nearest counterfactual of a row: the smallest change of its values that changes the prediction.
 
-Stands on ``tree/regions``: each stopping region of the tree allows some values of each column; a row gets there by
+Uses ``tree/regions``: each stopping region of the tree allows some values of each column; a row gets there by
 changing the columns whose values are not allowed. Of all regions with a desired prediction the nearest is the one that
 
     1  changes the fewest columns,

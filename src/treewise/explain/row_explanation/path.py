@@ -1,6 +1,6 @@
 """The path of a row through a tree, as data: at each step the condition, the row's value and its contribution.
 
-Stands above ``predict/predict.py``, which finds where a row stops, and below ``row_explanation.py``. The output after a
+Uses ``predict/predict.py``, which finds where a row stops. Used by ``row_explanation.py``. The output after a
 step is that of the node it leads to: the probability of a class, or a value. Contributions telescope: they add up to
 the prediction minus the output of the root (up to the rounding of each difference, about 10^-16 of it).
 """

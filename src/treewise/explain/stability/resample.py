@@ -1,6 +1,6 @@
 """One bootstrap resample: draw rows, grow a tree on them, and match the splits of the reference tree in it.
 
-Below ``stability.py``, which does this many times in threads. A split is matched in three ways:
+Used by ``stability.py``, many times in threads. A split is matched in three ways:
 
     position  the same column at the same position: reached by the same columns above it, following the branches that
               get most of the node's rows

@@ -1,6 +1,6 @@
 """Measure how stable the structure of a tree is: compare it with trees grown on bootstrap resamples.
 
-Above growing and pruning. The tree is grown once and the margin to the runner-up is measured at each node; then the
+The tree is grown once and the margin to the runner-up is measured at each node; then the
 rows are resampled with replacement (the bootstrap; Efron 1979), and each time a tree is grown in the same way and
 compared with the first.
 

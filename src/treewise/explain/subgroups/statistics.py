@@ -1,6 +1,6 @@
 """Compare a group of rows with the rest: effect size, confidence interval and p-value.
 
-Below ``subgroups``; numbers only. Shares are compared by Fisher's exact test (1935) and Newcombe's interval of the
+Used by ``subgroups.py``. Shares are compared by Fisher's exact test (1935) and Newcombe's interval of the
 difference (1998), means by Welch's test (1947) and its interval. Several p-values are adjusted by Holm's method (1979).
 """
 

@@ -1,6 +1,6 @@
 """Conditions of a written tree: parse them, infer the encodings of the columns and the splits of siblings.
 
-Stands on ``notation.py``; ``parse.py`` reads whole trees with it, ``tree.split`` and the command line one condition.
+Uses ``notation.py``. Used by ``parse.py`` for whole trees, by ``tree.split`` and the command line for one condition.
 Names and levels may be bare or in quotes (``notation.py``):
 
     age <= 71.5   age > 71.5   age < 72   age >= 72    a number, a date, or a level of an ordered column
