@@ -236,5 +236,5 @@ def test_best_first_growth_takes_the_same_nodes():
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, "two", 2**20])
 def test_a_number_of_threads_that_cannot_be_is_refused_by_name(n_jobs):
-    with pytest.raises(ParameterError, match=r"n_jobs=.* or -1 for one a processor, -2 for one fewer\."):
+    with pytest.raises(ParameterError, match=r"n_jobs=.* or -1 for all processors, -2 for all but one\."):
         tw.grow(tw.datasets.admissions(), "Class", n_jobs=n_jobs)

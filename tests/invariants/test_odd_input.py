@@ -428,7 +428,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         ),
         (
             lambda: tw.grow(PEOPLE, ["no", "yes"]),
-            "target has 2 values, the table has 3 rows. They must go together.",
+            "target has 2 values, the table has 3 rows. They must match.",
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", task="regression"),
@@ -437,7 +437,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", task="classify"),
-            'task="classify": must be classification or regression, or None to let the target decide.'
+            'task="classify": must be classification or regression, or None to infer it from the target.'
             ' Did you mean "classification"?',
         ),
         (
@@ -482,7 +482,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", sample_weight=[1, 2]),
-            "sample_weight has 2 values, the table has 3 rows. They must go together.",
+            "sample_weight has 2 values, the table has 3 rows. They must match.",
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", random_state=-1),

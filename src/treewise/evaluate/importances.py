@@ -1,15 +1,15 @@
-"""Which columns matter: what the splits of each gain in a tree, and what its tree loses when a column is shuffled.
+"""Column importances: by impurity decrease, or by permutation.
 
-Two answers to two questions; ``Importances.method`` says which one it is, and so does everything printed.
+Two measures with different meanings; ``Importances.method`` and everything printed name the one used.
 
-    impurity decrease   how much of the impurity of the training rows the splits on a column take away. From the tree
-                        alone. It favours columns with many different values, which offer more places to cut, and a
-                        column that fits noise looks useful, since nothing is tried on other rows.
-    permutation         how much worse the tree does on a table when the values of a column are dealt out to its rows
-                        at random (Breiman 2001). On rows the tree has not seen, that is what it owes to the column;
-                        columns that say the same stand in for each other in growth, so it is about this tree.
+    impurity decrease   the decrease of the training rows' impurity by the splits on a column. Computed from the tree
+                        alone. Biased towards columns with many distinct values, which offer more thresholds, and
+                        columns that fit noise look useful, since no other rows are involved.
+    permutation         how much worse the tree predicts when the values of a column are shuffled (Breiman 2001). On
+                        rows the tree has not seen, this is the column's contribution to this tree; correlated columns
+                        can replace each other in growth.
 
-Stands on ``sheet``, which shows what was found; ``permutation.py`` beside it does the second.
+This module holds the results and the first measure; ``permutation.py`` computes the second.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-_SAID = {"error": "error", "cost": "cost a row", "log_loss": "log loss (nats)", "rmse": "RMSE", "mae": "MAE"}
+_MEASURE_NAMES = {"error": "error", "cost": "cost per row", "log_loss": "log loss (nats)", "rmse": "RMSE", "mae": "MAE"}
 
 
 @dataclass(frozen=True)
 class ColumnImportance:
-    """What one column is worth to a tree; ``None`` where the other of the two methods would say it."""
+    """The importance of one column; ``None`` for what only the other method computes."""
 
     column: str
-    splits: int  # how many nodes ask about it
-    importance: float  # its share of all decrease; or how much the measure rises when it is shuffled
+    splits: int  # the number of nodes that test it
+    importance: float  # its share of the total decrease; or the rise of the measure when it is shuffled
     decrease: float | None = None  # of impurity, per row of the table, in the criterion's unit
-    low: float | None = None  # of the rise: the interval for other rows like these
+    low: float | None = None  # the confidence interval of the rise
     high: float | None = None
-    repeats: tuple[float, ...] = ()  # the rise of every shuffle; or of an ensemble the share in each tree
+    repeats: tuple[float, ...] = ()  # the rise of each shuffle; for an ensemble the share in each tree
 
     @property
     def spread(self) -> float | None:
-        """The standard deviation from one shuffle (or tree) to the next; None for a single one."""
+        """The standard deviation over shuffles (or trees); None for a single one."""
         if len(self.repeats) < 2:
             return None
         unit = power_of_two_scale(rises := np.array(self.repeats))
@@ -61,7 +61,7 @@ class ColumnImportance:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importances(Displayable):
-    """The columns of a tree, the most important first. ``print`` it, go through ``columns``, or ``.to_frame()``.
+    """The columns of a model, most important first. Print it, iterate over ``columns``, or use ``.to_frame()``.
 
     >>> import treewise as tw
     >>> found = tw.grow("penguins", max_leaf_nodes=4).importances()
@@ -73,26 +73,26 @@ class Importances(Displayable):
     target: str
     columns: tuple[ColumnImportance, ...]
     unit: str = ""  # impurity: of the decrease
-    table: str = ""  # permutation: the rows it was measured on …
-    n: int = 0
-    measure: str = ""  # … by which measure …
-    baseline: float = math.nan  # … which is this when nothing is shuffled
+    table: str = ""  # permutation: the table …
+    n: int = 0  # … its number of rows …
+    measure: str = ""  # … the measure …
+    baseline: float = math.nan  # … and its value without shuffling
     repeats: int = 0
     confidence: float = 0.95
-    seen: bool = False  # whether these look like the rows the tree was grown on
-    trees: int = 0  # of an ensemble; 0 for a tree
+    seen: bool = False  # whether the rows look like the training rows
+    trees: int = 0  # the number of trees of an ensemble; 0 for a single tree
 
     def __getitem__(self, column: str) -> ColumnImportance:
-        """Return one column's."""
-        for each in self.columns:
-            if each.column == column:
-                return each
+        """Return the importance of one column."""
+        for importance in self.columns:
+            if importance.column == column:
+                return importance
         raise KeyError(column)
 
     def draw(self, most: int = 20, ax: Axes | None = None) -> Axes:
-        """Draw the columns that are asked about as bars, at most so many, with the intervals where there are some.
+        """Draw the columns that are tested as bars, at most ``most``, with their intervals if there are any.
 
-        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
+        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a new figure, and returns the
         axes: ``.figure.savefig("importances.png")``.
 
         >>> import treewise as tw
@@ -105,15 +105,15 @@ class Importances(Displayable):
 
     def result_table(self) -> ResultTable:
         """Return every column, as data."""
-        return _impurity_sheet(self) if self.method == "impurity decrease" else _permutation_sheet(self)
+        return _impurity_table(self) if self.method == "impurity decrease" else _permutation_table(self)
 
     def result_tables(self) -> tuple[ResultTable, ...]:
-        """Return what readers are shown: the columns that are asked about, and the names of the others."""
+        """Return the printed table: the columns that are tested, and the names of the others."""
         whole = self.result_table()
-        asked = [row for row, column in zip(whole.rows, self.columns, strict=True) if column.splits]
+        tested = [row for row, column in zip(whole.rows, self.columns, strict=True) if column.splits]
         others = [safe(column.column) for column in self.columns if not column.splits]
-        silent = (f"Never asked about, so exactly 0: {join_few(others, most=12)}.",) if others else ()
-        return (replace(whole, rows=asked, below=(*silent, *whole.below)),)
+        untested = (f"Not tested by any split, so exactly 0: {join_few(others, most=12)}.",) if others else ()
+        return (replace(whole, rows=tested, below=(*untested, *whole.below)),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold, every column included."""
@@ -127,7 +127,7 @@ class Importances(Displayable):
 
 
 def importances(model: Model, data: Any = None, **options: Any) -> Importances:
-    """Return how much each column matters; without data from the model alone (``Model.importances``)."""
+    """Return the importance of each column; without data by impurity decrease (``Model.importances``)."""
     given = {name: value for name, value in options.items() if value is not None}
     if data is not None:
         from treewise.evaluate.permutation import permutation_importances
@@ -148,9 +148,7 @@ def _impurity_importances(model: Model) -> Importances:
     """
     single = isinstance(model, Tree)
     if isinstance(model, Tree) and not model.arrays.rows[0] > 0:
-        raise DataError(
-            "the tree was written by hand and knows no rows: " + Call("tree.refit(data)") + " first, or give data."
-        )
+        raise DataError("a handwritten tree has no statistics: " + Call("tree.refit(data)") + " first, or give data.")
     shares, mean = importance_shares(model)
     splits, decreases = model.split_counts.tolist(), model.impurity_decreases
     found = [
@@ -177,19 +175,18 @@ def importance_shares(model: Model) -> tuple[Floats, Floats]:
     return shares, (weight[:, None] * shares).sum(axis=0) / (weight.sum() or 1.0)
 
 
-def rank_columns(found: Sequence[ColumnImportance]) -> tuple[ColumnImportance, ...]:
-    """Put the most important column first; of equals those that are asked about, then in the order of the table."""
-    return tuple(sorted(found, key=lambda each: (-each.importance, each.splits == 0)))
+def rank_columns(columns: Sequence[ColumnImportance]) -> tuple[ColumnImportance, ...]:
+    """Sort by importance, largest first; in a tie tested columns first, then in the order of the table."""
+    return tuple(sorted(columns, key=lambda column: (-column.importance, column.splits == 0)))
 
 
 # -- shown ------------------------------------------------------------------------------------------------------------
 
 
-def _impurity_sheet(found: Importances) -> ResultTable:
-    """Lay out the impurity decrease, with its bias named."""
-    unit = f" ({found.unit} a row)" if found.unit else " a row"
-    last = ColumnSpec("decrease", "number", title=f"impurity taken away{unit}")
-    if found.trees:
+def _impurity_table(importances: Importances) -> ResultTable:
+    unit = f" ({importances.unit} per row)" if importances.unit else " per row"
+    last = ColumnSpec("decrease", "number", title=f"impurity decrease{unit}")
+    if importances.trees:
         last = ColumnSpec("spread", "share", title="± over trees")
     headings = (
         ColumnSpec("column"),
@@ -197,40 +194,40 @@ def _impurity_sheet(found: Importances) -> ResultTable:
         ColumnSpec("importance", "share", title="share %"),
         last,
     )
-    rows = [(c.column, c.splits, c.importance, c.spread if found.trees else c.decrease) for c in found.columns]
-    mean = f", the mean of {plural(found.trees, 'tree')}" if found.trees else ""
-    owes = (
-        "these trees owe to a column on rows they have" if found.trees else "the tree owes to a column on rows it has"
-    )
-    give = "them" if found.trees else "it"
+    rows = [
+        (c.column, c.splits, c.importance, c.spread if importances.trees else c.decrease) for c in importances.columns
+    ]
+    mean = f", the mean of {plural(importances.trees, 'tree')}" if importances.trees else ""
+    unseen = "rows that these trees have not seen" if importances.trees else "rows that the tree has not seen"
     return ResultTable(
-        f"Impurity decrease by column, for {safe(found.target)}{mean}",
+        f"Impurity decrease by column, for {safe(importances.target)}{mean}",
         headings,
         rows,
         below=(
-            "How much of the training rows' impurity the splits on each column take away. It favours columns with many"
-            f" different values, and counts fitting noise as use: to see what {owes}"
-            f" not seen, give {give} such rows (importances(data), treewise importance MODEL DATA).",
+            "The decrease of the training rows' impurity by the splits on each column. It is biased towards columns"
+            f" with many distinct values, and columns that fit noise look useful: for the importance on {unseen},"
+            " give such rows (importances(data), treewise importance MODEL DATA).",
         ),
         row_name="column",
     )
 
 
-def _permutation_sheet(found: Importances) -> ResultTable:
-    """Lay out the permutation importance, and say what it is measured on."""
-    said = _SAID[found.measure]
-    in_percent = found.measure == "error"
+def _permutation_table(importances: Importances) -> ResultTable:
+    measure = _MEASURE_NAMES[importances.measure]
+    in_percent = importances.measure == "error"
 
     def write(value: float) -> str:
         return (
             f"{100 * value + 0.0:.2f}".replace("-0.00", "0.00") if in_percent else format_exact(float(f"{value:.4g}"))
         )
 
-    between = f"{100 * found.confidence:g} % interval"
+    between = f"{100 * importances.confidence:g} % interval"
     headings = (
         ColumnSpec("column"),
         ColumnSpec("splits", "count"),
-        ColumnSpec("importance", "number", title=f"rise of {said}{' (points)' if in_percent else ''}", formatter=write),
+        ColumnSpec(
+            "importance", "number", title=f"rise of {measure}{' (points)' if in_percent else ''}", formatter=write
+        ),
         ColumnSpec("interval", "number", title=between, formatter=str, only="text"),
         ColumnSpec("low", "number", only="data"),
         ColumnSpec("high", "number", only="data"),
@@ -248,26 +245,25 @@ def _permutation_sheet(found: Importances) -> ResultTable:
             c.spread,
             c.repeats,
         )
-        for c in found.columns
+        for c in importances.columns
     ]
-    start = f"{format_percent(found.baseline)} %" if in_percent else format_rounded(found.baseline)
-    times = "once" if found.repeats == 1 else f"{found.repeats:,} times"
-    they = ("the trees were", "they fit", "they have") if found.trees else ("the tree was", "it fits", "it has")
+    start = f"{format_percent(importances.baseline)} %" if in_percent else format_rounded(importances.baseline)
+    times = "once" if importances.repeats == 1 else f"{importances.repeats:,} times"
     warning = (
-        f"These look like the rows {they[0]} grown on: {they[1]} them too well, so columns that fit noise look useful"
-        f" here. Give rows {they[2]} not seen.",
+        "These look like the training rows, which a model fits too well, so columns that fit noise look useful here."
+        " Give rows that it has not seen.",
     )
-    who, about = ("these trees", "them") if found.trees else ("this tree", "this tree")
+    model = "these trees" if importances.trees else "this tree"
     return ResultTable(
-        f"Permutation importance for {safe(found.target)} on {safe(found.table)}: {plural(found.n, 'row')},"
-        f" {said} {start}",
+        f"Permutation importance for {safe(importances.target)} on {safe(importances.table)}:"
+        f" {plural(importances.n, 'row')}, {measure} {start}",
         headings,
         rows,
-        above=warning * found.seen,
+        above=warning * importances.seen,
         below=(
-            f"How much the {said} of {who} rises when a column's values are dealt out to the rows at random,"
-            f" {times}. The interval is for other rows like these. It is about {about}: a column that says the same"
-            " as another may not be needed here, and still tell much.",
+            f"How much the {measure} of {model} rises when the values of a column are shuffled, {times}. The interval"
+            f" is for other rows like these. The importance is that for {model}: a column that is correlated with"
+            " another may have none here and still be informative.",
         ),
         row_name="column",
     )

@@ -1,8 +1,8 @@
 """Permutation importance: how much worse a model predicts when the values of a column are shuffled (Breiman 2001).
 
 Beside ``importances.py``, which explains what it means and holds the results. Written against ``Model``, for trees and
-ensembles alike: a ``_PermutationTrial`` is a model on rows with known answers, ``_Shuffles`` repeats prediction with
-each column shuffled.
+ensembles alike: a ``_PermutationTrial`` is a model on labelled rows, ``_Shuffles`` repeats prediction with each column
+shuffled.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ _MOST_REPEATS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class _PermutationTrial:
-    """A model on rows with known answers, to be tried again with one column shuffled."""
+    """A model on labelled rows, to be evaluated again with one column shuffled."""
 
     model: Model
     rows: EncodedRows
     estimate: Any
     truth: npt.NDArray[Any]
-    weight: Floats  # in shares of all
+    weight: Floats  # shares of the total weight
     measure: str
-    unit: float  # of numbers: a power of two of their size, so that squares neither overflow nor vanish
+    unit: float  # regression: a power of two of their magnitude, so that squares neither overflow nor underflow
     cost: CostMatrix | None
 
     def losses_on(self, rows: EncodedRows) -> Floats:
         """Return the loss of each row: its error, its cost, its squared error, …"""
         model, measure = self.model, self.measure
-        answers = model.answers(rows, self.estimate, n_jobs=1)  # each shuffle has a thread of its own
+        answers = model.answers(rows, self.estimate, n_jobs=1)  # the shuffles run in parallel
         if model.task == "regression":
-            return self.off_by(answers.values())
+            return self._regression_losses(answers.values())
         if measure == "log_loss":
             _, likelihoods, _ = answers.likelihoods(self.truth)
             if not likelihoods.all():
@@ -64,10 +64,9 @@ class _PermutationTrial:
             return np.asarray(-np.log(likelihoods), np.float64)
         return losses(self.truth, answers.class_numbers(), model.task, self.cost if measure == "cost" else None)
 
-    def off_by(self, said: Floats) -> Floats:
-        """Return what numbers lose that are answered so."""
-        off = np.asarray(said / self.unit - self.truth / self.unit, np.float64)
-        return np.abs(off) if self.measure == "mae" else off**2
+    def _regression_losses(self, predicted: Floats) -> Floats:
+        residuals = np.asarray(predicted / self.unit - self.truth / self.unit, np.float64)
+        return np.abs(residuals) if self.measure == "mae" else residuals**2
 
     def shuffled(self, column: int, seed: Sequence[int]) -> Floats:
         """Return the loss of each row when the values of one column are shuffled."""
@@ -78,11 +77,11 @@ class _PermutationTrial:
         return self.losses_on(replace(self.rows, columns=columns, is_permuted=True))
 
     def total(self, values: Floats) -> float:
-        """Return the weighted mean; without the threads of a matrix product, so the same everywhere."""
+        """Return the weighted mean; not as a matrix product, whose threads make the result vary."""
         return float(np.sum(self.weight * values))
 
     def mean(self, losses: Floats) -> float:
-        """Return the measure, in the trial's unit: a weighted mean, of squares its root."""
+        """Return the measure in the trial's unit: the weighted mean of the losses, or its root."""
         mean = self.total(losses)
         return math.sqrt(mean) if self.measure == "rmse" else mean
 
@@ -90,19 +89,19 @@ class _PermutationTrial:
 def _infinite_loss(model: Model) -> DataError:
     if isinstance(model, Tree):
         return DataError(
-            "log_loss is infinite: a leaf gives no chance to a class that came up. "
+            "log_loss is infinite: a leaf gives probability 0 to a class that occurs. "
             + Param("estimate", "laplace")
-            + " leaves every class one."
+            + " gives every class a positive one."
         )
     return DataError(
-        "log_loss is infinite: no tree gives a chance to a class that came up.",
+        "log_loss is infinite: every tree gives probability 0 to a class that occurs.",
         hint="Give trees with larger leaves (" + Param("min_samples_leaf") + "), or " + Param("measure", "error") + ".",
     )
 
 
 @dataclass(frozen=True)
 class _Shuffles:
-    """How often columns are shuffled, and how."""
+    """The options of the shuffles."""
 
     repeats: int
     random_state: int
@@ -120,7 +119,7 @@ class _Shuffles:
         n_jobs: int | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Check what was asked for."""
+        """Check the options."""
         check_integer("repeats", repeats, least=1, most=_MOST_REPEATS)
         check_integer("random_state", random_state, least=0, most=2**64 - 1)
         return cls(repeats, random_state, check_confidence(confidence), resolve_n_jobs(n_jobs), progress)
@@ -128,11 +127,11 @@ class _Shuffles:
     def importances(self, trial: _PermutationTrial, compared: EvaluationData[Any]) -> Importances:
         """Return the importance of each column on the rows that the model is compared on."""
         model = compared.model
-        before, found = self.found(trial)
+        before, columns = self._shuffle_columns(trial)
         return Importances(
             "permutation",
             compared.column.name,
-            found,
+            columns,
             table=compared.table.name,
             n=len(compared.table),
             measure=trial.measure,
@@ -143,7 +142,7 @@ class _Shuffles:
             trees=0 if isinstance(model, Tree) else len(model.impurity_decreases),
         )
 
-    def found(self, trial: _PermutationTrial) -> tuple[Floats, tuple[ColumnImportance, ...]]:
+    def _shuffle_columns(self, trial: _PermutationTrial) -> tuple[Floats, tuple[ColumnImportance, ...]]:
         """Shuffle every column that the model tests; return the losses before, and the importance of each column."""
         before = trial.losses_on(trial.rows)
         used, splits = trial.model.used_columns, trial.model.split_counts
@@ -176,19 +175,21 @@ def permutation_importances(
     estimate: Any = None,
     **shuffling: Any,
 ) -> Importances:
-    """Return how much worse a model predicts on a table when a column is shuffled (``Model.importances``)."""
+    """Return the permutation importance of each column on a table (``Model.importances``)."""
     shuffles = _Shuffles.of(**shuffling)
     compared = prepare_evaluation(model, data, target, drop_missing_target, sample_weight)
     return shuffles.importances(prepare_trial(compared, measure, estimate), compared)
 
 
 def prepare_trial(compared: EvaluationData[Any], measure: str | None, estimate: Any = None) -> _PermutationTrial:
-    """Collect what each shuffle needs: true answers, weights, the measure and its unit."""
+    """Collect what each shuffle needs: labels, weights, the measure and its unit."""
     model, cost = compared.model, cost_matrix_of(compared.model)
-    known = _MEASURES[model.task] if isinstance(model, Tree) else tuple(m for m in _MEASURES[model.task] if m != "cost")
-    usual = "cost" if model.task == "classification" and cost is not None else known[0]
-    name = usual if measure is None else measure
-    check_choice("measure", name, known)
+    measures = (
+        _MEASURES[model.task] if isinstance(model, Tree) else tuple(m for m in _MEASURES[model.task] if m != "cost")
+    )
+    default = "cost" if model.task == "classification" and cost is not None else measures[0]
+    name = default if measure is None else measure
+    check_choice("measure", name, measures)
     if name == "cost" and cost is None:
         raise ParameterError(
             "the tree has no costs; tree.with_cost(…) gives it some.", parameter="measure", value="cost"
@@ -206,7 +207,7 @@ def prepare_trial(compared: EvaluationData[Any], measure: str | None, estimate: 
 
 
 def _in_shares(weight: Floats | None, rows: int) -> Floats:
-    """Return the weight of each row as a share of all, without overflow on the way."""
+    """Return each weight as a share of the total, without overflow."""
     scaled = np.ones(rows) if weight is None else weight / weight.max()
     return np.asarray(scaled / scaled.sum(), np.float64)
 
@@ -214,11 +215,11 @@ def _in_shares(weight: Floats | None, rows: int) -> Floats:
 def measure_rise(
     trial: _PermutationTrial, before: Floats, after: Iterable[Floats], confidence: float
 ) -> dict[str, Any]:
-    """Return by how much shuffles raise the measure, in the mean and each, and the interval for other rows like these.
+    """Return the rise of the measure, its mean over the shuffles and each one, and the confidence interval of the mean.
 
-    The interval is the normal one of a mean of differences, row by row: it covers that other rows would have come, and,
-    since a row's difference is the mean over the shuffles, that other shuffles would. For the RMSE by linearisation.
-    One row says nothing of others. Shuffles are added up as they come, so that there may be many.
+    The interval is the normal one of a mean of differences per row. It covers the sampling of rows and, since a row's
+    difference is the mean over the shuffles, that of shuffles; for the RMSE by linearisation. There is none for a
+    single row. Shuffles are added up one by one, which saves memory.
     """
     start, each, mean_after = trial.mean(before), [], np.zeros(len(before))
     for losses_after in after:
@@ -229,11 +230,11 @@ def measure_rise(
     if trial.measure == "rmse":
         end = math.sqrt(trial.total(mean_after))
         change = mean_after / (2 * end or 1.0) - before / (2 * start or 2 * end or 1.0)
-    raised = math.fsum(each) / len(each)
-    repeats = tuple(one * trial.unit for one in each)
+    mean_rise = math.fsum(each) / len(each)
+    repeats = tuple(rise * trial.unit for rise in each)
     if len(before) < 2:
-        return {"importance": raised * trial.unit, "low": None, "high": None, "repeats": repeats}
+        return {"importance": mean_rise * trial.unit, "low": None, "high": None, "repeats": repeats}
     centred = change - trial.total(change)
     half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(trial.total(trial.weight * centred**2))
-    found = {"importance": raised, "low": raised - half, "high": raised + half}
-    return {**{name: value * trial.unit for name, value in found.items()}, "repeats": repeats}
+    interval = {"importance": mean_rise, "low": mean_rise - half, "high": mean_rise + half}
+    return {**{name: value * trial.unit for name, value in interval.items()}, "repeats": repeats}

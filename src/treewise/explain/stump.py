@@ -1,8 +1,8 @@
-"""A stump: the best tree of one test, and every test that competed to be it, ranked.
+"""A stump: the best tree with a single split, and the ranking of all its candidates.
 
-Stands on the trace (``explain/trace``), which lists and compares the candidates of a node as the learner does; here
-they are put in order, from the one the tree asks down to those that may not be asked at all. Boosting begins with
-stumps; they are also the quickest look at a table: which single question tells most.
+Built on the trace (``explain/trace``), which lists and compares the candidates of a node as the learner does; here they
+are ranked, from the split of the tree down to those that violate the limits on leaves. A stump is the weak learner of
+boosting, and the quickest look at a table: which single test is most informative.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ from treewise.tree.tree import Tree
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankedTest:
-    """One candidate of a stump, with its place among all.
+    """One candidate of a stump, with its rank.
 
     >>> import treewise as tw
     >>> tw.stump("four_points", "y")[0]
     <1. x1 <= 0.5 · gain 0.3113>
     """
 
-    rank: int | None  # equals share a rank; None for a test that leaves a branch too small
+    rank: int | None  # tied tests share a rank; None for a test that leaves a branch too small
     traced: CandidateTrace
     of: ColumnTrace
     chosen: bool  # whether this is the test of the tree
 
     @property
     def column(self) -> str:
-        """The column it asks about."""
+        """The column it tests."""
         return self.of.name
 
     @property
     def test(self) -> str:
-        """The test in words, by its first branch."""
+        """The test as text, by its first branch."""
         return format_label(self.of, self.traced)
 
     @property
@@ -75,14 +75,14 @@ class RankedTest:
 
     @property
     def score(self) -> float | None:
-        """What it competes by: the gain, or its ratio; for C4.5 the ratio, of the best test of each column alone."""
+        """The gain or the ratio that it is compared by; for C4.5 the ratio, for the best test of a column only."""
         if self.of.number_format.training_set.criterion.rule == "c45":
             return self.of.score if self.traced is self.of.best else None
         return self.traced.score
 
     @property
     def branches(self) -> tuple[BranchTerm, ...]:
-        """What each branch holds: rows, weight, counts or mean, impurity."""
+        """Each branch: rows, weight, counts or mean, impurity."""
         return self.traced.parts
 
     def __repr__(self) -> str:
@@ -92,14 +92,14 @@ class RankedTest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stump(Displayable, Sequence[RankedTest]):
-    """A tree of one test, ``tree``, and every candidate for it, the best first: ``stump[0]`` is the one it asks.
+    """A tree with one split, ``tree``, and every candidate for it, best first: ``stump[0]`` is the split of the tree.
 
     ``print`` lists them; ``node`` has them by column, with the arithmetic of each (``print(stump.node)``).
 
     >>> import treewise as tw
     >>> stump = tw.stump("four_points", "y")
     >>> print(stump)
-    four_points, column y: 3 candidates for one test, the best first
+    four_points, column y: 3 candidates for one test, best first
     4 rows, y 0: 3, 1: 1, H = 0.8113 bits. branches: rows of 0, 1
     rank  test         gain  branches
        1  x1 <= 0.5  0.3113  [1 1] [2 0]  ◄ best
@@ -114,7 +114,7 @@ class Stump(Displayable, Sequence[RankedTest]):
 
     @cached_property
     def node(self) -> NodeTrace:
-        """The computations of the one node that is split."""
+        """The computations of the root."""
         return Trace(self.tree, self.training_set, self.view)[0]
 
     @cached_property
@@ -122,7 +122,7 @@ class Stump(Displayable, Sequence[RankedTest]):
         return tuple(_ranked_tests(self.node))
 
     def __len__(self) -> int:
-        """Return how many candidates there are, with every way of placing missing rows."""
+        """Return the number of candidates, counting every placement of missing rows."""
         return len(self._tests)
 
     @overload
@@ -134,7 +134,7 @@ class Stump(Displayable, Sequence[RankedTest]):
 
     @property
     def best(self) -> RankedTest | None:
-        """The test the tree asks; None where it asks none."""
+        """The test of the tree; None if the tree has no split."""
         return next((test for test in self._tests[:1] if test.chosen), None)
 
     # -- shown ------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Stump(Displayable, Sequence[RankedTest]):
             ColumnSpec(
                 "score",
                 "number",
-                "ratio" if ratio else "a branch",
+                "ratio" if ratio else "per branch",
                 lambda value: format_column_score(node, value),
                 None if ratio or number_format.training_set.by_branches else "data",
             ),
@@ -161,8 +161,10 @@ class Stump(Displayable, Sequence[RankedTest]):
             ColumnSpec("branches", only="data"),
             ColumnSpec("chosen", "flag", "", lambda chosen: "◄ best" if chosen else ""),
         )
-        many = f"{plural(len(self), 'candidate')} for one test"
-        title = f"{safe(self.training_set.table_name)}, column {safe(self.tree.target.name)}: {many}, the best first"
+        n_candidates = f"{plural(len(self), 'candidate')} for one test"
+        title = (
+            f"{safe(self.training_set.table_name)}, column {safe(self.tree.target.name)}: {n_candidates}, best first"
+        )
         return ResultTable(title, headings, _StumpRows(self), (self._about(),), tuple(self._notes()), "candidate")
 
     def _about(self) -> str:
@@ -176,14 +178,13 @@ class Stump(Displayable, Sequence[RankedTest]):
         return f"{describe_rows(node)}, {impurity}. branches: {holds}"
 
     def _notes(self) -> Iterator[str]:
-        """Say what the table does not."""
         node = self.node
         if node.settled:
-            yield f"Nothing is to be told apart: {describe_settled(node)}."
+            yield f"Nothing to split: {describe_settled(node)}."
             return
         if node.split is None:
             stop = STOPS[self.tree.arrays.stop[0]]
-            yield f"The tree asks nothing: {STOP_REASONS.get(stop, stop)}."
+            yield f"The tree has no split: {STOP_REASONS.get(stop, stop)}."
         for column in node.columns.values():
             if not column.tests:
                 yield f"{safe(column.name)}: {column.note}."
@@ -205,7 +206,7 @@ class Stump(Displayable, Sequence[RankedTest]):
 
 
 class _StumpRows(Sequence[Sequence[Any]]):
-    """The rows of the table, each made when it is looked at: of numbers, a branch has to go through its rows."""
+    """The rows of the table, each computed on demand: a regression branch needs a pass over its rows."""
 
     def __init__(self, tests: Sequence[RankedTest]) -> None:
         self.tests = tests
@@ -218,7 +219,6 @@ class _StumpRows(Sequence[Sequence[Any]]):
 
 
 def _cells_of(test: RankedTest) -> list[Any]:
-    """Return the cells of one candidate."""
     branches = list(branch_data(test.branches))
     briefly = in_a_cell(test.test, test.traced.candidate.split)
     about = [test.rank, test.column, test.test, briefly, test.kind, test.gain, test.score]
@@ -229,16 +229,16 @@ def _cells_of(test: RankedTest) -> list[Any]:
 
 
 def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row", **options: Any) -> Stump:
-    """Grow the best tree of one test, and rank every test that competed (chapter 8's stump).
+    """Grow the best tree with a single split, and rank all candidates for it (chapter 8's stump).
 
-    ``.tree`` is an ordinary tree of depth 1. The candidates are compared when they are first looked at, by the readable
-    search; on a large table that takes far longer than the tree.
+    ``.tree`` is an ordinary tree of depth 1. The candidates are compared on first access, by the reference search; on a
+    large table that takes far longer than growing the tree.
 
     >>> import treewise as tw
-    >>> found = tw.stump("penguins")
-    >>> found.tree
+    >>> stump = tw.stump("penguins")
+    >>> stump.tree
     <Tree species: Adelie, Chinstrap, Gentoo · 344 rows · 2 leaves · depth 1>
-    >>> for test in found[:2]:
+    >>> for test in stump[:2]:
     ...     print(test.rank, test.test, [branch.counts for branch in test.branches])
     1 flipper_length_mm <= 206.5 (missing with >) [(149, 63, 1), (3, 5, 123)]
     2 flipper_length_mm <= 206.5 or missing [(150, 63, 2), (2, 5, 122)]
@@ -269,60 +269,59 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
 
 
 def grow_stump(training_set: TrainingSet, unit: str = "bits", per: str = "row", n_jobs: int | None = None) -> Stump:
-    """Grow the best tree of one test on a prepared training set."""
+    """Grow a stump on a prepared training set."""
     view = check_view(TraceView(unit, per), [encoding.name for encoding in training_set.encodings])
     return Stump(grow_training_set(training_set, n_jobs=n_jobs), training_set, view)
 
 
 def _ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
-    """Put the candidates of a node in order: by what they compete by; equals, but for rounding, share a rank.
+    """Rank the candidates of a node by score; ties share a rank, the winner first.
 
-    The winner comes first, of equals too. C4.5 compares the best test of each column by its ratio; the others follow by
-    their gain.
+    C4.5 compares the best test of each column by its ratio; the others follow by their gain.
     """
     tests = [(test, column) for column in node.columns.values() for test in column.tests]
-    fitting = [pair for pair in tests if pair[0].eligible]
+    eligible = [pair for pair in tests if pair[0].eligible]
     winner = node[node.winner].best if node.winner is not None else None
     groups: list[list[tuple[CandidateTrace, ColumnTrace]]] = []
     if node.number_format.training_set.criterion.rule == "c45":
-        sent = [pair for pair in fitting if pair[0] is pair[1].best and pair[1].score is not None]
-        groups = [[pair] for pair in sorted(sent, key=lambda pair: (pair[0] is not winner, -(pair[1].score or 0.0)))]
-        seen = {id(test) for test, _ in sent}
-        fitting = [pair for pair in fitting if id(pair[0]) not in seen]
-    groups += group_ties(fitting)
+        finalists = [pair for pair in eligible if pair[0] is pair[1].best and pair[1].score is not None]
+        groups = [
+            [pair] for pair in sorted(finalists, key=lambda pair: (pair[0] is not winner, -(pair[1].score or 0.0)))
+        ]
+        seen = {id(test) for test, _ in finalists}
+        eligible = [pair for pair in eligible if id(pair[0]) not in seen]
+    groups += group_ties(eligible)
     rank = 1
     for group in groups:
         for test, column in sorted(group, key=lambda pair: (pair[0] is not winner, pair[0].candidate.order)):
             yield RankedTest(rank, test, column, test is winner and node.split is not None)
         rank += len(group)
-    small = [pair for pair in tests if not pair[0].eligible]
-    for test, column in sorted(small, key=lambda pair: (-pair[0].candidate.score, pair[0].candidate.order)):
+    ineligible = [pair for pair in tests if not pair[0].eligible]
+    for test, column in sorted(ineligible, key=lambda pair: (-pair[0].candidate.score, pair[0].candidate.order)):
         yield RankedTest(None, test, column, False)
 
 
 def group_ties(
     tests: Sequence[tuple[CandidateTrace, ColumnTrace]],
 ) -> list[list[tuple[CandidateTrace, ColumnTrace]]]:
-    """Part candidates into groups of equals, the best first: all that may reach the best of the rest (``pick``)."""
-    left = sorted(tests, key=lambda pair: _upper_bound(pair[0].candidate), reverse=True)
-    bars = [_lower_bound(test.candidate) for test, _ in left]
-    for i in range(len(bars) - 2, -1, -1):
-        bars[i] = max(bars[i], bars[i + 1])  # the largest lower end of this one and all that follow
+    """Group tied candidates, best first: each group are those that may be the best of the rest (``pick``)."""
+    ordered = sorted(tests, key=lambda pair: _upper_bound(pair[0].candidate), reverse=True)
+    lower_bounds = [_lower_bound(test.candidate) for test, _ in ordered]
+    for i in range(len(lower_bounds) - 2, -1, -1):
+        lower_bounds[i] = max(lower_bounds[i], lower_bounds[i + 1])  # the largest of this one and all that follow
     groups: list[list[tuple[CandidateTrace, ColumnTrace]]] = []
-    bar = None
-    for i, pair in enumerate(left):
-        if bar is None or _upper_bound(pair[0].candidate) < bar:
+    best_lower_bound = None
+    for i, pair in enumerate(ordered):
+        if best_lower_bound is None or _upper_bound(pair[0].candidate) < best_lower_bound:
             groups.append([])
-            bar = bars[i]
+            best_lower_bound = lower_bounds[i]
         groups[-1].append(pair)
     return groups
 
 
 def _upper_bound(candidate: Candidate) -> int:
-    """Return the upper bound of a candidate's true score."""
     return candidate.score + candidate.tolerance
 
 
 def _lower_bound(candidate: Candidate) -> int:
-    """Return the lower bound of a candidate's true score."""
     return candidate.score - candidate.tolerance

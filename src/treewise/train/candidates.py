@@ -1,10 +1,10 @@
 """How each split kind partitions the values of a column at a node: the candidates, before they are scored.
 
-Used by ``train/reference.py``, which scores what is listed here. The rows of a node are first grouped into *buckets*:
-one for each distinct value of the column, with its statistics (``Group``), and one for the missing values
-(``bucketise``). A split kind is a function from a ``ColumnAtNode`` to ``Partition``s, ways of assigning buckets to
-branches: a threshold cuts the sorted buckets in two, a multiway split gives each bucket its own branch, and so on.
-``PARTITIONERS`` is the registry. The core (``src/core/search``) enumerates the same partitions in the same order.
+Used by ``train/reference.py``, which scores them. The rows of a node are first grouped into *buckets*: one for each
+distinct value of the column, with its statistics (``Group``), and one for the missing values (``bucketise``). A split
+kind is a function from a ``ColumnAtNode`` to ``Partition``s, which assign the buckets to branches: a threshold cuts
+the sorted buckets in two, a multiway split gives each bucket a separate branch, and so on. ``PARTITIONERS`` is the
+registry. The core (``src/core/search``) enumerates the same partitions in the same order.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ class ColumnAtNode:
 class Partition:
     """Buckets assigned to branches; missing values are placed later (``reference.place_missing``)."""
 
-    position: int  # its place among the partitions of its kind
+    position: int  # among the partitions of its kind
     branches: tuple[Group, ...]  # without the missing values
     make: Callable[..., Split]  # make(missing=branch) is the split
     placements: tuple[int, ...]  # branches in which the missing values are tried, in order
-    separates_missing: bool = False  # missing values have a branch to themselves already
+    separates_missing: bool = False  # whether the missing values already have a separate branch
 
 
 # -- statistics of rows -----------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def _class_weights(training_set: TrainingSet, rows: Rows, bucket: Rows, n_bucket
 
 
 def bucketise(training_set: TrainingSet, column: int, rows: Rows) -> ColumnAtNode:
-    """Group the rows of a node by their value of a column, in order of value, with the missing ones apart."""
+    """Group the rows of a node by their value of a column, in order of value; missing values separately."""
     values = training_set.columns[column][rows]
     is_missing = encode.is_missing(training_set.encodings[column], values)
     present, rows_present = values[~is_missing], rows[~is_missing]
@@ -228,7 +228,7 @@ def _partition_by_level(column: ColumnAtNode) -> Iterator[Partition]:
 def _partition_by_presence(column: ColumnAtNode) -> Iterator[Partition]:
     """Missing or not; listed last for every column that has missing values at the node.
 
-    The missing values are branch 1 where the column is otherwise cut in its order, branch 0 where it is tested by sets.
+    The missing values are branch 1 of columns that are otherwise split by order, branch 0 of those split by sets.
     """
     if not column.missing.rows:
         return
@@ -250,7 +250,7 @@ PARTITIONERS: dict[str, Callable[[ColumnAtNode], Iterator[Partition]]] = {
 
 
 def _cut_in_two(groups: Sequence[Group]) -> Iterator[tuple[int, Group, Group]]:
-    """Cut a sequence of groups in two at every place: (how many are left of the cut, their sum, the sum of the rest).
+    """Cut a sequence of groups in two at every position: (number of groups before the cut, their sum, the other sum).
 
     a | b c d      a b | c d      a b c | d
     """
@@ -259,14 +259,14 @@ def _cut_in_two(groups: Sequence[Group]) -> Iterator[tuple[int, Group, Group]]:
 
 
 def _running_sums(groups: Sequence[Group]) -> list[Group]:
-    """Return the sum of the first group, of the first two, of the first three, …
+    """Return the cumulative sums of the groups.
 
     >>> _running_sums([Group(2, 2, (1, 1)), Group(3, 3, (3, 0))])[-1]
     Group(rows=5, weight=5, counts=(4, 1), total=0, low=0, high=0, targets=())
     """
     if not groups or not groups[0].counts:
         return list(accumulate(groups, add))
-    # Class by class: a column of numbers has as many groups as values.
+    # Class by class, which is faster: a column of numbers has as many groups as values.
     counts = zip(*map(accumulate, zip(*(g.counts for g in groups), strict=True)), strict=True)
     return list(map(Group, accumulate(g.rows for g in groups), accumulate(g.weight for g in groups), counts))
 
@@ -275,26 +275,26 @@ def _running_sums(groups: Sequence[Group]) -> list[Group]:
 
 
 def random_partition(column: ColumnAtNode, kind: str, node_key: int) -> Iterator[Partition]:
-    """Draw one partition of a kind from the node's random key; multiway and presence have only one."""
+    """Draw one partition of a kind by the node's random key; multiway and presence have only one."""
     if kind in ("multiway", "presence"):
         yield from PARTITIONERS[kind](column)
         return
     if len(column.buckets) < 2:
         return
-    random = split_key(node_key, column.index, KIND_RANK[kind])
+    split_seed = split_key(node_key, column.index, KIND_RANK[kind])
     if kind == "threshold":
-        yield _random_threshold(column, random)
+        yield _random_threshold(column, split_seed)
     elif kind == "subset":
-        yield _subset_partition(column, 0, random_subset(random, len(column.buckets)))
+        yield _subset_partition(column, 0, random_subset(split_seed, len(column.buckets)))
     else:
-        listed = list(PARTITIONERS[kind](column))
-        yield listed[uniform_below(random, len(listed))]
+        partitions = list(PARTITIONERS[kind](column))
+        yield partitions[uniform_below(split_seed, len(partitions))]
 
 
-def _random_threshold(column: ColumnAtNode, random: int) -> Partition:
-    """Cut anywhere between the smallest and the largest value, not only half-way between neighbours."""
+def _random_threshold(column: ColumnAtNode, split_seed: int) -> Partition:
+    """Cut anywhere between the smallest and the largest value, not only at midpoints."""
     low, high = column.buckets[0].value, column.buckets[-1].value
     draw: Callable[[int, Any, Any], float] = uniform_float if column.encoding.kind == "number" else uniform_integer
-    cut = draw(random, low, high)
+    cut = draw(split_seed, low, high)
     sides = [reduce(add, (b.group for b in column.buckets if (b.value <= cut) == below)) for below in (True, False)]
     return Partition(0, (sides[0], sides[1]), partial(Threshold, column.encoding.name, cut), placements=(0, 1))

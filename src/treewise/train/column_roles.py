@@ -1,6 +1,6 @@
-"""Column roles: what the user said about the columns of a table, checked, and the columns found by it.
+"""Column roles: which columns are the target, the weights and the features, as given by the user.
 
-Used by ``training_set.build_training_set`` before anything is encoded; knows names, not values.
+Used by ``training_set.build_training_set`` before anything is encoded: checks names, not values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TASKS = ("classification", "regression")
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Which columns play which part, and what the user said about them."""
+    """The options of ``grow`` that are about columns and rows rather than the learner."""
 
     target: Any = None  # a column name, or an array
     task: Task | None = None
@@ -37,14 +37,14 @@ class ColumnRoles:
     class_weight: Mapping[Label, float] | str | None = None
     priors: Any = None  # a share for each class, by label or in their order
     drop_missing_target: bool = False
-    criterion: str | None = None  # as given, not a preset's
+    criterion: str | None = None  # as given by the user, not by a preset
 
 
 def check_roles(roles: ColumnRoles) -> ColumnRoles:
-    """Refuse what can be no role, whatever the table is; return names as lists of text."""
+    """Check the values that do not depend on the table; return column names as lists of strings."""
     if roles.task is not None and (not isinstance(roles.task, str) or roles.task not in _TASKS):
         raise ParameterError(
-            "must be classification or regression" + PythonOnly(", or None to let the target decide") + ".",
+            "must be classification or regression" + PythonOnly(", or None to infer it from the target") + ".",
             parameter="task",
             value=roles.task,
             hint=did_you_mean(roles.task, _TASKS),
@@ -62,10 +62,10 @@ def check_roles(roles: ColumnRoles) -> ColumnRoles:
 
 
 def check_column_names(parameter: str, given: Any) -> list[str]:
-    """Return column names as text; a table whose columns are numbered is asked by number too."""
+    """Return column names as strings; numbered columns may be given by number."""
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) != 1:
-        listed = f'["{truncate(given)}"]' if isinstance(given, str) else '["age", "town"]'
-        raise ParameterError(f"must be a list of names, {listed}.", parameter=parameter, value=given)
+        example = f'["{truncate(given)}"]' if isinstance(given, str) else '["age", "town"]'
+        raise ParameterError(f"must be a list of names, {example}.", parameter=parameter, value=given)
     names = list(given)
     for name in names:
         if not isinstance(name, str | int | np.integer):
@@ -75,37 +75,37 @@ def check_column_names(parameter: str, given: Any) -> list[str]:
 
 def select_columns(table: Table, target: str, roles: ColumnRoles) -> list[str]:
     """Return the names of the columns to learn from, in the table's order."""
-    asked = list(roles.columns) if roles.columns is not None else list(table.columns)
-    for parameter, names in (("columns", asked), ("ignore", roles.ignore), ("kinds", roles.kinds or {})):
+    requested = list(roles.columns) if roles.columns is not None else list(table.columns)
+    for parameter, names in (("columns", requested), ("ignore", roles.ignore), ("kinds", roles.kinds or {})):
         for name in names:
             if name not in table.columns and name != target:
                 raise ColumnError(
                     f'{parameter}: no column "{truncate(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
                     f" Columns: {join_few([safe(n) for n in table.columns])}."
                 )
-    out = {target, *roles.ignore}
+    excluded = {target, *roles.ignore}
     if isinstance(roles.sample_weight, str):
-        out.add(roles.sample_weight)
-    chosen = [name for name in asked if name not in out]
+        excluded.add(roles.sample_weight)
+    selected = [name for name in requested if name not in excluded]
     both = [safe(name) for name in roles.columns or () if name in roles.ignore]
     if both:
         raise ParameterError(
             Param("columns") + " and " + Param("ignore") + f" both name {join_few(both)}.",
             hint="Leave it out of one of them.",
         )
-    if len(set(chosen)) < len(chosen):
-        twice = next(name for name, times in Counter(chosen).items() if times > 1)
+    if len(set(selected)) < len(selected):
+        twice = next(name for name, times in Counter(selected).items() if times > 1)
         raise ParameterError(f'"{safe(twice)}" is named twice.', parameter="columns", hint="Name each column once.")
-    return chosen
+    return selected
 
 
 def find_target(table: Table, target: Any) -> Column:
     """Find the target column; an array given as target becomes one named ``y``."""
     if target is None:
         if table.target is None:
-            known = join_few([safe(name) for name in table.columns], most=20)
+            names = join_few([safe(name) for name in table.columns], most=20)
             raise ParameterError(
-                "no target is given.", hint="Name it: " + Param("target", ...) + f". Columns: {known}."
+                "no target is given.", hint="Name it: " + Param("target", ...) + f". Columns: {names}."
             )
         target = table.target
     if isinstance(target, str):
@@ -113,20 +113,20 @@ def find_target(table: Table, target: Any) -> Column:
     column = read_array(table, "target", target)
     name = getattr(target, "name", None)
     if isinstance(name, str) and name in table.columns and column.equals(table[name]):
-        return table[name]  # data["y"] was given, and means that column
+        return table[name]  # the array given is data["y"]
     return replace(column, name=_target_name(table, name))
 
 
-def _target_name(table: Table, wanted: Any) -> str:
-    """Return the name of a target that is given beside the table: its own, or "y" where the table has such a column."""
-    names = chain([wanted] if isinstance(wanted, str) else [], ["y", "target"], (f"y{i}" for i in count(2)))
+def _target_name(table: Table, name: Any) -> str:
+    """Name a target that is given as an array: its own name, or "y", unless the table has such a column."""
+    names = chain([name] if isinstance(name, str) else [], ["y", "target"], (f"y{i}" for i in count(2)))
     return next(name for name in names if name not in table.columns)
 
 
 def read_array(table: Table, parameter: str, given: Any) -> Column:
-    """Read what is given beside the table: one value for each of its rows."""
-    kind = type(given)
-    if isinstance(given, Mapping | int | float) or hasattr(kind, "columns") or not hasattr(kind, "__len__"):
+    """Read an array that is given beside the table, with one value per row."""
+    type_ = type(given)
+    if isinstance(given, Mapping | int | float) or hasattr(type_, "columns") or not hasattr(type_, "__len__"):
         raise ParameterError(
             "must be the name of a column, or an array with a value for each row.",
             parameter=parameter,
@@ -136,6 +136,6 @@ def read_array(table: Table, parameter: str, given: Any) -> Column:
     column = given if isinstance(given, Column) else read({parameter: given}, name=parameter)[parameter]
     if len(column) != len(table):
         raise DataError(
-            f"{parameter} has {len(column):,} values, {table.name} has {len(table):,} rows. They must go together."
+            f"{parameter} has {len(column):,} values, {table.name} has {len(table):,} rows. They must match."
         )
     return column

@@ -1,8 +1,8 @@
-"""The criteria: how good is a split?
+"""The criteria, which measure how good a split is.
 
-Used by ``train/reference.py``, which measures the branches of a node with them; the core (``src/core/criteria``)
-computes the same integers. The first half of this file is for people: ``entropy``, ``gini``, ``information_gain`` in
-floats, as the notes define them. The second half is for decisions.
+Used by ``train/reference.py`` to score candidates; the core (``src/core/criteria``) computes the same integers. The
+first half of this file is the public functions ``entropy``, ``gini``, ``information_gain`` … in floats, as the notes
+define them. The second half is what the learner decides by.
 
 **Why integers.** Sums of doubles depend on their order, and two splits that are equally good on paper differ in their
 last digits: the winner would depend on the order of the rows, the threads and the compiler. Therefore class weights and
@@ -16,9 +16,9 @@ targets are integers (``train/fixed_point.py``), and so is a branch's *total imp
     poisson         − S·log2(S / m)
     absolute error  Σ |y − median|
 
-Integer sums are the same in any order. What is rounded (a logarithm, a quotient) is off by at most a known, tiny bound
-(``Measure.tolerance``); gains closer than that are a tie, and ties are decided by the documented order, never by
-rounding.
+Integer sums are the same in any order. Logarithms and quotients are rounded, with a known, tiny error bound
+(``Measure.tolerance``); gains that are closer than that are a tie, and ties are decided by the documented order, never
+by rounding.
 
 A criterion is a function that returns the total impurity of a group, and an entry in ``CRITERIA``. One that compares
 the branches with each other instead (the gain ratio) is a function in ``RULES``.
@@ -39,7 +39,7 @@ from treewise.errors import ParameterError, brief, did_you_mean
 Unit = Literal["bits", "nats"]
 Per = Literal["row", "total"]
 
-# -- for people: the notes' formulas ----------------------------------------------------------------------------------
+# -- public functions, in floats ----------------------------------------------------------------------------------
 
 
 def _shares(counts: Sequence[float]) -> list[float]:
@@ -122,7 +122,7 @@ def information_gain(
     unit: Unit = "bits",
     criterion: Literal["entropy", "gini", "error"] = "entropy",
 ) -> float:
-    """Return how much impurity a split removes: H(parent) − Σ m_i/m·H(branch i), times m for ``per="total"``.
+    """Return the decrease of impurity by a split: H(parent) − Σ m_i/m·H(branch i), times m for ``per="total"``.
 
     >>> round(information_gain([6, 6], [[3, 0], [3, 2], [0, 4]], per="total"), 3)     # CS221 section 5, GPA
     7.145
@@ -131,14 +131,12 @@ def information_gain(
     """
     if not isinstance(per, str) or per not in ("row", "total"):
         raise ParameterError('must be "row" or "total".', parameter="per", value=per)
-    _shares(parent)  # refuses what are no counts
+    _shares(parent)  # raises for anything but counts
     branches = _number_table("branches", branches)
-    added = [math.fsum(column) for column in zip(*branches, strict=True)]
-    if len(added) != len(parent) or any(
-        not math.isclose(a, p, abs_tol=1e-9) for a, p in zip(added, parent, strict=True)
-    ):
+    sums = [math.fsum(column) for column in zip(*branches, strict=True)]
+    if len(sums) != len(parent) or any(not math.isclose(s, p, abs_tol=1e-9) for s, p in zip(sums, parent, strict=True)):
         raise ParameterError(
-            f"branches add up to {added}, but parent is {list(parent)}.", hint="Each row goes to one branch."
+            f"branches add up to {sums}, but parent is {list(parent)}.", hint="Each row goes to one branch."
         )
     kinds: dict[str, Callable[[Sequence[float]], float]] = {
         "entropy": lambda counts: entropy(counts, unit),
@@ -170,7 +168,7 @@ def logarithm(unit: str) -> Callable[[float], float]:
     return math.log2 if unit == "bits" else math.log
 
 
-# -- for decisions: integers ------------------------------------------------------------------------------------------
+# -- the learner, in integers ------------------------------------------------------------------------------------------
 
 FRACTION = 61  # bits after the point
 _TWO = 1 << 64  # in the 63 bits that a logarithm is taken by
@@ -239,16 +237,16 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class Measure:
-    """A criterion set up for one node: measures its branches in integers."""
+    """A criterion prepared for one node: measures its branches in integers."""
 
     total: Callable[[Group], int]  # total impurity, up to a constant of the node
-    worth: float  # one unit in total impurity of the user's numbers
-    rounding: int = 0  # by how many units a gain may be off …
-    per_branch: int = 0  # … and by how many more for each branch
+    worth: float  # what one unit is in total impurity of the user's numbers
+    rounding: int = 0  # bound on the error of a gain, in units …
+    per_branch: int = 0  # … plus this for each branch
     valid: Callable[[Group], bool] = field(default=lambda _: True)  # whether a group may be a branch at all
 
     def tolerance(self, branches: int) -> int:
-        """Return by how much the gain of a split into so many branches may be off."""
+        """Return the error bound of the gain of a split into this many branches."""
         return self.rounding + self.per_branch * branches
 
 
@@ -270,7 +268,7 @@ class Criterion:
 
     @property
     def by_gain(self) -> bool:
-        """Whether the candidates of a column are compared by gain; C4.5 compares only the columns otherwise."""
+        """Whether the candidates of a column are compared by gain; C4.5 uses the ratio between columns only."""
         return self.rule in ("gain", "c45")
 
 
@@ -284,7 +282,7 @@ def _exact(total: Callable[[Group], int], worth: float = 2.0**-FRACTION) -> Call
 
 
 def _entropy_at(node: Group) -> Measure:
-    """Each logarithm is off by less than two units, times its count; the counts of all terms sum to at most 4·m."""
+    """Error bound: less than two units per logarithm, times its count; the counts of all terms sum to at most 4·m."""
     return Measure(_entropy_total, worth=2.0**-FRACTION, rounding=8 * node.weight)
 
 
@@ -294,7 +292,7 @@ def _entropy_total(group: Group) -> int:
 
 
 def _gini_at(node: Group) -> Measure:
-    """Exact except for one quotient per branch, and the node's own."""
+    """Exact except for one quotient per branch and one for the node."""
     del node
     return Measure(_gini_total, worth=2.0**-FRACTION, rounding=1, per_branch=1)
 
@@ -311,11 +309,11 @@ def _error_total(group: Group) -> int:
 
 
 def _squared_error_at(node: Group) -> Measure:
-    """Σ (y − mean)² of a branch is Σ y² − S²/m, and Σ y² is the node's own: compare −S²/m.
+    """Σ (y − mean)² of a branch is Σ y² − S²/m, and Σ y² is the same for all splits of a node: compare −S²/m.
 
-    S is taken about the node's mean. In 126 bits there is room for its square and a fraction, so targets of few digits
-    are measured exactly except for one quotient per branch. Where S is longer than 62 bits its tail is cut, at the
-    node's own scale, so a node of small differences far from zero is measured as finely as any other.
+    S is taken about the node's mean. 126 bits hold its square and a fraction, so targets of few digits are measured
+    exactly except for one quotient per branch. An S of more than 62 bits is truncated at the node's scale, so a node
+    with small differences far from zero is measured as precisely as any other.
     """
     mean = node.total // node.weight
     spread = node.high - node.low + 1
@@ -327,12 +325,12 @@ def _squared_error_at(node: Group) -> Measure:
         centred = (group.total - group.weight * mean) >> shift
         return -((centred * centred << fraction) // group.weight)
 
-    off = 1 + (2 * ((spread >> shift) + 1) << fraction if shift else 0)  # a quotient, and a cut tail of S
-    return Measure(total, math.ldexp(1.0, 2 * shift - fraction), rounding=off, per_branch=off)
+    error = 1 + (2 * ((spread >> shift) + 1) << fraction if shift else 0)  # a quotient, and a truncated S
+    return Measure(total, math.ldexp(1.0, 2 * shift - fraction), rounding=error, per_branch=error)
 
 
 def _poisson_at(node: Group) -> Measure:
-    """Half the deviance of a branch is Σ y·log y − S·log(S/m); the first sum is the node's own."""
+    """Half the deviance of a branch is Σ y·log y − S·log(S/m); the first sum is the same for all splits."""
     shift = max(0, node.total.bit_length() - 56)
 
     def total(group: Group) -> int:
@@ -340,8 +338,10 @@ def _poisson_at(node: Group) -> Measure:
         return s * log2_fixed(group.weight) - nlogn(s)
 
     worth = math.log(2) * math.ldexp(1.0, shift - FRACTION)
-    cut = 64 << FRACTION if shift else 0  # the most that a cut tail of S can amount to, in a branch and in the node
-    return Measure(total, worth, 8 * (node.total >> shift) + cut, per_branch=cut, valid=lambda g: g.total > 0)
+    truncation = 64 << FRACTION if shift else 0  # error bound of a truncated S, in a branch and in the node
+    return Measure(
+        total, worth, 8 * (node.total >> shift) + truncation, per_branch=truncation, valid=lambda g: g.total > 0
+    )
 
 
 def medians(group: Group) -> tuple[int, int]:
@@ -351,9 +351,9 @@ def medians(group: Group) -> tuple[int, int]:
     (1, 5)
     """
     ordered = sorted(group.targets)
-    reached = list(accumulate(w for _, w in ordered))
-    lower = next(y for (y, _), r in zip(ordered, reached, strict=True) if 2 * r >= group.weight)
-    upper = next(y for (y, _), r in zip(ordered, reached, strict=True) if 2 * r > group.weight)
+    cumulative = list(accumulate(w for _, w in ordered))
+    lower = next(y for (y, _), r in zip(ordered, cumulative, strict=True) if 2 * r >= group.weight)
+    upper = next(y for (y, _), r in zip(ordered, cumulative, strict=True) if 2 * r > group.weight)
     return lower, upper
 
 
@@ -372,7 +372,7 @@ Score = tuple[int, int]  # and its tolerance
 
 @dataclass(frozen=True)
 class Rule:
-    """How candidates are scored: from the gain and its tolerance, the node and the branches that hold rows."""
+    """How the score of a candidate follows from its gain and tolerance, the node and the branches that hold rows."""
 
     legend: str  # appended to the criterion's own
     score: Callable[[int, int, Group, Sequence[Group]], Score]
@@ -397,7 +397,7 @@ _RATIO_LEGEND = "divided by H of the branch sizes: the gain ratio"
 RULES = {
     "gain": Rule("", _score_by_gain),
     "ratio": Rule(_RATIO_LEGEND, _score_by_ratio),
-    "c45": Rule(_RATIO_LEGEND, _score_by_gain),  # within a column; columns by their ratio (reference.c45_finalists)
+    "c45": Rule(_RATIO_LEGEND, _score_by_gain),  # within a column; columns by their ratio (reference.py)
 }
 
 
@@ -473,7 +473,7 @@ def list_criteria(task: str) -> str:
 
 
 def get_criterion(name: str) -> Criterion:
-    """Return a criterion by name, or say which there are."""
+    """Return a criterion by name; the error for an unknown name lists them all."""
     if not isinstance(name, str) or name not in CRITERIA:
         raise ParameterError(
             f"must be one of {', '.join(CRITERIA)}.",

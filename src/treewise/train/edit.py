@@ -1,7 +1,7 @@
-"""Changing a tree by hand: split a leaf, cut below nodes, re-estimate on a table, go through the growth step by step.
+"""Edit a tree: split a leaf, collapse nodes, refit on a table, replay the growth step by step.
 
-Above grow and predict. A tree is never changed: each function returns a new one, renumbered in pre-order, and writes
-what it did at the end of its history.
+Built on ``train/grow.py`` and ``predict``. Trees are immutable: each function returns a new tree, numbered in
+pre-order, with a step added to its history.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BY_HAND, _NO_ROWS, _NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), S
 def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
     """Re-estimate every node's statistics on a table; the splits stay.
 
-    A tree written by hand finds the column it is meant for as ``evaluate`` does, and learns the classes that are there.
+    A handwritten tree finds its target column as ``evaluate`` does, and adopts the classes of that column.
     """
     if tree.fit_info.is_handwritten:
         data = read(data)
@@ -45,20 +45,20 @@ def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
 
 
 def _prepare_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
-    """Prepare a table as the tree's own was; note weights that were given with that as an array, and not now."""
+    """Prepare a table like the training table; add a note if that had weights in an array and this has none."""
     training_set = prepare_like(tree, data, sample_weight)
     if sample_weight is not None or not tree.fit_info.has_weight_array:
         return training_set
-    note = "the tree was grown with weights given as an array, and its rows weigh 1 each here; give " + Param(
+    note = "the tree was grown with weights given as an array; every row has weight 1 here; give " + Param(
         "sample_weight", ...
     )
     return replace(training_set, notes=(*training_set.notes, note))
 
 
 def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tree:
-    """Fill a tree's statistics from a prepared table, in the core."""
+    """Compute the statistics of every node on a prepared table, in the core."""
     a = tree.arrays
-    found = _core.refit(
+    computed = _core.refit(
         tree.arrays.for_core,
         a.parent,
         core_columns(training_set),
@@ -66,15 +66,15 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
         core_settings(training_set),
     )
     kept = ("parent", "kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
-    said = "label" if tree.task == "classification" else "value"
-    known = getattr(a, said) >= 0 if said == "label" else ~np.isnan(a.value)
-    empty = (a.kind == LEAF) & (found["rows"] == 0)
-    written = empty & (a.stop == _BY_HAND) & known  # no row contradicts what somebody wrote: it stays
-    found[said] = np.where(written, getattr(a, said), found[said])
+    name = "label" if tree.task == "classification" else "value"
+    has_prediction = a.label >= 0 if name == "label" else ~np.isnan(a.value)
+    empty = (a.kind == LEAF) & (computed["rows"] == 0)
+    written = empty & (a.stop == _BY_HAND) & has_prediction  # a handwritten prediction stays if no row contradicts it
+    computed[name] = np.where(written, getattr(a, name), computed[name])
     stop = a.stop.copy()
     stop[empty & ~written] = _NO_ROWS
-    stop[(stop == _NO_ROWS) & (found["rows"] > 0)] = _BY_HAND
-    arrays = {**found, **{name: getattr(a, name) for name in kept}, "stop": stop}
+    stop[(stop == _NO_ROWS) & (computed["rows"] > 0)] = _BY_HAND
+    arrays = {**computed, **{kept_name: getattr(a, kept_name) for kept_name in kept}, "stop": stop}
     history = (*tree.history, Step({**step, "rows": len(training_set)}))
     fitted = replace(
         tree,
@@ -87,10 +87,10 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
 
 
 def _follow_heavier_branch(before: Tree, after: Tree) -> Tree:
-    """Send missing values with the heavier branch again where that was the reason they went where they did."""
+    """Send missing values to the branch that is now heavier, at nodes where they followed the heavier branch before."""
     missing = after.arrays.missing.copy()
-    silent = (after.arrays.kind != LEAF) & (before.arrays.missing_rows == 0) & (after.arrays.missing_rows == 0)
-    for node in np.flatnonzero(silent).tolist():
+    unlearned = (after.arrays.kind != LEAF) & (before.arrays.missing_rows == 0) & (after.arrays.missing_rows == 0)
+    for node in np.flatnonzero(unlearned).tolist():
         if missing[node] == before.heavier(node):
             missing[node] = after.heavier(node)
     missing.flags.writeable = False
@@ -98,33 +98,33 @@ def _follow_heavier_branch(before: Tree, after: Tree) -> Tree:
 
 
 def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: Any = None) -> Tree:
-    """Split a leaf by a condition in words, and re-estimate the tree on a table."""
+    """Split a leaf by a condition given as text, and refit the tree on a table."""
     try:
         node = tree.check_node(node)
     except (IndexError, TypeError) as error:
         raise ParameterError(f"{error}.") from None
     if not isinstance(condition, str):
-        raise ParameterError('must be a test in words, such as "x1 <= 0.5".', parameter="condition", value=condition)
+        raise ParameterError('must be a condition such as "x1 <= 0.5".', parameter="condition", value=condition)
     if tree.arrays.kind[node] != LEAF:
         raise ParameterError(
             f"node {node} is split already ({tree.condition(tree.children(node)[0])}).", hint="Name a leaf."
         )
     training_set = _prepare_again(tree, data, sample_weight)
-    split, says_missing = _parse_condition(tree, condition)
-    if not says_missing:
+    split, places_missing = _parse_condition(tree, condition)
+    if not places_missing:
         split = _learn_missing(tree, node, split, training_set)
     grown = _add_split(tree, node, split)
     fitted = estimate(grown, training_set, {"did": "split", "node": node, "condition": condition})
     if fitted.arrays.missing[node] == split.missing:
         return fitted
     missing = fitted.arrays.missing.copy()
-    missing[node] = split.missing  # the heavier branch is where they go unless somebody says otherwise
+    missing[node] = split.missing  # refitting sends them to the heavier branch
     missing.flags.writeable = False
     return replace(fitted, arrays=replace(fitted.arrays, missing=missing))
 
 
 def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet) -> Split:
-    """Send missing values to the branch where they gain most; to the heavier one if there are none at the node."""
+    """Send missing values to the branch where they gain most; to the heavier branch if the node has none."""
     from treewise.train.candidates import KIND_RANK, Partition, compute_group
     from treewise.train.reference import NodeScorer, TieOrder, choose, place_missing
 
@@ -144,7 +144,7 @@ def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSe
         scorer.score(partition.make, branch, parts, missing.rows, TieOrder(column, KIND_RANK[split.kind], 0, place))
         for place, (branch, parts) in placed
     ]
-    # The split is asked for, so the limits on leaves do not apply.
+    # The user requested the split, so the limits on leaves do not apply.
     candidates = [replace(candidate, eligible=True) for candidate in scored if candidate is not None]
     winner = choose(scorer, {column: candidates}).winner
     if winner is not None:
@@ -154,7 +154,7 @@ def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSe
 
 
 def _parse_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
-    """Turn ``x1 <= 0.5`` into a split of the tree's own columns; and tell whether it says where missing values go."""
+    """Parse ``x1 <= 0.5`` into a split of the tree's columns; also return whether it places the missing values."""
     from treewise.formats.text_format.conditions import parse_split
 
     try:
@@ -164,15 +164,15 @@ def _parse_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
 
 
 def _add_split(tree: Tree, node: int, split: Split) -> Tree:
-    """Give a leaf a split and as many empty leaves below it."""
+    """Turn a leaf into a split with empty leaves as its branches."""
     k = split.n_branches
     rows = {name: list(getattr(tree.arrays, name)) for name in _per_node_arrays(tree)}
     codes, counts = _split_lists(tree)
     column = tree.columns.index(split.column)
     places = {level: i for i, level in enumerate(tree.encodings[column].levels)}
-    asks = {"stop": 0, **split_entries(split, column, tree.encodings[column], places)}
-    codes[node] = np.array(asks.pop("codes", ()), np.int32)
-    for name, value in asks.items():
+    entries_of_split = {"stop": 0, **split_entries(split, column, tree.encodings[column], places)}
+    codes[node] = np.array(entries_of_split.pop("codes", ()), np.int32)
+    for name, value in entries_of_split.items():
         rows[name][node] = value
     after = node + 1
     blanks = {
@@ -193,22 +193,22 @@ def _add_split(tree: Tree, node: int, split: Split) -> Tree:
 
 
 def collapse_nodes(tree: Tree, at: Collection[int], stop: int = _BY_HAND) -> Tree:
-    """Turn nodes into leaves: everything below them goes.
+    """Turn nodes into leaves, removing everything below them.
 
     >>> import treewise as tw
     >>> collapse_nodes(tw.grow("admissions", preset="id3"), [2]).n_leaves
     3
     """
     a, n = tree.arrays, len(tree)
-    here = np.zeros(n, bool)
-    here[np.fromiter(at, np.int64)] = True
-    here &= a.kind != LEAF
-    visible = ~a.below(here)
+    collapsed = np.zeros(n, bool)
+    collapsed[np.fromiter(at, np.int64)] = True
+    collapsed &= a.kind != LEAF
+    visible = ~a.below(collapsed)
     kept, number = np.flatnonzero(visible), np.cumsum(visible) - 1
     parents = np.where(a.parent[kept] >= 0, number[a.parent[kept]], -1)
-    empty = (a.rows[here & visible] == 0) & (a.rows[0] > 0)  # as growth says of a branch that no row comes to
+    empty = (a.rows[collapsed & visible] == 0) & (a.rows[0] > 0)  # as growth marks a branch without rows
     stops = stop if stop == _NOT_YET else np.where(empty, _NO_ROWS, stop)
-    return rearrange(tree, kept, parents, here[kept], stops)
+    return rearrange(tree, kept, parents, collapsed[kept], stops)
 
 
 def rearrange(
@@ -218,9 +218,9 @@ def rearrange(
     leaves: npt.NDArray[np.bool_],
     stop: int | npt.NDArray[np.int64] = _BY_HAND,
 ) -> Tree:
-    """Make a tree of some nodes in pre-order, with new parents (by new numbers); some of them become leaves.
+    """Build a tree of some nodes in pre-order, with new parents (by new numbers); some of them become leaves.
 
-    ``stop`` is why these are leaves: one reason, or one for each.
+    ``stop`` is the reason of these leaves: one for all, or one for each.
     """
     a = tree.arrays
     blanks = {"kind": LEAF, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1, "stop": stop}
@@ -239,14 +239,13 @@ def rearrange(
 
 
 def replay_growth(tree: Tree) -> Iterator[Tree]:
-    """Yield the growth one split at a time (CS221 notes 6: "pick a leaf and split it").
+    """Yield the tree after each split of its growth (CS221 notes 6: "pick a leaf and split it").
 
-    In the order of growth: largest total gain first where max_leaf_nodes asked for that, else in pre-order.
+    In the order of growth: largest total gain first with max_leaf_nodes, otherwise in pre-order.
     """
     inner = np.flatnonzero(tree.arrays.kind != LEAF)
-    asked = tree.fit_info.is_best_first
     split = np.zeros(len(tree), bool)
-    for node in (best_first_order(tree) if asked else inner).tolist():
+    for node in (best_first_order(tree) if tree.fit_info.is_best_first else inner).tolist():
         waiting = inner[~split[inner] & ((inner == 0) | split[tree.arrays.parent[inner]])]
         yield collapse_nodes(tree, waiting.tolist(), _NOT_YET)
         split[node] = True
@@ -254,25 +253,25 @@ def replay_growth(tree: Tree) -> Iterator[Tree]:
 
 
 def best_first_order(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
-    """Return the inner nodes in the order of best-first growth: of those that can be split, the largest total gain.
+    """Return the inner nodes in the order of best-first growth: always the largest total gain next.
 
-    ``most`` is how many are wanted, where not all are.
+    ``most`` limits their number.
 
     >>> import treewise as tw
     >>> tree = tw.grow("penguins", max_leaf_nodes=4)
     >>> best_first_order(tree).tolist(), (tree.arrays.gain * tree.arrays.weight).round(1)[[0, 1, 4]].tolist()
     ([0, 1, 4], [274.3, 134.8, 43.4])
     """
-    asks = (tree.arrays.kind != LEAF).tolist()
+    is_inner = (tree.arrays.kind != LEAF).tolist()
     order: list[int] = []
     start, child = (part.tolist() for part in tree.arrays.child_lists)
     total = (tree.arrays.gain * tree.arrays.weight).tolist()
-    waiting = [(_best_first_key(total[0]), 0)] if asks[0] else []
+    waiting = [(_best_first_key(total[0]), 0)] if is_inner[0] else []
     while waiting and (most is None or len(order) < most):
         _, node = heapq.heappop(waiting)
         order.append(node)
         for below in child[start[node] : start[node + 1]]:
-            if asks[below]:
+            if is_inner[below]:
                 heapq.heappush(waiting, (_best_first_key(total[below]), below))
     return np.array(order, np.int64)
 
@@ -290,7 +289,7 @@ def _best_first_key(total: float) -> tuple[float, float]:
 
 
 def _per_node_arrays(tree: Tree) -> list[str]:
-    """Return the names of the arrays with one entry a node."""
+    """Return the names of the arrays with one entry per node."""
     lists = {"code_start", "codes", "count_start", "count_class", "count_weight"}
     return [f.name for f in fields(Arrays) if f.name not in lists and len(getattr(tree.arrays, f.name))]
 
@@ -298,7 +297,7 @@ def _per_node_arrays(tree: Tree) -> list[str]:
 def _take_lists(
     start: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], empty: npt.NDArray[np.bool_] | None = None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Take the lists of some nodes, or nothing of those to be empty: where each starts now, and which items stay."""
+    """Take the lists of some nodes, emptying some: return the new starts, and the indices of the items kept."""
     first, size = start[nodes], start[nodes + 1] - start[nodes]
     if empty is not None:
         size = np.where(empty, 0, size)
@@ -308,7 +307,7 @@ def _take_lists(
 
 
 def _split_lists(tree: Tree) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:
-    """Return each node's own category codes and its own (class, weight) pairs."""
+    """Return the category codes and the (class, weight) pairs of each node."""
     a = tree.arrays
     pairs = np.empty(len(a.count_class), [("class", np.int32), ("weight", np.float64)])
     pairs["class"], pairs["weight"] = a.count_class, a.count_weight
@@ -318,7 +317,6 @@ def _split_lists(tree: Tree) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[A
 def _join_lists(
     tree: Tree, rows: dict[str, list[Any]], codes: list[npt.NDArray[Any]], counts: list[npt.NDArray[Any]]
 ) -> Tree:
-    """Put the pieces together again."""
     dtypes = {f.name: getattr(tree.arrays, f.name).dtype for f in fields(Arrays)}
     arrays = {name: np.array(rows.get(name, ()), dtype) for name, dtype in dtypes.items()}
     pairs = np.concatenate(counts)
@@ -330,7 +328,6 @@ def _join_lists(
 
 
 def _read_only(arrays: dict[str, npt.NDArray[Any]]) -> Arrays:
-    """Freeze arrays into a tree's."""
     for array in arrays.values():
         array.flags.writeable = False
     return Arrays(**arrays)

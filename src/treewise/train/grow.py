@@ -90,41 +90,41 @@ def grow(
     target : the column to predict, by name, or an array of its values.
     task : ``"classification"`` or ``"regression"``. By default the target decides: text, booleans, categories and
         whole numbers with at most 20 different values are classes; other numbers are regression.
-    preset : ``"id3"``, ``"cart"`` or ``"c45"``: the books' settings by name; what you give yourself wins over them.
+    preset : ``"id3"``, ``"cart"`` or ``"c45"``: the settings of the books; parameters you give take precedence.
     criterion : ``"entropy"`` (the default for classes), ``"gini"``, ``"error"``, ``"gain_ratio"``, ``"c45"``;
         ``"squared_error"`` (the default for numbers), ``"absolute_error"``, ``"poisson"``.
-    categorical : how categories are tested: ``"subset"`` (the default; ordered ones by a cut in their order),
-        ``"multiway"``, ``"one_value"``, ``"ordinal"``, or ``"any"``: all of them compete.
-    kinds : what columns are, where the table does not say: ``{"GPA": "nominal", "Price": ["free", "cheap"] (ordered),
+    categorical : how categories are split: ``"subset"`` (the default; ordered ones by their order), ``"multiway"``,
+        ``"one_value"``, ``"ordinal"``, or ``"any"``: all of them compete.
+    kinds : column kinds that cannot be inferred: ``{"GPA": "nominal", "Price": ["free", "cheap"] (ordered),
         "Hunger": {"starving", "full"} (levels)}``; a split kind such as ``"multiway"`` is for that column alone.
     ignore, columns : columns to leave out, or the only ones to use.
     na_values : texts that mean "missing".
     missing : ``"learn"`` tries the rows with a missing value in every branch and keeps the best; ``"branch"`` gives
         them a branch of their own; ``"error"`` refuses them.
-    empty_branch : what a branch without rows answers with: its ``"parent"``'s distribution or the ``"root"``'s.
+    empty_branch : the node whose distribution a branch without rows predicts by: its ``"parent"`` or the ``"root"``.
     positive : the class to count as positive (it is moved last).
     max_depth, min_samples_split, min_samples_leaf, max_leaf_nodes, min_weight_fraction_leaf, min_impurity_decrease :
         limits, as in scikit-learn.
     sufficient_accuracy : a node whose majority class has this share of its rows is not split further.
-    max_features : how many columns a node may choose among, drawn anew at every node: a whole number, a share,
-        ``"sqrt"`` or ``"log2"`` of their number; None for all. Columns that cannot split a node are replaced by others.
-    splitter : ``"best"``, or ``"random"``: of each column one test is drawn, and the best of these is taken.
+    max_features : the number of columns sampled at each node: a whole number, a share, ``"sqrt"`` or ``"log2"`` of
+        their number; None for all. Columns that cannot split a node are replaced by others.
+    splitter : ``"best"``, or ``"random"``: draw one split per column at random, and take the best of these.
     pruning : ``"cv"`` chooses the size by cross-validation (cost complexity, ten folds, 1-SE rule), ``"reduced_error"``
         by ``validation``; or ``"pessimistic"``, ``"mdl"``, ``"gain"``, ``"collapse"``, ``"cost_complexity"``; with
         options ``{"method": "gain", "threshold": 0.02}``. ``"none"`` also where a preset prunes (c45).
-    validation : for ``"reduced_error"``: a table the tree has not seen, or the share of the rows to hold back.
-    ccp_alpha : the price of a leaf, as in scikit-learn; above 0 it prunes by cost complexity.
+    validation : for ``"reduced_error"``: a table the tree has not seen, or the share of the rows to hold out.
+    ccp_alpha : the complexity parameter, as in scikit-learn; above 0 the tree is pruned by cost complexity.
     sample_weight : a weight for each row: the name of a column, or an array.
     class_weight : ``{"yes": 5}`` or ``"balanced"``.
-    priors : the share that each class has where the tree will be used, ``{"no": 0.9, "yes": 0.1}``, or a list in the
-        order of the classes: growth and probabilities are as if the table had these shares (as rpart's).
-    cost : what mistakes cost, true class then predicted one: ``{"bad": {"good": 5}}``; one that is not named costs 1. A
-        dataframe or a matrix in the order of the classes will do. Nodes predict the class of least expected cost;
-        splits do not change.
-    drop_missing_target : leave out rows whose target is missing, instead of refusing them.
-    ties : of equally good splits take the ``"first"`` (earlier column, smaller threshold), or one at ``"random"``.
-    random_state : the seed for columns and tests that are drawn, random ties, folds and rows that are held back.
-    n_jobs : how many threads work on it: None or -1 for one a processor, -2 for one fewer. The tree is the same.
+    priors : the share of each class where the tree will be used, ``{"no": 0.9, "yes": 0.1}``, or a list in the order of
+        the classes: growth and probabilities are as if the table had these shares (as in rpart).
+    cost : the costs of mistakes by true class, then predicted class: ``{"bad": {"good": 5}}``; mistakes that are not
+        named cost 1. Also a dataframe or a matrix in the order of the classes. Nodes predict the class of least
+        expected cost; splits do not change.
+    drop_missing_target : drop rows whose target is missing, instead of raising an error.
+    ties : among equally good splits take the ``"first"`` (earlier column, smaller threshold), or a ``"random"`` one.
+    random_state : the seed for sampled columns, random splits and ties, folds and held-out rows.
+    n_jobs : the number of threads: None or -1 for all processors, -2 for all but one. The tree does not depend on it.
     """
     options = {**locals()}
     options |= options.pop("settings")
@@ -185,7 +185,7 @@ def grow_prepared(
 def pruning_for(
     preset: str | None = None, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0
 ) -> PruningPlan | None:
-    """Read what is to be done with the tree once it is grown; None: nothing."""
+    """Return how the tree is to be pruned; None: not at all."""
     from_preset = pruning is None and validation is None and isinstance(preset, str) and preset in PRESET_PRUNING
     if pruning is None and validation is None and isinstance(ccp_alpha, int | float) and ccp_alpha == 0:
         if not from_preset:
@@ -206,8 +206,8 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
         raise ParameterError(
             "must be a list, " + Param("na_values", [marker]) + ".", parameter="na_values", value=marker
         )
-    asked = ColumnRoles(target=target, criterion=options.get("criterion"), **roles)
-    training_set = build_training_set(data, asked, Settings.of(preset, **options))
+    column_roles = ColumnRoles(target=target, criterion=options.get("criterion"), **roles)
+    training_set = build_training_set(data, column_roles, Settings.of(preset, **options))
     if cost is None:
         return training_set
     if training_set.target.task == "regression":
@@ -217,7 +217,7 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
 
 
 def prepare_like(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
-    """Prepare a table as the tree's own training table was: its columns, target, criterion and settings."""
+    """Prepare a table like the training table of a tree: the same columns, target, criterion and settings."""
     info = tree.fit_info
     settings = Settings.of(**{"criterion": tree.criterion, "empty_branch": tree.empty_branch, **info.settings})
     return build_like(data, tree.encodings, tree.target, settings, info.fit_options, sample_weight)
@@ -226,9 +226,9 @@ def prepare_like(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSe
 def grow_training_set(
     training_set: TrainingSet, progress: Progress | None = None, n_jobs: int | None = None, keep_quartiles: bool = True
 ) -> Tree:
-    """Grow a tree on a prepared training set; ``progress`` is told the share of rows that have reached a leaf.
+    """Grow a tree on a prepared training set; ``progress`` receives the share of rows that have reached a leaf.
 
-    Without ``keep_quartiles``, the tree has no quartiles: those of a fold are evaluated and discarded.
+    Without ``keep_quartiles`` the tree has no quartiles: the tree of a fold is evaluated and discarded.
     """
     settings = core_settings(training_set)
     settings.n_jobs, settings.quartiles = resolve_n_jobs(n_jobs), keep_quartiles
@@ -239,21 +239,21 @@ def grow_training_set(
     quartiles = name_quartiles(training_set.encodings, grown.pop("quartiles")) if keep_quartiles else {}
     for array in grown.values():
         array.flags.writeable = False
-    asked = training_set.settings
+    tree_settings = training_set.settings
     step = {
         "did": "grow",
         "treewise": __version__,
         "rows": len(training_set),
-        "settings": asked.given(),
+        "settings": tree_settings.given(),
         **training_set.fit_options.to_step(),
     }
-    assert asked.criterion is not None
+    assert tree_settings.criterion is not None
     tree = Tree(
         training_set.encodings,
         training_set.target,
         Arrays(**grown),
-        asked.criterion,
-        asked.empty_branch,
+        tree_settings.criterion,
+        tree_settings.empty_branch,
         history=(Step(step),),
         quartiles=quartiles,
     )
@@ -263,7 +263,7 @@ def grow_training_set(
 
 
 def resolve_n_jobs(n_jobs: int | None) -> int:
-    """Return how many threads that asks for, as scikit-learn counts: -1 is one a processor, -2 one fewer, …
+    """Return the number of threads, counted as in scikit-learn: -1 for all processors, -2 for all but one, …
 
     >>> resolve_n_jobs(3)
     3
@@ -274,7 +274,7 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
     count = as_integer(n_jobs)
     if count is None or count == 0 or count > _MAX_WORKERS:
         raise ParameterError(
-            f"must be a whole number of threads, at most {_MAX_WORKERS}, or -1 for one a processor, -2 for one fewer.",
+            f"must be a whole number of threads, at most {_MAX_WORKERS}, or -1 for all processors, -2 for all but one.",
             parameter="n_jobs",
             value=n_jobs,
         )
@@ -282,30 +282,30 @@ def resolve_n_jobs(n_jobs: int | None) -> int:
 
 
 def _out_of_memory(training_set: TrainingSet) -> MemoryError:
-    """Say how much growing needs: order, rank and value of every cell, and a list of the rows."""
+    # Order, rank and value of every cell, and the row indices.
     needed = 16 * len(training_set) * (len(training_set.columns) + 1) / 2**20
     size = f"{plural(len(training_set), 'row')} and {plural(len(training_set.columns), 'column')}"
     return MemoryError(
-        f"not enough memory: growing on {size} needs about {needed:,.0f} MB beside the table."
-        " Fewer rows or columns need less."
+        f"not enough memory: growing on {size} needs about {needed:,.0f} MB besides the table."
+        " Use fewer rows or columns."
     )
 
 
 def note_leakage(tree: Tree) -> list[str]:
-    """Say what looks too good to be true: one column that tells all rows apart by itself."""
+    """Note a tree whose root split separates the target perfectly: that column may leak the target."""
     leaves = tree.arrays.rows[1:] > 0
     deeper = len(tree) == 1 or np.any(tree.arrays.parent[1:] > 0)
     if deeper or tree.arrays.rows[0] < 20 or not np.all(tree.arrays.impurity[1:][leaves] == 0):
         return []
     column, target = safe(tree.columns[tree.arrays.column[0]]), safe(tree.target.name)
     return [
-        f"{column}: it alone tells every {target} apart. If it is not known before {target} is, leave it out: "
+        f"{column}: it alone predicts {target} perfectly. If it is not known before {target} is, leave it out: "
         + Param("ignore", [column])
     ]
 
 
 def core_columns(training_set: TrainingSet) -> list[_core.Column]:
-    """Hand the columns to the core, each with the split kinds it may be tested by."""
+    """Return the columns for the core, each with its allowed split kinds."""
     return [
         _core.Column(values, len(encoding.levels), [KIND_NUMBERS[k] for k in kinds])
         for encoding, values, kinds in zip(
@@ -315,26 +315,26 @@ def core_columns(training_set: TrainingSet) -> list[_core.Column]:
 
 
 def core_target(training_set: TrainingSet) -> _core.Target:
-    """Hand the target and the weights to the core."""
+    """Return the target and the weights for the core."""
     n_classes = len(training_set.target.classes)
     scales = (training_set.target_scale, training_set.weight_scale, training_set.target_top)
     return _core.Target(training_set.y, training_set.raw, training_set.weight, n_classes, *scales)
 
 
 def core_settings(training_set: TrainingSet) -> _core.Settings:
-    """Translate the settings into the core's: names into numbers, shares into counts."""
-    asked, core = training_set.settings, _core.Settings()
+    """Return the settings for the core: names become numbers, shares become counts."""
+    settings, core = training_set.settings, _core.Settings()
     core.criterion = training_set.criterion.impurity or training_set.criterion.name
     core.rule = training_set.criterion.rule
     core.gain_per_branch = training_set.by_branches
-    core.missing_branch = asked.missing == "branch"
-    core.empty_from_root = asked.empty_branch == "root"
-    core.random_ties = asked.ties == "random"
-    core.random_cuts = asked.splitter == "random"
-    core.max_features = asked.features_of(len(training_set.columns))
-    core.seed = asked.random_state
+    core.missing_branch = settings.missing == "branch"
+    core.empty_from_root = settings.empty_branch == "root"
+    core.random_ties = settings.ties == "random"
+    core.random_cuts = settings.splitter == "random"
+    core.max_features = settings.features_of(len(training_set.columns))
+    core.seed = settings.random_state
     for name, limit in training_set.limits.items():
         setattr(core, SETTINGS[name].core, limit)
-    enough = decimal_fraction(asked.sufficient_accuracy)
-    core.accuracy_numerator, core.accuracy_denominator = enough.numerator, enough.denominator
+    accuracy = decimal_fraction(settings.sufficient_accuracy)
+    core.accuracy_numerator, core.accuracy_denominator = accuracy.numerator, accuracy.denominator
     return core

@@ -1,20 +1,21 @@
 """How a node's split is chosen, in readable Python: the specification of the learner.
 
-Used by everything that shows or checks a decision. The core finds the same winner faster; this file *is* what it must
-find, and a test holds them equal. The names are chapter 8's:
+The core finds the same split faster; a test compares the two. Everything that shows or checks a decision (trace, stump,
+stability margins, splits by hand) uses this module. The functions are named after the algorithms of chapter 8:
 
+    find_best_split         compare all candidates of a node                     (algorithm 8.2, FindBestSplit)
     leaf_condition          is the node a leaf before any split is considered?   (algorithm 8.1, LeafCondition)
-    find_best_prediction    the majority class, the mean, the median             (FindBestPrediction)
-    find_best_split         every candidate, compared                            (algorithm 8.2, FindBestSplit)
+    find_best_prediction    the majority class, the mean or the median           (algorithm 8.1, FindBestPrediction)
 
-``find_best_split`` proceeds in three steps:
+Read ``find_best_split`` first. It has two steps:
 
-1. ``list_candidates``: for each column, the split kinds partition its values (``train/candidates.py``); missing rows
-   are tried in every branch; the ``NodeScorer`` scores each outcome (``train/criteria.py``).
-2. ``choose``: the best candidate of each column, and the best of all. Equal scores (up to their tolerance) are decided
-   by ``TieOrder``: column, kind, position, placement of the missing rows.
-3. The result is a ``NodeSearch``, which holds all candidates, the best of each column, winner, runner-up and margin,
-   and the reason if the node is not split. Trace, stump, stability margins and splits by hand read this value.
+1. ``list_candidates``: each split kind partitions the values of each column (``train/candidates.py``), the missing rows
+   are tried in every branch, and ``NodeScorer`` scores the result (``train/criteria.py``).
+2. ``choose``: take the best candidate of each column and the best of all. Scores that are equal within their tolerance
+   are a tie, which ``TieOrder`` decides.
+
+The result is a ``NodeSearch``: all candidates, the best of each column, winner, runner-up and margin, and the reason if
+the node is not split.
 """
 
 from __future__ import annotations
@@ -43,38 +44,38 @@ from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Group, M
 from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
 
-_NOT_LISTED = sys.maxsize  # the position of a split that is not the learner's: last among equals
+_NOT_LISTED = sys.maxsize  # the position of a split that the learner does not list: last in a tie
 
 
 class TieOrder(NamedTuple):
-    """The place of a candidate among equals: the smallest wins."""
+    """How ties are decided: of equally good candidates, the smallest ``TieOrder`` wins."""
 
     column: int
     kind: int  # KIND_RANK
-    position: int  # among the partitions of its kind
-    placement: int  # of the missing rows
+    position: int  # of the partition among those of its kind
+    placement: int  # of the missing rows, in the order in which they are tried
 
 
-TieBreak = Callable[["Candidate"], int]  # comes before TieOrder
+TieBreak = Callable[["Candidate"], int]  # compared before TieOrder
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One possible split of a node: the statistics of its branches, and how good it is."""
+    """One possible split of a node, with the statistics of its branches and its score."""
 
-    make: Callable[..., Split]
+    make: Callable[..., Split]  # make(missing=branch) returns the split
     missing: int  # the branch of the missing values
     branches: tuple[Group, ...]
     missing_rows: int
     order: TieOrder
     gain: int  # decrease of total impurity, in the measure's units; 0 if rounding alone may have caused it
-    score: int  # what candidates are compared by: the gain, or what the criterion's rule makes of it
-    tolerance: int  # by how much rounding may have moved the score
+    score: int  # the number that candidates are compared by: the gain, or derived from it by the criterion's rule
+    tolerance: int  # bound on the rounding error of the score
     eligible: bool  # whether every branch with rows meets the limits on leaves
 
     @property
     def split(self) -> Split:
-        """The split itself; made on demand, since few candidates are ever shown."""
+        """The split itself; made on demand, since most candidates are only compared."""
         return self.make(missing=self.missing)
 
     @property
@@ -83,188 +84,31 @@ class Candidate:
         return [g for g in self.branches if g.rows]
 
 
-@dataclass(frozen=True, eq=False)
-class NodeScorer:
-    """Scores the splits of one node, given the node's statistics, its measure and the limits on leaves."""
-
-    training_set: TrainingSet
-    node: Group
-    measure: Measure
-
-    @classmethod
-    def of(cls, training_set: TrainingSet, rows: Rows) -> NodeScorer:
-        """Return the scorer of the node with these rows."""
-        node = compute_group(training_set, rows)
-        return cls(training_set, node, training_set.criterion.at(node))
-
-    @cached_property
-    def total_impurity(self) -> int:
-        """The node's impurity before any split."""
-        return self.measure.total(self.node)
-
-    def meets_limits(self, group: Group) -> bool:
-        """Tell whether a group is large enough to be a leaf."""
-        limits = self.training_set.limits
-        return group.rows >= limits["min_samples_leaf"] and group.weight >= limits["min_weight_fraction_leaf"]
-
-    def separates_missing(self, missing: Group) -> bool:
-        """Tell whether missing rows get a branch of their own: with missing="branch", if they may be a leaf."""
-        wanted = self.training_set.settings.missing == "branch" and missing.rows > 0
-        return wanted and self.measure.valid(missing) and self.meets_limits(missing)
-
-    def score(
-        self,
-        make: Callable[..., Split],
-        missing: int,
-        branches: tuple[Group, ...],
-        missing_rows: int,
-        order: TieOrder,
-    ) -> Candidate | None:
-        """Score the split that ``make(missing=missing)`` returns; None if it sends all rows to one branch."""
-        measure = self.measure
-        filled = [g for g in branches if g.rows]
-        if len(filled) < 2 or not all(map(measure.valid, filled)):
-            return None
-        computed = self.total_impurity - sum(map(measure.total, filled))
-        tolerance = measure.tolerance(len(filled))
-        gain = computed if abs(computed) > tolerance else 0
-        score, tolerance = self._score_of_gain(computed, tolerance, filled)
-        eligible = all(map(self.meets_limits, filled))
-        return Candidate(make, missing, branches, missing_rows, order, gain, score, tolerance, eligible)
-
-    def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
-        """Score a split that is given, such as a tree's own, by the rows that each branch receives."""
-        column = next(i for i, e in enumerate(self.training_set.encodings) if e.name == split.column)
-        groups = tuple(compute_group(self.training_set, rows) for rows in parts)
-        order = TieOrder(column, KIND_RANK[split.kind], _NOT_LISTED, 0)
-        return self.score(partial(replace, split), split.missing, groups, missing_rows, order)
-
-    def _score_of_gain(self, gain: int, tolerance: int, branches: Sequence[Group]) -> tuple[int, int]:
-        """Return the score by the criterion's rule, and its tolerance; per further branch if split kinds compete."""
-        rule = self.training_set.criterion.rule
-        if rule == "gain" and self.training_set.by_branches:
-            further = len(branches) - 1
-            return gain // further, tolerance // further + (tolerance > 0)
-        return RULES[rule].score(gain, tolerance, self.node, branches)
-
-
-@dataclass(frozen=True, eq=False)
-class NodeSearch:
-    """Everything the search for a node's split saw, columns by number.
-
-    >>> from treewise.train.grow import prepare
-    >>> training_set = prepare("admissions", preset="id3")
-    >>> search = find_best_split(training_set, np.arange(len(training_set)))
-    >>> search.winner.split
-    Multiway(column='GPA', missing=1, levels=('3.5', '3.7', '4.0'), other=False)
-    >>> search.runner_up.split.column, round(search.margin, 3), {i: len(c) for i, c in search.candidates.items()}
-    ('University', 0.5, {0: 1, 1: 1, 2: 1, 3: 1})
-    """
-
-    scorer: NodeScorer
-    candidates: Mapping[int, Sequence[Candidate]]  # of each column, in the order of TieOrder
-    best_of_column: Mapping[int, Candidate]  # of the eligible ones; columns without any are absent
-    finalists: Mapping[int, Candidate]  # the best of each column, scored as columns are compared (see c45_finalists)
-    winner: Candidate | None  # the best of all; None if no candidate is eligible
-    reason: str  # why the node is not split, one of STOPS; "" if it is
-
-    @property
-    def best(self) -> Candidate | None:
-        """The split of the node; None where there is a reason not to split it."""
-        return None if self.reason else self.winner
-
-    @cached_property
-    def runner_up(self) -> Candidate | None:
-        """The best candidate of any other column than the winner's."""
-        others = [c for c in self.finalists.values() if c is not self.winner]
-        return pick(others) if others else None
-
-    @property
-    def is_tie(self) -> bool:
-        """Whether winner and runner-up are equally good."""
-        return self.winner is not None and self.runner_up is not None and are_tied(self.winner, self.runner_up)
-
-    @property
-    def margin(self) -> float | None:
-        """By how much the winner's score exceeds the runner-up's; None without a runner-up."""
-        if self.winner is None or self.runner_up is None:
-            return None
-        return 0.0 if self.is_tie else self.score_value(self.winner) - self.score_value(self.runner_up)
-
-    def score_value(self, finalist: Candidate) -> float:
-        """Return a finalist's score as a number: a decrease of impurity per unit of weight, or a ratio."""
-        training_set, measure = self.scorer.training_set, self.scorer.measure
-        if training_set.criterion.rule != "gain":
-            return float(finalist.score) * 2.0**-RATIO_BITS
-        return impurity_decrease(training_set, measure, finalist.score, self.scorer.node.weight)
-
-    def thresholds_tried(self, column: int) -> int:
-        """Return how many thresholds were listed for a column whose best candidate is one; otherwise 0."""
-        best = self.best_of_column.get(column)
-        if best is None or best.order.kind != KIND_RANK["threshold"]:
-            return 0
-        return _n_thresholds(self.candidates[column])
-
-
-# -- chapter 8's three functions --------------------------------------------------------------------------------------
-
-
-def leaf_condition(training_set: TrainingSet, rows: Rows, node: Group, depth: int) -> str:
-    """Return why a node is a leaf before any split is considered; "" if it is not (algorithm 8.1)."""
-    settings, limits = training_set.settings, training_set.limits
-    if node.rows == 0:
-        return "no_rows"
-    if training_set.target.task == "classification":
-        if max(node.counts) == node.weight:
-            return "pure"
-        enough = decimal_fraction(settings.sufficient_accuracy) * node.weight
-        if settings.sufficient_accuracy < 1 and max(node.counts) >= enough:
-            return "sufficient_accuracy"
-    elif np.all(training_set.raw[rows] == training_set.raw[rows[0]]):
-        return "pure"
-    if settings.max_depth is not None and depth >= settings.max_depth:
-        return "max_depth"
-    if node.rows < limits["min_samples_split"]:
-        return "min_samples_split"
-    return ""
-
-
-def find_best_prediction(training_set: TrainingSet, rows: Rows, node: Group) -> int | float:
-    """Return the majority class (the first of equals), the mean, or for absolute error the median (algorithm 8.1).
-
-    ``training_set`` is as the node sees it (``TrainingSet.at``); ``node`` is the group of its rows.
-    """
-    if training_set.target.task == "classification":
-        return node.counts.index(max(node.counts))
-    if np.all(training_set.raw[rows] == training_set.raw[rows[0]]):
-        return float(training_set.raw[rows[0]])
-    if training_set.criterion.centre == "median":
-        low, high = medians(node)
-        return math.ldexp(float(low) / 2 + float(high) / 2, -training_set.target_scale)
-    return math.ldexp(float(node.total) / float(node.weight), -training_set.target_scale)
+# -- the search -------------------------------------------------------------------------------------------------------
 
 
 def find_best_split(training_set: TrainingSet, rows: Rows, key: int | None = None) -> NodeSearch:
     """Compare all candidates of a node (algorithm 8.2).
 
-    ``key`` is the node's random key (``_lib/rng.py``). It determines the columns if ``max_features`` restricts them
-    (drawn one by one, until there are enough and one of them has an eligible candidate), the candidates of
-    ``splitter="random"``, and random ties. Without a key nothing is drawn: every column and every candidate is
+    ``key`` is the node's random key (``_lib/rng.py``). It determines the sampled columns if ``max_features`` is set
+    (sampling goes on until there are enough and one of them has an eligible candidate), the candidates of
+    ``splitter="random"``, and random ties. Without a key nothing is random: every column and every candidate is
     compared, and ties go to the first.
     """
     training_set = training_set.at(rows)
     settings, n_columns = training_set.settings, len(training_set.columns)
-    scorer = NodeScorer.of(training_set, rows)
-    enough, order = n_columns, iter(range(n_columns))
+    n_sampled, columns = n_columns, iter(range(n_columns))
     if key is not None and settings.features_of(n_columns) < n_columns:
-        enough, order = settings.features_of(n_columns), rng.shuffled_columns(key, n_columns)
-    random_splits = key if settings.splitter == "random" else None
-    candidates: dict[int, list[Candidate]] = {}
-    for column in order:
-        if len(candidates) >= enough and any(c.eligible for listed in candidates.values() for c in listed):
-            break
-        candidates[column] = list(list_candidates(scorer, rows, column, random_splits))
+        n_sampled, columns = settings.features_of(n_columns), rng.shuffled_columns(key, n_columns)
+    split_key = key if settings.splitter == "random" else None
     tie_break = partial(_random_rank, key) if key is not None and settings.ties == "random" else None
+
+    scorer = NodeScorer.of(training_set, rows)
+    candidates: dict[int, list[Candidate]] = {}
+    for column in columns:
+        if len(candidates) >= n_sampled and any(c.eligible for listed in candidates.values() for c in listed):
+            break
+        candidates[column] = list(list_candidates(scorer, rows, column, split_key))
     return choose(scorer, candidates, tie_break)
 
 
@@ -276,29 +120,29 @@ def _random_rank(key: int, candidate: Candidate) -> int:
 
 
 def list_candidates(scorer: NodeScorer, rows: Rows, column: int, key: int | None = None) -> Iterator[Candidate]:
-    """Yield every candidate of one column at a node in the order of ties; with a ``key``, one random split per kind."""
+    """Yield the candidates of one column in the order of ``TieOrder``; with a ``key``, one random split per kind."""
     at_node = bucketise(scorer.training_set, column, rows)
     if not at_node.buckets:
         return
     missing = at_node.missing
-    own_branch = scorer.separates_missing(missing)
+    separate = scorer.separates_missing(missing)
     for kind in (*scorer.training_set.splits[column], "presence"):
         partitions = PARTITIONERS[kind](at_node) if key is None else random_partition(at_node, kind, key)
         for partition in partitions:
-            for placement, (branch, branches) in enumerate(place_missing(partition, missing, own_branch)):
+            for placement, (branch, branches) in enumerate(place_missing(partition, missing, separate)):
                 order = TieOrder(column, KIND_RANK[kind], partition.position, placement)
                 candidate = scorer.score(partition.make, branch, branches, missing.rows, order)
                 if candidate:
                     yield candidate
 
 
-def place_missing(partition: Partition, missing: Group, own_branch: bool) -> Iterator[tuple[int, tuple[Group, ...]]]:
-    """Yield every placement of the missing rows to be tried: (their branch, the branches including them)."""
+def place_missing(partition: Partition, missing: Group, separate: bool) -> Iterator[tuple[int, tuple[Group, ...]]]:
+    """Yield the placements of the missing rows to be tried: (their branch, the branches including them)."""
     branches = partition.branches
     if not missing.rows:
         weights = [g.weight for g in branches]
-        yield weights.index(max(weights)), branches  # nothing to learn from: with the heavier branch
-    elif own_branch and not partition.separates_missing:
+        yield weights.index(max(weights)), branches  # nothing to learn from: the heavier branch
+    elif separate and not partition.separates_missing:
         yield len(branches), (*branches, missing)
     else:
         for b in partition.placements:
@@ -325,7 +169,7 @@ def choose(
         winner = pick(list(finalists.values()), tie_break)
     else:
         winner = pick([c for listed in eligible.values() for c in listed], tie_break)
-        best[winner.order.column] = winner  # within the column alone, another may have been tied with it
+        best[winner.order.column] = winner  # the best of its column alone may be another, tied with it
         finalists = best
     reason = "" if _decreases_enough(scorer, winner) else "min_impurity_decrease"
     return NodeSearch(scorer, candidates, best, finalists, winner, reason)
@@ -334,9 +178,9 @@ def choose(
 def pick(candidates: Sequence[Candidate], tie_break: TieBreak | None = None) -> Candidate:
     """Return the candidate of largest score; ties go to the smallest ``tie_break``, then to the first in TieOrder.
 
-    A true score lies within score ± tolerance. The best reaches the largest lower bound of all; every candidate that
-    may reach it is tied. So the outcome does not depend on the order of the list, and a candidate truly as good as
-    the best is always among the tied ones.
+    The true score lies in score ± tolerance, so the best candidate reaches the largest lower bound, and every candidate
+    whose upper bound reaches it is tied. The outcome does not depend on the order of the list, and a candidate that is
+    truly as good as the best is always among the tied ones.
     """
     best_lower_bound = max(c.score - c.tolerance for c in candidates)
     equals = [c for c in candidates if c.score + c.tolerance >= best_lower_bound]
@@ -379,17 +223,188 @@ def _n_thresholds(candidates: Sequence[Candidate]) -> int:
 
 
 def _decreases_enough(scorer: NodeScorer, winner: Candidate) -> bool:
-    """Check min_impurity_decrease; a decrease that meets it to twelve digits meets it."""
+    """Check min_impurity_decrease, to twelve digits."""
     training_set, measure = scorer.training_set, scorer.measure
     least = training_set.limits["min_impurity_decrease"] * (1 - 2.0**-40)
     at_most = winner.gain + measure.tolerance(len(winner.filled)) if winner.gain else 0
     return impurity_decrease(training_set, measure, at_most, int(training_set.weight.sum())) >= least
 
 
+# -- how one candidate is scored --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class NodeScorer:
+    """Scores the candidates of one node."""
+
+    training_set: TrainingSet
+    node: Group  # the statistics of its rows
+    measure: Measure
+
+    @classmethod
+    def of(cls, training_set: TrainingSet, rows: Rows) -> NodeScorer:
+        """Return the scorer of the node with these rows."""
+        node = compute_group(training_set, rows)
+        return cls(training_set, node, training_set.criterion.at(node))
+
+    @cached_property
+    def total_impurity(self) -> int:
+        """The node's impurity before any split."""
+        return self.measure.total(self.node)
+
+    def meets_limits(self, group: Group) -> bool:
+        """Tell whether a group is large enough to be a leaf."""
+        limits = self.training_set.limits
+        return group.rows >= limits["min_samples_leaf"] and group.weight >= limits["min_weight_fraction_leaf"]
+
+    def separates_missing(self, missing: Group) -> bool:
+        """Tell whether the missing rows get a separate branch: with missing="branch", if they may be a leaf."""
+        requested = self.training_set.settings.missing == "branch" and missing.rows > 0
+        return requested and self.measure.valid(missing) and self.meets_limits(missing)
+
+    def score(
+        self,
+        make: Callable[..., Split],
+        missing: int,
+        branches: tuple[Group, ...],
+        missing_rows: int,
+        order: TieOrder,
+    ) -> Candidate | None:
+        """Score the split that ``make(missing=missing)`` returns; None if it sends all rows to one branch.
+
+        The gain is the total impurity of the node minus that of its branches; the criterion's rule turns it into the
+        score.
+        """
+        measure = self.measure
+        filled = [g for g in branches if g.rows]
+        if len(filled) < 2 or not all(map(measure.valid, filled)):
+            return None
+        computed = self.total_impurity - sum(map(measure.total, filled))
+        tolerance = measure.tolerance(len(filled))
+        gain = computed if abs(computed) > tolerance else 0
+        score, tolerance = self._score_of_gain(computed, tolerance, filled)
+        eligible = all(map(self.meets_limits, filled))
+        return Candidate(make, missing, branches, missing_rows, order, gain, score, tolerance, eligible)
+
+    def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
+        """Score a given split, such as the one in a tree, by the rows of each branch."""
+        column = next(i for i, e in enumerate(self.training_set.encodings) if e.name == split.column)
+        groups = tuple(compute_group(self.training_set, rows) for rows in parts)
+        order = TieOrder(column, KIND_RANK[split.kind], _NOT_LISTED, 0)
+        return self.score(partial(replace, split), split.missing, groups, missing_rows, order)
+
+    def _score_of_gain(self, gain: int, tolerance: int, branches: Sequence[Group]) -> tuple[int, int]:
+        """Return the score by the criterion's rule, and its tolerance; divided by branches − 1 if kinds compete."""
+        rule = self.training_set.criterion.rule
+        if rule == "gain" and self.training_set.by_branches:
+            divisor = len(branches) - 1
+            return gain // divisor, tolerance // divisor + (tolerance > 0)
+        return RULES[rule].score(gain, tolerance, self.node, branches)
+
+
 def impurity_decrease(training_set: TrainingSet, measure: Measure, gain: int, weight: int) -> float:
-    """Convert an integer gain into a decrease of impurity per unit of weight, in the user's numbers."""
+    """Convert an integer gain into a decrease of impurity per unit of weight."""
     try:
         scale = -training_set.criterion.degree * training_set.target_scale
         return math.ldexp(float(gain) * measure.worth / weight, scale)
-    except OverflowError:  # squares of targets past 1e154 exceed every double, in the core too
+    except OverflowError:  # squares of targets above 1e154 overflow, in the core too
         return math.inf
+
+
+# -- the result -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSearch:
+    """The outcome of ``find_best_split``; columns are identified by index.
+
+    >>> from treewise.train.grow import prepare
+    >>> training_set = prepare("admissions", preset="id3")
+    >>> search = find_best_split(training_set, np.arange(len(training_set)))
+    >>> search.winner.split
+    Multiway(column='GPA', missing=1, levels=('3.5', '3.7', '4.0'), other=False)
+    >>> search.runner_up.split.column, round(search.margin, 3), {i: len(c) for i, c in search.candidates.items()}
+    ('University', 0.5, {0: 1, 1: 1, 2: 1, 3: 1})
+    """
+
+    scorer: NodeScorer
+    candidates: Mapping[int, Sequence[Candidate]]  # by column, each in TieOrder
+    best_of_column: Mapping[int, Candidate]  # the best eligible one; columns without any are absent
+    finalists: Mapping[int, Candidate]  # the same, with the scores that columns are compared by (_c45_finalists)
+    winner: Candidate | None  # the best of all; None if no candidate is eligible
+    reason: str  # why the node is not split (one of STOPS); "" if it is
+
+    @property
+    def best(self) -> Candidate | None:
+        """The split of the node; None where there is a reason not to split it."""
+        return None if self.reason else self.winner
+
+    @cached_property
+    def runner_up(self) -> Candidate | None:
+        """The best candidate of the other columns."""
+        others = [c for c in self.finalists.values() if c is not self.winner]
+        return pick(others) if others else None
+
+    @property
+    def is_tie(self) -> bool:
+        """Whether winner and runner-up are equally good."""
+        return self.winner is not None and self.runner_up is not None and are_tied(self.winner, self.runner_up)
+
+    @property
+    def margin(self) -> float | None:
+        """The winner's score minus the runner-up's; None without a runner-up."""
+        if self.winner is None or self.runner_up is None:
+            return None
+        return 0.0 if self.is_tie else self.score_value(self.winner) - self.score_value(self.runner_up)
+
+    def score_value(self, finalist: Candidate) -> float:
+        """Return a finalist's score as a float: a decrease of impurity per unit of weight, or a ratio."""
+        training_set, measure = self.scorer.training_set, self.scorer.measure
+        if training_set.criterion.rule != "gain":
+            return float(finalist.score) * 2.0**-RATIO_BITS
+        return impurity_decrease(training_set, measure, finalist.score, self.scorer.node.weight)
+
+    def thresholds_tried(self, column: int) -> int:
+        """Return the number of thresholds listed for a column whose best candidate is a threshold; otherwise 0."""
+        best = self.best_of_column.get(column)
+        if best is None or best.order.kind != KIND_RANK["threshold"]:
+            return 0
+        return _n_thresholds(self.candidates[column])
+
+
+# -- leaves -----------------------------------------------------------------------------------------------------------
+
+
+def leaf_condition(training_set: TrainingSet, rows: Rows, node: Group, depth: int) -> str:
+    """Return why a node is a leaf before any split is considered; "" if it is not (algorithm 8.1)."""
+    settings, limits = training_set.settings, training_set.limits
+    if node.rows == 0:
+        return "no_rows"
+    if training_set.target.task == "classification":
+        if max(node.counts) == node.weight:
+            return "pure"
+        enough = decimal_fraction(settings.sufficient_accuracy) * node.weight
+        if settings.sufficient_accuracy < 1 and max(node.counts) >= enough:
+            return "sufficient_accuracy"
+    elif np.all(training_set.raw[rows] == training_set.raw[rows[0]]):
+        return "pure"
+    if settings.max_depth is not None and depth >= settings.max_depth:
+        return "max_depth"
+    if node.rows < limits["min_samples_split"]:
+        return "min_samples_split"
+    return ""
+
+
+def find_best_prediction(training_set: TrainingSet, rows: Rows, node: Group) -> int | float:
+    """Return the majority class (the first in a tie), the mean, or for absolute error the median (algorithm 8.1).
+
+    ``training_set`` has the node's target scale (``TrainingSet.at``); ``node`` is the group of its rows.
+    """
+    if training_set.target.task == "classification":
+        return node.counts.index(max(node.counts))
+    if np.all(training_set.raw[rows] == training_set.raw[rows[0]]):
+        return float(training_set.raw[rows[0]])
+    if training_set.criterion.centre == "median":
+        low, high = medians(node)
+        return math.ldexp(float(low) / 2 + float(high) / 2, -training_set.target_scale)
+    return math.ldexp(float(node.total) / float(node.weight), -training_set.target_scale)

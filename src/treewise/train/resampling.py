@@ -1,7 +1,7 @@
 """Resampling: subsets of a training set, folds, held-out rows, and the statistics of losses on them.
 
-Used by everything that tries trees on rows they were not grown on: validation curves, cross-validation, stability.
-Weights may be in any unit: a mean loss and its standard error do not change when all of them are doubled.
+Used by everything that evaluates trees on rows they were not grown on: validation curves, cross-validation, stability.
+A mean loss and its standard error do not change when all weights are multiplied by a constant.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treewise.train.training_set import TrainingSet
 Ints = npt.NDArray[np.int64]
 
 DEFAULT_FOLDS = 10
-_LARGEST_WEIGHT = 2**53  # of all rows together (integers.py)
+_LARGEST_WEIGHT = 2**53  # of all rows together (fixed_point.py)
 
 
 def take_rows(training_set: TrainingSet, rows: Ints) -> TrainingSet:
@@ -39,8 +39,8 @@ def take_rows(training_set: TrainingSet, rows: Ints) -> TrainingSet:
 def resample(training_set: TrainingSet, times: Ints, as_weights: bool) -> TrainingSet:
     """Return the training set of resampled rows: each repeated, or weighted by how often it was drawn.
 
-    Repeated, rows are what every limit on rows counts. Where pruning holds rows back from growth, they must be weights
-    instead: a copy of a row that was grown on is no judge.
+    Repeated rows count towards the limits on rows. If pruning holds out rows, weights must be used instead: a copy of a
+    training row is not an independent validation row.
     """
     if not as_weights:
         return bound_weights(take_rows(training_set, np.repeat(np.arange(len(times)), times)))
@@ -50,7 +50,7 @@ def resample(training_set: TrainingSet, times: Ints, as_weights: bool) -> Traini
 
 
 def bound_weights(training_set: TrainingSet) -> TrainingSet:
-    """Return the training set in coarser weights where a heavy row, drawn often, would make their sum too large."""
+    """Make the weights coarser if a heavy row, drawn often, makes their sum too large."""
     while float(training_set.weight.sum(dtype=np.float64)) >= _LARGEST_WEIGHT:
         weight = np.maximum(1, np.asarray(training_set.weight) >> 8)
         training_set = replace(training_set, weight=weight, weight_scale=training_set.weight_scale - 8)
@@ -58,7 +58,7 @@ def bound_weights(training_set: TrainingSet) -> TrainingSet:
 
 
 def assign_folds(training_set: TrainingSet, folds: int = DEFAULT_FOLDS, random_state: int = 0) -> Ints:
-    """Return for each row the fold in which it is held out: at random, and each class spread evenly over the folds."""
+    """Return the fold in which each row is held out: at random, stratified by class."""
     count = as_integer(folds)
     if count is None or count < 2:
         raise ParameterError("must be a whole number, 2 or more.", parameter="folds", value=folds)
@@ -66,7 +66,7 @@ def assign_folds(training_set: TrainingSet, folds: int = DEFAULT_FOLDS, random_s
     n = len(training_set)
     if n < count:
         raise DataError(
-            f"{training_set.table_name} has {n} rows that count: too few for {count} folds.",
+            f"{training_set.table_name} has {n} usable rows: too few for {count} folds.",
             hint="Give more, or " + Param("folds", n) + ".",
         )
     order = np.random.default_rng(random_state).permutation(n)
@@ -78,7 +78,7 @@ def assign_folds(training_set: TrainingSet, folds: int = DEFAULT_FOLDS, random_s
 
 
 def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
-    """Return the rows to learn from and those held out: at random, the share of every class (ID3 notes: S and V)."""
+    """Return the training rows and the held-out rows: at random, stratified by class (ID3 notes: S and V)."""
     if not 0 < share < 1:
         raise ParameterError(
             "must be a table, or a share between 0 and 1, such as 0.3.", parameter="validation", value=share
@@ -87,14 +87,14 @@ def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> 
     if training_set.target.task == "classification":
         order = order[np.argsort(training_set.y[order], kind="stable")]
     # Every row advances a counter by the share; where it passes a whole number, the row is held out.
-    passed = np.floor(np.arange(1, len(order) + 1) * share + 0.5)
-    chosen = np.diff(passed, prepend=math.floor(0.5)) > 0
-    if chosen.all() or not chosen.any():
+    counter = np.floor(np.arange(1, len(order) + 1) * share + 0.5)
+    is_held_out = np.diff(counter, prepend=math.floor(0.5)) > 0
+    if is_held_out.all() or not is_held_out.any():
         raise DataError(
-            f"validation={share:g} of {len(training_set)} rows leaves one side without any."
+            f"validation={share:g} of {len(training_set)} rows leaves one side without rows."
             " Give another share, or a table."
         )
-    return np.sort(order[~chosen]), np.sort(order[chosen])
+    return np.sort(order[~is_held_out]), np.sort(order[is_held_out])
 
 
 Floats = npt.NDArray[np.float64]
@@ -102,7 +102,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass
 class LossStats:
-    """Sums over rows, one entry a value of the parameter; those of several folds are added."""
+    """Sums of losses over rows, one entry per value of the parameter; the folds are added up."""
 
     loss: Floats
     square: Floats
@@ -111,18 +111,18 @@ class LossStats:
 
     @classmethod
     def nothing(cls, n: int) -> LossStats:
-        """Begin a sum."""
+        """Return the sums over no rows."""
         return cls(np.zeros(n), np.zeros(n), 0.0, 0.0)
 
     def add(self, other: LossStats) -> None:
-        """Add another fold's."""
+        """Add the sums of another fold."""
         self.loss += other.loss
         self.square += other.square
         self.weight += other.weight
         self.weight_square += other.weight_square
 
     def per_row(self) -> LossStats:
-        """Return the same as if there were one row."""
+        """Return the sums normalised to a total weight of 1."""
         return LossStats(self.loss / self.weight, self.square / self.weight, 1.0, self.weight_square / self.weight**2)
 
     @property
@@ -139,7 +139,7 @@ class LossStats:
 
 
 def power_of_two_scale(values: Floats) -> float:
-    """Return a power of two of the size of the largest value: squares in that unit neither overflow nor vanish.
+    """Return a power of two of the magnitude of the largest value: squares in that unit neither overflow nor underflow.
 
     >>> power_of_two_scale(np.array([3.0, -5.0])), power_of_two_scale(np.array([0.0]))
     (4.0, 1.0)

@@ -56,7 +56,7 @@ class _NotALimit:
 
 @dataclass(frozen=True)
 class Choice(_NotALimit):
-    """One of some words."""
+    """One of several names."""
 
     words: Collection[str]
 
@@ -285,7 +285,7 @@ class Settings:
             setting.type.check(name, getattr(self, name))
 
     def features_of(self, columns: int) -> int:
-        """Return how many of so many columns are sampled at a node.
+        """Return the number of columns sampled at a node, of ``columns`` in all.
 
         >>> [Settings(max_features=m).features_of(20) for m in (None, 3, 0.5, "sqrt", "log2")]
         [20, 3, 10, 4, 4]
@@ -362,10 +362,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def with_settings(function: Function) -> Function:
     """Give a function that takes ``**settings`` a signature that lists them, with their defaults."""
-    own = [p for p in signature(function).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    parameters = [p for p in signature(function).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     listed = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=DEFAULTS[name], annotation=annotation.__forward_arg__)
         for name, annotation in TreeSettingOptions.__annotations__.items()
     ]
-    function.__signature__ = Signature([*own, *listed], return_annotation=signature(function).return_annotation)  # type: ignore[attr-defined]
+    function.__signature__ = Signature([*parameters, *listed], return_annotation=signature(function).return_annotation)  # type: ignore[attr-defined]
     return function

@@ -1,7 +1,7 @@
-"""The target of a training set: which rows have one, classification or regression, class numbers or numbers.
+"""The target: infer the task, encode the classes, and match the labels of a table with the classes of a model.
 
-Used by ``training_set.build_training_set`` for a new tree, where the column decides, and wherever a table must fit the
-classes that a tree already has (``training_set.build_like``, ``evaluate``, ``predict``).
+The first half prepares training sets (``training_set.py``); the second finds the true labels that a model is evaluated
+on, also for handwritten trees, which know neither the name of their target nor all of its classes.
 """
 
 from __future__ import annotations
@@ -27,31 +27,33 @@ from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
-Rows = Ints | range  # numbers of rows: as a rule all of them, which need no list
+Rows = Ints | range  # row indices; usually all rows, as a range
 SomeModel = TypeVar("SomeModel", bound=Model)
 
 
 def select_training_rows(column: Column, weight: npt.NDArray[np.float64], roles: ColumnRoles, table_name: str) -> Rows:
     """Return the rows with a positive weight and a target; a missing target is an error unless it may be dropped."""
-    counts = weight > 0
-    gone = np.flatnonzero(column.is_missing() & counts)
-    if len(gone) and not roles.drop_missing_target:
-        rows = join_few([int(r) + 1 for r in gone], most=5)
+    is_used = weight > 0
+    missing = np.flatnonzero(column.is_missing() & is_used)
+    if len(missing) and not roles.drop_missing_target:
+        rows = join_few([int(r) + 1 for r in missing], most=5)
         raise DataError(
-            f'target "{safe(column.name)}" is missing in {plural(len(gone), "row")} ({rows}).',
-            hint=f"Remove {'it' if len(gone) == 1 else 'them'} first, or " + Param("drop_missing_target", True) + ".",
+            f'target "{safe(column.name)}" is missing in {plural(len(missing), "row")} ({rows}).',
+            hint=f"Remove {'it' if len(missing) == 1 else 'them'} first, or "
+            + Param("drop_missing_target", True)
+            + ".",
         )
-    counts[gone] = False
-    if not counts.any():
+    is_used[missing] = False
+    if not is_used.any():
         raise DataError(
             f"{table_name}: no row has a target and a positive weight; there is nothing to learn from."
             " Give some rows a weight above 0."
         )
-    return range(len(counts)) if counts.all() else np.flatnonzero(counts)
+    return range(len(is_used)) if is_used.all() else np.flatnonzero(is_used)
 
 
 def read_target(column: Column, roles: ColumnRoles, kept: Rows) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
-    """Decide the task and read the target: class numbers, or numbers as they are."""
+    """Infer the task and read the target: (target, class numbers, raw numbers)."""
     task, numeric = roles.task, column.form in ("int", "float")
     if task is None and encode.is_continuous(column):
         task = "regression"
@@ -79,7 +81,7 @@ def read_target(column: Column, roles: ColumnRoles, kept: Rows) -> tuple[Target,
 
 
 def encode_target(column: Column, target: Target, table_name: str, kept: Rows) -> tuple[Ints, npt.NDArray[np.float64]]:
-    """Read the target of a tree that is there already: its class numbers, or numbers as they are."""
+    """Read the target of an existing tree: (class numbers, raw numbers)."""
     if target.task == "classification":
         return encode_classes(column, target, table_name, kept), np.empty(0)
     raw = read_finite_targets(column, kept)
@@ -88,8 +90,8 @@ def encode_target(column: Column, target: Target, table_name: str, kept: Rows) -
 
 def note_numeric_classes(target: Target, column: Column) -> list[str]:
     """Note a target whose numbers were taken for classes though most of them occur once."""
-    taken = target.classes and column.form in ("int", "float") and 2 * len(target.classes) > len(column)
-    if not taken or len(target.classes) < 5:
+    is_suspect = target.classes and column.form in ("int", "float") and 2 * len(target.classes) > len(column)
+    if not is_suspect or len(target.classes) < 5:
         return []
     return [
         f"{safe(target.name)}: {len(target.classes)} different whole numbers in {len(column)} rows were taken for"
@@ -98,7 +100,7 @@ def note_numeric_classes(target: Target, column: Column) -> list[str]:
 
 
 def are_integer_classes(labels: Sequence[Label]) -> bool:
-    """Tell whether these are whole numbers, few enough to be class numbers."""
+    """Tell whether the labels are whole numbers, and few enough to be classes."""
     return len(labels) <= MAX_INTEGER_CLASSES and all(float(v).is_integer() for v in labels)
 
 
@@ -107,21 +109,21 @@ def _class_order(labels: Sequence[Label], positive: Label | None, name: str) -> 
     order = list(range(len(labels)))
     if positive is None:
         return order
-    named = [i for i, label in enumerate(labels) if label == positive or str(label) == str(positive)]
-    if not named:
-        words = [safe(v) for v in labels]
+    matches = [i for i, label in enumerate(labels) if label == positive or str(label) == str(positive)]
+    if not matches:
+        names = [safe(v) for v in labels]
         raise ParameterError(
-            f'target "{safe(name)}" has the classes {join_few(words)}.',
+            f'target "{safe(name)}" has the classes {join_few(names)}.',
             parameter="positive",
             value=truncate(positive),
-            hint=did_you_mean(positive, words),
+            hint=did_you_mean(positive, names),
         )
-    order.remove(named[0])
-    return [*order, named[0]]
+    order.remove(matches[0])
+    return [*order, matches[0]]
 
 
 def read_finite_targets(column: Column, kept: Rows) -> npt.NDArray[np.float64]:
-    """Read numbers to be predicted; ``kept`` are the rows they stand in, for the message when one is none."""
+    """Read a regression target; ``kept`` are the row indices, for error messages."""
     raw = encode.encode_numbers(column)
     bad = np.flatnonzero(~np.isfinite(raw))
     if len(bad):
@@ -135,52 +137,51 @@ def read_finite_targets(column: Column, kept: Rows) -> npt.NDArray[np.float64]:
 def encode_classes(column: Column, target: Target, table_name: str, rows: Rows | None = None) -> Ints:
     """Return the class number of each row; a class the tree does not know is an error.
 
-    ``rows`` are the numbers these rows have in the table, where they are not all of it.
+    ``rows`` are the indices of the rows in the table, if not all of them.
     """
     rows = range(len(column)) if rows is None else rows
-    gone = np.flatnonzero(column.is_missing())
-    if len(gone):
+    missing = np.flatnonzero(column.is_missing())
+    if len(missing):
         raise DataError(
-            f'{table_name}: target "{safe(column.name)}" is missing in row {rows[gone[0]] + 1:,}. Remove such rows'
+            f'{table_name}: target "{safe(column.name)}" is missing in row {rows[missing[0]] + 1:,}. Remove such rows'
             " first."
         )
     _, codes, labels = encode.encode_classes(column)
-    known = {str(c): i for i, c in enumerate(target.classes)}
-    place = np.array([known.get(str(label), -1) for label in labels], np.int64)
-    y = place[codes]
-    strange = np.flatnonzero(y < 0)
-    if len(strange):
-        label = labels[codes[strange[0]]]
+    indices = {str(c): i for i, c in enumerate(target.classes)}
+    y = np.array([indices.get(str(label), -1) for label in labels], np.int64)[codes]
+    unknown = np.flatnonzero(y < 0)
+    if len(unknown):
+        label = labels[codes[unknown[0]]]
         raise DataError(
-            f'{table_name}: target "{safe(column.name)}" is "{safe(label)}" in row {rows[strange[0]] + 1:,}, a class'
+            f'{table_name}: target "{safe(column.name)}" is "{safe(label)}" in row {rows[unknown[0]] + 1:,}, a class'
             f" the tree does not know. Its classes are {join_few([safe(c) for c in target.classes])}."
         )
     return y
 
 
 def resolve_criterion(settings: Settings, target: Target, given: str | None) -> Settings:
-    """Fill in the criterion of the task; one of the other task is refused if given, and gives way if a preset's."""
-    usual = "entropy" if target.task == "classification" else "squared_error"
+    """Fill in the task's default criterion, also in place of a preset's for the other task; raise if one was given."""
+    default = "entropy" if target.task == "classification" else "squared_error"
     if settings.criterion is None:
-        return replace(settings, criterion=usual)
-    meant = get_criterion(settings.criterion).task
-    if meant != target.task and given is None:
-        return replace(settings, criterion=usual)
-    if meant != target.task:
-        what = f"has {len(target.classes)} classes" if target.classes else "is a number"
+        return replace(settings, criterion=default)
+    task = get_criterion(settings.criterion).task
+    if task != target.task and given is None:
+        return replace(settings, criterion=default)
+    if task != target.task:
+        fact = f"has {len(target.classes)} classes" if target.classes else "is a number"
         if target.classes:
-            what += f" ({join_few([safe(c) for c in target.classes], most=4)})"
+            fact += f" ({join_few([safe(c) for c in target.classes], most=4)})"
         raise ParameterError(
-            f'this criterion is for {meant}, but target "{safe(target.name)}" {what}.',
+            f'this criterion is for {task}, but target "{safe(target.name)}" {fact}.',
             parameter="criterion",
             value=settings.criterion,
-            hint="Use " + Param("criterion", usual) + ", or " + Param("task", meant) + ".",
+            hint="Use " + Param("criterion", default) + ", or " + Param("task", task) + ".",
         )
     return settings
 
 
 def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Rows) -> None:
-    """Refuse settings that do not go with the target; ``kept`` are the rows the numbers stand in."""
+    """Raise for settings that do not fit the target; ``kept`` are the row indices, for error messages."""
     if target.task == "regression" and settings.sufficient_accuracy < 1:
         raise ParameterError("regression has no classes.", parameter="sufficient_accuracy", hint="Leave it out.")
     if settings.criterion == "poisson" and np.any(raw < 0):
@@ -196,26 +197,26 @@ def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64
 
 
 def find_target_column(model: Model, table: Table, target: Any) -> Column:
-    """Find the column with the true labels: by name, or given beside the table as an array.
+    """Find the column with the true labels: by name, or given as an array.
 
-    A hand-written tree does not know the name of its target: then it is the table's usual target, or the only column it
-    does not test whose values are the tree's classes.
+    A handwritten tree does not know the name of its target: then it is the table's usual target, or the only column
+    that it does not split on and whose values are its classes.
     """
     if target is not None and not isinstance(target, str):
         return find_target(table, target)
     name = model.target.name if target is None else target
-    known = {str(label) for label in model.classes}
+    class_names = {str(label) for label in model.classes}
     if target is not None or not model.fit_info.is_handwritten or not isinstance(model, Tree):
         return table[name]
-    if name in table.columns and (name != UNNAMED or known & _labels_in(table[name])):
-        return table[name]  # a column that is called "class" by chance, with other values, is not the one meant
+    if name in table.columns and (name != UNNAMED or class_names & _labels_in(table[name])):
+        return table[name]  # unless it is called "class" by coincidence and has other values
     if table.target is not None:
         return table[table.target]
-    free = [column for column in table.columns.values() if column.name not in model.columns]
-    fitting = [column for column in free if known & (found := _labels_in(column)) and found <= known]
-    if len(fitting) == 1:
-        return fitting[0]
-    names = join_few([safe(column.name) for column in fitting or free])
+    unused = [column for column in table.columns.values() if column.name not in model.columns]
+    matching = [column for column in unused if (labels := _labels_in(column)) and labels <= class_names]
+    if len(matching) == 1:
+        return matching[0]
+    names = join_few([safe(column.name) for column in matching or unused])
     raise ParameterError(
         f"the tree does not say which column of {table.name} it predicts.",
         hint=f"Name it, perhaps {names}: " + Param("target", ...) + ".",
@@ -223,17 +224,17 @@ def find_target_column(model: Model, table: Table, target: Any) -> Column:
 
 
 def resolve_handwritten_task(model: SomeModel, column: Column) -> SomeModel:
-    """Let a tree written by hand whose classes are numbers predict numbers, where the true answers are numbers.
+    """Turn a handwritten tree whose classes are numbers into a regression tree if its target column is one.
 
-    Such a text does not say whether its numbers are classes or values; the column does, by the rule of ``grow``.
+    The text does not tell whether its numbers are classes or values; the column does, by the rule of ``grow``.
     """
     numbers = [label for label in model.classes if isinstance(label, int | float) and not isinstance(label, bool)]
     if not isinstance(model, Tree) or not model.fit_info.is_handwritten or model.arrays.rows[0] > 0:
         return model
     if not numbers or len(numbers) < len(model.classes):
         return model
-    numeric, _, found = encode.encode_classes(column.take(~column.is_missing()))
-    if not numeric or (are_integer_classes(found) and are_integer_classes(numbers)):
+    numeric, _, labels = encode.encode_classes(column.take(~column.is_missing()))
+    if not numeric or (are_integer_classes(labels) and are_integer_classes(numbers)):
         return model
     a = model.arrays
     values = np.array([*numbers, np.nan], float)[a.label]  # a node that predicts nothing has label -1, the last
@@ -242,9 +243,9 @@ def resolve_handwritten_task(model: SomeModel, column: Column) -> SomeModel:
 
 
 def adopt_target(tree: Tree, table: Table, target: Any = None) -> Tree:
-    """Let a tree written by hand predict the column of a table that it is meant for, with every class that is there.
+    """Give a handwritten tree the target column of a table, with all of its classes.
 
-    A grown tree knows its own; ``target`` may name another that has the same classes.
+    A grown tree has a target; ``target`` may name another column with the same classes.
     """
     column = find_target_column(tree, table, target)
     tree = adopt_classes(resolve_handwritten_task(tree, column), column)
@@ -252,7 +253,7 @@ def adopt_target(tree: Tree, table: Table, target: Any = None) -> Tree:
 
 
 def adopt_classes(tree: Tree, column: Column) -> Tree:
-    """Let a tree written by hand know the classes of a column: those none of its leaves names too."""
+    """Add the classes of a column that no leaf of a handwritten tree predicts."""
     if not tree.fit_info.is_handwritten or tree.arrays.rows[0] > 0 or tree.task == "regression":
         return tree
     new = encode_labels(tree, column.take(~column.is_missing()))[1][len(tree.classes) :]
@@ -261,30 +262,29 @@ def adopt_classes(tree: Tree, column: Column) -> Tree:
     classes = (*tree.classes, *new)
     if all(isinstance(label, str) for label in classes) and list(tree.classes) == sorted(map(str, tree.classes)):
         classes = tuple(sorted(classes, key=str))
-    places = np.array([*map(classes.index, tree.classes), -1])  # a node that predicts nothing has label -1, the last
-    labels = places[tree.arrays.label].astype(tree.arrays.label.dtype)
+    indices = np.array([*map(classes.index, tree.classes), -1])  # a node that predicts nothing has label -1, the last
+    labels = indices[tree.arrays.label].astype(tree.arrays.label.dtype)
     return tree.with_(target=replace(tree.target, classes=classes), arrays=replace(tree.arrays, label=labels))
 
 
 def adopt_levels(tree: Tree, table: Table) -> Tree:
-    """Let a tree written by hand know the levels of a table: what it does not name was not "never seen" by it."""
+    """Add the levels of a table to a handwritten tree, for which levels that it does not name are not unseen."""
     if not tree.fit_info.is_handwritten or tree.arrays.rows[0] > 0:
         return tree
     return tree.with_(encodings=tuple(_add_levels(encoding, table) for encoding in tree.encodings))
 
 
 def _add_levels(encoding: encode.Encoding, table: Table) -> encode.Encoding:
-    """Add the levels that a column of categories has in a table."""
     if encoding.kind != "nominal" or encoding.name not in table.columns:
         return encoding
     column = table[encoding.name]
-    new = np.flatnonzero(encode.encode_column(encoding, column, table.name) == encode.UNSEEN)
-    more = encode.fit_encoding(column.take(new), "nominal").encoding.levels if len(new) else ()
-    return replace(encoding, levels=(*encoding.levels, *more))
+    unseen = np.flatnonzero(encode.encode_column(encoding, column, table.name) == encode.UNSEEN)
+    new_levels = encode.fit_encoding(column.take(unseen), "nominal").encoding.levels if len(unseen) else ()
+    return replace(encoding, levels=(*encoding.levels, *new_levels))
 
 
 def _labels_in(column: Column) -> set[str]:
-    """Return the different values of a column in words; none where it could not be a target."""
+    """Return the distinct values of a column as strings; none if it cannot be a target."""
     try:
         return {str(label) for label in encode.encode_classes(column.take(~column.is_missing()))[2]}
     except DataError:
@@ -294,33 +294,33 @@ def _labels_in(column: Column) -> set[str]:
 def select_labelled_rows(
     table: Table, column: Column, drop: bool, weight: npt.NDArray[np.float64] | None = None
 ) -> Ints:
-    """Return the rows to compare, those of weight 0 left out: refuse those whose answer is missing, or drop them."""
-    counts = np.ones(len(table), bool) if weight is None else weight > 0
-    if not counts.any():
+    """Return the rows with a positive weight and a label; a missing label is an error unless it may be dropped."""
+    is_used = np.ones(len(table), bool) if weight is None else weight > 0
+    if not is_used.any():
         raise DataError(f"{table.name}: no row has a positive weight; there is nothing to compare with.")
-    gone = column.is_missing() & counts
-    if not gone.any() or (drop and (counts & ~gone).any()):
-        return np.flatnonzero(counts & ~gone)
-    rows = join_few([f"{row:,}" for row in (np.flatnonzero(gone) + 1).tolist()], most=5)
-    many, they = plural(int(gone.sum()), "row"), "it" if gone.sum() == 1 else "them"
-    what = f'target "{safe(column.name)}" is missing in {many} of {table.name} ({rows}).'
+    missing = column.is_missing() & is_used
+    if not missing.any() or (drop and (is_used & ~missing).any()):
+        return np.flatnonzero(is_used & ~missing)
+    rows = join_few([f"{row:,}" for row in (np.flatnonzero(missing) + 1).tolist()], most=5)
+    n_rows, pronoun = plural(int(missing.sum()), "row"), "it" if missing.sum() == 1 else "them"
+    fault = f'target "{safe(column.name)}" is missing in {n_rows} of {table.name} ({rows}).'
     if drop:
-        raise DataError(f"{what} There is nothing to compare with.")
-    raise DataError(f"{what} Remove {they} first, or " + Param("drop_missing_target", True) + ".")
+        raise DataError(f"{fault} There is nothing to compare with.")
+    raise DataError(f"{fault} Remove {pronoun} first, or " + Param("drop_missing_target", True) + ".")
 
 
 def encode_labels(model: Model, column: Column) -> tuple[Ints, tuple[Label, ...]]:
-    """Return each row's place among a model's classes, then the labels it does not know; and all these."""
-    _, codes, found = encode.encode_classes(column)
-    known = {str(label): i for i, label in enumerate(model.classes)}
+    """Return each row's index into the labels, and the labels: the model's classes, then those it does not know."""
+    _, codes, column_labels = encode.encode_classes(column)
+    exact = {str(label): i for i, label in enumerate(model.classes)}
     folded = {str(label).casefold(): i for i, label in enumerate(model.classes)}
-    places, labels = [], list(model.classes)
-    for label in found:
-        place = known.get(str(label))
-        if place is None and isinstance(label, bool):
-            place = folded.get(str(label).casefold())  # "true" in one file, True in another
-        if place is None:
-            place = len(labels)
+    indices, labels = [], list(model.classes)
+    for label in column_labels:
+        index = exact.get(str(label))
+        if index is None and isinstance(label, bool):
+            index = folded.get(str(label).casefold())  # "true" in one file, True in another
+        if index is None:
+            index = len(labels)
             labels.append(label)
-        places.append(place)
-    return np.array(places, np.int64)[codes], tuple(labels)
+        indices.append(index)
+    return np.array(indices, np.int64)[codes], tuple(labels)

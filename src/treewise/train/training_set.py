@@ -1,9 +1,9 @@
 """The training set: encoded columns, an integer target and integer weights, as both learners see them.
 
-Between the table and the learners that must agree, ``train/reference.py`` (readable) and the core (fast). Everything
-that is decided once per table is decided here: which columns take part and as what kind, classification or regression,
-the order of the classes, which rows count. ``column_roles.py`` reads the columns, ``target.py`` the target,
-``weights.py`` the weights; ``fixed_point.py`` converts weights and targets to integers.
+The common input of ``train/reference.py`` (readable) and the core (fast). Everything that is decided once per table is
+decided here: which columns are used and as what kind, classification or regression, the order of the classes, which
+rows are used. ``column_roles.py`` selects the columns, ``target.py`` reads the target, ``weights.py`` the weights;
+``fixed_point.py`` converts weights and targets to integers.
 """
 
 from __future__ import annotations
@@ -53,44 +53,44 @@ Cells = TypeVar("Cells", Column, npt.NDArray[Any])
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """A table made ready for learning. ``prepare`` makes it; nothing changes it."""
+    """A table prepared for training (``grow.prepare``); immutable."""
 
     encodings: tuple[Encoding, ...]
-    columns: tuple[npt.NDArray[Any], ...]  # encoded as encode.py says, one array a column
-    splits: tuple[tuple[str, ...], ...]  # for each column the split kinds it may be tested by
+    columns: tuple[npt.NDArray[Any], ...]  # encoded (data/encoding.py), one array per column
+    splits: tuple[tuple[str, ...], ...]  # the allowed split kinds of each column
     target: Target
     y: Ints  # class number, or scaled target
     raw: npt.NDArray[np.float64]  # regression: the target as given
     target_scale: int
-    target_top: int | None  # regression: the exponent of the largest |target|; None when all fit as they are
+    target_top: int | None  # regression: the exponent of the largest |target|; None if no target was rounded
     weight: Ints
     weight_scale: int
-    row_weight: npt.NDArray[np.float64]  # as given for the rows, without what their classes weigh: how rows are judged
+    row_weight: npt.NDArray[np.float64]  # as given, without class weights: for evaluation
     settings: Settings
     table_name: str = ""
     notes: tuple[str, ...] = ()
-    fit_options: FitOptions = field(default_factory=FitOptions)
-    repeats: Repeats | None = None  # weights that are counts; None: each row stands for itself
-    rows: Rows = range(0)  # where in the table its rows stand
+    fit_options: FitOptions = field(default_factory=FitOptions)  # options that the tree's history records
+    repeats: Repeats | None = None  # weights that are counts; None: each row counts once
+    rows: Rows = range(0)  # the indices of its rows in the table
 
     @cached_property
     def criterion(self) -> Criterion:
-        """The criterion, never None here."""
+        """The criterion; the settings of a training set always have one."""
         assert self.settings.criterion is not None
         return get_criterion(self.settings.criterion)
 
     @cached_property
     def by_branches(self) -> bool:
-        """Whether kinds compete, so that gains are divided by the number of branches less one."""
+        """Whether split kinds compete, so that gains are divided by the number of branches − 1."""
         return self.settings.categorical == "any" or "any" in self.fit_options.splits.values()
 
     def __len__(self) -> int:
         return len(self.weight)
 
     def at(self, rows: Ints) -> TrainingSet:
-        """Return the training set as a node with these rows sees it: with its targets in units fine enough for them.
+        """Return the training set with a target scale fine enough for the rows of a node.
 
-        The same for the same rows, whatever the tree above them; and this very training set but in extreme tables.
+        Depends on the rows only; returns self unless the targets span an extreme range (``fixed_point.py``).
         """
         largest = float(np.max(np.abs(self.raw[rows]), initial=0.0)) if self.target_top is not None else 0.0
         if not largest or self.target_top is None:
@@ -104,12 +104,12 @@ class TrainingSet:
 
     @cached_property
     def limits(self) -> dict[str, int | float]:
-        """Each limit by name, as the number of rows or the scaled weight it amounts to in this table."""
+        """Each limit by name, as a number of rows or an integer weight of this table."""
         return self.settings.limits(len(self), int(self.weight.sum()))
 
 
 class _Feature(NamedTuple):
-    """One column made ready: what it is, its values, and the split kinds it may be tested by."""
+    """One prepared column."""
 
     encoding: Encoding
     values: npt.NDArray[Any]
@@ -117,7 +117,7 @@ class _Feature(NamedTuple):
 
 
 def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> TrainingSet:
-    """Make a table ready: weigh the rows, read the target, choose and encode the columns."""
+    """Prepare a table: weight the rows, read the target, select and encode the columns."""
     roles = check_roles(roles)
     table = read(data, na_values=parse_na_values(roles.na_values))
     column = find_target(table, roles.target)
@@ -132,16 +132,16 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
     kinds = {**table.kinds, **(roles.kinds or {})}
     names = select_columns(table, target.name, roles)
     if not names:
-        notes.append(f"{table.name}: no column is left to split on, so the tree is its root alone")
+        notes.append(f"{table.name}: no column is left to split on, so the tree is a single leaf")
     table.convert(names)
     features: list[_Feature] = []
-    own_splits: dict[str, str] = {}
+    column_splits: dict[str, str] = {}
     for name in names:
         learned = encode.fit_encoding(_take_rows(table[name], weighed.rows), kinds.get(name))
         if settings.missing == "error":
             _refuse_missing(learned.encoding, learned.values, weighed.rows)
         notes += learned.notes
-        own_splits |= {name: learned.splits} if learned.splits else {}
+        column_splits |= {name: learned.splits} if learned.splits else {}
         splits = _allowed_splits(learned.encoding, learned.splits or settings.categorical)
         features.append(_Feature(learned.encoding, learned.values, splits))
     fit_options = FitOptions(
@@ -149,12 +149,12 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         has_weight_array=roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
         class_weight=label_class_weights(roles.class_weight),
         priors=label_priors(roles.priors, target),
-        splits=own_splits,
+        splits=column_splits,
         drop_missing_target=bool(roles.drop_missing_target),
         na_values=tuple(table.na_values),
     )
-    ready = _assemble(weighed, target, settings, features, weight)
-    return replace(ready, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
+    assembled = _assemble(weighed, target, settings, features, weight)
+    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
 
 
 def build_like(
@@ -164,18 +164,18 @@ def build_like(
     settings: Settings,
     fit_options: FitOptions,
     sample_weight: Any = None,
-    answers: Any = None,
+    labels: Any = None,
 ) -> TrainingSet:
-    """Prepare a table under a tree's own encodings and target, for tracing, splitting by hand and re-estimating.
+    """Prepare a table with the encodings and target of an existing tree, for tracing, splitting by hand and refitting.
 
-    Without a ``sample_weight``, a weight column the tree was grown with is used again where the table has it; without
-    ``answers``, a column or an array, the table has the target by its name.
+    Without ``sample_weight``, the weight column that the tree was grown with is used if the table has it. Without
+    ``labels`` (a column or an array), the target is looked up by name.
     """
     table = read(data, na_values=fit_options.na_values)
-    column = find_target(table, target.name if answers is None else answers)
-    name = fit_options.sample_weight
-    again = name if name in table.columns else None
-    weight = read_sample_weights(table, again if sample_weight is None else sample_weight)
+    column = find_target(table, target.name if labels is None else labels)
+    weight_name = fit_options.sample_weight
+    weight_column = weight_name if weight_name in table.columns else None
+    weight = read_sample_weights(table, weight_column if sample_weight is None else sample_weight)
     roles = ColumnRoles(drop_missing_target=fit_options.drop_missing_target)
     kept = select_training_rows(column, weight, roles, table.name)
     y, raw = encode_target(_take_rows(column, kept), target, table.name, kept)
@@ -191,12 +191,12 @@ def build_like(
         for encoding in encodings
     ]
     notes = list(table.notes)
-    if name is not None and again is None and sample_weight is None:
-        lacks = f'{table.name} has no column "{safe(name)}", which weighed the rows where the tree was grown'
-        notes.append(f"{lacks}; its rows weigh 1 each here; give " + Param("sample_weight", ...))
+    if weight_name is not None and weight_column is None and sample_weight is None:
+        lacking = f'{table.name} has no column "{safe(weight_name)}", the weights the tree was grown with'
+        notes.append(f"{lacking}; every row has weight 1 here; give " + Param("sample_weight", ...))
     settings = resolve_criterion(settings, target, None)
-    ready = _assemble(weighed, target, settings, features, weight)
-    return replace(ready, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
+    assembled = _assemble(weighed, target, settings, features, weight)
+    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
 
 
 def _assemble(
@@ -206,10 +206,7 @@ def _assemble(
     features: Sequence[_Feature],
     given: npt.NDArray[np.float64],
 ) -> TrainingSet:
-    """Put the parts of a training set together: here weights and targets become integers.
-
-    ``given`` are the weights of the table's rows as they came.
-    """
+    """Assemble a training set, converting weights and targets to integers; ``given`` are the table's sample weights."""
     weight, weight_scale = scale_weights(weighed.weight)
     row_weight = _take_rows(given, weighed.rows)
     if target.task == "regression":
@@ -235,14 +232,14 @@ def _assemble(
 
 
 def _take_rows(column: Cells, rows: Rows) -> Cells:
-    """Return some rows of a column or an array; all of them are the thing itself, without a copy."""
+    """Return some rows of a column or an array; all rows without a copy."""
     return column if isinstance(rows, range) or len(rows) == len(column) else column.take(rows)
 
 
 def _allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
-    """Return the split kinds a column may be tested by, in the order in which ties prefer them.
+    """Return the allowed split kinds of a column, in the order in which ties prefer them.
 
-    Ordered categories are cut in their order unless another kind was asked for.
+    Ordered categories are split by order unless another kind is requested.
     """
     if not encoding.is_categorical:
         return ("threshold",)
@@ -254,21 +251,20 @@ def _allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
 
 
 def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) -> None:
-    """Enforce missing="error"."""
-    gone = np.flatnonzero(encode.is_missing(encoding, values))
-    if len(gone):
-        rows = join_few([int(kept[row]) + 1 for row in gone], most=3)
+    missing = np.flatnonzero(encode.is_missing(encoding, values))
+    if len(missing):
+        rows = join_few([int(kept[row]) + 1 for row in missing], most=3)
         raise DataError(
-            f'column "{safe(encoding.name)}" is missing in {plural(len(gone), "row")} ({rows}), and missing="error" was'
-            ' asked for. missing="learn" learns where they go; or fill them first.'
+            f'column "{safe(encoding.name)}" is missing in {plural(len(missing), "row")} ({rows}), and missing="error"'
+            ' does not allow that. missing="learn" learns which branch they take; or fill them first.'
         )
 
 
-Quartiles = dict[str, tuple[float, float]]  # whole numbers for the kinds that are compared as such
+Quartiles = dict[str, tuple[float, float]]  # integers for the kinds that are compared as integers
 
 
 def compute_quartiles(training_set: TrainingSet) -> Quartiles:
-    """Return the quartiles of every column of numbers or datetimes that has a value, by name.
+    """Return the quartiles of every column of numbers or datetimes with a value, by name.
 
     >>> from treewise.train.grow import prepare
     >>> compute_quartiles(prepare({"x": [3, 1, 2, 4, None], "c": list("abcde"), "y": [0, 1, 0, 1, 0]}, "y"))
@@ -281,6 +277,6 @@ def compute_quartiles(training_set: TrainingSet) -> Quartiles:
     return name_quartiles(training_set.encodings, _core.quartiles(columns, training_set.weight))
 
 
-def name_quartiles(encodings: Sequence[Encoding], found: Iterable[tuple[float, float] | None]) -> Quartiles:
-    """Return what the core found in each column by the column's name, without those that have none."""
-    return {encoding.name: ends for encoding, ends in zip(encodings, found, strict=True) if ends is not None}
+def name_quartiles(encodings: Sequence[Encoding], quartiles: Iterable[tuple[float, float] | None]) -> Quartiles:
+    """Return the core's quartiles by column name, without the columns that have none."""
+    return {encoding.name: ends for encoding, ends in zip(encodings, quartiles, strict=True) if ends is not None}

@@ -1,6 +1,6 @@
-"""The weights of a training set's rows: as given for the rows, times those of their classes, checked.
+"""Row weights: sample weights times class weights or priors, checked.
 
-Used by ``build_training_set`` and ``build_like``; ``fixed_point.py`` converts the result to integers.
+Used by ``training_set.py``; ``fixed_point.py`` converts the result to integers.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from treewise.tree.arrays import Label, Target
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_MAX_REPEATS = 10  # a row, on average: weights beyond are no counts
+_MAX_REPEATS = 10  # mean weight above which weights are not counts
 
 
 def read_sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
     """Read and check the weights of the rows."""
     if given is None:
-        return np.broadcast_to(np.float64(1.0), len(table))  # one number, said to stand in every row
+        return np.broadcast_to(np.float64(1.0), len(table))  # one value, broadcast without memory
     column = table[given] if isinstance(given, str) else read_array(table, "sample_weight", given)
     weight = encode.encode_numbers(column)
     for fault, rows in (
@@ -51,39 +51,39 @@ def read_sample_weights(table: Table, given: Any) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """The rows that count: their numbers in the table, targets, and weights."""
+    """The rows that are used: their indices in the table, targets and weights."""
 
     rows: Rows
     y: Ints
     raw: npt.NDArray[np.float64]
     weight: npt.NDArray[np.float64]
-    factor: npt.NDArray[np.float64] | None = None  # what of the weight is the row's class's; None: nothing
+    factor: npt.NDArray[np.float64] | None = None  # the part of the weight that is the class weight; None: 1
 
-    def take(self, alive: Ints) -> WeightedRows:
-        """Return some of them."""
-        raw = self.raw[alive] if len(self.raw) else self.raw
-        rows = alive if isinstance(self.rows, range) else self.rows[alive]
-        factor = None if self.factor is None else self.factor[alive]
-        return WeightedRows(rows, self.y[alive], raw, self.weight[alive], factor)
+    def take(self, selected: Ints) -> WeightedRows:
+        """Return the selected rows."""
+        raw = self.raw[selected] if len(self.raw) else self.raw
+        rows = selected if isinstance(self.rows, range) else self.rows[selected]
+        factor = None if self.factor is None else self.factor[selected]
+        return WeightedRows(rows, self.y[selected], raw, self.weight[selected], factor)
 
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """Rows whose weights are counts: for how many equal rows each stands, and what one of these weighs."""
+    """Rows whose weights are counts: how many equal rows each represents, and the class weight of one of them."""
 
     times: Ints
     factor: npt.NDArray[np.float64]
 
     def take(self, rows: Ints) -> Repeats:
-        """Return some of them."""
+        """Return the repeats of some rows."""
         return Repeats(self.times[rows], self.factor[rows])
 
 
 def find_repeats(sample: npt.NDArray[np.float64], weighed: WeightedRows) -> Repeats | None:
-    """Take the weights given for rows as counts, if they are whole and few; None: each row stands for itself.
+    """Interpret sample weights as counts if they are small whole numbers; None: each row counts once.
 
-    Whatever draws rows by chance must know: a row of weight 2 is two rows, each of which may be drawn. Larger weights
-    (more than ten a row, on average) say what rows are worth, not how many there were.
+    Sampling needs this: a row of weight 2 is two rows, each of which may be drawn. Larger weights (more than ten per
+    row on average) are importance weights, not counts.
     """
     if sample.strides == (0,) or float(sample.sum()) > _MAX_REPEATS * len(sample):
         return None
@@ -96,33 +96,30 @@ def find_repeats(sample: npt.NDArray[np.float64], weighed: WeightedRows) -> Repe
 def apply_class_weights(
     rows: WeightedRows, target: Target, class_weight: Any, priors: Any, table_name: str
 ) -> WeightedRows:
-    """Multiply class weights, or what priors make of them, in; rows of a class of weight 0 are absent."""
+    """Multiply by class weights, or by those that follow from priors; drop the rows of classes of weight 0."""
     weighed = rows
     if class_weight is not None and priors is not None:
         raise ParameterError(
             Param("class_weight") + " and " + Param("priors") + " both weigh the classes.", hint="Give one of them."
         )
-    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # looked at below
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # checked below
         if class_weight is not None:
             weighed = _multiply_weights(rows, _class_factors(class_weight, target, rows.y, rows.weight))
         elif priors is not None:
             shares = read_priors(priors, target)
             weighed = _multiply_weights(rows, _prior_factors(shares, rows.y, rows.weight))
-    wild = np.flatnonzero(~np.isfinite(weighed.weight))
-    if len(wild):
+    infinite = np.flatnonzero(~np.isfinite(weighed.weight))
+    if len(infinite):
         raise DataError(
             Param("sample_weight")
             + " times "
             + Param("class_weight")
-            + f" is past the largest number in row {weighed.rows[wild[0]] + 1:,}.",
+            + f" overflows in row {weighed.rows[infinite[0]] + 1:,}.",
             hint="Scale the weights down: only their proportions matter.",
         )
     with np.errstate(over="ignore"):
         if np.isinf(weighed.weight.sum()):
-            raise DataError(
-                "the weights add up to more than the largest number, 1.8e308. Scale them down: only their proportions"
-                " matter."
-            )
+            raise DataError("the sum of the weights overflows. Scale them down: only their proportions matter.")
     if not np.all(weighed.weight):
         weighed = weighed.take(np.flatnonzero(weighed.weight))
     if not len(weighed.rows):
@@ -134,14 +131,13 @@ def apply_class_weights(
 
 
 def _multiply_weights(rows: WeightedRows, factor: Floats) -> WeightedRows:
-    """Return the rows with the factors of their classes multiplied in."""
     return replace(rows, weight=rows.weight * factor, factor=factor)
 
 
 def _class_factors(
     given: Mapping[Label, float] | str, target: Target, y: Ints, weight: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Return one factor a row: its class's as given by label, or "balanced" (all classes weigh the same)."""
+    """Return the class weight of each row: given by label, or "balanced" (equal total weight for all classes)."""
     if target.task == "regression":
         raise ParameterError("regression has no classes.", parameter="class_weight", hint="Leave it out.")
     if isinstance(given, str) and given == "balanced":
@@ -166,17 +162,17 @@ def _class_factors(
 
 
 def _prior_factors(shares: Floats, y: Ints, weight: Floats) -> Floats:
-    """Return one factor a row that gives each class its share of all weight, which stays as much as it was."""
-    top = math.frexp(float(weight.max()))[1]  # only proportions matter: no overflow on the way
+    """Return the factor of each row that gives each class its share of the total weight, which does not change."""
+    top = math.frexp(float(weight.max()))[1]  # scaled to avoid overflow; only proportions matter
     scaled = np.ldexp(weight, -top)
     by_class = np.split(scaled[np.argsort(y, kind="stable")], np.cumsum(np.bincount(y, minlength=len(shares)))[:-1])
-    totals = np.array([math.fsum(part.tolist()) for part in by_class])  # the same in any order of rows
+    totals = np.array([math.fsum(part.tolist()) for part in by_class])  # independent of the order of the rows
     factors: Floats = shares[y] * (math.fsum(scaled.tolist()) / totals[y])
     return factors
 
 
 def read_priors(given: Any, target: Target) -> Floats:
-    """Read the share that each class is said to have: by label, or a list in the order of the classes."""
+    """Read the prior of each class: by label, or a list in the order of the classes."""
     if target.task == "regression":
         raise ParameterError("regression has no classes.", parameter="priors", hint="Leave them out.")
     names = [str(label) for label in target.classes]
@@ -189,35 +185,35 @@ def read_priors(given: Any, target: Target) -> Floats:
                 f"must be a share for each class, in the order {order}.", parameter="priors", value=given
             )
         given = dict(zip(names, listed, strict=True))
-    said = {str(label): share for label, share in given.items()}
-    for label in said:
+    shares = {str(label): share for label, share in given.items()}
+    for label in shares:
         if label not in names:
             raise ParameterError(
                 Param("priors") + f' names the class "{safe(label)}"; the classes are {order}.',
                 hint=did_you_mean(label, names),
             )
     for label in names:
-        share = said.get(label)
+        share = shares.get(label)
         if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
-            lacks = "is not given" if share is None else f"is {brief(share)}"
+            fault = "is not given" if share is None else f"is {brief(share)}"
             raise ParameterError(
-                f'the share of "{safe(label)}" {lacks}.', parameter="priors", hint="It must be above 0 and at most 1."
+                f'the share of "{safe(label)}" {fault}.', parameter="priors", hint="It must be above 0 and at most 1."
             )
-    total = math.fsum(said.values())
+    total = math.fsum(shares.values())
     if abs(total - 1) > 1e-6:
         raise ParameterError(
-            f"priors add up to {format_exact(float(f'{total:.6g}'))}: the shares of all classes must make 1."
+            f"priors add up to {format_exact(float(f'{total:.6g}'))}: the shares of all classes must sum to 1."
         )
-    return np.array([said[label] for label in names], np.float64) / total
+    return np.array([shares[label] for label in names], np.float64) / total
 
 
 def label_priors(given: Any, target: Target) -> dict[str, float] | None:
-    """Return priors as the tree's history keeps them: classes as text, as in a file."""
+    """Return priors as the history records them, with classes as strings."""
     if given is None:
         return None
     return dict(zip(map(str, target.classes), read_priors(given, target).tolist(), strict=True))
 
 
 def label_class_weights(given: Mapping[Label, float] | str | None) -> Mapping[str, float] | str | None:
-    """Return class weights as the tree's history keeps them: classes as text, as in a file."""
+    """Return class weights as the history records them, with classes as strings."""
     return {str(label): float(w) for label, w in given.items()} if isinstance(given, Mapping) else given

@@ -110,7 +110,7 @@ def test_what_is_drawn_does_not_depend_on_limits(how):
 def test_the_trace_says_that_not_every_test_was_looked_at():
     tree = tw.grow("admissions", max_features=1, splitter="random")
     assert tree.trace("admissions").notes == (
-        "every test is listed; this tree was grown looking at a few columns a node, with cuts drawn at random, so"
+        "every test is listed; this tree was grown with columns sampled at each node, with random splits, so"
         " another test may be best here",
     )
     assert tw.grow("admissions").trace("admissions").notes == ()

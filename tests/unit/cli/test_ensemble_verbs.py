@@ -106,7 +106,7 @@ def test_a_column_that_gives_the_target_away_is_noted(run, tmp_path, method):
     rows = "\n".join(f"{i % 7},{i % 2},{'yes' if i % 2 else 'no'}" for i in range(40))
     tmp_path.joinpath("t.csv").write_text(f"x,y,was it\n{rows}\n")
     said = run(f"grow t.csv --target y --ensemble {method}").err.splitlines()
-    noted = [line for line in said if "alone tells" in line]
+    noted = [line for line in said if "alone predicts" in line]
     assert len(noted) == 1
-    assert noted[0].startswith("note  was it: it alone tells every y apart.")
+    assert noted[0].startswith("note  was it: it alone predicts y perfectly.")
     assert noted[0].endswith('leave it out: --ignore "was it"')

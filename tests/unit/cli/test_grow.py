@@ -139,7 +139,7 @@ def test_grow_says_what_was_found_after_growing(run, tmp_path):
     answer = run("grow t.csv --target y")
     told = [line for line in answer.err.splitlines() if line.startswith("note")]
     assert told[0].endswith('Leave it out: --ignore "case no"')
-    assert told[1].startswith("note  was it: it alone tells every y apart.")
+    assert told[1].startswith("note  was it: it alone predicts y perfectly.")
     assert told[1].endswith('leave it out: --ignore "was it"')
     assert len(told) == 2
 

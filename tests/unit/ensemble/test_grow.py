@@ -347,7 +347,7 @@ def test_a_preset_that_prunes_may_grow_many_trees_unpruned():
 # -- too good to be true --------------------------------------------------------------------------------------------
 
 GIVEN_AWAY = {"leak": ["yes", "no"] * 20, "x": list(range(40)), "z": [i % 7 for i in range(40)], "y": [1, 0] * 20}
-TOLD = 'leak: it alone tells every y apart. If it is not known before y is, leave it out: ignore=["leak"]'
+TOLD = 'leak: it alone predicts y perfectly. If it is not known before y is, leave it out: ignore=["leak"]'
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_a_column_that_gives_the_target_away_is_noted(grow, task):
     assert grow(GIVEN_AWAY, "y", n_estimators=10, **task).notes.count(TOLD) == 1
     assert grow(GIVEN_AWAY, "y", n_estimators=10, max_depth=1, **task).notes.count(TOLD) == 1
     honest = {**GIVEN_AWAY, "leak": ["yes", "no"] * 19 + ["no", "yes"]}
-    assert not [note for note in grow(honest, "y", n_estimators=10, **task).notes if "tells every" in note]
+    assert not [note for note in grow(honest, "y", n_estimators=10, **task).notes if "alone predicts" in note]
 
 
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])

@@ -64,14 +64,14 @@ def test_decrease_is_scikit_learns(depth):
 def test_a_root_alone_and_a_tree_without_gain():
     tree = tw.grow("penguins", max_depth=0)
     assert all(c.importance == c.decrease == c.splits == 0 for c in tree.importances().columns)
-    assert "Never asked about" in str(tree.importances())
+    assert "Not tested by any split" in str(tree.importances())
     assert tw.grow(XOR, "y", max_depth=1).impurity_decreases[0].tolist() == [0.0, 0.0]
     assert tw.grow(XOR, "y").impurity_decreases[0].tolist() == [0.0, 1.0]  # the first question alone tells nothing
 
 
 def test_a_tree_written_by_hand_needs_rows():
     tree = tw.parse("x1 <= 0.5 -> 1\nx1 > 0.5 -> 0", target="y")
-    with pytest.raises(DataError, match="written by hand and knows no rows"):
+    with pytest.raises(DataError, match="a handwritten tree has no statistics"):
         tree.importances()
     assert tree.refit(tw.datasets.four_points()).importances()["x1"].splits == 1
     assert tree.importances("four_points")["x1"].splits == 1
@@ -133,7 +133,7 @@ def test_columns_the_tree_does_not_ask_about_are_exactly_zero_and_not_needed():
     found = tree.importances(data)
     assert found["x4"].importance == found["x4"].low == found["x4"].high == 0.0
     assert found["x4"].repeats == (0.0,) * 10
-    assert "Never asked about, so exactly 0" in str(found)
+    assert "Not tested by any split, so exactly 0" in str(found)
 
 
 @pytest.mark.parametrize("y", [CLASSES, NUMBERS])
@@ -185,7 +185,7 @@ def test_numbers_of_any_size(scale):
 def test_training_rows_are_noticed():
     tree = tw.grow(table(CLASSES, slice(0, 200)), "y")
     assert tree.importances(table(CLASSES, slice(0, 200))).seen
-    assert "look like the rows the tree was grown on" in str(tree.importances(table(CLASSES, slice(0, 200))))
+    assert "look like the training rows" in str(tree.importances(table(CLASSES, slice(0, 200))))
     assert not tree.importances(table(CLASSES, slice(200, 300))).seen
 
 
@@ -216,7 +216,7 @@ def test_forms():
         assert json.loads(json.dumps(found.to_dict()))["method"] == found.method
         assert found.to_csv().startswith("column,splits,importance,")
         assert set(found._repr_mimebundle_()) == {"text/plain", "text/html", "text/markdown"}
-    assert "favours columns with many" in " ".join(str(tree.importances()).split())
+    assert "biased towards columns with many" in " ".join(str(tree.importances()).split())
     with pytest.raises(KeyError):
         found["nothing"]
 

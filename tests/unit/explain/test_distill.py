@@ -345,7 +345,7 @@ ROWS = {"x": [1, 2, 3, 4], "y": ["a", "b", "a", "b"]}
         (["a", "b", "a", "b"], {"test": ROWS}, "test: the given predictions cover the rows of data only."),
         ("y", {"test": ROWS, "folds": 2}, "test and folds both hold rows out. Give one of them."),
         ("y", {"folds": 1}, "folds=1: must be a whole number, 2 or more, or 0 for none."),
-        ("y", {"folds": 5}, "the table has 4 rows that count: too few for 5 folds."),
+        ("y", {"folds": 5}, "the table has 4 usable rows: too few for 5 folds."),
         ("y", {"max_depht": 2}, 'no option max_depht. Did you mean "max_depth"?'),
         ([1.5, 2.5, 3.5, 4.5], {"target": "y"}, 'target "y" is not numeric, but the teacher predicts numbers'),
     ],

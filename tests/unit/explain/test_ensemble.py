@@ -216,14 +216,16 @@ def test_log_loss_of_many_trees_is_finite_where_some_tree_gives_a_chance():
     truth = tw.datasets.penguins().to_polars()["species"].to_list()
     chance = [row[forest.classes.index(label)] for row, label in zip(says(forest, "penguins"), truth, strict=True)]
     assert found.baseline == pytest.approx(-np.mean(np.log(chance)))
-    with pytest.raises(tw.DataError, match="log_loss is infinite: no tree gives a chance to a class that came up"):
+    with pytest.raises(
+        tw.DataError, match="log_loss is infinite: every tree gives probability 0 to a class that occurs"
+    ):
         ensemble_of([tw.grow("penguins")]).importances("penguins", measure="log_loss", repeats=2)
 
 
 def test_rows_the_trees_were_grown_on_are_noticed():
     forest = tw.forest("outlier", n_estimators=5)
     assert forest.importances("outlier", repeats=2).seen
-    assert "These look like the rows the trees were grown on: they fit" in str(forest.importances("outlier", repeats=2))
+    assert "These look like the training rows" in str(forest.importances("outlier", repeats=2))
     assert not forest.importances("outlier_validation", repeats=2).seen
 
 

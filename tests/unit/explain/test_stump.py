@@ -137,11 +137,11 @@ def test_branches_of_numbers_and_weights():
 def test_a_stump_that_asks_nothing():
     pure = tw.stump({"x": [1, 2], "y": ["a", "a"]}, "y")
     assert (len(pure), pure.best, pure.tree.n_leaves) == (0, None, 1)
-    assert str(pure).endswith("Nothing is to be told apart: pure.")
+    assert str(pure).endswith("Nothing to split: pure.")
     small = tw.stump("penguins", min_impurity_decrease=2)
     assert small.best is None
     assert small[0].rank == 1
-    assert "The tree asks nothing: no split reaches min_impurity_decrease." in str(small)
+    assert "The tree has no split: no split reaches min_impurity_decrease." in str(small)
     leaf = tw.stump("four_points", "y", min_samples_leaf=2)
     assert [(test.test, test.rank) for test in leaf] == [("x1 <= 0.5", 1), ("x1 <= 1.5", None), ("x2 <= 0.5", None)]
     assert "Without a rank: a test that leaves a branch too small to be a leaf." in str(leaf)
@@ -185,7 +185,7 @@ def test_the_same_for_any_number_of_threads():
 
 def test_a_column_that_gives_the_target_away_is_noted():
     data = {"leak": ["yes", "no"] * 20, "x": list(range(40)), "y": [1, 0] * 20}
-    assert "leak: it alone tells every y apart." in " ".join(str(tw.stump(data, "y")).split())
+    assert "leak: it alone predicts y perfectly." in " ".join(str(tw.stump(data, "y")).split())
     assert "alone" not in str(tw.stump(data, "y", ignore=["leak"]))
 
 

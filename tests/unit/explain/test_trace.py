@@ -427,7 +427,7 @@ def test_weights_that_are_not_given_are_missed():
     assert note.startswith("the tree was grown with weights; give sample_weight=")
     assert note in joined(str(tree.trace(data)))
     (note,) = tree.trace(data, sample_weight=[1, 1, 1, 1.5]).notes
-    assert note == "the tree was grown with other weights: its rows weigh 7 in all, these 4.5"
+    assert note == "the tree was grown with other weights: a total of 7, here 4.5"
     assert tw.grow(data, "y").trace(data).notes == ()
     assert tree.trace({"x": [1, 2], "y": ["a", "b"]}).notes == ()
     balanced = tw.grow({**data, "w": [2, 1, 1, 3]}, "y", sample_weight="w", class_weight="balanced")
@@ -458,7 +458,7 @@ def test_a_split_by_hand_that_is_not_the_best_is_said():
     assert not root.agrees
     assert (root.winner, root["x1"].words, root.chosen.words) == ("x1", "x1 <= 0.5", "x1 <= 1.5")
     text = str(root)
-    assert "→ the tree asks x1 <= 1.5 (0.1226); best here is x1 <= 0.5 (0.3113)" in text
+    assert "→ the tree splits on x1 <= 1.5 (0.1226); best here is x1 <= 0.5 (0.3113)" in text
     assert "= 0.1226  ◄ tree\n" in text
 
 
@@ -505,7 +505,7 @@ def test_another_table_is_seen_as_the_tree_parts_it():
     assert trace[2].chosen is None
     text = trace.render(width=120)
     assert "note  GPA: 1 row with a level the tree has never seen, counted as missing here" in text
-    assert "→ the tree asks Published, which sends all these rows one way; best is University (1.0000)" in text
+    assert "→ the tree splits on Published, which sends all rows to one branch; best is University (1.0000)" in text
 
 
 def test_only_the_node_asked_for():

@@ -183,7 +183,7 @@ def test_the_command_line_speaks_of_options():
     asked = ["trace", "penguins", "--max-depth", "1"]
     text = re.sub(r"\s+", " ", CliRunner().invoke(app, asked).output)
     assert "--column flipper_length_mm writes out every test of a column; --format csv lists those of all" in text
-    assert "here node 0; --node 2 asks for another" in CliRunner().invoke(app, [*asked, "--blanks"]).output
+    assert "here node 0; --node 2 selects another" in CliRunner().invoke(app, [*asked, "--blanks"]).output
 
 
 def test_a_model_is_traced_with_weights_on_the_command_line(tmp_path):
@@ -226,7 +226,7 @@ def test_ascii_has_no_other_letters():
     ("call", "error", "message"),
     [
         (lambda t: t.render("pdf"), ParameterError, 'format="pdf": must be one of text'),
-        (lambda t: t.render("csv", blanks=True), ParameterError, "is all numbers; an exercise sheet"),
+        (lambda t: t.render("csv", blanks=True), ParameterError, "has no blanks; an exercise sheet"),
         (lambda t: t.render(width=10), ParameterError, "width=10: must be 40"),
         (lambda t: t[99], IndexError, "nodes 0 to 8"),
         (lambda t: t[0]["Univeristy"], ColumnError, 'Did you mean "University"'),

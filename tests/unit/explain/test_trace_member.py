@@ -8,14 +8,14 @@ import treewise as tw
 @pytest.mark.parametrize(
     ("grow", "options", "how"),
     [
-        ("forest", {}, "on its own bag, looking at a few columns a node"),
-        ("forest", {"bootstrap": False}, "looking at a few columns a node"),
-        ("extra_trees", {"max_features": 1.0}, "with cuts drawn at random"),
-        ("bagging", {}, "on its own bag"),
-        ("bagging", {"bootstrap": False, "max_samples": 0.5}, "on its own bag"),
-        ("bagging", {"bootstrap": False, "max_features": 0.5}, "on columns drawn for it"),
+        ("forest", {}, "on a sample of the rows, with columns sampled at each node"),
+        ("forest", {"bootstrap": False}, "with columns sampled at each node"),
+        ("extra_trees", {"max_features": 1.0}, "with random splits"),
+        ("bagging", {}, "on a sample of the rows"),
+        ("bagging", {"bootstrap": False, "max_samples": 0.5}, "on a sample of the rows"),
+        ("bagging", {"bootstrap": False, "max_features": 0.5}, "on sampled columns"),
         ("adaboost", {}, "on the weights of its round"),
-        ("adaboost", {"resample": True}, "on rows drawn for its round"),
+        ("adaboost", {"resample": True}, "on rows sampled in its round"),
     ],
 )
 def test_a_tree_of_many_says_that_it_was_grown_on_something_else(grow, options, how):

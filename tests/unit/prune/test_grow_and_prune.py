@@ -91,7 +91,7 @@ def test_what_is_asked_wrongly(noisy):
     wrong("validation is for", pruning="cv", validation=0.3)
     wrong("validation is for", validation=0.3)
     wrong("validation=1.5", pruning="reduced_error", validation=1.5)
-    wrong("leaves one side without any", pruning="reduced_error", validation=1e-9, error=tw.DataError)
+    wrong("leaves one side without rows", pruning="reduced_error", validation=1e-9, error=tw.DataError)
     wrong("needs ccp_alpha", pruning="cost_complexity")
     wrong("Leave one out", pruning="mdl", ccp_alpha=0.1)
     wrong("has no option confidence", pruning={"method": "cv", "confidence": 0.1})

@@ -174,7 +174,7 @@ def test_a_weight_column_that_a_table_lacks_is_noted():
     data = {"x": [1, 2, 3], "y": ["a", "b", "b"], "fare": [1.0, 2.0, 3.0]}
     tree = tw.grow(data, "y", sample_weight="fare")
     without = {name: data[name] for name in ("x", "y")}
-    said = 'has no column "fare", which weighed the rows where the tree was grown; its rows weigh 1 each here'
+    said = 'has no column "fare", the weights the tree was grown with; every row has weight 1 here'
     assert sum(said in note for note in tree.refit(without).notes) == 1
     assert any("the tree was grown with weights" in note for note in tree.trace(without).notes)
     for notes in (tree.refit(data).notes, tree.refit(without, sample_weight=[1, 1, 1]).notes):

@@ -172,7 +172,7 @@ def test_a_column_that_gives_the_target_away_is_noted():
     n = 40
     data = {"leak": ["yes", "no"] * (n // 2), "x": list(range(n)), "y": [1, 0] * (n // 2)}
     notes = tw.grow(data, "y").notes
-    assert any("leak: it alone tells every y apart" in note for note in notes)
+    assert any("leak: it alone predicts y perfectly" in note for note in notes)
 
 
 def test_random_ties_are_the_seeds_and_nothing_elses():

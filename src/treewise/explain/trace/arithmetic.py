@@ -1,11 +1,11 @@
-"""A gain as a sum in its parts, so that text, Markdown and LaTeX each write it in their own way.
+"""The formula of a gain in its parts, which text, Markdown and LaTeX write each in their notation.
 
-The bottom of the trace. It is the sum of CS221 section 5, m·H(p) less what the branches keep of it:
+The lowest module of the trace. The formula is that of CS221 section 5, m·H(p) minus the impurity of the branches:
 
     12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]        the formula
-    12 − [4(0) + 5(0.97095) + 3(0)]              the arithmetic: the same with the numbers put in
+    12 − [4(0) + 5(0.97095) + 3(0)]              the arithmetic: the same with the values substituted
 
-The numbers come written; ``number_format.py`` decides their digits.
+``NumberFormat`` converts the integers of the search into the reader's unit and chooses the number of digits.
 """
 
 from __future__ import annotations
@@ -23,69 +23,68 @@ from treewise.train.reference import impurity_decrease
 from treewise.train.training_set import TrainingSet
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-BLANK = "_____"  # where an exercise sheet leaves a number open
+BLANK = "_____"  # a number to be filled in on an exercise sheet
 
 
 @dataclass(frozen=True)
 class Term:
-    """One summand: so much weight, times the impurity of a group of rows."""
+    """One summand: a weight times the impurity of a group of rows."""
 
-    weight: str  # "4", "4/12" per row, "" for once
+    weight: str  # "4", "4/12" per row, "" for 1
     letter: str
     shares: tuple[str, ...]  # "3/5", of the positive class or of every class; empty for numbers
-    place: int  # which branch, from 1, for Var₁; 0 for the node itself
+    place: int  # the number of the branch, from 1, for Var₁; 0 for the node itself
     value: str
 
     @property
     def text(self) -> str:
-        """Write ``5·H(3/5)``, or ``5·Var₂``; of the node itself ``Var(node)``."""
-        of = self.name if self.place and not self.shares else f"{self.letter}({', '.join(self.shares) or 'node'})"
-        return f"{self.weight}{'·' if self.weight else ''}{of}"
+        """``5·H(3/5)`` or ``5·Var₂``; for the node itself ``Var(node)``."""
+        impurity = self.name if self.place and not self.shares else f"{self.letter}({', '.join(self.shares) or 'node'})"
+        return f"{self.weight}{'·' if self.weight else ''}{impurity}"
 
     @property
     def name(self) -> str:
-        """Name the impurity of a branch: ``Var₂``."""
+        """The impurity of a branch: ``Var₂``."""
         return self.letter + str(self.place).translate(_SUBSCRIPTS)
 
     def numbers(self, blanks: bool = False) -> str:
-        """Write ``5(0.97095)``."""
+        """Return the term with its value: ``5(0.97095)``."""
         value = BLANK if blanks else self.value
         return f"{self.weight}({value})" if self.weight else value
 
 
 @dataclass(frozen=True)
 class Formula:
-    """What a candidate is judged by: before − [its branches], for some criteria less something or divided."""
+    """How a score is computed: before − [branches], minus a penalty or divided for some criteria."""
 
     before: Term  # the node itself
     terms: tuple[Term, ...]
-    less: tuple[str, str] | None = None  # C4.5: the price of choosing among many thresholds, as formula and number
-    divisor: Term | str | None = None  # the split information, or the number of branches less one
+    penalty: tuple[str, str] | None = None  # C4.5: for choosing among many thresholds, as formula and number
+    divisor: Term | str | None = None  # the split information, or the number of branches − 1
 
     def pieces(self, numbers: bool = False, blanks: bool = False) -> list[str]:
         """Return the formula in pieces between which a line may be broken."""
-        said = [term.numbers(blanks) if numbers else term.text for term in self.terms]
-        before = self.start(numbers, blanks)
-        pieces = [f"{'(' if self.divisor else ''}{before} − [{said[0]}", *(f" + {s}" for s in said[1:])]
+        terms = [term.numbers(blanks) if numbers else term.text for term in self.terms]
+        before = self._format_before(numbers, blanks)
+        pieces = [f"{'(' if self.divisor else ''}{before} − [{terms[0]}", *(f" + {term}" for term in terms[1:])]
         pieces[-1] += "]"
-        if self.less:
-            pieces.append(f" − {(BLANK if blanks else self.less[1]) if numbers else self.less[0]}")
+        if self.penalty:
+            pieces.append(f" − {(BLANK if blanks else self.penalty[1]) if numbers else self.penalty[0]}")
         if self.divisor:
             pieces[-1] += ")"
-            pieces.append(f" / {self._under(numbers, blanks)}")
+            pieces.append(f" / {self._format_divisor(numbers, blanks)}")
         return pieces
 
-    def start(self, numbers: bool, blanks: bool) -> str:
-        """Write the impurity before: its number, or where that is to be found, how it is computed."""
+    def _format_before(self, numbers: bool, blanks: bool) -> str:
         if blanks:
             return BLANK if numbers else self.before.text
         return self.before.value
 
-    def _under(self, numbers: bool, blanks: bool) -> str:
+    def _format_divisor(self, numbers: bool, blanks: bool) -> str:
         if not isinstance(self.divisor, Term):
             return self.divisor or ""
-        said = self.divisor.numbers(blanks) if numbers else self.divisor.text
-        return f"[{said}]" if self.divisor.weight else said
+        text = self.divisor.numbers(blanks) if numbers else self.divisor.text
+        return f"[{text}]" if self.divisor.weight else text
 
     @property
     def text(self) -> str:
@@ -94,7 +93,7 @@ class Formula:
 
     @property
     def arithmetic(self) -> str:
-        """The formula on one line, its numbers put in."""
+        """The formula on one line, with its values substituted."""
         return "".join(self.pieces(numbers=True))
 
 
@@ -106,12 +105,12 @@ class BranchTerm:
     weight: float
     counts: tuple[float, ...]  # of each class; empty for regression
     value: float | None  # regression: the mean, or the median for absolute error
-    impurity: float  # per row, in the number_format's unit
+    impurity: float  # per row, in the unit of the trace
 
 
 @dataclass(frozen=True, eq=False)
 class NumberFormat:
-    """How the numbers of one node are seen: its measure, the unit, per row or in total."""
+    """Converts the integers of one node into numbers in the reader's unit, per row or in total, and formats them."""
 
     training_set: TrainingSet
     rows: Rows
@@ -124,22 +123,22 @@ class NumberFormat:
 
     @property
     def letter(self) -> str:
-        """What the criterion's impurity is called in formulas."""
+        """The symbol of the criterion's impurity in formulas."""
         return self.training_set.criterion.letter
 
     @property
     def shown_unit(self) -> str:
-        """The unit to print behind a number; "" when the criterion has none."""
+        """The unit to print after a number; "" if the criterion has none."""
         return self.unit if self.training_set.criterion.unit == "bits" else self.training_set.criterion.unit
 
     @property
     def log(self) -> str:
-        """The unit's logarithm, as formulas write it."""
+        """The logarithm of the unit in formulas."""
         return "ln" if self.unit == "nats" else "log₂"
 
     @cached_property
     def _factor(self) -> float:
-        """What a bit is in the unit."""
+        """One bit in the unit."""
         return logarithm(self.unit)(2.0) if self.training_set.criterion.unit == "bits" else 1.0
 
     @cached_property
@@ -149,21 +148,21 @@ class NumberFormat:
 
     @property
     def before(self) -> float:
-        """The node's impurity, as it is shown."""
-        return self.shown(self.whole.impurity)
+        """The impurity of the node, per row or in total."""
+        return self.scale(self.whole.impurity)
 
-    def shown(self, per_row: float) -> float:
-        """Turn a number per row into the one asked for."""
+    def scale(self, per_row: float) -> float:
+        """Convert a number per row into one per row or in total."""
         return per_row * self.whole.weight if self.per == "total" else per_row
 
     def gain(self, gain: int) -> float:
-        """Turn an integer gain into the one shown; what is within the measure's tolerance of 0 is 0."""
+        """Convert an integer gain; a gain within the measure's tolerance of 0 is 0."""
         if abs(gain) <= self.measure.tolerance(len(self.rows)):
             return 0.0
-        return self.shown(impurity_decrease(self.training_set, self.measure, gain, self.node.weight) * self._factor)
+        return self.scale(impurity_decrease(self.training_set, self.measure, gain, self.node.weight) * self._factor)
 
     def weight(self, weight: int) -> float:
-        """Return a weight in the user's numbers, as an int when it is whole."""
+        """Return a weight in the user's numbers, as an int if it is whole."""
         value = math.ldexp(weight, -self.training_set.weight_scale)
         return int(value) if value == int(value) else value
 
@@ -186,8 +185,8 @@ class NumberFormat:
     def _impurity(self, group: Group, rows: Rows) -> float:
         """Return a group's impurity per row.
 
-        The integers of squared error and Poisson leave out what all splits of a node share (``train/criteria.py``),
-        so there it is computed from the targets themselves.
+        The integers of squared error and Poisson omit a constant of the node (``train/criteria.py``), so these are
+        computed from the targets.
         """
         if not group.rows:
             return 0.0
@@ -203,23 +202,23 @@ class NumberFormat:
 
     @cached_property
     def decimals(self) -> int:
-        """How many decimals a gain has: as in the notes 3 in total and 4 per row, or five digits in all."""
+        """The number of decimals of a gain: as in the notes 3 in total and 4 per row, or five significant digits."""
         before = abs(self.before)
         if self.training_set.target.task == "classification" and (before == 0 or before >= 0.01):
             return 3 if self.per == "total" else 4
         return min(15, max(0, 4 - math.floor(math.log10(before)))) if 0 < before < math.inf else 4
 
     def format(self, value: float) -> str:
-        """Write a gain or an impurity."""
+        """Format a gain or an impurity."""
         if not 1e-12 < abs(value) < 1e15 and value != 0:
             return f"{value:.5g}"
-        said = f"{value:,.{self.decimals}f}"
-        return said[1:] if said.startswith("-") and not said.strip("-0.,") else said
+        text = f"{value:,.{self.decimals}f}"
+        return text[1:] if text.startswith("-") and not text.strip("-0.,") else text
 
     def format_inside(self, value: float, decimals: int) -> str:
-        """Write a number inside a formula: 0 as it is, and entropies that are whole, as in the notes."""
-        whole = abs(value) < 1e15 and value == int(value)
-        if whole and (value == 0 or self.training_set.target.classes):
+        """Format a number inside a formula: 0 and whole entropies without decimals, as in the notes."""
+        is_whole = abs(value) < 1e15 and value == int(value)
+        if is_whole and (value == 0 or self.training_set.target.classes):
             return f"{int(value):,}"
         return f"{value:,.{decimals}f}" if 1e-12 < abs(value) < 1e15 else f"{value:.5g}"
 
@@ -228,21 +227,21 @@ class NumberFormat:
     def formula(
         self,
         branches: tuple[BranchTerm, ...],
-        less: tuple[str, float] | None = None,
+        penalty: tuple[str, float] | None = None,
         ratio: bool = False,
-        shared_by: int = 1,
+        divide_by: int = 1,
     ) -> Formula:
-        """Write the gain of a split; divided by its split information, or shared by its further branches."""
+        """Return the formula of a split's gain, divided by its split information or by the number of branches − 1."""
         terms = tuple(self.term(b, place) for place, b in enumerate(branches, start=1) if b.rows)
         divisor: Term | str | None = self.split_information(branches) if ratio else None
-        if shared_by > 1:
-            divisor = str(shared_by)
-        price = (less[0], self.format(less[1])) if less else None
+        if divide_by > 1:
+            divisor = str(divide_by)
+        formatted = (penalty[0], self.format(penalty[1])) if penalty else None
         whole = replace(self.whole_term(), value=self.format_inside(self.before, self.decimals))
-        return Formula(whole, terms, price, divisor)
+        return Formula(whole, terms, formatted, divisor)
 
     def term(self, branch: BranchTerm, place: int) -> Term:
-        """Write one branch's part of the sum."""
+        """Return the term of a branch."""
         decimals = max(5, self.decimals + 1) if branch.counts else self.decimals + (self.per == "total")
         return Term(
             self._share(branch.weight),
@@ -253,33 +252,33 @@ class NumberFormat:
         )
 
     def whole_term(self) -> Term:
-        """Write the node's own impurity, ``12·H(6/12)``."""
+        """Return the term of the node itself, ``12·H(6/12)``."""
         weight = _plain(self.whole.weight) if self.per == "total" else ""
         shares = self.shares(self.whole) if len(self.training_set.target.classes) == 2 else ()
         return Term(weight, self.letter, shares, 0, self.format(self.before))
 
     def split_information(self, branches: tuple[BranchTerm, ...]) -> Term:
-        """Write the entropy of the branch sizes, which the gain ratio divides by (Quinlan 1993, 2.2)."""
+        """Return the entropy of the branch sizes, the divisor of the gain ratio (Quinlan 1993, 2.2)."""
         sizes = [b.weight for b in branches if b.rows]
         value = entropy(sizes, "nats" if self.unit == "nats" else "bits")
         weight = _plain(self.whole.weight) if self.per == "total" else ""
-        of = _plain(self.whole.weight)
-        return Term(weight, "H", tuple(f"{_plain(s)}/{of}" for s in sizes), 0, self.format_inside(value, 5))
+        total = _plain(self.whole.weight)
+        return Term(weight, "H", tuple(f"{_plain(s)}/{total}" for s in sizes), 0, self.format_inside(value, 5))
 
     def shares(self, branch: BranchTerm) -> tuple[str, ...]:
-        """Write the class shares: that of the positive class, or those of all classes present at the node."""
+        """Return the class shares: of the positive class, or of all classes present at the node."""
         if not branch.counts:
             return ()
         if len(branch.counts) == 2:
             return (f"{_plain(branch.counts[1])}/{_plain(branch.weight)}",)
-        present = [c for c, here in zip(branch.counts, self.whole.counts, strict=True) if here]
+        present = [c for c, in_node in zip(branch.counts, self.whole.counts, strict=True) if in_node]
         return tuple(f"{_plain(c)}/{_plain(branch.weight)}" for c in present)
 
     def _share(self, weight: float) -> str:
         return _plain(weight) if self.per == "total" else f"{_plain(weight)}/{_plain(self.whole.weight)}"
 
-    def price(self, cuts: int) -> tuple[str, float]:
-        """Return what C4.5 takes off a threshold's gain for having tried so many: log2(cuts) bits a row of n."""
+    def threshold_penalty(self, cuts: int) -> tuple[str, float]:
+        """Return what C4.5 subtracts from a threshold's gain, log2(thresholds tried)/n, as formula and number."""
         value, rows, weight = logarithm(self.unit)(cuts), self.whole.rows, self.whole.weight
         if self.per == "row":
             return f"{self.log}({cuts})/{rows}", value / rows
@@ -288,7 +287,7 @@ class NumberFormat:
 
 
 def _plain(weight: float) -> str:
-    """Write a count inside a formula: without thousands separators, weights to four digits.
+    """Format a count inside a formula: without thousands separators, fractional weights to four digits.
 
     >>> _plain(4812), _plain(0.25), _plain(1 / 3)
     ('4812', '0.25', '0.3333')
@@ -317,5 +316,5 @@ def _half_deviance(y: npt.NDArray[np.float64], weight: npt.NDArray[np.int64]) ->
     mean = float(np.sum(w * y))
     if mean <= 0:
         return 0.0
-    some = y > 0
-    return float(np.sum(w[some] * y[some] * (np.log(y[some]) - math.log(mean))))
+    positive = y > 0
+    return float(np.sum(w[positive] * y[positive] * (np.log(y[positive]) - math.log(mean))))

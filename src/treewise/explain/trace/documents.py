@@ -1,8 +1,7 @@
-r"""The trace on paper: Markdown tables and LaTeX, with the results or, for an exercise, with blanks for them.
+r"""Write a trace as Markdown, LaTeX or HTML, with the results or, for an exercise, with blanks.
 
-Stands at the end of the trace, after ``words.py``. A name can hold anything, so whatever comes from the table
-is escaped: ``\`` before a Markdown mark, commands for LaTeX's specials. LaTeX needs ``amsmath``; a whole
-trace is a document, one node is a part to put into one.
+Uses the sentences of ``words.py``. Everything that comes from the table is escaped: ``\`` before Markdown characters,
+commands for LaTeX's special ones. LaTeX needs ``amsmath``; a whole trace is a document, one node is a fragment.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from treewise.explain.trace.words import (
 
 
 def markdown(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = ()) -> str:
-    """Return a heading, a table and a conclusion for each node."""
+    """Return a heading, a table and the outcome of each node."""
     lines: list[str] = []
     last: NodeTrace | None = None
     for node in nodes:
@@ -46,7 +45,6 @@ def markdown(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[s
 
 
 def _markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
-    """Yield the lines of one node."""
     rows, words = escape_markdown(describe_rows(node)), escape_markdown(node.words)
     if node.settled:
         yield f"- node {node.id}: {words} · {rows} · {describe_settled(node)}"
@@ -60,18 +58,17 @@ def _markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     for entry in list_entries(node, blanks, every=writes_formulas(node)):
         yield _markdown_entry(entry, blanks)
     yield ""
-    for said in note_columns_left_out(node):
-        yield said
+    for line in note_columns_left_out(node):
+        yield line
         yield ""
     yield escape_markdown(describe_outcome(node, blanks))
 
 
 def _markdown_entry(entry: TraceEntry, blanks: bool) -> str:
-    """Return one line of the table."""
     if entry.formula is None:
         return f"| {escape_markdown(entry.label)} | | {escape_markdown(entry.note)} | |"
     computation = "".join(entry.formula.pieces(blanks=blanks))
-    if not entry.dead:
+    if not entry.has_no_candidate:
         computation += " = " + "".join(entry.formula.pieces(numbers=True, blanks=blanks))
     if entry.note:
         computation += f" ({entry.note})"
@@ -119,7 +116,7 @@ _LATEX_ESCAPES = {
 
 
 def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = (), document: bool = True) -> str:
-    """Return a section a node, its computations in ``align*``: a whole document, or a part of one."""
+    """Return one section per node, its computations in ``align*``: a document, or a fragment of one."""
     parts, last = [], None
     for last in nodes:
         parts.append("\n".join(_latex_node(last, blanks)))
@@ -131,7 +128,6 @@ def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str]
 
 
 def _latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
-    """Yield the lines of one node."""
     rows, words = _escape_latex(describe_rows(node)), _escape_latex(node.words)
     if node.settled:
         yield rf"\noindent Node {node.id}: {words}; {rows}; {describe_settled(node)}.\par"
@@ -152,8 +148,8 @@ def _latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     for e in listed:
         if e.formula is None:
             yield rf"\par\noindent {_escape_latex(e.label)}: {_escape_latex(e.note)}."
-    for said in (*note_columns_left_out(node), describe_outcome(node, blanks)):
-        yield rf"\par\noindent {_escape_latex(said)}"
+    for line in (*note_columns_left_out(node), describe_outcome(node, blanks)):
+        yield rf"\par\noindent {_escape_latex(line)}"
     yield r"\par"
 
 
@@ -164,31 +160,31 @@ def _latex_entry(entry: TraceEntry, formula: Formula, blanks: bool) -> str:
     steps = [rf"\text{{{_escape_latex(entry.label)}}}\quad & {_latex_formula(formula, numbers=False, blanks=blanks)}"]
     for i in range(0, len(entry.groups), _GROUPS_PER_LINE):
         steps.append(rf"& \quad\text{{{_escape_latex('; '.join(entry.groups[i : i + _GROUPS_PER_LINE]))}}}")
-    if not entry.dead:
+    if not entry.has_no_candidate:
         steps.append(f"& = {_latex_formula(formula, numbers=True, blanks=blanks)}")
     steps.append(f"& = {result}" + (rf"\quad\text{{({_escape_latex(remark)})}}" if remark else ""))
     return " \\\\\n".join(steps)
 
 
 def _latex_formula(formula: Formula, numbers: bool, blanks: bool = False) -> str:
-    """Write a formula, with its numbers put in or not; long sums are broken."""
+    """Write a formula, or its arithmetic; long sums are broken into lines."""
     terms = [_latex_numbers(t, blanks) if numbers else _latex_term(t) for t in formula.terms]
     lines = [" + ".join(terms[i : i + _TERMS_PER_LINE]) for i in range(0, len(terms), _TERMS_PER_LINE)]
     inside = " \\\\\n& \\qquad + ".join(lines)
     before = _math_number(formula.before.value)
     if blanks:
         before = _LATEX_BLANK if numbers else _latex_term(formula.before)
-    said = rf"{before} - \bigl[{inside}\bigr]"
-    if formula.less:
-        price = re.sub(r"log₂", r"\\log_2 ", formula.less[0]).replace("ln(", r"\ln (")
-        said += f" - {(_LATEX_BLANK if blanks else _math_number(formula.less[1])) if numbers else price}"
+    text = rf"{before} - \bigl[{inside}\bigr]"
+    if formula.penalty:
+        price = re.sub(r"log₂", r"\\log_2 ", formula.penalty[0]).replace("ln(", r"\ln (")
+        text += f" - {(_LATEX_BLANK if blanks else _math_number(formula.penalty[1])) if numbers else price}"
     if not formula.divisor:
-        return said
-    under = formula.divisor
-    if isinstance(under, Term):
-        divisor = _latex_numbers(under, blanks) if numbers else _latex_term(under)
-        return rf"\bigl({said}\bigr) \big/ " + (rf"\bigl[{divisor}\bigr]" if under.weight else divisor)
-    return rf"\bigl({said}\bigr) \big/ {under}"
+        return text
+    divisor = formula.divisor
+    if isinstance(divisor, Term):
+        entropy = _latex_numbers(divisor, blanks) if numbers else _latex_term(divisor)
+        return rf"\bigl({text}\bigr) \big/ " + (rf"\bigl[{entropy}\bigr]" if divisor.weight else entropy)
+    return rf"\bigl({text}\bigr) \big/ {divisor}"
 
 
 def _latex_term(term: Term) -> str:
@@ -206,13 +202,12 @@ def _latex_term(term: Term) -> str:
 
 
 def _latex_numbers(term: Term, blanks: bool) -> str:
-    """Write one summand with its number put in."""
     value = _LATEX_BLANK if blanks else _math_number(term.value)
     return f"{_fraction(term.weight)}({value})" if term.weight else value
 
 
 def _math_number(number: str) -> str:
-    """Write a number with thousands separators so that TeX puts no space behind them.
+    """Write a number with thousands separators so that TeX adds no space after them.
 
     >>> _math_number("5,625.0")
     '5{,}625.0'
@@ -220,19 +215,18 @@ def _math_number(number: str) -> str:
     return number.replace(",", "{,}")
 
 
-def _fraction(said: str) -> str:
-    """Write ``4/12`` as a small fraction."""
-    above, slash, below = said.partition("/")
-    return rf"\tfrac{{{above}}}{{{below}}}" if slash else said
+def _fraction(text: str) -> str:
+    numerator, slash, denominator = text.partition("/")
+    return rf"\tfrac{{{numerator}}}{{{denominator}}}" if slash else text
 
 
-def _escape_latex(said: str) -> str:
+def _escape_latex(text: str) -> str:
     r"""Write LaTeX's special characters as commands; blanks become rules to write on.
 
     >>> print(_escape_latex("50% of a_b & {c}"))
     50\% of a\_b \& \{c\}
     """
-    parts = said.split(BLANK)
+    parts = text.split(BLANK)
     return _LATEX_BLANK.join("".join(_LATEX_ESCAPES.get(ch, ch) for ch in part) for part in parts)
 
 
@@ -249,21 +243,20 @@ def notebook_formats(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> d
     """Return nodes as Markdown and as HTML, with notes below them."""
     ends = [*notes, *([legend(nodes[-1]), ROUNDING_NOTE] if nodes else [])]
     html = "".join(_node_table(node).to_html() for node in nodes)
-    html += "".join(f"<p>{escape_html(said)}</p>\n" for said in ends)
+    html += "".join(f"<p>{escape_html(line)}</p>\n" for line in ends)
     return {"text/markdown": markdown(nodes, notes=notes), "text/html": f"<div>\n{html}</div>\n"}
 
 
 def _node_table(node: NodeTrace) -> ResultTable:
-    """Lay out one node: its candidates with their arithmetic, and who has won."""
     title, rows = f"node {node.id}: {node.words}", describe_rows(node)
     if node.settled:
         return ResultTable(f"{title} · {rows} · {describe_settled(node)}", _HEADINGS, [])
     cells = []
     for entry in list_entries(node, blanks=False, every=writes_formulas(node)):
-        said = "" if entry.formula is None else "".join(entry.formula.pieces())
-        if entry.formula is not None and not entry.dead:
-            said += " = " + "".join(entry.formula.pieces(numbers=True))
-        computation = f"{said} ({entry.note})" if said and entry.note else said or entry.note
+        formula = "" if entry.formula is None else "".join(entry.formula.pieces())
+        if entry.formula is not None and not entry.has_no_candidate:
+            formula += " = " + "".join(entry.formula.pieces(numbers=True))
+        computation = f"{formula} ({entry.note})" if formula and entry.note else formula or entry.note
         cells.append((entry.label, entry.branches, computation, entry.result, entry.mark))
     return ResultTable(
         title,

@@ -32,45 +32,45 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TraceView:
-    """What the reader asked to see."""
+    """The unit and the selection that the reader requested."""
 
     unit: str = "bits"
     per: str = "row"
-    column: str | None = None  # only this column, but all its candidates
-    top: int | None = None  # only so many columns, the best
+    column: str | None = None  # show only this column, with all its candidates
+    top: int | None = None  # show only this many columns, the best ones
 
 
 @dataclass(frozen=True, eq=False)
 class TracePlace:
-    """Where a node stands in its tree; the default is a root without a tree."""
+    """The position of a node in its tree; the default is a root without a tree."""
 
     id: int = 0
     words: str = "all rows"
     in_tree: bool = False
     split: Split | None = None
     stop: str = ""
-    used: frozenset[str] = frozenset()  # columns asked above
-    parts: tuple[Rows, ...] = ()  # the rows of each branch of its split, and last those that stay
+    used: frozenset[str] = frozenset()  # columns tested by its ancestors
+    parts: tuple[Rows, ...] = ()  # the rows of each branch of its split, and last those that take no branch
     missing_rows: int = 0  # rows without a value of the split's column
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateTrace:
-    """One candidate: the test in words, what each branch holds, what it gains and how that is computed."""
+    """One candidate: the test as text, the contents of each branch, its gain and the formula of that."""
 
     number_format: NumberFormat
     candidate: Candidate
     encoding: Encoding
-    by_branch: tuple[Rows, ...] = ()  # the rows of each branch, where the tree itself has sent them
+    by_branch: tuple[Rows, ...] = ()  # the rows of each branch, for the split of the tree itself
 
     @cached_property
     def words(self) -> str:
-        """The test as the tree says it: ``x1 <= 0.5``; where rows are missing, ``x1 > 0.5 or missing``."""
+        """The test as a tree prints it: ``x1 <= 0.5``; with missing rows ``x1 > 0.5 or missing``."""
         return _test_text(self.candidate.split, self.encoding, self.candidate.missing_rows)
 
     @cached_property
     def label(self) -> str:
-        """The test as lists say it, always by its first branch: ``x1 <= 0.5 (missing with >)``."""
+        """The test as lists print it, always by its first branch: ``x1 <= 0.5 (missing with >)``."""
         return describe_first_branch(self.candidate.split, self.encoding, self.candidate.missing_rows)
 
     @property
@@ -104,7 +104,7 @@ class CandidateTrace:
 
     @property
     def score(self) -> float:
-        """What candidates of a column compete by: the gain (for ``any`` per further branch), or its ratio."""
+        """The score that candidates are compared by: the gain (with ``any`` per further branch), or the ratio."""
         return display_score(
             self.number_format, self.candidate.score, not self.number_format.training_set.criterion.by_gain
         )
@@ -118,8 +118,10 @@ class CandidateTrace:
     def parsed(self) -> Formula:
         """The formula in its parts."""
         rule = self.number_format.training_set.criterion.rule
-        shared = len(self.candidate.filled) - 1 if rule == "gain" and self.number_format.training_set.by_branches else 1
-        return self.number_format.formula(self.parts, ratio=rule == "ratio", shared_by=shared)
+        divisor = (
+            len(self.candidate.filled) - 1 if rule == "gain" and self.number_format.training_set.by_branches else 1
+        )
+        return self.number_format.formula(self.parts, ratio=rule == "ratio", divide_by=divisor)
 
     @property
     def formula(self) -> str:
@@ -128,7 +130,7 @@ class CandidateTrace:
 
     @property
     def arithmetic(self) -> str:
-        """The formula with its numbers put in."""
+        """The formula with its values substituted."""
         return self.parsed.arithmetic
 
 
@@ -141,34 +143,34 @@ class ColumnTrace:
     number_format: NumberFormat
     tests: tuple[CandidateTrace, ...]
     best: CandidateTrace | None
-    score: float | None  # what the column competes by; None when it does not take part
+    score: float | None  # the score that columns are compared by; None if it has no finalist
     note: str = ""
-    cuts: int = 0  # C4.5: how many thresholds its gain is to pay for
+    cuts: int = 0  # C4.5: the number of thresholds tried
 
     @property
     def gain(self) -> float:
-        """The gain of the best test; 0 when there is none."""
+        """The gain of the best test; 0 if there is none."""
         return self.best.gain if self.best else 0.0
 
     @property
     def net(self) -> float:
-        """The gain less what C4.5 takes off a threshold for having tried so many."""
-        return self.gain - (self.number_format.price(self.cuts)[1] if self.cuts > 1 else 0.0)
+        """The gain minus C4.5's penalty for the number of thresholds tried."""
+        return self.gain - (self.number_format.threshold_penalty(self.cuts)[1] if self.cuts > 1 else 0.0)
 
     @property
     def words(self) -> str:
-        """The best test in words."""
+        """The best test as text."""
         return self.best.words if self.best else ""
 
     @property
     def branches(self) -> tuple[tuple[float, ...], ...]:
-        """The branches of the best test; all rows in one when there is none."""
+        """The branches of the best test; a single one with all rows if there is none."""
         whole = self.number_format.whole
         return self.best.branches if self.best else (whole.counts or (whole.weight, whole.value or 0.0),)
 
     @property
     def tried(self) -> int:
-        """How many different tests there are; the ways of placing missing rows do not count."""
+        """The number of distinct tests, not counting placements of missing rows."""
         tests = {t.candidate.order[1:3] for t in self.tests}
         return len({test for test in tests if test[0] != KIND_RANK["presence"]}) or len(tests)
 
@@ -179,23 +181,23 @@ class ColumnTrace:
             return self.number_format.formula((self.number_format.whole,))
         if self.number_format.training_set.criterion.rule != "c45":
             return self.best.parsed
-        price = self.number_format.price(self.cuts) if self.cuts > 1 else None
-        return self.number_format.formula(self.best.parts, price, ratio=True)
+        penalty = self.number_format.threshold_penalty(self.cuts) if self.cuts > 1 else None
+        return self.number_format.formula(self.best.parts, penalty, ratio=True)
 
     @property
     def formula(self) -> str:
-        """How the column's score is computed."""
+        """The formula of the column's score."""
         return self.parsed.text
 
     @property
     def arithmetic(self) -> str:
-        """The formula with its numbers put in."""
+        """The formula with its values substituted."""
         return self.parsed.arithmetic
 
 
 @dataclass(frozen=True, eq=False)
 class NodeTrace:
-    """Every computation at one node. ``node["GPA"]`` is a column's part of it; ``print(node)`` shows all.
+    """Every computation at one node. ``node["GPA"]`` is one column; ``print(node)`` shows all.
 
     >>> import treewise as tw
     >>> root = tw.candidates("admissions", preset="id3", per="total")
@@ -210,7 +212,7 @@ class NodeTrace:
     view: TraceView
     columns: Mapping[str, ColumnTrace]
     search: NodeSearch | None = None  # None where there is nothing to search
-    chosen: CandidateTrace | None = None  # the tree's own split, scored on these rows
+    chosen: CandidateTrace | None = None  # the split of the tree, scored on these rows
     settled: str = ""  # why nothing is computed: "pure", "no_rows", or ""
 
     @property
@@ -230,14 +232,14 @@ class NodeTrace:
 
     @property
     def margin(self) -> float | None:
-        """By how much the winner's score exceeds the runner-up's, in the unit of the trace."""
+        """The winner's score minus the runner-up's, in the unit of the trace."""
         if self.winner is None or self.runner_up is None:
             return None
         return 0.0 if self.tie else (self[self.winner].score or 0.0) - (self[self.runner_up].score or 0.0)
 
     @cached_property
     def agrees(self) -> bool:
-        """Whether the tree's own split is the winner."""
+        """Whether the split of the tree is the winner."""
         best = self[self.winner].best if self.winner is not None else None
         return best is not None and self.chosen is not None and same_partition(self.chosen, best)
 
@@ -251,17 +253,17 @@ class NodeTrace:
 
     @property
     def words(self) -> str:
-        """The conditions that lead here: the last few, where there are many."""
+        """The conditions on the path to the node; only the last few of a long path."""
         return self.place.words
 
     @property
     def split(self) -> Split | None:
-        """The split the tree has here; None at a leaf, and before there is a tree."""
+        """The split of the tree at this node; None at a leaf, and before there is a tree."""
         return self.place.split
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return self.number_format.node.rows
 
     @property
@@ -276,7 +278,7 @@ class NodeTrace:
 
     @property
     def tried(self) -> int:
-        """How many different tests there are in all columns."""
+        """The number of distinct tests in all columns."""
         return sum(c.tried for c in self.columns.values())
 
     @property
@@ -303,13 +305,13 @@ class NodeTrace:
         return iter(self.columns)
 
     def has_chosen(self, test: CandidateTrace) -> bool:
-        """Tell whether a candidate is the tree's own split."""
+        """Tell whether a candidate is the split of the tree."""
         return self.chosen is not None and same_partition(self.chosen, test)
 
     def render(self, format: str = "text", width: int = 80, blanks: bool = False, ascii: bool = False) -> str:
-        """Return the node as text, Markdown, LaTeX (to put into a document), CSV or JSON.
+        """Return the node as text, Markdown, LaTeX (a fragment of a document), CSV or JSON.
 
-        ``blanks`` leaves the results open, for an exercise sheet; ``ascii`` is for terminals without more.
+        ``blanks`` leaves the results blank, for an exercise sheet; ``ascii`` is for terminals without Unicode.
 
         >>> import treewise as tw
         >>> print(tw.candidates("xor", unit="nats").render(ascii=True))
@@ -328,10 +330,10 @@ class NodeTrace:
         return render([self], TraceFormat(format, width, blanks, ascii, document=False))
 
     def draw(self, column: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draw what every test of a column gains here, over its thresholds; by default of the column that wins.
+        """Plot the gain of every test of a column against its threshold; by default of the winning column.
 
-        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
-        axes: ``.figure.savefig("gain.png")``.
+        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a new figure, and returns the axes:
+        ``.figure.savefig("gain.png")``.
 
         >>> import treewise as tw
         >>> tw.candidates("penguins").draw("bill_length_mm").get_ylabel()
@@ -359,7 +361,7 @@ class NodeTrace:
 
 
 def _test_text(split: Split, encoding: Encoding, missing_rows: int) -> str:
-    """Say a test as the tree does; where rows are missing, by the branch they take if that has words of its own.
+    """Describe a test as a tree prints it; by the branch of the missing rows if that can be expressed.
 
     >>> _test_text(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
     'age > 71.5 or missing'
@@ -374,7 +376,7 @@ def _test_text(split: Split, encoding: Encoding, missing_rows: int) -> str:
 
 
 def describe_first_branch(split: Split, encoding: Encoding, missing_rows: int) -> str:
-    """Say a test by its first branch, and in brackets where missing rows go if not there.
+    """Describe a test by its first branch, with the branch of the missing rows in brackets if it is another.
 
     >>> describe_first_branch(Threshold("age", 71.5, missing=1), Encoding("age", "number"), 3)
     'age <= 71.5 (missing with >)'
@@ -387,33 +389,32 @@ def describe_first_branch(split: Split, encoding: Encoding, missing_rows: int) -
     if isinstance(split, Multiway):
         sides = [*map(quote, split.levels), *(["the others"] if split.other else [])]
         levels = [*sides[: len(split.levels)], *(["other"] if split.other else [])]
-        said = f"{name} {'is' if encoding.kind == 'boolean' else '='} {' | '.join(levels)}"
+        text = f"{name} {'is' if encoding.kind == 'boolean' else '='} {' | '.join(levels)}"
     else:
-        said = split.condition(0, encoding)
-        sides = ["", ">" if " <= " in said else "the others"]
+        text = split.condition(0, encoding)
+        sides = ["", ">" if " <= " in text else "the others"]
     if not missing_rows:
-        return said
+        return text
     if split.missing >= len(sides):
-        return f"{said} (missing apart)"
-    return f"{said} (missing with {sides[split.missing]})" if sides[split.missing] else f"{said} or missing"
+        return f"{text} (missing apart)"
+    return f"{text} (missing with {sides[split.missing]})" if sides[split.missing] else f"{text} or missing"
 
 
 def same_partition(a: CandidateTrace, b: CandidateTrace) -> bool:
-    """Tell whether two tests of a column part the rows alike, as do all thresholds between two neighbours."""
-    one, other = a.candidate, b.candidate
-    if one.order.column != other.order.column or one.gain != other.gain:
+    """Tell whether two tests partition the rows alike, as do all thresholds between two neighbouring values."""
+    if a.candidate.order.column != b.candidate.order.column or a.candidate.gain != b.candidate.gain:
         return False
     return np.array_equal(number_by_first_row(a.taken), number_by_first_row(b.taken))
 
 
 def number_by_first_row(taken: encode.Array) -> encode.Array:
-    """Number branches by the first row that takes each, so that equal partings get equal numbers.
+    """Number branches by the first row that takes each, so that equal partitions get equal numbers.
 
     >>> number_by_first_row(np.array([2, 0, 2])).tolist(), number_by_first_row(np.array([1, 7, 1])).tolist()
     ([0, 1, 0], [0, 1, 0])
     """
-    _, first, place = np.unique(taken, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[place]
+    _, first_row, branch = np.unique(taken, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first_row))[branch]
 
 
 def assign_branches(split: Split, encoding: Encoding, values: encode.Array) -> encode.Array:

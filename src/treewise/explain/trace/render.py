@@ -1,7 +1,6 @@
-"""Which printer prints a trace.
+"""Render a trace in the requested format.
 
-Stands before the printers: ``text.py`` for the terminal, ``sheets.py`` for Markdown and LaTeX, ``data.py``
-for CSV and JSON. A new format is a new line here.
+Text is written by ``text.py``, Markdown and LaTeX by ``documents.py``, CSV and JSON here.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ _MIN_WIDTH = 40
 
 @dataclass(frozen=True)
 class TraceFormat:
-    """How a trace is to be printed."""
+    """The format of a trace and its options."""
 
     format: str = "text"
     width: int = 80  # of a line of text
-    blanks: bool = False  # leave the results open, for an exercise sheet
-    ascii: bool = False  # text for terminals without other letters
-    write: Callable[[str], str] = str  # how a front renders messages
-    document: bool = True  # LaTeX and JSON: a whole, or one node to put into another document
+    blanks: bool = False  # leave the results blank, for an exercise sheet
+    ascii: bool = False  # text for terminals without Unicode
+    write: Callable[[str], str] = str  # renders messages for Python or the command line
+    document: bool = True  # LaTeX and JSON: a whole document, or a fragment with one node
 
     def __post_init__(self) -> None:
         if self.format not in _FORMATS:
@@ -43,13 +42,13 @@ class TraceFormat:
             raise ParameterError(f"must be {_MIN_WIDTH} columns or more.", parameter="width", value=self.width)
         if self.blanks and self.format in ("csv", "json"):
             raise ParameterError(
-                Param("format", self.format) + " is all numbers; an exercise sheet is text, markdown or latex.",
+                Param("format", self.format) + " has no blanks; an exercise sheet is text, markdown or latex.",
                 parameter="blanks",
             )
 
 
 def render(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> str:
-    """Print nodes, and below them notes on the table."""
+    """Return nodes in the requested format, followed by notes on the table."""
     if how.format == "csv":
         return _candidates_csv(nodes)
     if how.format == "json":
@@ -62,7 +61,7 @@ def render(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = 
 
 
 def render_blocks(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the text node by node, for whoever reads the first while the next is computed."""
+    """Yield the text node by node, so that the first can be read while the next is computed."""
     for piece in text.write_blocks(nodes, how.width, how.blanks, notes, how.write):
         yield text.to_ascii(piece) if how.ascii else piece
 
@@ -84,7 +83,7 @@ _HEADINGS = (
 
 
 def _candidates_csv(nodes: Iterable[NodeTrace]) -> str:
-    """Return one line a candidate, and one for each column that has none.
+    """Return one line per candidate, and one for each column without candidates.
 
     ``branches`` holds the counts of the branches (for regression their weight and mean), separated by ``|``;
     ``place`` says ``best`` for the node's winner and ``best of column`` for that of any other column.
@@ -99,7 +98,6 @@ def _candidates_csv(nodes: Iterable[NodeTrace]) -> str:
 
 
 def _csv_line(node: NodeTrace, column: ColumnTrace, test: CandidateTrace | None) -> list[Any]:
-    """Return the cells of one candidate."""
     where = [node.id, node.words, node.rows, column.name]
     if test is None:
         return [*where, "", "", "", "", 0.0, 0.0, "", column.note]
@@ -107,18 +105,16 @@ def _csv_line(node: NodeTrace, column: ColumnTrace, test: CandidateTrace | None)
     place = ("best" if column.name == node.winner else "best of column") if test is column.best else ""
     score = column.score if test is column.best and column.score is not None else test.score
     kind = test.candidate.split.kind
-    fits = "yes" if test.eligible else "no"
-    return [*where, test.words, kind, branches, fits, test.gain, score, place, column.note if place else ""]
+    eligible = "yes" if test.eligible else "no"
+    return [*where, test.words, kind, branches, eligible, test.gain, score, place, column.note if place else ""]
 
 
 def _json_text(nodes: Iterable[NodeTrace], single: bool = False) -> str:
-    """Return a list of nodes, or a ``single`` one by itself."""
     listed = [_node_data(node) for node in nodes]
     return json.dumps(listed[0] if single else listed, ensure_ascii=False, indent=1)
 
 
 def _node_data(node: NodeTrace) -> dict[str, Any]:
-    """Return everything known of a node as plain values."""
     number_format = node.number_format
     data: dict[str, Any] = {
         "node": node.id,
@@ -150,7 +146,6 @@ def _node_data(node: NodeTrace) -> dict[str, Any]:
 
 
 def _column_data(column: ColumnTrace) -> dict[str, Any]:
-    """Return a column with all its candidates."""
     data: dict[str, Any] = {
         "column": column.name,
         "gain": column.gain,
@@ -165,7 +160,6 @@ def _column_data(column: ColumnTrace) -> dict[str, Any]:
 
 
 def _candidate_data(test: CandidateTrace) -> dict[str, Any]:
-    """Return one candidate."""
     return {
         "test": test.words,
         "kind": test.candidate.split.kind,
@@ -177,7 +171,7 @@ def _candidate_data(test: CandidateTrace) -> dict[str, Any]:
 
 
 def branch_data(branches: Iterable[BranchTerm]) -> Iterator[dict[str, Any]]:
-    """Yield each branch with what it holds."""
+    """Yield the contents of each branch as plain values."""
     for b in branches:
-        holds = {"counts": list(b.counts)} if b.value is None else {"value": b.value}
-        yield {"rows": b.rows, "weight": b.weight, **holds, "impurity": b.impurity}
+        contents = {"counts": list(b.counts)} if b.value is None else {"value": b.value}
+        yield {"rows": b.rows, "weight": b.weight, **contents, "impurity": b.impurity}

@@ -1,8 +1,8 @@
-"""The trace for the terminal.
+"""Write a trace as text for the terminal.
 
-Stands at the end of the trace, after ``words.py``. A node is printed in one of two forms: small ones as the
-notes write them, every candidate with its formula and its arithmetic (from 110 columns on, a line each);
-large ones as a table, one line a column with its best test (``table.py``).
+Uses the sentences of ``words.py``. A node with few candidates is written as in the notes, each candidate with its
+formula and arithmetic (on one line if the terminal has 110 columns or more); a node with many as a table, one line per
+column with its best test.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def write_blocks(
     notes: Sequence[str] = (),
     write: Callable[[str], str] = str,
 ) -> Iterator[str]:
-    """Yield nodes as text, one block each as soon as it is there, and last how to read the numbers."""
+    """Yield each node as text as soon as it is computed, then the notes and the legend."""
     last: NodeTrace | None = None
     tabled: NodeTrace | None = None
     for node in nodes:
@@ -65,33 +65,31 @@ def write_blocks(
     ends = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDING_NOTE])]
     if tabled is not None and tabled.winner is not None and not blanks:
         ends.append(write(_how_to_see_the_rest(safe(tabled.winner))))
-    said = (line for end in ends for line in _wrap(end.split(" "), "", "  ", width, " "))
-    yield "\n".join(["", *said]).rstrip("\n")
+    lines = (line for end in ends for line in _wrap(end.split(" "), "", "  ", width, " "))
+    yield "\n".join(["", *lines]).rstrip("\n")
 
 
 def _how_to_see_the_rest(column: str) -> Message:
-    """Say how to see the tests that a table leaves out."""
     every = Call('.render("csv")')
     return Param("column", column) + " writes out every test of a column; " + every + " lists those of all columns."
 
 
-def to_ascii(said: str) -> str:
-    r"""Write a trace with ASCII letters only, for terminals that have no others.
+def to_ascii(text: str) -> str:
+    r"""Replace all but ASCII characters, for terminals without Unicode.
 
     >>> to_ascii("12 − [4·H(0/4)] · naïve")
     '12 - [4*H(0/4)] ; na\\xefve'
     """
-    plain = said.replace(" · ", " ; ").translate(_ASCII)
+    plain = text.replace(" · ", " ; ").translate(_ASCII)
     return plain.encode("ascii", "backslashreplace").decode()
 
 
 def _block(node: NodeTrace, width: int, blanks: bool) -> list[str]:
-    """Return the lines of one node."""
     lines = _heading(node, width, blanks)
     if node.settled:
         return lines
     if writes_formulas(node):
-        body = _write_formulas(node, width, blanks) + [f"  {said}" for said in note_columns_left_out(node)]
+        body = _write_formulas(node, width, blanks) + [f"  {line}" for line in note_columns_left_out(node)]
     else:
         body = _write_table(node, width, blanks)
     return [*lines, *body, *_wrap(describe_outcome(node, blanks).split(" "), "  ", "    ", width, " ")]
@@ -101,7 +99,7 @@ def _block(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 
 
 def _heading(node: NodeTrace, width: int, blanks: bool) -> list[str]:
-    """Say which node this is and what rows it has, and at the right end, or below, its impurity."""
+    """Write the node, its path and its rows, and right-aligned, or on a line below, its impurity."""
     left = f"node {node.id} · {node.words} · {describe_rows(node)}"
     if node.settled:
         left += f" · {describe_settled(node)}"
@@ -119,7 +117,6 @@ def _heading(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 
 
 def _write_formulas(node: NodeTrace, width: int, blanks: bool) -> list[str]:
-    """Write every candidate out."""
     listed = list(list_entries(node, blanks))
     longest = min(_LONGEST_LABEL, width // 4)
     label_width = max(w for w in [0, *(display_width(e.label) for e in listed)] if w <= longest)
@@ -131,7 +128,7 @@ def _write_formulas(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 
 
 def _one_line_each(listed: Sequence[TraceEntry], label_width: int, blanks: bool) -> list[str]:
-    """Lay out: label · counts per branch · formula · result."""
+    """Write each candidate on one line: label, counts per branch, formula, result."""
     branch_width = max(display_width(e.branches) for e in listed)
     formulas = [_one_formula(e, blanks) for e in listed]
     formula_width = max(map(display_width, formulas))
@@ -149,14 +146,14 @@ def _one_line_each(listed: Sequence[TraceEntry], label_width: int, blanks: bool)
 
 
 def _one_formula(entry: TraceEntry, blanks: bool) -> str:
-    """Return the one formula there is room for; where a branch is just Var₁, with the numbers put in."""
+    """Return the formula; the arithmetic if the formula is only of Var₁, Var₂ …"""
     if entry.formula is None:
         return ""
     return "".join(entry.formula.pieces(numbers=not entry.formula.terms[0].shares, blanks=blanks))
 
 
 def _two_lines_each(listed: Sequence[TraceEntry], label_width: int, width: int, blanks: bool) -> list[str]:
-    """Lay out: label and formula; below it the arithmetic, and the result in its column."""
+    """Write each candidate on two lines: label and formula; below, the arithmetic and the right-aligned result."""
     margin = " " * (label_width + 4)
     result_width = max(len(e.result) for e in listed)
     written = [(e, *_formula_lines(e, margin, width, result_width, blanks)) for e in listed]
@@ -169,7 +166,7 @@ def _two_lines_each(listed: Sequence[TraceEntry], label_width: int, width: int, 
         lines.append(f"{pad(lower[-1], column)}= {e.result.rjust(result_width)}  {e.mark}".rstrip())
         if e.groups:
             lines += _wrap([e.groups[0], *(f" · {g}" for g in e.groups[1:])], margin, margin, width)
-        if e.note and not e.dead:
+        if e.note and not e.has_no_candidate:
             lines += _wrap(e.note.split(" "), margin, margin, width, " ")
     return lines
 
@@ -185,7 +182,7 @@ def _formula_lines(
         return upper + _wrap(e.note.split(" "), head, margin, width, " "), []
     upper += _wrap(e.formula.pieces(blanks=blanks), head, margin, width)
     room = width - result_width - 12  # for two spaces, the equals sign, and the mark behind it
-    if e.dead:
+    if e.has_no_candidate:
         return upper, _wrap(e.note.split(" "), margin, margin, room, " ")
     return upper, _wrap(e.formula.pieces(numbers=True, blanks=blanks), f"{margin[:-2]}= ", margin, room)
 
@@ -198,26 +195,26 @@ _BRANCHES, _AFTER, _GAIN = 3, 4, 5
 
 
 def _write_table(node: NodeTrace, width: int, blanks: bool) -> list[str]:
-    """Return the lines of the table, the best column first, and what stands below it.
+    """Return the lines of the table, best column first, and of the remarks below it.
 
-    With blanks the columns stay in the table's order: their ranks are part of the answer.
+    With blanks the columns keep the order of the data: their ranks are part of the solution.
     """
     shown = select_columns(node) if blanks else rank_columns(node)[: node.view.top]
-    live = [c for c in shown if c.best is not None]
-    lines = _lay_out_table(node, live, width, blanks) if live else []
+    splittable = [c for c in shown if c.best is not None]
+    lines = _lay_out_table(node, splittable, width, blanks) if splittable else []
     name_width = max([0, *(display_width(safe(c.name)) for c in shown)])
     lines += [f"  {pad(safe(c.name), name_width)}  {c.note}" for c in shown if c.best is None]
-    lines += [f"  {said}" for said in note_columns_left_out(node)]
-    missing = any(t.candidate.missing_rows for c in live for t in c.tests[:1])
-    both = " (missing rows tried in every branch, and apart)" if missing else ""
-    lines += _wrap(f"{plural(node.tried, 'candidate')} scored{both}".split(" "), "  ", "    ", width, " ")
+    lines += [f"  {line}" for line in note_columns_left_out(node)]
+    has_missing = any(t.candidate.missing_rows for c in splittable for t in c.tests[:1])
+    remark = " (missing rows tried in every branch, and apart)" if has_missing else ""
+    lines += _wrap(f"{plural(node.tried, 'candidate')} scored{remark}".split(" "), "  ", "    ", width, " ")
     if node.winner is not None and not blanks:
         lines += _gain_profile(node, node[node.winner], width)
     return lines
 
 
 def _lay_out_table(node: NodeTrace, columns: Sequence[ColumnTrace], width: int, blanks: bool) -> list[str]:
-    """Put the cells under each other; without room, the impurity after goes, or branches to a line below."""
+    """Align the cells; if too wide, drop the impurity after the split, or write the branches on a line below."""
     rows = [_headings(node), *(_column_cells(node, c, blanks) for c in columns)]
     widths = [max(display_width(row[i]) for row in rows) for i in range(len(rows[0]))]
     left_out = ((), (_AFTER,), (_BRANCHES,), (_AFTER, _BRANCHES))
@@ -225,12 +222,12 @@ def _lay_out_table(node: NodeTrace, columns: Sequence[ColumnTrace], width: int, 
     shown = next((c for c in choices if _line_width([widths[i] for i in c]) <= width), choices[-1])
     below = _BRANCHES not in shown
     over = max(0, _line_width([widths[i] for i in shown]) - width)
-    widths[1] = max(min(12, widths[1]), widths[1] - over)  # what is still too wide comes off the test
+    widths[1] = max(min(12, widths[1]), widths[1] - over)  # a table that is still too wide truncates the test
     lines = []
     for row, column in zip(rows, [None, *columns], strict=True):
         parts = [_align(clip(row[i], widths[i]), widths[i], right=i not in _LEFT_ALIGNED) for i in shown]
-        won = column is not None and column.name == node.winner and not blanks
-        lines.append(f"  {'  '.join(parts)}{'  ◄' if won else ''}".rstrip())
+        is_winner = column is not None and column.name == node.winner and not blanks
+        lines.append(f"  {'  '.join(parts)}{'  ◄' if is_winner else ''}".rstrip())
         margin = " " * (widths[0] + 4)
         if below and column is not None:
             lines.append(margin + clip(row[_BRANCHES], width - len(margin)))
@@ -240,22 +237,20 @@ def _lay_out_table(node: NodeTrace, columns: Sequence[ColumnTrace], width: int, 
 
 
 def _line_width(widths: Sequence[int]) -> int:
-    """Return how wide a line of cells of these widths is, with a mark behind them."""
+    """Return the width of a line with these cells and the mark of the winner."""
     return 2 + sum(widths) + 2 * len(widths) + 1
 
 
 def _align(cell: str, width: int, right: bool) -> str:
-    """Fill a cell up on one side."""
     return " " * (width - display_width(cell)) + cell if right else pad(cell, width)
 
 
 def _headings(node: NodeTrace) -> list[str]:
-    """Return what stands above the cells."""
     training_set, score = node.number_format.training_set, []
     if training_set.criterion.rule != "gain":
         score = ["net", "ratio"] if training_set.criterion.rule == "c45" else [training_set.criterion.rule]
     elif training_set.by_branches:
-        score = ["a branch"]
+        score = ["per branch"]
     return ["column", "best test", "tried", "branches", f"{node.number_format.letter} after", "gain", *score]
 
 
@@ -279,24 +274,24 @@ def _column_cells(node: NodeTrace, column: ColumnTrace, blanks: bool) -> list[st
 
 
 def _gain_profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]:
-    """Draw the winner's gain against its threshold, and name the neighbours of the best one."""
+    """Draw the winner's gain against its threshold, with the values at the best threshold and its neighbours."""
     best = column.best
     cuts = _scores_by_threshold(column)
     if best is None or not isinstance(best.candidate.split, Threshold) or len(cuts) <= MAX_TESTS_WRITTEN:
         return []
-    say, name = column.encoding.format, safe(column.name)
-    low, high = say(cuts[0][0]), say(cuts[-1][0])
+    format_value, name = column.encoding.format, safe(column.name)
+    low, high = format_value(cuts[0][0]), format_value(cuts[-1][0])
     room = min(48, width - len(low) - len(high) - 8)
     place = next((i for i, (cut, _) in enumerate(cuts) if cut == best.candidate.split.cut), None)
     if room < 10 or place is None:
         return []
     near = cuts[max(0, place - 1) : place + 2]
-    said = [f"{say(cut)} {format_score(node, score)}" for cut, score in near]
+    scores = [f"{format_value(cut)} {format_score(node, score)}" for cut, score in near]
     criterion = node.number_format.training_set.criterion
     what = "gain" if criterion.by_gain else {"ratio": "gain ratio"}.get(criterion.rule, criterion.rule)
     caption = clip(f"  {what} at each threshold of {name}", width)
     line = f"    {low} ▏{sparkline([(float(c), s) for c, s in cuts], room)}▏ {high}"
-    beside = "    " + " · ".join(said)
+    beside = "    " + " · ".join(scores)
     if display_width(line) + display_width(beside) <= width:
         return [caption, line + beside]
     return [caption, line, *_wrap(beside.split(), "    ", "    ", width, " ")]
@@ -315,7 +310,7 @@ def _scores_by_threshold(column: ColumnTrace) -> list[tuple[float | int, float]]
 
 
 def sparkline(points: Sequence[tuple[float, float]], room: int) -> str:
-    """Draw y against x in so many block characters: each is the highest of its points, or its nearest point.
+    """Draw y against x in ``room`` block characters: each is the highest of its points, or its nearest point.
 
     >>> sparkline([(0, 0.0), (1, 0.5), (2, 1.0), (3, 0.5)], 4)
     ' ▄█▄'
@@ -340,7 +335,7 @@ def sparkline(points: Sequence[tuple[float, float]], room: int) -> str:
 
 
 def _wrap(pieces: Sequence[str], first: str, later: str, width: int, between: str = "") -> list[str]:
-    """Join pieces, breaking lines between them where the width is used up."""
+    """Join pieces, breaking lines between them at the given width."""
     lines = [first + pieces[0]]
     for piece in pieces[1:]:
         if display_width(lines[-1]) + display_width(between + piece) <= width or not lines[-1].strip():

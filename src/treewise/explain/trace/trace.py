@@ -1,7 +1,7 @@
-"""The computations of a whole tree, node by node, and of a first node before there is a tree.
+"""Trace a tree on a table node by node, or the root before there is a tree.
 
-The front of the trace. A ``Trace`` holds the tree, the table and which rows reach which node; a node is
-computed when it is asked for (``contest.py``), and printed in the format asked for (``render.py``).
+The entry point of the trace. A ``Trace`` holds the tree, the table and the rows of each node; a node is searched on
+demand (``trace_node``, with ``train/reference.py``) and printed by ``render.py``.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ from treewise.tree.arrays import STOPS
 from treewise.tree.splits import quote
 from treewise.tree.tree import Tree
 
-_MAX_CACHED_NODES = 32  # nodes kept after they were computed
-_MAX_CONDITIONS = 5  # conditions of a path that are said; a node may be 100,000 deep
+_MAX_CACHED_NODES = 32  # computed nodes kept in memory
+_MAX_CONDITIONS = 5  # conditions of a path that are printed; a node may be 100,000 deep
 _MAX_NOTEBOOK_NODES = 12  # nodes in a notebook
 
 
@@ -63,11 +63,11 @@ def trace(
 ) -> Trace:
     """Return every computation of every node (or of one ``node``) of a tree on a table.
 
-    The table need not be the one the tree was grown on: the trace shows what each node sees in this one.
-    ``unit`` is bits or nats, ``per`` row or total (the notes' m·H). Every candidate is computed. Printed are all
-    of them where they are few; where they are many, each column's best test and how many were tried. ``column``
-    prints one column with all its candidates, ``top`` the best few columns; ``render("csv")`` lists everything.
-    ``sample_weight`` is a column's name or an array: needed where the tree was grown with weights in an array.
+    The table need not be the one the tree was grown on: the trace is about the rows of this one.
+    ``unit`` is bits or nats, ``per`` row or total (the notes' m·H). Every candidate is computed. If a
+    node has few, all are printed; otherwise each column's best test and how many were tried. ``column`` prints one
+    column with all its candidates, ``top`` the best few columns; ``render("csv")`` lists everything.
+    ``sample_weight`` is the name of a column or an array: needed if the tree was grown with weights in an array.
 
     >>> import treewise as tw
     >>> t = trace(tw.grow("admissions", preset="id3"), "admissions", per="total")
@@ -111,9 +111,9 @@ def candidates(
 
 
 class Trace:
-    """The computations of a tree, node by node. ``trace[3]`` is node 3; iteration goes down the page.
+    """The computations of a tree, node by node, in pre-order. ``trace[3]`` is node 3.
 
-    Iterating skips nodes with nothing to compute (pure, or without rows); ``trace[1]`` gives those too.
+    Iteration skips nodes with nothing to compute (pure, or without rows); ``trace[1]`` returns those too.
 
     >>> import treewise as tw
     >>> t = tw.grow("admissions", preset="id3").trace("admissions", per="total")
@@ -130,15 +130,15 @@ class Trace:
         self.training_set, self.notes = _unseen_as_missing(training_set)
         self.notes += _note_on_growth(tree, training_set) or _note_on_weights(tree, training_set)
         self._whole = nodes is None
-        self._asked = range(len(tree)) if nodes is None else tuple(nodes)
+        self._selected = range(len(tree)) if nodes is None else tuple(nodes)
         self._computed: dict[int, NodeTrace] = {}
-        # In pre-order a subtree is a run of numbers: its rows are a run of the rows sorted by last node.
+        # In pre-order a subtree is a range of nodes, so its rows are a range of the rows sorted by leaf.
         ends = find_leaves(tree, training_set.columns, len(training_set))
         self._order = np.argsort(ends, kind="stable")
         self._start = np.searchsorted(ends[self._order], np.arange(len(tree) + 1))
         self._size = subtree_sizes(tree)
-        mixed = _has_impure_rows(tree, training_set, ends)
-        self._worth_it = [i for i in self._asked if mixed[i]]
+        is_impure = _has_impure_rows(tree, training_set, ends)
+        self._impure = [i for i in self._selected if is_impure[i]]
 
     def rows(self, node: int) -> Rows:
         """Return the rows of the table that pass through a node."""
@@ -157,43 +157,43 @@ class Trace:
         split = tree.split_at(node)
         path = list(tree.path(node))
         used = frozenset(tree.columns[c] for c in set(tree.arrays.column[path[:-1]].tolist()))
-        said = [tree.condition(n) for n in path[1:][-_MAX_CONDITIONS:]] or ["all rows"]
-        words = " and ".join(["…"] * (len(path) - 1 > _MAX_CONDITIONS) + said)
+        conditions = [tree.condition(n) for n in path[1:][-_MAX_CONDITIONS:]] or ["all rows"]
+        words = " and ".join(["…"] * (len(path) - 1 > _MAX_CONDITIONS) + conditions)
         place = TracePlace(node, words, True, split, STOPS[tree.arrays.stop[node]], used)
         if split is None:
             return place
         stay = self._order[self._start[node] : self._start[node + 1]]
         parts = (*(self.rows(child) for child in tree.children(node)), *([stay] if len(stay) else []))
         column = int(tree.arrays.column[node])
-        gone = encode.is_missing(tree.encodings[column], self._given.columns[column][self.rows(node)])
-        return replace(place, parts=parts, missing_rows=int(gone.sum()))
+        is_missing = encode.is_missing(tree.encodings[column], self._given.columns[column][self.rows(node)])
+        return replace(place, parts=parts, missing_rows=int(is_missing.sum()))
 
     def every(self) -> Iterator[NodeTrace]:
-        """Go through all nodes asked for, also those at which nothing can be computed."""
-        return (self[i] for i in self._asked)
+        """Yield all selected nodes, including those at which nothing is computed."""
+        return (self[i] for i in self._selected)
 
     def exercise(self) -> Trace:
-        """Return what goes on an exercise sheet: one node, for the paths of the next would tell its answer."""
+        """Return the trace for an exercise sheet: one node, since the paths of others would give its answer away."""
         if not self._whole or len(self.tree) == 1:
             return self
         sheet = copy(self)
-        sheet._asked, sheet._worth_it, sheet._whole = (0,), self._worth_it[:1], False
-        sheet.notes = (*self.notes, "an exercise has one node, here node 0; " + Param("node", 2) + " asks for another")
+        sheet._selected, sheet._impure, sheet._whole = (0,), self._impure[:1], False
+        sheet.notes = (*self.notes, "an exercise has one node, here node 0; " + Param("node", 2) + " selects another")
         return sheet
 
     def __iter__(self) -> Iterator[NodeTrace]:
-        return (self[i] for i in self._worth_it)
+        return (self[i] for i in self._impure)
 
     def __len__(self) -> int:
         """Return the number of nodes at which something is computed."""
-        return len(self._worth_it)
+        return len(self._impure)
 
     def render(self, format: str = "text", width: int = 80, blanks: bool = False, ascii: bool = False) -> str:
         """Return the trace as text, Markdown, LaTeX (a whole document), CSV or JSON.
 
-        CSV and JSON list every candidate; the others, where there are many, the best of each column.
-        ``blanks`` leaves the results open, for an exercise sheet of one node: node 0 unless the trace is of another.
-        ``ascii`` is for terminals without more.
+        CSV and JSON list every candidate; the others, for nodes with many, the best of each column.
+        ``blanks`` leaves the results blank, for an exercise sheet of one node: node 0 unless another is traced.
+        ``ascii`` is for terminals without Unicode.
 
         >>> import treewise as tw
         >>> t = tw.grow("admissions", preset="id3").trace("admissions", node=3, per="total")
@@ -211,28 +211,28 @@ class Trace:
         return f"<Trace of {safe(self.tree.target.name)} · {rows} · {nodes}>"
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
-        shown = [self[i] for i in self._asked[:_MAX_NOTEBOOK_NODES]]
-        more = len(self._asked) - len(shown)
-        left = (f"… {plural(more, 'more node')}: print(trace), or trace[node]",) if more > 0 else ()
-        return {"text/plain": repr(self), **notebook_formats(shown, (*left, *self.notes))}
+        shown = [self[i] for i in self._selected[:_MAX_NOTEBOOK_NODES]]
+        more = len(self._selected) - len(shown)
+        rest = (f"… {plural(more, 'more node')}: print(trace), or trace[node]",) if more > 0 else ()
+        return {"text/plain": repr(self), **notebook_formats(shown, (*rest, *self.notes))}
 
 
 def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
-    """Refuse what cannot be shown."""
+    """Raise for a view that cannot be shown."""
     logarithm(view.unit)
     if not isinstance(view.per, str) or view.per not in ("row", "total"):
         raise ParameterError('must be "row" or "total".', parameter="per", value=view.per)
     if view.top is not None and (isinstance(view.top, bool) or not isinstance(view.top, int) or view.top < 1):
         raise ParameterError("must be a whole number of columns, 1 or more.", parameter="top", value=view.top)
     if view.column is not None and (not isinstance(view.column, str) or view.column not in columns):
-        said = brief(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
+        name = brief(view.column) if not isinstance(view.column, str) else f'"{truncate(view.column)}"'
         hint = did_you_mean(view.column, columns)
-        raise ColumnError(f"no column {said}.{hint} Columns: {join_few([safe(c) for c in columns])}.")
+        raise ColumnError(f"no column {name}.{hint} Columns: {join_few([safe(c) for c in columns])}.")
     return view
 
 
 def _has_impure_rows(tree: Tree, training_set: TrainingSet, ends: Rows) -> list[bool]:
-    """Tell for each node whether the rows that pass through it differ in their target."""
+    """Tell for each node whether its rows differ in their target."""
     y = training_set.raw if training_set.target.task == "regression" else training_set.y.astype(np.float64)
     low, high = np.full(len(tree), np.inf), np.full(len(tree), -np.inf)
     np.minimum.at(low, ends, y)
@@ -245,50 +245,50 @@ def _has_impure_rows(tree: Tree, training_set: TrainingSet, ends: Rows) -> list[
 
 
 def _note_on_growth(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
-    """Say that a tree saw its table in another way than the trace does: it drew columns or tests, or is one of many."""
-    made = tree.fit_info.ensemble
-    asked, settings, every = {} if made is None else made.options, training_set.settings, len(training_set.columns)
-    if made is None:
+    """Note that the tree was grown on other rows or columns than the trace shows: at random, or in an ensemble."""
+    ensemble = tree.fit_info.ensemble
+    options, settings = {} if ensemble is None else ensemble.options, training_set.settings
+    n_columns = len(training_set.columns)
+    if ensemble is None:
         how = []
-    elif asked.get("method") == "adaboost":
-        how = ["on rows drawn for its round" if asked.get("resample") else "on the weights of its round"]
+    elif options.get("method") == "adaboost":
+        how = ["on rows sampled in its round" if options.get("resample") else "on the weights of its round"]
     else:
-        share = asked.get("max_samples")
-        all_rows = share is None or (isinstance(share, float) and share == 1)
-        how = ["on its own bag"] if asked.get("bootstrap", True) or not all_rows else []
-    if settings.features_of(every) < every:
-        how.append("looking at a few columns a node")
-    elif asked.get("max_features", every) != every or asked.get("bootstrap_features"):
-        how.append("on columns drawn for it")
+        share = options.get("max_samples")
+        uses_all_rows = share is None or (isinstance(share, float) and share == 1)
+        how = ["on a sample of the rows"] if options.get("bootstrap", True) or not uses_all_rows else []
+    if settings.features_of(n_columns) < n_columns:
+        how.append("with columns sampled at each node")
+    elif options.get("max_features", n_columns) != n_columns or options.get("bootstrap_features"):
+        how.append("on sampled columns")
     if settings.splitter == "random":
-        how.append("with cuts drawn at random")
+        how.append("with random splits")
     if not how:
         return ()
-    counted = "every test is listed" if made is None else f"counted on all rows of {safe(training_set.table_name)}"
-    return (f"{counted}; this tree was grown {', '.join(how)}, so another test may be best here",)
+    scope = "every test is listed" if ensemble is None else f"counted on all rows of {safe(training_set.table_name)}"
+    return (f"{scope}; this tree was grown {', '.join(how)}, so another test may be best here",)
 
 
 def _note_on_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
-    """Say that the tree was grown with other weights, where the rows are as many but weigh something else."""
-    grown, here = float(tree.arrays.weight[0]), math.ldexp(int(training_set.weight.sum()), -training_set.weight_scale)
-    if int(tree.arrays.rows[0]) != len(training_set) or math.isclose(grown, here, rel_tol=1e-9):
+    """Note that the tree was grown with other weights: the number of rows is the same, their total weight is not."""
+    grown, traced = float(tree.arrays.weight[0]), math.ldexp(int(training_set.weight.sum()), -training_set.weight_scale)
+    if int(tree.arrays.rows[0]) != len(training_set) or math.isclose(grown, traced, rel_tol=1e-9):
         return ()
-    if here == len(training_set):
+    if traced == len(training_set):
         return ("the tree was grown with weights; give " + Param("sample_weight", ...) + " to trace them",)
-    return (
-        f"the tree was grown with other weights: its rows weigh {format_count(grown)} in all, "
-        f"these {format_count(here)}",
-    )
+    return (f"the tree was grown with other weights: a total of {format_count(grown)}, here {format_count(traced)}",)
 
 
 def _unseen_as_missing(training_set: TrainingSet) -> tuple[TrainingSet, tuple[str, ...]]:
-    """Count levels the tree has never seen as missing, and say so: no candidate can name them."""
+    """Treat levels the tree has never seen as missing, with a note: no candidate can name them."""
     columns, notes = list(training_set.columns), []
     for i, (encoding, values) in enumerate(zip(training_set.encodings, training_set.columns, strict=True)):
         if encoding.is_categorical and (unseen := values == encode.UNSEEN).any():
             columns[i] = np.where(unseen, -1, values).astype(values.dtype)
-            many = plural(int(unseen.sum()), "row")
-            notes.append(f"{safe(encoding.name)}: {many} with a level the tree has never seen, counted as missing here")
+            n_rows = plural(int(unseen.sum()), "row")
+            notes.append(
+                f"{safe(encoding.name)}: {n_rows} with a level the tree has never seen, counted as missing here"
+            )
     return (replace(training_set, columns=tuple(columns)), tuple(notes)) if notes else (training_set, ())
 
 
@@ -326,23 +326,25 @@ def _without_garbage_collector() -> Iterator[None]:
 
 
 def _search(number_format: NumberFormat, place: TracePlace) -> tuple[NodeSearch, CandidateTrace | None]:
-    """Search a node, with the tree's own split as one more candidate if the learner does not list it.
+    """Search a node, with the split of the tree as one more candidate if the learner does not list it.
 
-    If ties are random and the tree's own split is among the best, it is the one that was drawn.
+    If ties are random and the split of the tree is among the best, it is the one that was drawn.
     """
     search = find_best_split(number_format.training_set, number_format.rows)
-    own = None if place.split is None else search.scorer.score_split(place.split, place.parts, place.missing_rows)
-    if own is None:  # a leaf, or a split that sends all rows to one branch
+    tree_split = (
+        None if place.split is None else search.scorer.score_split(place.split, place.parts, place.missing_rows)
+    )
+    if tree_split is None:  # a leaf, or a split that sends all rows to one branch
         return search, None
-    column = own.order.column
-    chosen = CandidateTrace(number_format, own, number_format.training_set.encodings[column], place.parts)
+    column = tree_split.order.column
+    chosen = CandidateTrace(number_format, tree_split, number_format.training_set.encodings[column], place.parts)
 
     def is_chosen(candidate: Candidate) -> bool:
         return same_partition(chosen, CandidateTrace(number_format, candidate, chosen.encoding))
 
     listed: Mapping[int, Sequence[Candidate]] = search.candidates
     if not any(map(is_chosen, listed[column])):
-        listed = {**listed, column: [*listed[column], own]}  # made by hand, or on another table
+        listed = {**listed, column: [*listed[column], tree_split]}  # made by hand, or on another table
     was_drawn = number_format.training_set.settings.ties == "random"
     return choose(search.scorer, listed, (lambda c: not is_chosen(c)) if was_drawn else None), chosen
 

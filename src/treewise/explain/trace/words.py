@@ -1,7 +1,6 @@
-"""What a trace says in words, the same in every format: rows, results, who won and why, what letters mean.
+"""The sentences and labels of a trace that all formats share: rows, results, the outcome and its reason, the legend.
 
-Stands between ``tree/arrays.py`` and the printers (``text.py`` for the terminal, ``sheets.py`` for paper), which
-lay these out each in their own way.
+Used by the writers, ``text.py`` for the terminal and ``documents.py`` for Markdown, LaTeX and HTML, which lay them out.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from treewise.train.criteria import RULES
 from treewise.train.reference import are_tied
 from treewise.tree.splits import Multiway, Presence
 
-MAX_TESTS_WRITTEN, _MAX_FORMULAS = 6, 18  # up to so many tests of a column, and of all, each is written out
-_MAX_BRANCHES, MAX_CLASSES = 8, 6  # formulas of more would not be read
+MAX_TESTS_WRITTEN, _MAX_FORMULAS = 6, 18  # with more tests per column or in all, a table is printed instead
+_MAX_BRANCHES, MAX_CLASSES = 8, 6  # longer formulas are unreadable
 _RULES_WITH_FORMULA = ("gain", "ratio", "c45")  # rules that have a formula
 ROUNDING_NOTE = "Rounded for display; differences are taken before rounding."
 STOP_REASONS = {
-    "no_rows": "no rows of the table it was grown on came here",
-    "pure": "pure in the table it was grown on",
+    "no_rows": "no training row reached it",
+    "pure": "pure in the training table",
     "sufficient_accuracy": "sufficient_accuracy is reached",
     "max_depth": "max_depth is reached",
     "min_samples_split": "fewer rows than min_samples_split",
@@ -36,53 +35,53 @@ STOP_REASONS = {
 
 
 def writes_formulas(node: NodeTrace) -> bool:
-    """Tell whether every candidate is written out, as the notes do, rather than one line a column.
+    """Tell whether every candidate is written out as a formula, as in the notes, rather than one line per column.
 
-    A rule that ``Lens.formula`` cannot write has its numbers in a table, beside the gains.
+    The scores of a rule without a formula are printed in the table, beside the gains.
     """
     if node.number_format.training_set.criterion.rule not in _RULES_WITH_FORMULA:
         return False
     if node.view.column is not None:
         return True
     columns = node.columns.values()
-    few = all(c.tried <= MAX_TESTS_WRITTEN for c in columns) and node.tried <= _MAX_FORMULAS
-    short = all(len(c.branches) <= _MAX_BRANCHES for c in columns)
-    return few and short and len(node.counts) <= MAX_CLASSES
+    has_few_tests = all(c.tried <= MAX_TESTS_WRITTEN for c in columns) and node.tried <= _MAX_FORMULAS
+    is_short = all(len(c.branches) <= _MAX_BRANCHES for c in columns)
+    return has_few_tests and is_short and len(node.counts) <= MAX_CLASSES
 
 
 # -- the node ----------------------------------------------------------------------------------------------
 
 
 def describe_rows(node: NodeTrace) -> str:
-    """Say ``12 rows: 6 N, 6 P``, or for numbers ``12 rows, mean 3.5``."""
+    """Return ``12 rows: 6 N, 6 P``, or for regression ``12 rows, mean 3.5``."""
     whole = node.number_format.whole
     if whole.value is not None:
         return _regression_rows_text(node, whole)
-    said = plural(node.rows, "row")
+    text = plural(node.rows, "row")
     if whole.weight != node.rows:
-        said += f", weight {format_count(whole.weight)}"
+        text += f", weight {format_count(whole.weight)}"
     if not node.rows:
-        return said
+        return text
     counts = [c for c in node.counts.items() if c[1] or not node.settled]
     if len(counts) > MAX_CLASSES:
         counts = sorted((c for c in counts if c[1]), key=lambda c: -c[1])
-    worded = all(isinstance(label, str) for label in node.counts)
+    has_names = all(isinstance(label, str) for label in node.counts)
     listed = [
-        f"{format_count(weight)} {safe(label)}" if worded else f"{label}: {format_count(weight)}"
+        f"{format_count(weight)} {safe(label)}" if has_names else f"{label}: {format_count(weight)}"
         for label, weight in counts[:MAX_CLASSES]
     ]
-    said += ": " if worded else f", {safe(node.number_format.training_set.target.name)} "
+    text += ": " if has_names else f", {safe(node.number_format.training_set.target.name)} "
     more = len(counts) - len(listed)
-    return said + ", ".join(listed) + (f", … {more} more classes" if more else "")
+    return text + ", ".join(listed) + (f", … {more} more classes" if more else "")
 
 
 def describe_settled(node: NodeTrace) -> str:
-    """Say why nothing is computed at a node."""
+    """Return why nothing is computed at a node."""
     return {"pure": "pure", "no_rows": "no rows here"}[node.settled]
 
 
 def format_impurity(node: NodeTrace, blanks: bool) -> str:
-    """Say ``12·H(6/12) = 12.000 bits``."""
+    """Return ``12·H(6/12) = 12.000 bits``."""
     term = node.number_format.whole_term()
     return f"{term.text} = {BLANK if blanks else term.value} {node.number_format.shown_unit}".rstrip()
 
@@ -92,7 +91,7 @@ def format_impurity(node: NodeTrace, blanks: bool) -> str:
 
 @dataclass(frozen=True)
 class TraceEntry:
-    """One candidate to be written out, or a column that has none."""
+    """One candidate to be written out, or a column without candidates."""
 
     label: str
     formula: Formula | None
@@ -101,11 +100,11 @@ class TraceEntry:
     groups: tuple[str, ...] = ()  # regression: Var₁: 2 rows, mean 1.5
     mark: str = ""  # ◄ best
     note: str = ""
-    dead: bool = False  # no candidate: the note stands where the arithmetic would
+    has_no_candidate: bool = False  # the note takes the place of the arithmetic
 
 
 def list_entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[TraceEntry]:
-    """List what is to be written, in the table's order: ``every`` candidate, or the best of each column."""
+    """Yield the entries in column order: ``every`` candidate, or the best of each column."""
     for column in select_columns(node):
         if column.best is None:
             yield _entry_without_candidates(node, column)
@@ -118,14 +117,16 @@ def list_entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[
 
 
 def _entry_without_candidates(node: NodeTrace, column: ColumnTrace) -> TraceEntry:
-    """Write a column that cannot split: its gain is 0, and why. There is nothing to find out, so no blank."""
+    """Return the entry of a column that cannot split: gain 0 and the reason, never blank."""
     formula = None if column.note.startswith("used above") else column.parsed
     branches = _branch_text(node.number_format.whole)
-    return TraceEntry(safe(column.name), formula, branches, node.number_format.format(0.0), note=column.note, dead=True)
+    return TraceEntry(
+        safe(column.name), formula, branches, node.number_format.format(0.0), note=column.note, has_no_candidate=True
+    )
 
 
 def _entry_of_candidate(node: NodeTrace, column: ColumnTrace, test: CandidateTrace, blanks: bool) -> TraceEntry:
-    """Write a candidate; C4.5's ratio is of the column's best test alone."""
+    """Return the entry of a candidate; only a column's best test has C4.5's ratio."""
     best = test is column.best
     mark, note = "", _note_on_best(node, column, blanks) if best else ""
     if best and column.name == node.winner:
@@ -145,19 +146,19 @@ def _entry_of_candidate(node: NodeTrace, column: ColumnTrace, test: CandidateTra
 
 
 def _note_on_best(node: NodeTrace, column: ColumnTrace, blanks: bool) -> str:
-    """Say what is to be said of a column's best test; for C4.5 the gain that is compared with the average."""
+    """Return the note on a column's best test; for C4.5 the gain that is compared with the average."""
     if node.average is None or column.best is None or not column.best.eligible:
         return column.note
     if blanks:
         return ""
-    said = f"gain {node.number_format.format(column.gain)}"
+    text = f"gain {node.number_format.format(column.gain)}"
     if column.cuts > 1:
-        said += f" − {node.number_format.price(column.cuts)[0]} = {node.number_format.format(column.net)}"
-    return said if column.score is not None else f"{said}: below average"
+        text += f" − {node.number_format.threshold_penalty(column.cuts)[0]} = {node.number_format.format(column.net)}"
+    return text if column.score is not None else f"{text}: below average"
 
 
 def _best_placements(node: NodeTrace, column: ColumnTrace) -> list[CandidateTrace]:
-    """Return each test once, missing rows where they gain most; the one on missingness only if it is best."""
+    """Return each test once, with the best placement of missing rows; the presence test only if it is best."""
     best: dict[tuple[int, ...], CandidateTrace] = {}
     for test in column.tests:
         key = test.candidate.order[1:3]
@@ -167,12 +168,12 @@ def _best_placements(node: NodeTrace, column: ColumnTrace) -> list[CandidateTrac
     kept = [
         t for t in best.values() if not isinstance(t.candidate.split, Presence) or t is column.best or len(best) == 1
     ]
-    own = next((t for t in column.tests if node.has_chosen(t)), None)
-    return kept if own is None or own in kept else [*kept, own]
+    chosen = next((t for t in column.tests if node.has_chosen(t)), None)
+    return kept if chosen is None or chosen in kept else [*kept, chosen]
 
 
 def select_columns(node: NodeTrace) -> list[ColumnTrace]:
-    """Return the columns the reader asked for, in the table's order."""
+    """Return the columns that the reader requested, in the order of the table."""
     if node.view.column is not None:
         return [node[node.view.column]]
     best = {c.name for c in rank_columns(node)[: node.view.top]}
@@ -180,13 +181,13 @@ def select_columns(node: NodeTrace) -> list[ColumnTrace]:
 
 
 def note_columns_left_out(node: NodeTrace) -> list[str]:
-    """Say how many columns ``top`` leaves out."""
+    """Return a line on the columns that ``top`` leaves out, if any."""
     more = 0 if node.view.column is not None else len(node.columns) - len(select_columns(node))
     return [f"… {plural(more, 'more column')}"] if more else []
 
 
 def rank_columns(node: NodeTrace) -> list[ColumnTrace]:
-    """Return the columns from the best down; those that cannot split last."""
+    """Return the columns, best first; those that cannot split last."""
     place = {node.winner: 0, node.runner_up: 1}
     return sorted(
         node.columns.values(),
@@ -195,21 +196,21 @@ def rank_columns(node: NodeTrace) -> list[ColumnTrace]:
 
 
 def format_label(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
-    """Name a candidate in a list, by its first branch; by the column alone where that is all there is to say."""
+    """Return the label of a candidate in a list: its first branch, or the column alone if that identifies it."""
     test = test or column.best
     assert test is not None
     return _short_name(column, test) or test.label
 
 
 def _sentence_name(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
-    """Name a candidate in a sentence, as the tree says it."""
+    """Return the name of a candidate in a sentence, as a tree prints it."""
     test = test or column.best
     assert test is not None
     return _short_name(column, test) or test.words
 
 
 def _short_name(column: ColumnTrace, test: CandidateTrace) -> str:
-    """Name a column's only test when it has a branch for each level; "" for other tests."""
+    """Return the column's name for its only test if that has a branch per level; "" for other tests."""
     if not isinstance(test.candidate.split, Multiway) or column.tried > 1:
         return ""
     bracket = test.label.rfind(" (missing ") if test.candidate.missing_rows else -1
@@ -217,19 +218,19 @@ def _short_name(column: ColumnTrace, test: CandidateTrace) -> str:
 
 
 def format_score(node: NodeTrace, score: float) -> str:
-    """Write what the candidates of a column compete by: a gain in the node's digits, or a ratio."""
+    """Format the score that candidates of a column are compared by: a gain, or a ratio."""
     return node.number_format.format(score) if node.number_format.training_set.criterion.by_gain else f"{score:.4f}"
 
 
 def format_column_score(node: NodeTrace, score: float) -> str:
-    """Write what columns compete by: the same, but for C4.5 a ratio."""
+    """Format the score that columns are compared by: for C4.5 always a ratio."""
     return (
         node.number_format.format(score) if node.number_format.training_set.criterion.rule == "gain" else f"{score:.4f}"
     )
 
 
 def format_branches(test: CandidateTrace) -> str:
-    """Write the counts of each branch: ``3.5 [4 0]  3.7 [2 3]``, ``[1 0] [1 5]``."""
+    """Format the counts of each branch: ``3.5 [4 0]  3.7 [2 3]``, ``[1 0] [1 5]``."""
     split, parts = test.candidate.split, [_branch_text(b) for b in test.parts]
     if not isinstance(split, Multiway):
         return " ".join(parts)
@@ -238,7 +239,7 @@ def format_branches(test: CandidateTrace) -> str:
 
 
 def _groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
-    """Write the rows and the mean of each branch of numbers: ``Var₁: 2 rows, mean 1.5``."""
+    """Regression: format the rows and the mean of each branch, ``Var₁: 2 rows, mean 1.5``."""
     if node.number_format.training_set.target.classes:
         return ()
     parts = [b for b in test.parts if b.rows]
@@ -246,14 +247,14 @@ def _groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
 
 
 def _regression_rows_text(node: NodeTrace, branch: BranchTerm) -> str:
-    """Say ``12 rows, mean 3.5`` of a branch, or of the node itself."""
+    """Return ``12 rows, mean 3.5``."""
     centre = node.number_format.training_set.criterion.centre
     weight = f", weight {format_count(branch.weight)}" if branch.weight != branch.rows else ""
     return f"{plural(branch.rows, 'row')}{weight}, {centre} {format_rounded(branch.value or 0.0)}"
 
 
 def _branch_text(branch: BranchTerm) -> str:
-    """Write one branch: its class counts; with many classes or numbers, its weight (and its mean)."""
+    """Format one branch: its class counts; its weight with many classes; weight and mean for regression."""
     if branch.value is not None:
         return f"[{format_count(branch.weight)} {format_rounded(branch.value)}]"
     if not branch.rows or not 0 < len(branch.counts) <= MAX_CLASSES:
@@ -265,7 +266,7 @@ def _branch_text(branch: BranchTerm) -> str:
 
 
 def describe_outcome(node: NodeTrace, blanks: bool) -> str:
-    """Say who won, who came next, and what the tree does here; for C4.5 who took part."""
+    """Describe the winner, the runner-up and the split of the tree; for C4.5 also the average gain."""
     outcome = _describe_choice(node, blanks)
     if node.average is None or sum(c.best is not None for c in node.columns.values()) < 2:
         return outcome
@@ -274,57 +275,54 @@ def describe_outcome(node: NodeTrace, blanks: bool) -> str:
 
 
 def _describe_choice(node: NodeTrace, blanks: bool) -> str:
-    """Say who won, who came next, and what the tree does here."""
-    leaf = node.place.in_tree and node.split is None
+    is_leaf = node.place.in_tree and node.split is None
     why = STOP_REASONS.get(node.place.stop, node.place.stop.replace("_", " "))
     if node.winner is None:
-        small = any(c.tests for c in node.columns.values())
-        said = STOP_REASONS["min_samples_leaf" if small else "no_candidate"]
-        return f"→ the tree asks {safe(node.split.column)}; {said}" if node.split else f"→ a leaf: {said}"
+        has_tests = any(c.tests for c in node.columns.values())
+        reason = STOP_REASONS["min_samples_leaf" if has_tests else "no_candidate"]
+        return f"→ the tree splits on {safe(node.split.column)}; {reason}" if node.split else f"→ a leaf: {reason}"
     winner = node[node.winner]
     best = f"{_sentence_name(winner)} ({format_column_score(node, winner.score or 0.0)})"
-    if leaf:
+    if is_leaf:
         return f"→ a leaf: {why}; best would be {BLANK if blanks else best}"
     if blanks:
         return f"→ split on {BLANK}" + (f"; next best {BLANK}, {BLANK} behind" if node.runner_up else "")
     if not node.place.in_tree or node.agrees:
-        asked = _sentence_name(winner, node.chosen)
-        same = "" if asked == _sentence_name(winner) else f", which is the same as {_sentence_name(winner)}"
-        return f"→ split on {asked}{same}{_runner_up_text(node)}"
+        test = _sentence_name(winner, node.chosen)
+        same = "" if test == _sentence_name(winner) else f", which is the same as {_sentence_name(winner)}"
+        return f"→ split on {test}{same}{_runner_up_text(node)}"
     if node.chosen is None and node.split is not None:
-        asked = safe(node.split.column)
-        return f"→ the tree asks {asked}, which sends all these rows one way; best is {best}"
+        return f"→ the tree splits on {safe(node.split.column)}, which sends all rows to one branch; best is {best}"
     assert node.chosen is not None
     assert winner.best is not None
-    own = f"{node.chosen.words} ({format_score(node, node.chosen.score)})"
+    chosen = f"{node.chosen.words} ({format_score(node, node.chosen.score)})"
     if are_tied(node.chosen.candidate, winner.best.candidate):
-        return f"→ the tree asks {own}, as good as {_sentence_name(winner)}"
-    return f"→ the tree asks {own}; best here is {best}"
+        return f"→ the tree splits on {chosen}, as good as {_sentence_name(winner)}"
+    return f"→ the tree splits on {chosen}; best here is {best}"
 
 
 def _runner_up_text(node: NodeTrace) -> str:
-    """Say who came next and how far behind."""
     if node.runner_up is None or node.margin is None:
         return ""
     second = _sentence_name(node[node.runner_up])
     if not node.tie:
         return f"; next best {second}, {format_column_score(node, node.margin)} behind"
-    drawn = node.number_format.training_set.settings.ties == "random"
-    return f"; {second} is as good: {'one is drawn' if drawn else 'the earlier column is taken'}"
+    is_random = node.number_format.training_set.settings.ties == "random"
+    return f"; {second} is as good: {'one is drawn' if is_random else 'the earlier column is taken'}"
 
 
 def legend(node: NodeTrace) -> str:
-    """Say what the letters stand for."""
+    """Explain the symbols of the formulas."""
     training_set, criterion = node.number_format.training_set, node.number_format.training_set.criterion
-    said = criterion.legend
+    text = criterion.legend
     if criterion.legend_of_two and len(training_set.target.classes) == 2:
-        said = f"{criterion.legend_of_two}, p the share of {safe(training_set.target.positive)}"
-    said = said.replace("{unit}", node.number_format.shown_unit)
+        text = f"{criterion.legend_of_two}, p the share of {safe(training_set.target.positive)}"
+    text = text.replace("{unit}", node.number_format.shown_unit)
     if criterion.rule != "gain":
-        said += f"; {RULES[criterion.rule].legend}"
+        text += f"; {RULES[criterion.rule].legend}"
         if criterion.rule == "c45":
             share = "" if node.number_format.per == "total" else "/rows"
-            said += f". The net gain of a threshold is its gain less {node.number_format.log}(thresholds tried){share}"
+            text += f". The net gain of a threshold is its gain less {node.number_format.log}(thresholds tried){share}"
     elif training_set.by_branches:
-        said += "; divided by the number of branches less one"
-    return said + "."
+        text += "; divided by the number of branches less one"
+    return text + "."
