@@ -120,7 +120,7 @@ def test_every_method_passes_its_options_on(run, words, make):
         ("--ensemble extra_trees --oob-score", "Give --bootstrap, or a --max-samples below 1.0."),
         ("--ensemble forest --ccp-alpha 0.1", "--ccp-alpha: the trees of an ensemble are not pruned. Leave it out, or"),
         ("--ensemble forest --preset c45", "--preset c45: it prunes, and the trees of an ensemble are not pruned. Add"),
-        ("--ensemble extra_trees --splitter best", "--splitter best: extra-trees draw tests at random; a forest looks"),
+        ("--ensemble extra_trees --splitter best", "--splitter best: extra-trees draw splits at random; use a forest"),
         (
             "--ensemble forest --cost Adelie:Gentoo=5",
             "--cost: ensembles do not support costs.",
