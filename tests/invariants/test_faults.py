@@ -343,7 +343,7 @@ def test_a_lack_of_memory_says_how_much_was_needed(monkeypatch):
 
     tree = tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y")
     monkeypatch.setattr(_core, "grow", full)
-    with pytest.raises(MemoryError, match=r"growing on 2 rows and 1 column needs about \d+ MB beside the table"):
+    with pytest.raises(MemoryError, match=r"growing on 2 rows and 1 column needs about \d+ MB besides the table"):
         tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y")
     monkeypatch.setattr(_core, "find_leaves", full)
     with pytest.raises(MemoryError, match=r"not enough memory: 2 rows need \d+ MB"):

@@ -176,13 +176,11 @@ class _BaseEnsemble(Estimator):
         return self.ensemble_.predictor
 
     def _sums(self, table: Table) -> Floats:
-        """Return the sum of the trees' predictions for each row."""
         return self._voting.sums(
             encode_table(self.ensemble_, table).columns, len(table), n_jobs=resolve_n_jobs(self.n_jobs)
         )
 
     def _stages(self, table: Table) -> Iterator[tuple[int, Floats]]:
-        """Yield the number of trees, from 1 to all, with the sum of their predictions."""
         return voting.staged_sums(self.ensemble_, encode_table(self.ensemble_, table))
 
     @property

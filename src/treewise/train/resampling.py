@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.checks import as_integer, check_integer
+from treewise._lib.text import plural
 from treewise.errors import DataError, Param, ParameterError
 from treewise.train.training_set import TrainingSet
 
@@ -66,7 +67,7 @@ def assign_folds(training_set: TrainingSet, folds: int = DEFAULT_FOLDS, random_s
     n = len(training_set)
     if n < count:
         raise DataError(
-            f"{training_set.table_name} has {n} usable rows: too few for {count} folds.",
+            f"{training_set.table_name} has {plural(n, 'usable row')}: too few for {count} folds.",
             hint="Give more, or " + Param("folds", n) + ".",
         )
     order = np.random.default_rng(random_state).permutation(n)

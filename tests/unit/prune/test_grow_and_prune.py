@@ -104,7 +104,7 @@ def test_what_is_asked_wrongly(noisy):
 def test_tiny_tables(n):
     data = {"x": list(range(n)), "y": ["a", "b", "a", "a", "b", "b", "a"][:n]}
     if n == 1:
-        assert_refused(lambda: tw.grow(data, "y", pruning="cv"), "1 rows", "folds")
+        assert_refused(lambda: tw.grow(data, "y", pruning="cv"), "1 usable row:", "folds")
     else:
         assert tw.grow(data, "y", pruning="cv").n_leaves >= 1
 
