@@ -10,9 +10,10 @@
 
 Each error is also the built-in error a caller would expect, so ``except ValueError`` keeps working. An error has
 fields: ``rule`` (what is wrong), ``hint`` (what to do), and where they apply ``parameter`` and ``value``, ``column``
-and ``row``. A text that names a parameter does so by a reference (``Param``), never in prose, so that each front can
-render it: ``max_depth=3`` in Python, ``--max-depth 3`` on the command line. Notes about tables and trees are written
-the same way. Messages are safe to print whatever names are in them: escape codes and hidden characters are escaped.
+and ``row``. A text that names a parameter does so by a reference (``Param``), never in prose, so that each front end
+can render it: ``max_depth=3`` in Python, ``--max-depth 3`` on the command line. Notes about tables and trees are
+written the same way. Messages are safe to print whatever names are in them: escape codes and hidden characters are
+escaped.
 
 Every module may import this one; it imports only ``_lib/text.py``.
 """
@@ -43,7 +44,7 @@ UNSET: Final = _Unset.UNSET
 
 
 class Reference:
-    """A part of a message that each front renders in its own words; ``str()`` is how Python says it."""
+    """A part of a message that each front end renders in its own words; ``str()`` is how Python says it."""
 
     def __add__(self, other: str | Reference) -> Message:
         return Message(self, other)
@@ -100,7 +101,7 @@ class PythonOnly(Reference):
 
 
 class Message(str):
-    """A text that keeps its references: a string in Python's words, which other fronts can render in theirs.
+    """A text that keeps its references: a string in Python's words, which other front ends can render in theirs.
 
     >>> hint = "Use " + Param("criterion", "entropy") + ", or " + Param("task", "regression") + "."
     >>> print(hint)
@@ -127,7 +128,7 @@ class Message(str):
         return Message(other, self)
 
     def render(self, front: Callable[[Reference], str]) -> str:
-        """Return the text with its references as a front writes them."""
+        """Return the text with its references as a front end writes them."""
         return "".join(part if isinstance(part, str) else front(part) for part in self.parts)
 
 
@@ -188,7 +189,7 @@ class TreewiseError(Exception):
 
     @property
     def message(self) -> Message:
-        """The whole text, to be rendered by a front."""
+        """The whole text, to be rendered by a front end."""
         message = self.args[0]
         return message if isinstance(message, Message) else Message(str(message))
 
@@ -278,7 +279,7 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
 
 
 def refuse_unknown(given: Iterable[str], known: Iterable[str], ask: str, also: Iterable[str] = ()) -> None:
-    """Raise for the first name of an option that there is not; ``also`` are further words that may have been meant.
+    """Raise for the first unknown option name; ``also`` are further names to suggest.
 
     >>> refuse_unknown(["max_dept"], ["max_depth", "ties"], "help(treewise.grow)")
     Traceback (most recent call last):

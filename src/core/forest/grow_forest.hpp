@@ -25,7 +25,7 @@ struct SamplingPlan {
     uint64_t seed = 0;
     int64_t n_samples = 0;  // units drawn per tree; 0: no sampling, every row once
     bool replace = true;
-    std::span<const uint32_t> units;  // sampling units: row indices, possibly repeated (ensemble/canonical_rows.py)
+    std::span<const uint32_t> units;  // sampling units: row indices, possibly repeated (ensemble/bootstrap.py)
     View<int64_t> weight{};           // weight of one unit of a row …
     int weight_scale = 0;             // … in units of 2^-scale
     int64_t n_columns = 0;            // columns drawn per tree; 0: all

@@ -137,7 +137,7 @@ private:
 
 class TreeFit {
 public:
-    // shared_tables: shared with other trees, if any; rows: rows of this tree, empty for all.
+    // shared: tables shared with other trees, if any; rows: rows of this tree, empty for all.
     TreeFit(const std::vector<Column>& columns, const Target& target, const Settings& settings,
             const ProgressCallback& progress, const SharedTables* shared = nullptr, std::span<const Row> rows = {})
         : columns_(columns),

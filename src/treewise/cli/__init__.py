@@ -1,11 +1,11 @@
 """The command line, ``treewise``: one module per verb, imported when the verb is used.
 
-A front: it turns arguments into calls of the Python interface, and results and errors into text. The modules, in the
-order in which a command passes through them:
+A front end: it turns arguments into calls of the Python interface, and results and errors into text. The modules, in
+the order in which a command passes through them:
 
     app.py          finds the verb; turns every error into one sentence and an exit status
     verb.py         the frame of a verb, the layout of --help, and options that several verbs share
-    options.py      the options of growing, generated from the parameters of treewise.grow and its sisters
+    options.py      the options of growing, generated from the parameters of treewise.grow and the ensemble functions
     param_types.py  parses the values of options; renders parameters in messages as options
     inputs.py       reads MODEL and DATA: files, standard input or built-in tables
     growing.py      grows trees with a report on standard error

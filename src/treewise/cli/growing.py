@@ -1,6 +1,6 @@
 """Grow trees with a report on standard error: what was inferred about the input, progress, and the outcome.
 
-Between the verbs and the functions that grow (``treewise.grow``, ``treewise.forest`` and its sisters): they call back
+Between the verbs and the functions that grow (``treewise.grow``, ``treewise.forest`` and so on): they call back
 between preparing and growing, so that a wrong guess about the input is seen before a long run. Only rendering happens
 here.
 """
@@ -140,7 +140,7 @@ def grow_tree(
 
 
 def grow_ensemble(data: str, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool) -> Ensemble:
-    """Grow an ensemble by the options of ``treewise.forest`` or a sister of it, with a report on standard error."""
+    """Grow an ensemble by the options of its function and report on standard error."""
     import treewise
     from treewise.cli.output import progress_bar
 

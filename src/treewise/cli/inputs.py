@@ -1,6 +1,6 @@
 """MODEL and DATA: what may stand in their places, and how it is read.
 
-Stands between the verbs and the Python interface. MODEL is a saved tree or ensemble (``.json``), or a tree written
+Used by the verbs. MODEL is a saved tree or ensemble (``.json``), or a tree written
 by hand (``.txt``); DATA is whatever ``treewise.data.table.read`` takes by name, and rows as JSON besides. ``-`` is
 standard input for either.
 """

@@ -1,8 +1,9 @@
 """The options of growing: one table that mirrors the parameters of ``treewise.grow``.
 
-Used by every verb that can grow a tree (grow; show and trace on a table); below it stand the options of growing many.
-A name, meaning or default is written here once; a test compares the tables with the signatures of ``treewise.grow`` and
-its sisters, so that they cannot drift apart. Ranges and spellings are checked where the Python interface checks them.
+Used by every verb that can grow a tree (grow; show and trace on a table); below it stand the options of growing many. A
+name, meaning or default is written here once; a test compares the tables with the signatures of ``treewise.grow`` and
+the ensemble functions, so that they cannot drift apart. Ranges and spellings are checked where the Python interface
+checks them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Bagging: trees grown on samples of the rows, and of the columns (Breiman 1996; Ho 1998).
 
-Stands on ``grow.py``, beside ``forest.py``: here columns are drawn once for each tree, there at every node.
+Uses ``grow.py``, like ``forest.py``: here columns are drawn once for each tree, there at every node.
 """
 
 from __future__ import annotations

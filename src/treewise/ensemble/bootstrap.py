@@ -1,6 +1,6 @@
 """Bootstrap samples: the rows and columns that each tree of an ensemble is grown on.
 
-Stands on ``train/training_set.py``, below everything that grows ensembles. A sample depends only on the seed and on the
+Uses ``train/training_set.py``; used by everything that grows ensembles. A sample depends only on the seed and on the
 number of the tree:
 
     tree t                 has the seed s = mix64(random_state, t), for its sample and all random choices of its growth

@@ -1,6 +1,6 @@
 """Random forests and extra-trees: trees that differ in their rows and in the columns considered at each node.
 
-Stands on ``grow.py``. A forest (Breiman 2001) grows each tree on a bootstrap sample, and every node chooses among a few
+Uses ``grow.py``. A forest (Breiman 2001) grows each tree on a bootstrap sample, and every node chooses among a few
 randomly drawn columns; extra-trees (Geurts, Ernst and Wehenkel 2006) use all rows, and one random threshold for each
 drawn column. Both average the predictions of their trees.
 """

@@ -1,6 +1,6 @@
 """Growing and extending ensembles of independent trees: parameters → bootstrap samples → core → Ensemble.
 
-Stands between the public functions (``forest.py``, ``bagging.py``) and the core (``src/core/forest/``), as
+Connects the public functions (``forest.py``, ``bagging.py``) and the core (``src/core/forest/``), as
 ``train/grow.py`` does for a single tree. Each member is exactly the tree that ``grow`` grows on its sample, where a row
 drawn twice has weight 2: limits count distinct rows, and fractional limits are relative to the sample.
 """

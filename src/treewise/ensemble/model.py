@@ -1,6 +1,6 @@
 """The ensemble: an immutable value of many trees that predict together.
 
-Stands where ``tree/tree.py`` stands for a single tree; what the two share is in ``tree/model.py``. The nodes of all
+The counterpart of ``tree/tree.py``; what the two share is in ``tree/model.py``. The nodes of all
 trees are packed (``packed_trees.py``), and a member is unpacked into an ordinary ``Tree`` on access. The methods
 delegate to code beside this file and downstream, which is imported when used.
 """

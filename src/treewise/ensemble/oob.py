@@ -1,6 +1,6 @@
 """Out-of-bag predictions: each training row is predicted by the trees that were not grown on it.
 
-Stands on ``bootstrap.py``, which knows the samples, and on ``predict.py``. With samples as large as the table, about
+Uses ``bootstrap.py``, which knows the samples, and ``predict.py``. With samples as large as the table, about
 37 % of the trees have not seen a given row (Breiman 1996, "Out-of-bag estimation").
 """
 

@@ -1,6 +1,6 @@
 """Packed trees: the nodes of all members of an ensemble in narrow arrays.
 
-Stands on ``tree/arrays.py``; growing fills it, ``unpack.py`` derives ordinary trees from it, ``predict.py`` compiles it
+Uses ``tree/arrays.py``; growing fills it, ``unpack.py`` derives ordinary trees from it, ``predict.py`` compiles it
 and ``formats/model_file/ensemble_file.py`` saves it. The arrays of an ordinary tree take about 110 bytes per node, most
 of which can be derived: parents from the kinds of splits, the counts of inner nodes from their leaves. Packed trees
 keep only the rest, in the narrowest type that holds each number exactly: 8 to 10 bytes per node for two classes and

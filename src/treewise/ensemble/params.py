@@ -1,6 +1,6 @@
 """Parameters of ensembles: validated, recorded in the history, and read back from it.
 
-Stands on ``bootstrap.py``, below everything that grows ensembles: ``grow.py`` takes ``BaggingParams``, ``adaboost.py``
+Uses ``bootstrap.py``; used by everything that grows ensembles: ``grow.py`` takes ``BaggingParams``, ``adaboost.py``
 ``AdaBoostParams``.
 """
 

@@ -1,6 +1,6 @@
 """Prediction with an ensemble: walk rows down all trees at once and add up what they predict.
 
-Stands on ``packed_trees.py`` and the core's ``CompiledForest``, which walks one compact program compiled from all
+Uses ``packed_trees.py`` and the core's ``CompiledForest``, which walks one compact program compiled from all
 members (eight bytes per node, and the leaf values) and adds up their predictions in the order of the trees:
 
     forest, extra_trees, bagging    the mean of the trees' class probabilities, or of their values; the class of the

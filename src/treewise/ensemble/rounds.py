@@ -1,6 +1,6 @@
 """The rounds of AdaBoost: a table of all of them, and one written out row by row as a worked exercise.
 
-Stands beside ``model.py``, whose history records the rounds; ``adaboost.py`` writes it. A worked round repeats the
+Complements ``model.py``, whose history records the rounds; ``adaboost.py`` writes it. A worked round repeats the
 rounds on the training table. Weights that are in exact proportion and have small denominators are written as fractions,
 as on paper.
 """

@@ -1,6 +1,6 @@
 """Unpack a member of packed trees into the arrays of an ordinary tree, deriving everything that was left out.
 
-Stands below ``packed_trees.py``. Vectorised, without a loop over nodes:
+Used by ``packed_trees.py``. Vectorised, without a loop over nodes:
 
     parents      Pre-order is the trace of a stack: each node pops the topmost slot, and an inner node pushes one slot
                  per branch. Pushes and pops at the same height alternate in time; so sorted by height and then by time,

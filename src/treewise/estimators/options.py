@@ -35,7 +35,7 @@ class _GrowOptions(SettingOptions, total=False):
 
 
 class _ClassOptions(TypedDict, total=False):
-    """What is about classes."""
+    """Parameters for classification."""
 
     positive: Label | None
     sufficient_accuracy: float
@@ -44,7 +44,7 @@ class _ClassOptions(TypedDict, total=False):
 
 
 class TreeOptions(_GrowOptions, total=False):
-    """What is for a single tree: it may look at some columns a node, or at random tests, and be pruned."""
+    """Parameters of a single tree: ``max_features``, ``splitter`` and pruning."""
 
     max_features: int | float | str | None
     splitter: str
@@ -54,19 +54,19 @@ class TreeOptions(_GrowOptions, total=False):
 
 
 class TreeClassifierOptions(TreeOptions, _ClassOptions, total=False):
-    """All that a tree for classes takes."""
+    """Parameters of a classification tree."""
 
     cost: Any
 
 
 class _EnsembleOptions(_GrowOptions, total=False):
-    """What every ensemble takes beside the number of trees, which comes first."""
+    """Parameters of every ensemble, except the number of trees, which comes first."""
 
     warm_start: bool
 
 
 class ExtraTreesOptions(_EnsembleOptions, total=False):
-    """What extra-trees take: columns are drawn anew at every node, and of each a test."""
+    """Parameters of extra-trees: columns are drawn at every node, with one random split each."""
 
     max_features: int | float | str | None
     bootstrap: bool
@@ -75,21 +75,21 @@ class ExtraTreesOptions(_EnsembleOptions, total=False):
 
 
 class ExtraTreesClassifierOptions(ExtraTreesOptions, _ClassOptions, total=False):
-    """All that extra-trees for classes take."""
+    """Parameters of extra-trees for classification."""
 
 
 class ForestOptions(ExtraTreesOptions, total=False):
-    """What a forest takes: it usually looks for the best test."""
+    """Parameters of a forest: by default, it searches for the best split of the drawn columns."""
 
     splitter: str
 
 
 class ForestClassifierOptions(ForestOptions, _ClassOptions, total=False):
-    """All that a forest for classes takes."""
+    """Parameters of a forest for classification."""
 
 
 class BaggingOptions(_EnsembleOptions, total=False):
-    """What bagging takes: columns are drawn once a tree."""
+    """Parameters of bagging: columns are drawn once per tree."""
 
     max_samples: int | float
     max_features: int | float

@@ -1,6 +1,6 @@
 """Confidence intervals for predictions: Wilson's for a share, Student's for a mean.
 
-Stands at the bottom, beside ``train/criteria.py``: formulas on numbers, for ``predict/predict.py`` and ``evaluate``.
+Formulas on numbers, for ``predict/predict.py`` and ``evaluate``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Misclassification costs: the cost matrix, and trees that predict the class of least expected cost.
 
-Stands beside ``predict/predict.py``, below everything that prunes or judges. Costs change no split and no count:
+Used by pruning and evaluation. Costs change no split and no count:
 they decide which class a node predicts, so a tree with costs is the same tree with other labels, and whatever reads
 labels (text, files, single rows) follows. The matrix itself stays in the tree's history, for pruning, refitting
 and evaluation. (To let costs change the splits, give the classes weights or ``priors``.)
@@ -165,14 +165,14 @@ def _checked(cost: object, true: Label, predicted: Label) -> float:
     return float(cost)
 
 
-def losses(truth: npt.NDArray[Any], said: npt.NDArray[Any], task: str, cost: CostMatrix | None) -> Floats:
+def losses(truth: npt.NDArray[Any], predicted: npt.NDArray[Any], task: str, cost: CostMatrix | None) -> Floats:
     """Return the loss of each prediction: 1 or its cost for a wrong class; the squared error of a number."""
     if task == "regression":
-        return np.asarray((said - truth) ** 2, np.float64)
+        return np.asarray((predicted - truth) ** 2, np.float64)
     if cost is None:
-        return np.asarray(said != truth, np.float64)
-    prices = np.vstack([cost.matrix, np.ones(len(cost.classes))])  # a class that is not in the matrix costs 1
-    return np.asarray(prices[np.minimum(truth, len(cost.classes)), said], np.float64)
+        return np.asarray(predicted != truth, np.float64)
+    costs = np.vstack([cost.matrix, np.ones(len(cost.classes))])  # a class that is not in the matrix costs 1
+    return np.asarray(costs[np.minimum(truth, len(cost.classes)), predicted], np.float64)
 
 
 # -- trees with costs -------------------------------------------------------------------------------------------------

@@ -1,14 +1,13 @@
 """Class probabilities and values of nodes from their counts, with confidence intervals.
 
-Stands between the tree and ``predict/predict.py``. A tree keeps counts, so how probabilities are made of them is
-chosen when one predicts. With n rows at a leaf, c of them of a class, k classes, and p the share of the class in the
-whole table:
+Used by ``predict/predict.py``. A tree keeps counts, so the probability estimate is chosen at prediction. With n rows at
+a leaf, c of them of a class, k classes, and p the share of the class in the whole table:
 
     maximum_likelihood   c/n                  CS221 notes 6; a class that was not there is impossible
     laplace              (c + 1)/(n + k)      one more row of each class
-    m_estimate           (c + m·p)/(n + m)    m more rows like the whole table; m is 2 unless said
-    shrinkage            every node on the path speaks: s(root) + Σ (s(node) − s(parent)) / (1 + λ/n(parent)),
-                         where s is the node's own share (or mean, of a regression) and λ is 10 unless said
+    m_estimate           (c + m·p)/(n + m)    m more rows like the whole table; m is 2 by default
+    shrinkage            hierarchical, over the path: s(root) + Σ (s(node) − s(parent)) / (1 + λ/n(parent)),
+                         where s is the node's own share (or mean, of a regression) and λ is 10 by default
                          (hierarchical shrinkage: Agarwal, Tan, Ronen, Singh and Yu 2022)
 
 Intervals are Wilson's for a share and Student's for a mean (``predict/confidence_intervals.py``).

@@ -1,12 +1,13 @@
 """Fast prediction of single rows in plain Python: microseconds, where a table takes about a hundred.
 
-Stands beside ``predict/predict.py``, which walks tables in the core and decides everything unusual: the predictors here
+Complements ``predict/predict.py``, which walks tables in the core and decides everything unusual: the predictors here
 answer for a dict or list of plain cells and return None for anything else, such as text in a numeric column, a
 never-seen category, or a key that the path tests and the row omits. The table code then answers or raises, so the two
 can differ in time only.
 
-The table's way checks every column that the model tests, also those off this row's path, and so does ``RowReader``. The
-tests of a node are prepared when a row first comes by; two threads may prepare the same one twice, alike.
+The general (table) path checks every column that the model tests, also those off this row's path, and so does
+``RowReader``. The test of a node is prepared when a row first reaches it; two threads may prepare it twice, with equal
+results.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _CELLS = frozenset(
 )
 _SHORT = frozenset({float, np.float64, np.float32})
 _WHOLE = (int, np.int64, np.int32)
-_UNHANDLED = object()  # a cell that the table's way must judge
+_UNHANDLED = object()  # a cell that is left to the table path
 _STAY = -1  # instead of a child: the row stays at the node
 
 # A test as (column's place in the row, cut, child below, child above, child for missing); for categories the cut is

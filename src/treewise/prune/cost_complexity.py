@@ -272,11 +272,11 @@ def _score_fold(
                 classes[rows_] != predicted if matrix is None else matrix[classes[rows_], predicted], np.float64
             )
 
-    loss, square = _sum_along_prices(tree, find_nested_trees(tree, risk), ends, penalties, errors, weight)
+    loss, square = _sum_along_penalties(tree, find_nested_trees(tree, risk), ends, penalties, errors, weight)
     return LossStats(loss, square, float(weight.sum()), float((weight**2).sum()))
 
 
-def _sum_along_prices(
+def _sum_along_penalties(
     tree: Tree, nested: NestedTrees, ends: Ints, penalties: Floats, errors: Errors, weight: Floats
 ) -> tuple[Floats, Floats]:
     """Sum the errors of rows, and their squares, at every penalty.

@@ -1,6 +1,6 @@
 """The data of a tree: its nodes as flat arrays, a view of a single node, and the target.
 
-Stands just below ``tree/tree.py``, which combines them and gives them their meaning. ``Arrays`` is what the core
+Used by ``tree/tree.py``, which combines them and gives them their meaning. ``Arrays`` is what the core
 returns, the model file stores and prediction walks; ``Node`` is one row of it, made on demand. Nodes are numbered in
 pre-order (a node before its children, the first child's whole subtree before the second child), so numbers increase
 down the page and a child's is always larger than its parent's.

@@ -1,6 +1,6 @@
 """The model class: what a tree and an ensemble have in common, and the methods that work on either.
 
-``Tree`` and ``Ensemble`` implement four steps, and everything else is written against them once:
+``Tree`` and ``Ensemble`` implement three steps, and everything else is written against them once:
 
     data ──encode──▶ EncodedRows ──leaves──▶ node numbers          (``apply``)
                                  └─answers─▶ Answers: classes or values, probabilities, intervals

@@ -1,9 +1,9 @@
 """The six split kinds: a split maps a value of one column to a branch number.
 
-They stand between the encodings (``encode``: what kind a column is) and the tree (``tree/tree.py``: which split at
-which node). Each is a small immutable value that knows three things: how many branches it has, which branch a value
-takes (missing and never-seen values included), and how each branch is said in words. Text, trace, SQL and pictures all
-quote ``words``; the core's ``predict`` must agree with ``branch``.
+Uses the encodings (``data/encoding.py``: what kind a column is); a tree (``tree/tree.py``) has one split per inner
+node. Each split is a small immutable value that knows how many branches it has, which branch a value takes (missing and
+never-seen values included), and the text of each branch's condition. Text, trace and pictures all quote ``condition``;
+the core's ``predict`` must agree with ``branch``.
 
     Threshold   age <= 71.5          | age > 71.5                          numbers, wide integers, datetimes
     Ordinal     size <= medium       | size > medium                       categories in their order
@@ -329,7 +329,7 @@ def quote(level: str) -> str:
 def midpoint(a: float, b: float) -> float:
     """Return the threshold between neighbours a < b: the shortest of the numbers near the middle, a <= t < b.
 
-    The core computes the same (``src/core/midpoint.hpp``); both are tested against each other.
+    The core computes the same (``src/core/search/midpoint.hpp``); both are tested against each other.
 
     >>> midpoint(42.3, 42.4), midpoint(0.0, 1.0), midpoint(206, 207)
     (42.35, 0.5, 206.5)

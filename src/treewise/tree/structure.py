@@ -1,6 +1,6 @@
 """The structure of a tree: its node arrays, with the encodings and the target that give the numbers their meaning.
 
-Stands on ``tree/arrays.py`` and below ``tree/tree.py``, whose ``Tree`` adds prediction, editing, explanation and
+Uses ``tree/arrays.py``; used by ``tree/tree.py``, whose ``Tree`` adds prediction, editing, explanation and
 display. Nothing here needs more than the tree itself: no table, no core, no file.
 """
 

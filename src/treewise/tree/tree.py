@@ -1,6 +1,6 @@
 """The tree: an immutable value of nodes, splits and statistics, without any rows.
 
-Stands in the middle of the flow: everything that learns returns one (``train/grow.py``, ``train/edit.py``,
+The centre of the data flow: everything that learns returns one (``train/grow.py``, ``train/edit.py``,
 ``formats/text_format``), everything that predicts, explains, prints or saves reads one. Its nodes and their
 facts are in ``tree/structure.py``, what it shares with an ensemble in ``tree/model.py``; the methods here delegate
 to code downstream, which is imported when used.
@@ -166,7 +166,7 @@ class Tree(TreeStructure):
     def check(
         self, data: Any, target: Any = None, *, drop_missing_target: bool = False, sample_weight: Any = None
     ) -> Check:
-        """Hold the tree against a table, leaf by leaf: which disagree with their rows, which no row reaches.
+        """Check the tree against a table, leaf by leaf: which disagree with their rows, which no row reaches.
 
         Also which rows contradict each other: alike in every column the tree may ask, and of different classes. Made
         for trees written by hand; ``refit`` then mends the leaves that disagree.

@@ -1,6 +1,6 @@
 """Atomic file writing, and reading with plain errors.
 
-Stands below ``treewise.formats.model_file.model_file`` and knows nothing of trees. A file is written beside its
+Used by ``model_file.py``; independent of trees. A file is written beside its
 target and renamed when all of it is on the disk, so a crash, a full disk or a kill at any moment leaves
 the old file or the new one:
 

@@ -1,6 +1,6 @@
 """Write and read the model file of an ensemble: format 3.
 
-Stands beside ``treewise.formats.model_file.model_file``, whose parts it is made of: the header's values and checks,
+Complements ``model_file.py``, whose parts it uses: the header's values and checks,
 packed arrays, the checksum, the disk. ``docs/format.md`` describes the file.
 
     ensemble ──validate──▶ lines (header, members) ──▶ text ──atomic_write──▶ file

@@ -1,6 +1,6 @@
 """The header of a model file (target, columns, criterion, history, notes), converted to plain values and back.
 
-Stands below ``layout.py`` and ``reading.py``. Both directions go through the same checks, so nothing can be saved that
+Used by ``layout.py`` and ``read.py``. Both directions go through the same checks, so nothing can be saved that
 would be refused when it is loaded. Fields are fixed: one that is missing or not known is refused, because within one
 format there are no others.
 """

@@ -1,6 +1,6 @@
 """Write a tree as the text of a model file: one field per line, in a fixed order, the checksum last.
 
-Stands below ``treewise.formats.model_file.model_file`` and above ``header.py`` and ``packing.py``; ``read.py`` reads
+Used by ``model_file.py``; uses ``header.py`` and ``packing.py``; ``read.py`` reads
 it back. The text depends on the tree alone (and on treewise's version): no time stamps, no hash order, one way
 to write each number.
 """
@@ -113,7 +113,7 @@ def _array_of(tree: Tree, name: str, compact: bool) -> str:
 
 
 def line_of(value: Any, where: str) -> str:
-    r"""Write a value as JSON on one line, in letters as they are; half a letter by its number.
+    r"""Write a value as JSON on one line: non-ASCII text unescaped, lone surrogates as \\uXXXX.
 
     >>> print(line_of(["naïve", "two\nlines", "\ud800"], "here"))
     ["naïve","two\nlines","\ud800"]

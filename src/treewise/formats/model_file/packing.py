@@ -1,6 +1,6 @@
 """Write and read one array of a model file: as a JSON list, or packed as base64 of its bytes.
 
-Stands below ``layout.py``, which writes whole files, and ``read.py``, which reads them.
+Used by ``layout.py``, which writes whole files, and ``read.py``, which reads them.
 
     [0.5,NaN,1e+300]         a list: each number by its shortest repr, which reads back to the same bits
     {"int16":"AAD//w=="}     packed: little-endian, in the narrowest type that holds every number exactly

@@ -1,13 +1,13 @@
 """Read the bytes of a model file into a validated tree, or raise an error that says why not.
 
-Stands below ``treewise.formats.model_file.model_file``; the way back from ``layout.py``. What is judged comes in
-this order, so that nothing is trusted before what it rests on has been seen:
+Used by ``model_file.py``; the inverse of ``layout.py``. Checks run in this order, so that each relies only on what the
+earlier ones have verified:
 
     1  the format number      a newer file says so, whatever else is in it
     2  the checksum           an accident ends here: every flipped bit, every lost byte
     3  the layout             the fields of this format, one per line, in order
     4  each value by itself   types, lengths before contents, ranges before narrowing
-    5  the whole              ``soundness.py``: is it a tree?
+    5  the whole              ``validate.py``: is it a tree?
 
 From 3 on we only meet files that somebody made on purpose. Nothing in a file is executed, imported, opened or
 constructed by name; the only parser is the standard library's JSON, one line at a time.
@@ -186,7 +186,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_small_integer,
 
 
 def parse(line: bytes, where: str) -> Any:
-    """Read one line of JSON, so deep and no deeper."""
+    """Parse one line of JSON, with a limit on nesting."""
     try:
         written = line.decode("utf-8")
         _check_nesting(written)
@@ -200,7 +200,7 @@ def parse(line: bytes, where: str) -> Any:
 
 
 def _check_nesting(written: str) -> None:
-    """Refuse JSON that is nested too deep, before a parser goes down there."""
+    """Refuse JSON that is nested too deeply, before it reaches the recursive parser."""
     if written.count("[") + written.count("{") <= MOST_NESTED:
         return
     depth = 0

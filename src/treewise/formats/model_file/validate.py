@@ -1,16 +1,15 @@
 """Validate the nodes of a tree: all their invariants, checked over whole arrays at once.
 
-Stands on ``tree/arrays.py``; every file that is loaded, and every tree before it is saved, passes here. Code behind
-this door (the core's walk down the tree, printing, re-estimating) indexes without looking, so what gets through must
-be a tree:
+Every file that is loaded, and every tree before it is saved, passes these checks. Later code (the core's prediction,
+printing, refitting) does no bounds checks, so what passes must be a tree:
 
     shape        one root; a parent comes before its children; nodes are numbered in pre-order
     splits       a split fits its column; its levels exist, each named once; it has as many children as branches
     leaves       no children, no split, and a known reason to stop
     statistics   numbers that can be counts; children add up to their parent
 
-A node whose impurity is not known (NaN) was written by hand or read from a printed tree: what it says about rows is
-rounded or absent, so its sums are not held against it.
+A node whose impurity is not known (NaN) was written by hand or read from a printed tree: its row counts are
+rounded or absent, so its sums are not checked.
 
 Everything is linear in the number of nodes or n·log n, without recursion and without a loop over nodes.
 """

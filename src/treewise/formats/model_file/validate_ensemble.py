@@ -56,7 +56,7 @@ def check_members(members: PackedTrees, encodings: tuple[Encoding, ...], target:
     _check_lengths(members, target)
     refuse((members.kind < 0) | (members.kind > MULTIWAY), "kind", members.kind, "there is no such kind of split")
     refuse(members.stop < 0, "stop", members.stop, "there is no such reason to stop")
-    asking = _asking_view(members)
+    asking = _inner_node_view(members)
     check_leaves(asking, len(encodings))
     check_columns(asking, encodings)
     check_levels(asking, encodings)
@@ -64,7 +64,7 @@ def check_members(members: PackedTrees, encodings: tuple[Encoding, ...], target:
     branches = np.zeros(len(members.kind), np.int64)
     branches[members.kind != LEAF] = checked_branches(asking)
     _check_shape(branches, members.start)
-    answering = _answering_view(members)
+    answering = _leaf_view(members)
     check_leaves(answering, len(encodings))
     check_figures(answering, target)
     _check_answers(members, answering, len(target.classes))
@@ -132,16 +132,16 @@ def view(n: int, **known: Array) -> Arrays:
     return Arrays(**{**given, **known})
 
 
-def _asking_view(m: PackedTrees) -> Arrays:
-    """Return the inner nodes of all trees: what they ask."""
+def _inner_node_view(m: PackedTrees) -> Arrays:
+    """Return the inner nodes of all trees, with their splits."""
     kept = {name: m.filled(name) for name in ("cut_int", "other", "missing_rows")}
     kept |= {"column": m.column.astype(np.int64), "missing": m.missing.astype(np.int64), "cut": m.cut}
     code_start = np.append(0, np.cumsum(m.filled("n_codes"), dtype=np.int64))
     return view(len(m.column), kind=m.kind[m.kind != LEAF], code_start=code_start, codes=m.codes, **kept)
 
 
-def _answering_view(m: PackedTrees) -> Arrays:
-    """Return the leaves of all trees: what they say."""
+def _leaf_view(m: PackedTrees) -> Arrays:
+    """Return the leaves of all trees, with their predictions."""
     leaf, kept = m.kind == LEAF, {"stop": m.stop, "rows": m.rows.astype(np.int64)}
     if len(m.n_counts):
         count_start = np.append(0, np.cumsum(m.n_counts, dtype=np.int64))
@@ -160,7 +160,7 @@ def _answering_view(m: PackedTrees) -> Arrays:
 
 
 def _check_answers(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
-    """A leaf says something exactly where it has rows; without rows it has nothing, and says that this is why."""
+    """Check that a leaf has a prediction if and only if it has rows, and that its stop reason agrees."""
     empty, rows = leaves.stop == _NO_ROWS, leaves.rows
     refuse(~empty & (rows == 0), "rows", rows, "a leaf without rows says so by its stop")
     if n_classes:

@@ -1,6 +1,6 @@
 """A plane of two columns with every other column fixed at one value, and the exact areas of a tree on it.
 
-Independent of matplotlib. ``tree.regions`` gives the conditions of every leaf; the plane keeps the leaves that the
+Independent of matplotlib. ``tree/regions`` gives the conditions of every leaf; the plane keeps the leaves that the
 fixed values satisfy, and of each the conditions on the two columns.
 """
 

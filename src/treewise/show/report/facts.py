@@ -1,7 +1,7 @@
 """The data of the page as plain values: arrays and conditions of the tree, and statistics of its nodes on two tables.
 
 The script of the page draws and predicts from these alone (``assets/model.js``). Nothing is computed twice: conditions
-are those of the text tree, merged conditions those of ``tree.regions``, candidates those of the trace.
+are those of the text tree, merged conditions those of ``tree/regions``, candidates those of the trace.
 """
 
 from __future__ import annotations
