@@ -258,6 +258,16 @@ def test_every_row_ends_where_the_tree_says(tmp_path, open_page, categorical):
     follow_rows(open_page(path), tree, tree.apply({k: v for k, v in table.items() if k != "y"}).tolist())
 
 
+@pytest.mark.parametrize("cells", [[1.5, 2.0, 3.0], [2**60, 2**60 + 1, 5], ["2024-01-01", "2024-02-01", "2024-03-01"]])
+def test_a_presence_test_is_followed(tmp_path, open_page, cells):
+    table = {"x": [*cells, None, None, cells[0], None], "y": list("pppnnpn")}
+    tree = tw.grow(table, "y", kinds={"x": "datetime"} if isinstance(cells[0], str) else None)
+    assert isinstance(tree.split_at(0), tw.Presence)
+    path = tmp_path / "page.html"
+    tree.report(path, table, rows="all")
+    follow_rows(open_page(path), tree, tree.apply({"x": table["x"]}).tolist())
+
+
 @pytest.mark.parametrize(
     ("kind", "typed", "cell"),
     [

@@ -31,7 +31,7 @@ from treewise import _core
 from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.rng import mix64, uniform_below
 from treewise._lib.text import plural
-from treewise.errors import DataError, ParameterError, brief
+from treewise.errors import DataError, ParameterError
 from treewise.train.fixed_point import scale_weights
 from treewise.train.resampling import bound_weights, take_rows
 from treewise.train.training_set import TrainingSet
@@ -121,8 +121,9 @@ def resolve_max_samples(max_samples: Any, training_set: TrainingSet) -> int:
         return n
     if count is not None and count > n:
         raise DataError(
-            f"max_samples={brief(max_samples)}: {training_set.table_name} has {plural(n, 'row')} that count. Give at"
-            f" most {n:,}, or a fraction."
+            f"{training_set.table_name} has {plural(n, 'row')} that count. Give at most {n:,}, or a fraction.",
+            parameter="max_samples",
+            value=max_samples,
         )
     if count is not None and count >= 1:
         return count
@@ -142,8 +143,9 @@ def resolve_max_features(max_features: Any, training_set: TrainingSet) -> int:
         return count
     if count is not None and count > n:
         raise DataError(
-            f"max_features={brief(max_features)}: {training_set.table_name} has {plural(n, 'feature column')}. Give at"
-            f" most {n:,}, or a fraction."
+            f"{training_set.table_name} has {plural(n, 'feature column')}. Give at most {n:,}, or a fraction.",
+            parameter="max_features",
+            value=max_features,
         )
     if isinstance(max_features, float) and 0.0 < max_features <= 1.0:
         return max(1, int(decimal_fraction(max_features) * n))

@@ -274,7 +274,7 @@ class EnsembleAnswers(Answers):
     def __init__(self, ensemble: Ensemble, rows: EncodedRows, estimate: Any = None, n_jobs: int = 0) -> None:
         if estimate is not None:
             raise ParameterError(
-                "is only available for a single tree; an ensemble averages its trees.",
+                "only for a single tree; an ensemble averages its trees.",
                 parameter="estimate",
                 hint="Leave it out.",
             )

@@ -135,7 +135,7 @@ def shap(model: Model, data: Any, estimate: Any = None, progress: Progress | Non
     decisions by vote weight; so the values of an ensemble are exact too.
     """
     if estimate is not None and not isinstance(model, Tree):
-        raise ParameterError("is for a single tree.", parameter="estimate", hint="Leave it out.")
+        raise ParameterError("only for a single tree.", parameter="estimate", hint="Leave it out.")
     probabilities = LeafProbabilities.of(estimate)
     data = series_as_dict(model, data)
     rows = model.encode(data)

@@ -23,7 +23,7 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table, read
-from treewise.errors import ColumnError, DataError, ParameterError, did_you_mean, join_few
+from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, join_few
 from treewise.predict.confidence_intervals import check_confidence, student_half_width, wilson_intervals
 from treewise.predict.leaf_probabilities import (
     LeafProbabilities,
@@ -366,8 +366,9 @@ def encode_columns(model: Model, table: Table) -> list[Array | None]:
         if refuses and len(missing := np.flatnonzero(encode.is_missing(encoding, values))):
             raise DataError(
                 f'column "{safe(encoding.name)}" is missing in row {missing[0] + 1} of {table.name},'
-                f" and the {'tree was' if isinstance(model, Tree) else 'trees were'} grown with"
-                ' missing="error". Fill it, or leave that row out.'
+                f" and the {'tree was' if isinstance(model, Tree) else 'trees were'} grown with "
+                + Param("missing", "error")
+                + ". Fill it, or leave that row out."
             )
     return encoded
 

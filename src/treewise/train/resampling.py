@@ -92,8 +92,8 @@ def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> 
     is_held_out = np.diff(counter, prepend=math.floor(0.5)) > 0
     if is_held_out.all() or not is_held_out.any():
         raise DataError(
-            f"validation={share:g} of {len(training_set)} rows leaves one side without rows."
-            " Give another share, or a table."
+            Param("validation", share)
+            + f" of {plural(len(training_set), 'row')} leaves one side without rows. Give another share, or a table."
         )
     return np.sort(order[~is_held_out]), np.sort(order[is_held_out])
 

@@ -255,8 +255,11 @@ def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) ->
     if len(missing):
         rows = join_few([int(kept[row]) + 1 for row in missing], most=3)
         raise DataError(
-            f'column "{safe(encoding.name)}" is missing in {plural(len(missing), "row")} ({rows}), and missing="error"'
-            ' does not allow that. missing="learn" learns which branch they take; or fill them first.'
+            f'column "{safe(encoding.name)}" is missing in {plural(len(missing), "row")} ({rows}), and '
+            + Param("missing", "error")
+            + " does not allow that. "
+            + Param("missing", "learn")
+            + " learns which branch they take; or fill them first."
         )
 
 

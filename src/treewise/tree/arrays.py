@@ -267,6 +267,7 @@ def _presence_as_stored(split: Presence, encoding: Encoding) -> Split:
     They have no kind of their own for it: a cut above every value, or an empty set, leaves only the missing values on
     the other side.
     """
+    assert encoding.is_categorical or split.missing == 1, "the missing branch of a number's presence test is the second"
     if encoding.kind == "number":
         return Threshold(split.column, math.inf, missing=1)
     if not encoding.is_categorical:

@@ -159,7 +159,7 @@ class _CurvePlan:
                     "no validation is left.",
                     parameter="folds",
                     value=0,
-                    hint="Give " + Param("validation") + ", 2 folds or more, or " + PythonOnly("truth") + ".",
+                    hint="Give " + Param("validation") + " or 2 folds or more" + PythonOnly(", or truth") + ".",
                 )
             self.description = "the truth"
         else:

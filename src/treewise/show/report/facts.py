@@ -22,7 +22,7 @@ from treewise.predict.leaf_probabilities import nodes_with_counts
 from treewise.predict.predict import encode_columns, find_leaves
 from treewise.show.palette import CLASS_COLOURS
 from treewise.show.text_tree.conditions import ConditionText
-from treewise.tree.arrays import LEAF, STOPS
+from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS
 from treewise.tree.regions.region import regions
 from treewise.tree.tree import Tree
 
@@ -113,16 +113,14 @@ def _node_facts(tree: Tree) -> dict[str, Any]:
 
 def _thresholds(tree: Tree) -> Iterator[float | str | None]:
     """Yield the threshold of each node; as text where a JavaScript number could not hold it."""
-    a = tree.arrays
+    a = tree.arrays  # as stored: a presence test of a number is a threshold above every value
     for node in range(len(tree)):
-        split = tree.split_at(node) if a.kind[node] != LEAF else None
-        cut = getattr(split, "cut", None)
-        if cut is None:
+        if a.kind[node] != KIND_NUMBERS["threshold"]:
             yield None
-        elif isinstance(cut, int):
-            yield str(cut)
+        elif tree.encodings[a.column[node]].kind == "number":
+            yield _json_number(float(a.cut[node]))
         else:
-            yield _json_number(cut)
+            yield str(int(a.cut_int[node]))
 
 
 def _statistics(tree: Tree) -> dict[str, Any]:
