@@ -113,7 +113,7 @@ def _array_of(tree: Tree, name: str, compact: bool) -> str:
 
 
 def line_of(value: Any, where: str) -> str:
-    r"""Write a value as JSON on one line: non-ASCII text unescaped, lone surrogates as \\uXXXX.
+    r"""Write a value as JSON on one line: non-ASCII text unescaped, lone surrogates as \uXXXX.
 
     >>> print(line_of(["naïve", "two\nlines", "\ud800"], "here"))
     ["naïve","two\nlines","\ud800"]
