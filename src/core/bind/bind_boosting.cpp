@@ -37,7 +37,7 @@ nb::object grow_stump(const StumpGrowerHandle& handle, Array<int64_t> weight, in
                       uint64_t seed) {
     const auto n = static_cast<size_t>(handle.grower->n_rows());
     if (weight.size() != n) throw nb::value_error("lengths differ");
-    auto predicted = std::make_unique_for_overwrite<uint8_t[]>(n);
+    std::unique_ptr<uint8_t[]> predicted(new uint8_t[n]);
     std::optional<std::function<void(double)>> no_progress;
     Nodes nodes;
     {
@@ -74,7 +74,7 @@ int64_t error_weight_of(const nb::object& truth, const nb::object& predicted, Ar
 nb::object reweighted(const nb::object& truth, const nb::object& predicted, Array<int64_t> weight, double right,
                       double wrong, int n_jobs) {
     const Predictions predictions = make_predictions(truth, predicted, weight);
-    auto out = std::make_unique_for_overwrite<int64_t[]>(weight.size());
+    std::unique_ptr<int64_t[]> out(new int64_t[weight.size()]);
     {
         nb::gil_scoped_release release_gil;
         reweight(predictions, weight.data(), right, wrong, out.get(), n_jobs);

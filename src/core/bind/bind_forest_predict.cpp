@@ -107,7 +107,7 @@ public:
     nb::object leaves(const std::vector<ColumnArray*>& columns, int64_t n_rows, int n_jobs) const {
         const std::vector<Column> columns_view = check_columns(columns, n_rows);
         const size_t n_trees = forest_->n_trees();
-        auto result = std::make_unique_for_overwrite<int32_t[]>(static_cast<size_t>(n_rows) * n_trees);
+        std::unique_ptr<int32_t[]> result(new int32_t[static_cast<size_t>(n_rows) * n_trees]);
         std::optional<std::function<void(double)>> no_progress;
         {
             nb::gil_scoped_release release_gil;

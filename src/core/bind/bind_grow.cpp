@@ -29,10 +29,11 @@ void check_codes(const ColumnArray& c) {
     if (any_invalid) throw nb::value_error("code out of range");
 }
 
-ColumnArray make_column(nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
+ColumnArray make_column(nb::object array, int64_t n_levels, const std::vector<int>& kinds, bool ordered) {
     ColumnArray c;
     c.keep = array;
     c.column.n_levels = n_levels;
+    c.column.ordered = ordered;
     for (int k : kinds) c.column.kinds.push_back(static_cast<SplitKind>(k));
     if (!view_as<float>(c, ValueType::f32) && !view_as<double>(c, ValueType::f64) &&
         !view_as<int64_t>(c, ValueType::i64) && !view_as<int32_t>(c, ValueType::code))
@@ -118,30 +119,14 @@ nb::dict grow_tree(const std::vector<ColumnArray*>& columns, const TargetArrays&
 
 }  // namespace
 
-nb::dict to_dict(Nodes&& n) {
+#define TREEWISE_TUNING_ATTRIBUTE(type, name, initial) .def_rw(#name, &Tuning::name)
+#define TREEWISE_SETTINGS_ATTRIBUTE(type, name, initial) .def_rw(#name, &Settings::name)
+#define TREEWISE_PUT(type, name, ...) out[#name] = to_numpy(std::move(nodes.name));
+
+nb::dict to_dict(Nodes&& nodes) {
     nb::dict out;
-    const auto put = [&](const char* name, auto& values) { out[name] = to_numpy(std::move(values)); };
-    put("parent", n.parent);
-    put("kind", n.kind);
-    put("column", n.column);
-    put("cut", n.cut);
-    put("cut_int", n.cut_int);
-    put("missing", n.missing);
-    put("other", n.other);
-    put("code_start", n.code_start);
-    put("codes", n.codes);
-    put("stop", n.stop);
-    put("rows", n.rows);
-    put("missing_rows", n.missing_rows);
-    put("weight", n.weight);
-    put("impurity", n.impurity);
-    put("gain", n.gain);
-    put("label", n.label);
-    put("count_start", n.count_start);
-    put("count_class", n.count_class);
-    put("count_weight", n.count_weight);
-    put("value", n.value);
-    put("spread", n.spread);
+    TREEWISE_NODE_ARRAYS(TREEWISE_PUT)
+    if (!nodes.p_value.empty()) out["p_value"] = to_numpy(std::move(nodes.p_value));
     return out;
 }
 
@@ -149,21 +134,13 @@ void bind_growing(nb::module_& m) {
     nb::class_<ColumnArray>(m, "Column", "An encoded column and its allowed split kinds.")
         .def(
             "__init__",
-            [](ColumnArray* self, nb::object array, int64_t n_levels, const std::vector<int>& kinds) {
-                new (self) ColumnArray(make_column(array, n_levels, kinds));
+            [](ColumnArray* self, nb::object array, int64_t n_levels, const std::vector<int>& kinds, bool ordered) {
+                new (self) ColumnArray(make_column(array, n_levels, kinds, ordered));
             },
-            "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{});
+            "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{}, "ordered"_a = false);
 
     nb::class_<Tuning>(m, "Tuning", "Performance knobs for tests; they never change the tree.")
-        .def(nb::init<>())
-        .def_rw("exact_only", &Tuning::exact_only)
-        .def_rw("use_bounds", &Tuning::use_bounds)
-        .def_rw("use_forest_engine", &Tuning::use_forest_engine)
-        .def_rw("bitset_rows", &Tuning::bitset_rows)
-        .def_rw("subtract_histograms", &Tuning::subtract_histograms)
-        .def_rw("subtree_cells", &Tuning::subtree_cells)
-        .def_rw("subtree_rows", &Tuning::subtree_rows)
-        .def_rw("histogram_rows", &Tuning::histogram_rows);
+        .def(nb::init<>()) TREEWISE_TUNING(TREEWISE_TUNING_ATTRIBUTE);
 
     nb::class_<Settings>(m, "Settings", "Training settings; filled by train/grow.py.")
         .def(nb::init<>())
@@ -175,23 +152,11 @@ void bind_growing(nb::module_& m) {
         .def_prop_rw(
             "rule", [](const Settings& self) { return std::string(kRuleNames[size_t(self.rule)]); },
             [](Settings& self, const std::string& name) { self.rule = enum_from_name<Rule>(kRuleNames, name); })
-        .def_rw("gain_per_branch", &Settings::gain_per_branch)
-        .def_rw("missing_branch", &Settings::missing_branch)
-        .def_rw("empty_from_root", &Settings::empty_from_root)
-        .def_rw("random_ties", &Settings::random_ties)
-        .def_rw("random_cuts", &Settings::random_cuts)
-        .def_rw("max_features", &Settings::max_features)
-        .def_rw("seed", &Settings::seed)
-        .def_rw("max_depth", &Settings::max_depth)
-        .def_rw("max_leaf_nodes", &Settings::max_leaf_nodes)
-        .def_rw("min_samples_split", &Settings::min_samples_split)
-        .def_rw("min_samples_leaf", &Settings::min_samples_leaf)
-        .def_rw("min_leaf_weight", &Settings::min_leaf_weight)
-        .def_rw("min_impurity_decrease", &Settings::min_impurity_decrease)
-        .def_rw("accuracy_numerator", &Settings::accuracy_numerator)
-        .def_rw("accuracy_denominator", &Settings::accuracy_denominator)
-        .def_rw("n_jobs", &Settings::n_jobs)
-        .def_rw("quartiles", &Settings::quartiles)
+        .def_prop_rw(
+            "selection", [](const Settings& self) { return std::string(kSelectionNames[size_t(self.selection)]); },
+            [](Settings& self, const std::string& name) {
+                self.selection = enum_from_name<Selection>(kSelectionNames, name);
+            }) TREEWISE_SETTINGS(TREEWISE_SETTINGS_ATTRIBUTE)
         .def_rw("tuning", &Settings::tuning);
 
     nb::class_<TargetArrays>(m, "Target", "Classes or scaled targets, and the weights of the rows.")

@@ -79,7 +79,7 @@ nb::dict refit_tree_at_nodes(const nb::dict& tree, Array<int64_t> parent, Array<
 nb::object find_tree_leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
     const TreeArrays tree_arrays = make_tree_view(tree);
     const std::vector<Column> columns_view = views(columns, n_rows, true);
-    auto result = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(n_rows));
+    std::unique_ptr<int64_t[]> result(new int64_t[static_cast<size_t>(n_rows)]);
     std::optional<std::function<void(double)>> no_progress;
     {
         nb::gil_scoped_release release_gil;

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "problem/problem.hpp"
+#include "util/thread_pool.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -36,8 +37,9 @@ struct ColumnArray {
 template <class T>
 using Strided = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>;
 
-// The columns of a call; for prediction, unused ones may be empty.
+// The columns of a call, which every call reads first; for prediction, unused ones may be empty.
 inline std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64_t n_rows, bool may_lack = false) {
+    prepare_to_throw();
     std::vector<Column> out;
     for (const ColumnArray* c : columns) {
         if (!c) throw nb::type_error("a column is None");

@@ -47,6 +47,12 @@ struct QuantError {
     double row = 0, weight = 0;
 };
 
+// What prices in bits (criteria/price.hpp) are converted by at a regression node, in quantised units: Σ w·(v − mean)²
+// for squared error, and the size of one bit for Poisson.
+struct PriceUnits {
+    double sum_of_squares = 0, bit = 0;
+};
+
 // Quantises weighted targets: centred at `centre`, without the last `shift` bits.
 struct Quantiser {
     int64_t centre = 0;

@@ -90,7 +90,7 @@ inline NodeSummary summarise(const PoissonStats& side, const NodeContext& node_c
     NodeSummary s;
     s.value = mean_of(node_context, side.sum, side.weight);
     s.spread = variance(node_context, side.sum, side.weight, first, last).deviation();
-    if (side.sum <= 0) return s;
+    if (side.sum <= 0 || node_context.low == node_context.high) return s;  // 0, without the rounding of logarithms
     const auto scale = static_cast<int128>(node_context.scale) << kFraction;
     // Σ w·y·log2 y with y truncated to 53 bits and each term truncated to leave room for the sum.
     const auto magnitude = [&](int64_t y) {

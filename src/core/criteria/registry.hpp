@@ -24,6 +24,9 @@ namespace treewise {
 // What candidates are ranked by: gain, gain ratio, or C4.5's two steps.
 #define TREEWISE_RULES(X) X(gain) X(ratio) X(c45)
 
+// How the candidates of a node compete (Settings.selection in train/settings.py).
+#define TREEWISE_SELECTIONS(X) X(gain) X(test) X(priced)
+
 #define TREEWISE_NAME(name, ...) name,
 #define TREEWISE_QUOTED(name, ...) #name,
 #define TREEWISE_HAS_APPROX_IMPURITY(name, stats, has_approx_impurity) has_approx_impurity,
@@ -34,6 +37,9 @@ inline constexpr std::array kHasApproxImpurity = std::to_array<bool>({TREEWISE_C
 
 enum class Rule { TREEWISE_RULES(TREEWISE_NAME) };
 inline constexpr std::array kRuleNames = std::to_array<std::string_view>({TREEWISE_RULES(TREEWISE_QUOTED)});
+
+enum class Selection { TREEWISE_SELECTIONS(TREEWISE_NAME) };
+inline constexpr std::array kSelectionNames = std::to_array<std::string_view>({TREEWISE_SELECTIONS(TREEWISE_QUOTED)});
 
 #undef TREEWISE_NAME
 #undef TREEWISE_QUOTED

@@ -58,7 +58,7 @@ struct ChosenSplit {
             case kSubset: return std::binary_search(codes.begin(), codes.end(), static_cast<int32_t>(rank)) ? 0 : 1;
             default: {
                 const auto at = std::lower_bound(codes.begin(), codes.end(), static_cast<int32_t>(rank));
-                return static_cast<uint32_t>(at - codes.begin());
+                return static_cast<uint32_t>(at != codes.end() && *at == rank ? at - codes.begin() : other);
             }
         }
     }

@@ -185,15 +185,18 @@ private:
 
     void begin_scores() {
         double low = 0, high = 0;
+        PriceUnits units;
         if constexpr (S == TargetKind::regression) {
             int64_t lower = context_.target.y[row_list(node_)[0]], upper = lower;
             for (Row r : row_list(node_)) {
                 lower = std::min(lower, context_.target.y[r]), upper = std::max(upper, context_.target.y[r]);
             }
             low = context_.quantiser.to_double(lower), high = context_.quantiser.to_double(upper);
+            units = context_.price_units(context_.quantiser, *node_total_,
+                                         [rows = row_list(node_)](size_t i) { return rows[i]; });
         }
         score_bounds_.begin_node(node_total_->data(), low, high,
-                                 context_.quantiser.error(context_.target.max_exponent != kNothingRounded));
+                                 context_.quantiser.error(context_.target.max_exponent != kNothingRounded), units);
     }
 
     // -- counting -----------------------------------------------------------------------------------------------------

@@ -299,6 +299,7 @@ private:
     }
     void begin_scores(Segment node, const Stat& node_total) {
         double low = 0, high = 0;
+        PriceUnits units;
         if constexpr (S == TargetKind::regression) {
             int64_t lower = context_.target.y[rows_[row_of(node_entries()[at(node.begin)])]], upper = lower;
             for (int64_t i = node.begin; i < node.end; ++i) {
@@ -306,9 +307,11 @@ private:
                 lower = std::min(lower, y), upper = std::max(upper, y);
             }
             low = quantiser_.to_double(lower), high = quantiser_.to_double(upper);
+            units = context_.price_units(quantiser_, node_total,
+                                         [&](size_t i) { return rows_[row_of(node_entries()[at(node.begin) + i])]; });
         }
         score_bounds_.begin_node(node_total.data(), low, high,
-                                 quantiser_.error(context_.target.max_exponent != kNothingRounded));
+                                 quantiser_.error(context_.target.max_exponent != kNothingRounded), units);
     }
 
     // -- numbers ------------------------------------------------------------------------------------------------------

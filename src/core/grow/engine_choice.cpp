@@ -125,6 +125,7 @@ private:
             nodes_.spread.push_back(d.summary.spread);
         }
         nodes_.count_start.push_back(static_cast<int64_t>(nodes_.count_class.size()));
+        if (settings_.selection == Selection::test) nodes_.p_value.push_back(d.p_value);
     }
 
     const Target& target_;
@@ -168,10 +169,7 @@ public:
     }
     // Grows on an engine owned by the caller.
     Subtree run_on(Engine& engine) {
-        return dispatch_criterion(settings_.criterion, [&]<class Stats>() -> Subtree {
-            if constexpr (std::derived_from<Stats, ClassStats>) return grow_alone<Stats>(engine);
-            throw std::logic_error("an engine of classes");
-        });
+        return dispatch_criterion(settings_.criterion, [&]<class Stats>() { return grow_classes<Stats>(engine); });
     }
     // Call after growing.
     std::vector<Quartiles> quartiles() {
@@ -206,6 +204,11 @@ private:
         const CheckInterrupt check = check_interrupt();
         PresortedEngine engine(columns_, target_.n_rows, check);
         return grow_alone<Stats>(engine);
+    }
+    template <class Stats>
+    Subtree grow_classes(Engine& engine) {
+        if constexpr (std::derived_from<Stats, ClassStats>) return grow_alone<Stats>(engine);
+        throw std::logic_error("an engine of classes");
     }
     template <class Stats>
     Subtree grow_alone(Engine& engine) {

@@ -12,30 +12,36 @@
 
 namespace treewise {
 
-// One entry per node in pre-order; tree/arrays.py documents each.
-struct Nodes {
-    std::vector<int64_t> parent;
-    std::vector<uint8_t> kind;
-    std::vector<int32_t> column;
-    std::vector<double> cut;
-    std::vector<int64_t> cut_int;
-    std::vector<int32_t> missing;
-    std::vector<int32_t> other;
-    std::vector<int64_t> code_start{0};
-    std::vector<int32_t> codes;
-    std::vector<uint8_t> stop;
-    std::vector<int64_t> rows;
-    std::vector<int64_t> missing_rows;
-    std::vector<double> weight;
-    std::vector<double> impurity;
-    std::vector<double> gain;
-    std::vector<int32_t> label;
-    std::vector<int64_t> count_start{0};
-    std::vector<int32_t> count_class;
-    std::vector<double> count_weight;
-    std::vector<double> value;
-    std::vector<double> spread;
+// Arrays of a tree, named as in Python: one entry per node in pre-order; tree/arrays.py documents each.
+// X(type, name, first elements)
+#define TREEWISE_NODE_ARRAYS(X)  \
+    X(int64_t, parent)           \
+    X(uint8_t, kind)             \
+    X(int32_t, column)           \
+    X(double, cut)               \
+    X(int64_t, cut_int)          \
+    X(int32_t, missing)          \
+    X(int32_t, other)            \
+    X(int64_t, code_start, {0})  \
+    X(int32_t, codes)            \
+    X(uint8_t, stop)             \
+    X(int64_t, rows)             \
+    X(int64_t, missing_rows)     \
+    X(double, weight)            \
+    X(double, impurity)          \
+    X(double, gain)              \
+    X(int32_t, label)            \
+    X(int64_t, count_start, {0}) \
+    X(int32_t, count_class)      \
+    X(double, count_weight)      \
+    X(double, value)             \
+    X(double, spread)
 
+struct Nodes {
+#define TREEWISE_ARRAY(type, name, ...) std::vector<type> name __VA_ARGS__;
+    TREEWISE_NODE_ARRAYS(TREEWISE_ARRAY)
+#undef TREEWISE_ARRAY
+    std::vector<double> p_value;       // Selection::test only
     std::vector<Quartiles> quartiles;  // of each column, if requested
 };
 

@@ -59,6 +59,7 @@ struct GrowingNode {
     int64_t split = -1;                        // index in Subtree::splits, if one was found
     int32_t depth = 0;
     StopReason stop = kNone;
+    double p_value = std::numeric_limits<double>::quiet_NaN();  // Selection::test: of the node's best test
 };
 
 // Nodes grown by one grower.
@@ -112,7 +113,7 @@ private:
         while (!frontier_.empty()) {
             const int64_t next = pop();
             if (settings_.max_leaf_nodes > 0) {
-                const int64_t extra_leaves = subtree_.chosen_split(node(next)).n_branches - 1;
+                const int64_t extra_leaves = subtree_.chosen_split(node_at(next)).n_branches - 1;
                 if (leaves_ + extra_leaves > settings_.max_leaf_nodes) {
                     stop_all(next);
                     break;
@@ -122,8 +123,8 @@ private:
         }
         return std::move(subtree_);
     }
-    GrowingNode& node(int64_t id) { return subtree_.nodes[static_cast<size_t>(id)]; }
-    const GrowingNode& node(int64_t id) const { return subtree_.nodes[static_cast<size_t>(id)]; }
+    GrowingNode& node_at(int64_t id) { return subtree_.nodes[static_cast<size_t>(id)]; }
+    const GrowingNode& node_at(int64_t id) const { return subtree_.nodes[static_cast<size_t>(id)]; }
 
     // Between two passes over many rows, so that Ctrl-C reacts quickly.
     void check_interrupt_if_large(Segment node) const {
@@ -135,24 +136,24 @@ private:
 
     // Sets what the node predicts; returns whether it may be split.
     bool prepare_node(int64_t id, const Stat* known = nullptr) {
-        GrowingNode& d = node(id);
-        if (d.segment.size() == 0) {
-            d.stop = kNoRows;
+        GrowingNode& node = node_at(id);
+        if (node.segment.size() == 0) {
+            node.stop = kNoRows;
             return false;
         }
-        const auto rows = load_node(d.segment, known);
-        check_interrupt_if_large(d.segment);
+        const auto rows = load_node(node.segment, known);
+        check_interrupt_if_large(node.segment);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
         const bool pure = same_targets(rows);
         const Stats& node_total = splitter_.node_total;
-        d.weight = node_total.weight;
-        d.summary = summarise(node_total, node_context_, first, last);
-        check_interrupt_if_large(d.segment);
-        if (target_.n_classes == 0 && pure) d.summary.value = target_.raw[*first];
-        keep_counts(d);
-        d.stop = leaf_condition(d, pure);
-        if (d.stop != kNone) on_rows_done_(d.segment.size());
-        return d.stop == kNone;
+        node.weight = node_total.weight;
+        node.summary = summarise(node_total, node_context_, first, last);
+        check_interrupt_if_large(node.segment);
+        if (target_.n_classes == 0 && pure) node.summary.value = target_.raw[*first];
+        keep_counts(node);
+        node.stop = leaf_condition(node, pure);
+        if (node.stop != kNone) on_rows_done_(node.segment.size());
+        return node.stop == kNone;
     }
     // Loads the statistics of a node into the splitter; returns its rows (none for classification with statistics).
     std::span<const Row> load_node(Segment node, const Stat* known) {
@@ -191,64 +192,65 @@ private:
         }
     }
 
-    void keep_counts(GrowingNode& d) {
+    void keep_counts(GrowingNode& node) {
         if constexpr (std::derived_from<Stats, ClassStats>) {
-            d.counts_begin = static_cast<int64_t>(subtree_.counts.size());
+            node.counts_begin = static_cast<int64_t>(subtree_.counts.size());
             for (int32_t c : splitter_.node_total.classes()) {
                 if (splitter_.node_total.counts()[c]) subtree_.counts.push_back({c, splitter_.node_total.counts()[c]});
             }
-            std::sort(subtree_.counts.begin() + d.counts_begin, subtree_.counts.end());
-            d.counts_end = static_cast<int64_t>(subtree_.counts.size());
+            std::sort(subtree_.counts.begin() + node.counts_begin, subtree_.counts.end());
+            node.counts_end = static_cast<int64_t>(subtree_.counts.size());
         }
     }
 
-    StopReason leaf_condition(const GrowingNode& d, bool pure) const {
+    StopReason leaf_condition(const GrowingNode& node, bool pure) const {
         if (pure) return kPure;
         if constexpr (std::derived_from<Stats, ClassStats>) {
-            const auto max_count = static_cast<int128>(splitter_.node_total.counts()[d.summary.label]);
+            const auto max_count = static_cast<int128>(splitter_.node_total.counts()[node.summary.label]);
             const bool is_set = settings_.accuracy_numerator < settings_.accuracy_denominator;
-            const auto enough = static_cast<int128>(settings_.accuracy_numerator) * d.weight;
+            const auto enough = static_cast<int128>(settings_.accuracy_numerator) * node.weight;
             if (is_set && max_count * settings_.accuracy_denominator >= enough) return kSufficientAccuracy;
         }
-        if (settings_.max_depth >= 0 && d.depth >= settings_.max_depth) return kMaxDepth;
-        if (d.segment.size() < settings_.min_samples_split) return kMinSamplesSplit;
+        if (settings_.max_depth >= 0 && node.depth >= settings_.max_depth) return kMaxDepth;
+        if (node.segment.size() < settings_.min_samples_split) return kMinSamplesSplit;
         return kNone;
     }
 
     // Finds the best split; if there is one, the node joins the frontier. The node's statistics are loaded again, since
     // its siblings have been prepared in between.
     void find_split(int64_t id, const Stat* known = nullptr) {
-        GrowingNode& d = node(id);
-        load_node(d.segment, known);
-        d.stop = splitter_.find_best_split(d.segment, node_total_, d.key, split_.chosen, check_interrupt_);
-        if (d.stop != kNone) return on_rows_done_(d.segment.size());
+        GrowingNode& node = node_at(id);
+        load_node(node.segment, known);
+        node.stop = splitter_.find_best_split(node.segment, node_total_, node.key, split_.chosen, check_interrupt_);
+        node.p_value = splitter_.p_value();
+        if (node.stop != kNone) return on_rows_done_(node.segment.size());
         const int128 gain = split_.chosen.gain;
-        split_.gain = node_context_.to_user_units(gain, d.weight);
+        split_.gain = node_context_.to_user_units(gain, node.weight);
         if (settings_.max_leaf_nodes > 0)
             split_.priority = Priority::of(static_cast<double>(gain) * node_context_.unit_value,
                                            -node_context_.degree * node_context_.scale);
-        d.split = static_cast<int64_t>(subtree_.splits.size());
+        node.split = static_cast<int64_t>(subtree_.splits.size());
         subtree_.splits.push_back(std::move(split_));
         push(id);
     }
 
     void split_node(int64_t id) {
-        const ChosenSplit& chosen = subtree_.chosen_split(node(id));
+        const ChosenSplit& chosen = subtree_.chosen_split(node_at(id));
         const auto k = static_cast<size_t>(chosen.n_branches);
-        const Segment segment = node(id).segment;
+        const Segment segment = node_at(id).segment;
         sizes_.assign(k, 0);
         engine_.partition(segment, chosen, sizes_);
         check_interrupt_if_large(segment);
 
         const auto first_child = static_cast<int64_t>(subtree_.nodes.size());
-        node(id).first_child = first_child;
+        node_at(id).first_child = first_child;
         leaves_ += static_cast<int64_t>(k) - 1;
         int64_t begin = segment.begin;
         for (size_t b = 0; b < k; ++b) {
             GrowingNode child;
             child.parent = id;
-            child.depth = node(id).depth + 1;
-            child.key = mix64(node(id).key, b);
+            child.depth = node_at(id).depth + 1;
+            child.key = mix64(node_at(id).key, b);
             child.segment = {begin, begin + sizes_[b]};
             begin += sizes_[b];
             subtree_.nodes.push_back(std::move(child));
@@ -261,7 +263,7 @@ private:
             is_open_[b] = prepare_node(child, counted ? &child_totals_[b] : nullptr);
             if (known && !counted && is_open_[b]) child_totals_[b] = node_total_;
             if (is_open_[b] && settings_.max_leaf_nodes <= 0 &&
-                engine_.should_hand_over(node(child).segment, levels_left(child)))
+                engine_.should_hand_over(node_at(child).segment, levels_left(child)))
                 handed_over_.push_back(child), is_open_[b] = 0;
         }
         engine_.on_children_known(segment, sizes_, is_open_);
@@ -274,16 +276,16 @@ private:
     // filled.
     bool count_children(int64_t id) {
         if (target_.n_classes == 0 || !engine_.has_stats()) return false;
-        const GrowingNode& d = node(id);
+        const GrowingNode& node = node_at(id);
         const auto largest = static_cast<size_t>(std::max_element(sizes_.begin(), sizes_.end()) - sizes_.begin());
         Stat& rest = child_totals_[largest];
         rest.assign(stat_width(target_.n_classes), 0);
-        rest[kRows] = d.segment.size(), rest[kWeight] = d.weight;
-        for (int64_t i = d.counts_begin; i < d.counts_end; ++i) {
+        rest[kRows] = node.segment.size(), rest[kWeight] = node.weight;
+        for (int64_t i = node.counts_begin; i < node.counts_end; ++i) {
             const auto [cls, weight] = subtree_.counts[static_cast<size_t>(i)];
             rest[kCounts + static_cast<size_t>(cls)] = weight;
         }
-        int64_t begin = d.segment.begin;
+        int64_t begin = node.segment.begin;
         for (size_t b = 0; b < sizes_.size(); ++b) {
             const Segment child{begin, begin + sizes_[b]};
             begin = child.end;
@@ -294,7 +296,7 @@ private:
         return true;
     }
     int64_t levels_left(int64_t id) const {
-        return settings_.max_depth < 0 ? std::numeric_limits<int64_t>::max() : settings_.max_depth - node(id).depth;
+        return settings_.max_depth < 0 ? std::numeric_limits<int64_t>::max() : settings_.max_depth - node_at(id).depth;
     }
 
     // -- the frontier -------------------------------------------------------------------------------------------------
@@ -302,12 +304,14 @@ private:
     // Best-first: larger gain, then earlier in pre-order. Depth-first: last in, first out.
     bool comes_later(int64_t a, int64_t b) const {
         if (priority(a) != priority(b)) return priority(a) < priority(b);
-        while (node(a).depth > node(b).depth) a = node(a).parent;
-        while (node(b).depth > node(a).depth) b = node(b).parent;
-        while (node(a).parent != node(b).parent) a = node(a).parent, b = node(b).parent;
+        while (node_at(a).depth > node_at(b).depth) a = node_at(a).parent;
+        while (node_at(b).depth > node_at(a).depth) b = node_at(b).parent;
+        while (node_at(a).parent != node_at(b).parent) a = node_at(a).parent, b = node_at(b).parent;
         return a > b;
     }
-    const Priority& priority(int64_t id) const { return subtree_.splits[static_cast<size_t>(node(id).split)].priority; }
+    const Priority& priority(int64_t id) const {
+        return subtree_.splits[static_cast<size_t>(node_at(id).split)].priority;
+    }
     auto order() const {
         return [this](int64_t a, int64_t b) { return comes_later(a, b); };
     }
@@ -323,7 +327,7 @@ private:
     }
     void stop_all(int64_t id) {
         frontier_.push_back(id);
-        for (int64_t remaining : frontier_) node(remaining).stop = kMaxLeafNodes;
+        for (int64_t remaining : frontier_) node_at(remaining).stop = kMaxLeafNodes;
         frontier_.clear();
     }
 

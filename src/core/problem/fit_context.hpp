@@ -88,12 +88,29 @@ struct FitContext {
     template <class ScoreBounds>
     void begin_node(ScoreBounds& score_bounds, const Stat& node_total, std::span<const uint32_t> rows) const {
         double low = 0, high = 0;
+        PriceUnits units;
         if (target.n_classes == 0) {
             const auto [lower, upper] = std::minmax_element(
                 rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return target.y[a] < target.y[b]; });
             low = quantiser.to_double(target.y[*lower]), high = quantiser.to_double(target.y[*upper]);
+            units = price_units(quantiser, node_total, [&](size_t i) { return rows[i]; });
         }
-        score_bounds.begin_node(node_total.data(), low, high, quantiser.error(target.max_exponent != kNothingRounded));
+        score_bounds.begin_node(node_total.data(), low, high, quantiser.error(target.max_exponent != kNothingRounded),
+                                units);
+    }
+    // row(i): the i-th row of the node.
+    template <class RowOf>
+    PriceUnits price_units(const Quantiser& q, const Stat& node_total, const RowOf& row) const {
+        PriceUnits units;
+        if (settings.selection != Selection::priced) return units;
+        units.bit = scale_pow2(1.0, target.scale - q.shift);
+        if (settings.criterion != Criterion::squared_error) return units;
+        const double mean = static_cast<double>(node_total[kQuantised]) / static_cast<double>(node_total[kWeight]);
+        for (size_t i = 0; i < static_cast<size_t>(node_total[kRows]); ++i) {
+            const double d = q.to_double(target.y[row(i)]) - mean;
+            units.sum_of_squares += static_cast<double>(target.weight[row(i)]) * d * d;
+        }
+        return units;
     }
     bool has_missing_branch(const int64_t* missing) const {  // whether missing rows get their own branch
         if (!settings.missing_branch || missing[kRows] < std::max<int64_t>(1, settings.min_samples_leaf)) return false;

@@ -1,4 +1,4 @@
-// Input of the core: columns as arrays, an integer target, integer weights, and the settings.
+// Input of the core: columns as arrays, an integer target, integer weights, and the settings (problem/settings.hpp).
 //
 // train/grow.py prepares them and bind/bind_grow.cpp fills them in without copying. Nothing here owns the caller's
 // memory.
@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "criteria/registry.hpp"
+#include "problem/settings.hpp"
 
 namespace treewise {
 
@@ -34,6 +34,7 @@ enum StopReason : uint8_t {
     kMinSamplesLeaf,
     kMinImpurityDecrease,
     kMaxLeafNodes,
+    kNotSignificant = 18,  // after kNoCandidate in precedence
 };
 
 inline constexpr size_t kMaxExhaustiveLevels =
@@ -76,6 +77,7 @@ struct Column {
     int64_t stride = 0;  // in bytes
     int64_t n_levels = 0;
     std::vector<SplitKind> kinds;  // allowed split kinds, in order of preference
+    bool ordered = false;          // codes of ordered levels: tests of independence use them as numbers
 
     bool is_number() const { return type == ValueType::f32 || type == ValueType::f64; }
     bool is_code() const { return type == ValueType::code; }
@@ -118,41 +120,6 @@ struct Target {
     int scale = 0;                       // regression: y = raw·2^scale
     int weight_scale = 0;                // weight = given weight·2^weight_scale
     int max_exponent = kNothingRounded;  // regression: exponent of the largest |raw|, if some y had to be rounded
-};
-
-// Performance knobs: they change how the work is done, never the tree. Tests vary them and compare the trees.
-struct Tuning {
-    bool exact_only = false;           // presorted engine only: evaluate every candidate in integers
-    bool use_bounds = true;            // skip candidates that provably cannot win
-    bool use_forest_engine = true;     // use engines/forest.hpp where nodes sample columns
-    int64_t bitset_rows = 64;          // binary targets: nodes of at most this many rows (64 or fewer) become bitsets
-    bool subtract_histograms = true;   // histogram of the larger child = parent − smaller child
-    int64_t subtree_cells = 1 << 20;   // nodes of up to this many cells (also the batch size of extra-trees) …
-    int64_t subtree_rows = 1 << 12;    // … or this many rows are presorted once for their whole subtree
-    int64_t histogram_rows = 1 << 12;  // smaller nodes are sorted instead of counted
-};
-
-struct Settings {
-    Criterion criterion = Criterion::entropy;
-    Rule rule = Rule::gain;
-    bool gain_per_branch = false;  // split kinds compete: gains are divided by (branches − 1)
-    bool missing_branch = false;   // missing rows get their own branch if they meet the leaf limits
-    bool empty_from_root = false;  // an empty branch predicts the root's distribution instead of its parent's
-    bool random_ties = false;
-    bool random_cuts = false;  // extra-trees: one random split of each kind per sampled column
-    int64_t max_features = 0;  // columns sampled per node (more until one is splittable); 0: all
-    uint64_t seed = 0;
-    int64_t max_depth = -1;  // -1: no limit
-    int64_t max_leaf_nodes = -1;
-    int64_t min_samples_split = 2;
-    int64_t min_samples_leaf = 1;
-    int64_t min_leaf_weight = 0;
-    double min_impurity_decrease = 0.0;
-    int64_t accuracy_numerator = 1;  // sufficient accuracy as a fraction; 1/1: never stops
-    int64_t accuracy_denominator = 1;
-    int n_jobs = 1;          // threads
-    bool quartiles = false;  // compute the quartiles of the columns
-    Tuning tuning;
 };
 
 // Called regularly with the fraction of work done; may throw to stop (Ctrl-C).

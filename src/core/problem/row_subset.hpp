@@ -39,7 +39,7 @@ private:
     template <class Value>
     const std::invoke_result_t<Value, uint32_t>* copy(std::span<const uint32_t> rows, const Value& value) {
         using T = std::invoke_result_t<Value, uint32_t>;
-        buffers_.push_back(std::make_unique_for_overwrite<std::byte[]>(rows.size() * sizeof(T)));
+        buffers_.emplace_back(new std::byte[rows.size() * sizeof(T)]);
         T* out = reinterpret_cast<T*>(buffers_.back().get());
         for (size_t i = 0; i < rows.size(); ++i) out[i] = value(rows[i]);
         return out;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "criteria/approx_impurity.hpp"
+#include "criteria/price.hpp"
 #include "problem/problem.hpp"
 
 namespace treewise {
@@ -92,6 +93,11 @@ private:
     size_t prune_size_ = 64;
 };
 
+// Bounds of a price (criteria/price.hpp): a gain g is worth at least factor·g − upper and at most factor·g − lower.
+struct PriceBounds {
+    double factor = 1, lower = 0, upper = 0;
+};
+
 // Turns approximate scores into lower and upper bounds of what the rule ranks by (gain or gain ratio).
 template <TargetKind S>
 class ScoreBounds {
@@ -101,9 +107,11 @@ public:
 
     ApproxImpurity<S> approx;
 
-    void begin_node(const int64_t* node_total, double low, double high, QuantError off) {
-        approx.begin_node(node_total, low, high, off);
+    void begin_node(const int64_t* node_total, double low, double high, QuantError quantisation_error,
+                    PriceUnits units = {}) {
+        approx.begin_node(node_total, low, high, quantisation_error);
         weight_ = node_total[kWeight];
+        if (settings_.selection == Selection::priced) begin_prices(node_total, high - low + 1, units);
         if (settings_.rule != Rule::ratio) return;
         const auto w = static_cast<double>(weight_);
         ratio_error_ = std::ldexp(w * (2 + std::log2(w)), -48);
@@ -113,11 +121,35 @@ public:
         double lower, upper;
     };
     // n_filled: non-empty branches; nlogn_sum: Σ m·log m of their weights, called only for the gain ratio.
-    template <class Spread>
-    Range bounds(double score, int n_filled, const Spread& nlogn_sum) const {
+    template <class NLogNSum>
+    Range bounds(double score, int n_filled, const NLogNSum& nlogn_sum) const {
         const double gain = score - approx.parent_score(), error = this->error_bound(n_filled);
         if (settings_.rule == Rule::ratio) return ratio(gain, error, nlogn_(weight_) - nlogn_sum());
         return {score_of_gain(gain - error, n_filled), score_of_gain(gain + error, n_filled)};
+    }
+    // The same for a test that has a price.
+    template <class NLogNSum>
+    Range bounds(double score, int n_filled, const NLogNSum& nlogn_sum, const PriceBounds& price) const {
+        if (settings_.rule == Rule::ratio) return bounds(score, n_filled, nlogn_sum);
+        const double gain = score - approx.parent_score(), error = this->error_bound(n_filled);
+        return {score_of_gain(price.factor * (gain - error) - price.upper, n_filled),
+                score_of_gain(price.factor * (gain + error) - price.lower, n_filled)};
+    }
+    int64_t classes() const { return classes_; }  // at the node, if tests are priced
+
+    PriceBounds price(int64_t bits) const {
+        if (bits == 0) return {};
+        constexpr double kInf = std::numeric_limits<double>::infinity();
+        if (settings_.criterion == Criterion::squared_error) {
+            const double factor = std::exp2(2 * static_cast<double>(bits) / rows_), growth = factor - 1;
+            return {factor, growth * (impurity_ - price_error_), growth * (impurity_ + price_error_)};
+        }
+        const double weighted =
+            std::min(static_cast<double>(bits), kMaxBitsPerRow * rows_) * static_cast<double>(weight_) / rows_;
+        double amount = weighted * per_bit_;
+        if (std::isnan(amount)) return {1, 0, kInf};
+        const double error = amount * (0x1p-36 + price_error_) + price_error_ * weighted;
+        return {1, std::min(amount - error, max_price_ * (1 - 0x1p-36)), amount + error};
     }
     // Also covers the rounding of the exact score, which is far smaller.
     double error_bound(int n_filled) const { return approx.error_bound() * (1 + n_filled / 64.0); }
@@ -134,10 +166,44 @@ private:
         const double c = (gain + error) / (split_info - ratio_error_), d = (gain + error) / (split_info + ratio_error_);
         return {std::min(a, b) - 0x1p-42, std::max(c, d) + 0x1p-42};
     }
+    // What one bit is worth in the units of the scores, with its error, and the largest price (criteria/price.hpp).
+    void begin_prices(const int64_t* node_total, double range, PriceUnits units) {
+        const auto weight = static_cast<double>(weight_);
+        rows_ = static_cast<double>(node_total[kRows]);
+        classes_ = 0, per_bit_ = 1, price_error_ = 0, max_price_ = std::numeric_limits<double>::infinity();
+        if constexpr (S == TargetKind::regression) {
+            if (settings_.criterion == Criterion::squared_error) {
+                // Rounding: of the sum of positive terms, of the factor, of the mean, and of truncated deviations.
+                impurity_ = units.sum_of_squares;
+                price_error_ = impurity_ * (rows_ + 64) * 0x1p-51 + 4 * approx.error_bound() +
+                               scale_pow2(range * range * weight, -32);
+            } else {
+                per_bit_ = units.bit;
+                max_price_ = 128 * static_cast<double>(node_total[kQuantised]);
+            }
+        } else {
+            double entropy = nlogn_(weight_);
+            for (size_t c = 0; c < approx.n_classes(); ++c) {
+                classes_ += node_total[kCounts + c] > 0;
+                entropy -= nlogn_(node_total[kCounts + c]);
+            }
+            if (settings_.criterion == Criterion::entropy) return;
+            const double impurity = weight - approx.parent_score();
+            const double noise = scale_pow2(weight * (2 + std::log2(weight)), -46);
+            const bool is_known = entropy > noise * 0x1p+26;  // otherwise too small beside its error
+            per_bit_ = is_known ? impurity / entropy : std::numeric_limits<double>::quiet_NaN();
+            price_error_ = is_known ? noise / entropy : 0;
+            max_price_ = 64 * (impurity - noise);
+        }
+    }
+
     const Settings& settings_;
     const NLogNTable& nlogn_;
     int64_t weight_ = 0;
     double ratio_error_ = 0;
+    // prices
+    int64_t classes_ = 0;
+    double rows_ = 0, impurity_ = 0, per_bit_ = 1, price_error_ = 0, max_price_ = 0;
 };
 
 }  // namespace treewise

@@ -13,9 +13,12 @@
 #include <vector>
 
 #include "criteria/exact_impurity.hpp"
+#include "criteria/price.hpp"
 #include "engines/engine.hpp"
 #include "search/best_split.hpp"
+#include "search/independence.hpp"
 #include "search/midpoint.hpp"
+#include "search/two_way_splits.hpp"
 
 namespace treewise {
 
@@ -23,7 +26,9 @@ inline constexpr int kRatioBits = 60;
 inline constexpr int128 kRatioTolerance = 1 << 15;
 
 template <class Stats>
-class ExactSplitter {
+class ExactSplitter : private TwoWaySplits<ExactSplitter<Stats>> {
+    friend class TwoWaySplits<ExactSplitter<Stats>>;
+
 public:
     ExactSplitter(NodeContext& node_context, Engine& engine, const std::vector<Column>& columns,
                   const Settings& settings, int64_t total_weight)
@@ -38,6 +43,7 @@ public:
           missing_stats_(node_context),
           column_sampler_(columns.size()),
           columns_to_try_(columns.size()),
+          test_selection_(node_context, columns, settings),
           best_(settings.random_ties) {
         std::iota(columns_to_try_.begin(), columns_to_try_.end(), size_t{0});
     }
@@ -51,30 +57,37 @@ public:
         node_key_ = node_key;
         check_interrupt_ = &check_interrupt;
         node_impurity_ = node_total.total();
+        if (settings_.selection == Selection::priced)
+            node_price_.begin_node(
+                node_total, node_context_,
+                settings_.criterion == Criterion::squared_error ? engine_.rows(node) : std::span<const Row>{});
         column_bests_.clear();
         best_.begin_node(node_key_);
         any_candidate_ = false;
         bool has_more = sample_columns(true);
         size_t n_tried = 0;
-        for (;; has_more = sample_columns(false)) {
-            const std::vector<size_t>& columns = engine_.find_candidates(node, stat, columns_to_try_, node_key);
-            n_tried = columns.size();
-            for (size_t c : columns) {
-                load_column(c, node);
-                scan_column();
-                if (settings_.rule == Rule::c45) c45_keep_column_best(node);
-                if (node.size() >= kManyRows) check_interrupt();
+        if (settings_.selection == Selection::test) {
+            n_tried = search_by_test(node, stat, has_more);
+            if (test_selection_.yielded_columns().empty())
+                return test_selection_.any_tested() ? kNotSignificant : kNoCandidate;
+        } else {
+            for (;; has_more = sample_columns(false)) {
+                n_tried = search_columns(node, stat, columns_to_try_);
+                if (!has_more || has_eligible()) break;
             }
-            if (!has_more || best_.has_candidate() || !column_bests_.empty()) break;
         }
         if (settings_.rule == Rule::c45) c45_second_step();
         if (!best_.has_candidate()) return has_any_candidate(node) ? kMinSamplesLeaf : kNoCandidate;
         const Candidate winner = best_.winner();
         if (gain_too_small(winner)) return kMinImpurityDecrease;
-        if (n_tried > 1) load_column(winner.key.column, node);  // otherwise its buckets are still loaded
+        if (n_tried > 1 || has_pool_) load_column(winner.key.column, node);  // otherwise its buckets are still loaded
+        if (pools(static_cast<SplitKind>(winner.key.kind))) pool_rare_levels();
         fill_chosen_split(winner, split);
         return kNone;
     }
+
+    // Selection::test: the smallest adjusted p-value of the last node; NaN if no column could be tested.
+    double p_value() const { return test_selection_.p_value(); }
 
 private:
     struct ColumnBest {
@@ -87,6 +100,36 @@ private:
         int n_filled = 0;
         bool fits = true, valid = true;
     };
+
+    // Scans columns; returns the number of those with candidates that may win.
+    size_t search_columns(Segment node, const Stat& stat, const std::vector<size_t>& columns_to_try) {
+        const std::vector<size_t>& columns = engine_.find_candidates(node, stat, columns_to_try, node_key_);
+        for (size_t c : columns) {
+            load_column(c, node);
+            scan_column();
+            if (settings_.rule == Rule::c45) c45_keep_column_best(node);
+            if (node.size() >= kManyRows) (*check_interrupt_)();
+        }
+        return columns.size();
+    }
+    bool has_eligible() const { return best_.has_candidate() || !column_bests_.empty(); }
+
+    // Selection::test: tests the sampled columns, more until one can be tested, and scans the significant ones, one at
+    // a time, until one has a candidate.
+    size_t search_by_test(Segment node, const Stat& stat, bool has_more) {
+        test_selection_.begin_node(engine_.rows(node), node_total.weight, node_key_);
+        for (;; has_more = sample_columns(false)) {
+            for (size_t c : columns_to_try_) {
+                test_selection_.test(c);
+                if (node.size() >= kManyRows) (*check_interrupt_)();
+            }
+            if (!has_more || test_selection_.any_tested()) break;
+        }
+        size_t n_tried = 0;
+        while (!has_eligible() && test_selection_.next())
+            n_tried = search_columns(node, stat, {test_selection_.yielded_columns().back()});
+        return n_tried;
+    }
 
     // Samples the next columns: all of them, or max_features and then one at a time until one is splittable. Returns
     // whether columns are left.
@@ -108,17 +151,22 @@ private:
     void load_column(size_t column, Segment node) {
         column_ = column;
         missing_ = engine_.buckets(column, node, buckets_);
+        has_pool_ = false;
         missing_stats_.clear();
         add(missing_, missing_stats_);
         missing_branch_ = settings_.missing_branch && n_missing() && missing_stats_.valid() && fits(missing_stats_);
     }
     // Whether there was any candidate, including those that violate a limit (engines drop those unless cuts are
-    // random). For Poisson, distinct values are not enough: both branches need a positive sum.
+    // random). Distinct values are not enough for Poisson (both branches need a positive sum), nor if they are pooled.
     bool has_any_candidate(Segment node) {
         if (any_candidate_ || !engine_.has_stats() || settings_.random_cuts) return any_candidate_;
-        if (settings_.criterion != Criterion::poisson) return engine_.is_splittable(node);
+        if (settings_.criterion != Criterion::poisson && settings_.min_level_rows <= 1)
+            return engine_.is_splittable(node);
         engine_.disable_filter();
-        for (size_t c = 0; c < columns_.size() && !any_candidate_; ++c) load_column(c, node), scan_column();
+        const bool selects_by_test = settings_.selection == Selection::test;
+        for (size_t i = 0;
+             i < (selects_by_test ? test_selection_.yielded_columns().size() : columns_.size()) && !any_candidate_; ++i)
+            load_column(selects_by_test ? test_selection_.yielded_columns()[i] : i, node), scan_column();
         return any_candidate_;
     }
 
@@ -140,22 +188,65 @@ private:
     void scan_column() {
         if (buckets_.empty()) return;
         for (SplitKind kind : columns_[column_].kinds) {
+            if (pools(kind)) pool_rare_levels();
+            price_ = node_price_.price(bits_to_name(settings_, kind, buckets_.size(), node_price_.classes()));
             if (settings_.random_cuts && kind != kMultiway) {
                 scan_random(kind);
                 continue;
             }
             switch (kind) {
                 case kThreshold:
-                case kOrdinal: scan_prefixes(kind, 0); break;
-                case kOneValue: scan_one_values(); break;
-                case kSubset: scan_subsets(); break;
+                case kOrdinal: this->scan_thresholds(kind); break;
+                case kOneValue: this->scan_one_values(); break;
+                case kSubset: this->scan_subsets(); break;
                 case kMultiway: scan_multiway(); break;
                 default: break;
             }
         }
+        price_ = {};
         if (n_missing()) scan_presence();
     }
 
+    // Joins the levels of few rows into one bucket, the last, which no test names. Kinds that use the order of the
+    // levels come before those that pool.
+    bool pools(SplitKind kind) const { return !has_pool_ && pools_rare_levels(settings_, columns_[column_], kind); }
+    void pool_rare_levels() {
+        pool_stat_.assign(stat_width(n_classes()), 0), pool_rows_.clear();
+        size_t n_listed = 0;
+        for (const Bucket& b : buckets_) {
+            if ((b.stat ? b.stat[kRows] : b.last - b.first) >= settings_.min_level_rows)
+                buckets_[n_listed++] = b;
+            else if (b.stat)
+                treewise::add(pool_stat_.data(), b.stat, pool_stat_.size());
+            else
+                pool_rows_.insert(pool_rows_.end(), b.first, b.last);
+        }
+        if ((has_pool_ = n_listed < buckets_.size())) {
+            const bool by_stat = buckets_.back().stat;
+            const int64_t code = columns_[column_].n_levels;
+            buckets_.resize(n_listed);
+            buckets_.push_back({pool_rows_.data(), pool_rows_.data() + pool_rows_.size(),
+                                by_stat ? pool_stat_.data() : nullptr, code, code, static_cast<int64_t>(n_listed)});
+        }
+    }
+
+    // -- what TwoWaySplits needs --------------------------------------------------------------------------------------
+
+    size_t n_buckets() const { return buckets_.size(); }
+    size_t n_listed() const { return buckets_.size() - has_pool_; }
+    int64_t position(size_t i) const { return buckets_[i].position; }
+    int64_t n_classes() const { return node_context_.target.n_classes; }
+    int64_t weight() const { return node_total.weight; }
+    bool has_class(int64_t cls) const {
+        if constexpr (requires { node_total.counts(); }) return node_total.counts()[static_cast<size_t>(cls)] > 0;
+        return false;
+    }
+    Rate rate(size_t i, int64_t cls) {
+        load_bucket(buckets_[i]);
+        return treewise::rate(left_, cls);
+    }
+    void move_left(size_t i) { move(buckets_[i], right_, left_); }
+    void move_right(size_t i) { move(buckets_[i], left_, right_); }
     // Puts all rows on the right and the missing ones as the placement says: 0 left, 1 right; or into their own branch.
     int placements() const { return n_missing() && !missing_branch_ ? 2 : 1; }
     void start_placement(int placement) {
@@ -177,63 +268,8 @@ private:
         (*check_interrupt_)();
     }
 
-    // Cuts the sequence of buckets at every position:   a | b c d      a b | c d      a b c | d
-    void scan_prefixes(SplitKind kind, int64_t position) {
-        for (int placement = 0; placement < placements(); ++placement) {
-            start_placement(placement);
-            for (size_t i = 0; i + 1 < buckets_.size(); ++i) {
-                move(buckets_[i], right_, left_);
-                offer_two(kind, position + (kind == kSubset ? static_cast<int64_t>(i) : buckets_[i].position),
-                          placement);
-            }
-        }
-    }
-
-    void scan_one_values() {
-        if (buckets_.size() < 2) return;
-        for (int placement = 0; placement < placements(); ++placement) {
-            start_placement(placement);
-            for (size_t i = 0; i < buckets_.size(); ++i) {
-                move(buckets_[i], right_, left_);
-                offer_two(kOneValue, static_cast<int64_t>(i), placement);
-                move(buckets_[i], left_, right_);
-            }
-        }
-    }
-
-    // For two classes and for regression some prefix of the levels ordered by rate or mean is optimal (Breiman et al.
-    // 1984, theorem 4.5). For more classes: all subsets while that is affordable, then the prefixes of each class's
-    // order.
-    void scan_subsets() {
-        if (is_exhaustive()) {
-            scan_all_subsets();
-            return;
-        }
-        for (int64_t cls : rate_classes()) {
-            order_by_rate(cls);
-            scan_prefixes(kSubset, class_offset(cls) + 1);
-        }
-        sort_by_level();
-    }
-
-    // The first bucket stays in place; bit j of the mask moves bucket j + 1 to the other side.
-    void scan_all_subsets() {
-        for (int placement = 0; placement < placements(); ++placement) {
-            start_placement(placement);
-            for (const Bucket& b : buckets_) move(b, right_, left_);
-            for (uint32_t mask = 1; mask < (1u << (buckets_.size() - 1)); ++mask) {
-                for (uint32_t changed = mask ^ (mask - 1), j = 0; changed; changed >>= 1, ++j) {
-                    if (mask >> j & 1)
-                        move(buckets_[j + 1], left_, right_);
-                    else
-                        move(buckets_[j + 1], right_, left_);
-                }
-                offer_two(kSubset, mask, placement);
-            }
-        }
-    }
-
     void scan_multiway() {
+        if (n_listed() == 0) return;
         SplitTotals all;
         int unfit = 0, invalid = 0;
         std::vector<SplitTotals> separate(buckets_.size());
@@ -297,7 +333,7 @@ private:
             random_subset(random, n, goes_left_);
             return 0;
         }
-        size_t index = uniform_below(random, kind == kOrdinal ? n - 1 : n);
+        size_t index = uniform_below(random, kind == kOrdinal ? n - 1 : n_listed());
         if (kind == kThreshold) {
             index = 0;
             while (is_under_random_threshold(random, buckets_[index + 1].low)) ++index;
@@ -330,37 +366,6 @@ private:
         offer(t, {0, kPresence, 0, 0});
     }
 
-    // -- subsets ------------------------------------------------------------------------------------------------------
-
-    bool is_exhaustive() const { return node_context_.target.n_classes > 2 && buckets_.size() <= kMaxExhaustiveLevels; }
-
-    std::vector<int64_t> rate_classes() const {  // the classes by whose rate the levels are ordered
-        if (node_context_.target.n_classes == 0) return {0};
-        if (node_context_.target.n_classes == 2) return {1};
-        if constexpr (requires { node_total.classes(); }) {
-            std::vector<int64_t> present(node_total.classes().begin(), node_total.classes().end());
-            std::sort(present.begin(), present.end());
-            return present;
-        }
-        return {};
-    }
-    int64_t class_offset(int64_t cls) const {
-        return node_context_.target.n_classes > 2 ? cls * static_cast<int64_t>(buckets_.size()) : 0;
-    }
-    void order_by_rate(int64_t cls) {
-        sort_by_level();
-        std::vector<std::pair<Rate, Bucket>> rated;
-        rated.reserve(buckets_.size());
-        for (const Bucket& b : buckets_) {
-            load_bucket(b);
-            rated.push_back({rate(left_, cls), b});
-        }
-        std::stable_sort(rated.begin(), rated.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-        for (size_t i = 0; i < rated.size(); ++i) buckets_[i] = rated[i].second;
-    }
-    void sort_by_level() {
-        std::sort(buckets_.begin(), buckets_.end(), [](const Bucket& a, const Bucket& b) { return a.low < b.low; });
-    }
     void load_bucket(const Bucket& bucket) {
         count_moved(bucket);
         left_.clear();
@@ -395,19 +400,21 @@ private:
         any_candidate_ = true;
         if (!t.fits) return;
         key.column = static_cast<int64_t>(column_);
-        Candidate o;
-        o.key = key;
-        o.n_filled = t.n_filled;
-        o.nlogn_sum = t.nlogn_sum;
-        o.score = node_impurity_ - t.total;
-        o.tolerance = node_context_.tolerance(t.n_filled);
-        o.gain = node_context_.zero_if_rounding(o.score, t.n_filled);
+        Candidate candidate;
+        candidate.key = key;
+        candidate.n_filled = t.n_filled;
+        candidate.nlogn_sum = t.nlogn_sum;
+        candidate.score = node_impurity_ - t.total;
+        candidate.tolerance = node_context_.tolerance(t.n_filled);
+        candidate.gain = node_context_.zero_if_rounding(candidate.score, t.n_filled);
+        node_price_.charge(price_, candidate.score, candidate.tolerance);
         if (settings_.rule == Rule::ratio)
-            o.score = ratio(o.score, o.nlogn_sum), o.tolerance = ratio(o.tolerance, o.nlogn_sum) + kRatioTolerance;
+            candidate.score = ratio(candidate.score, candidate.nlogn_sum),
+            candidate.tolerance = ratio(candidate.tolerance, candidate.nlogn_sum) + kRatioTolerance;
         else if (settings_.gain_per_branch && settings_.rule == Rule::gain)
-            o.score = floor_div(o.score, t.n_filled - 1),
-            o.tolerance = o.tolerance / (t.n_filled - 1) + (o.tolerance > 0);
-        best_.add(o);
+            candidate.score = floor_div(candidate.score, t.n_filled - 1),
+            candidate.tolerance = candidate.tolerance / (t.n_filled - 1) + (candidate.tolerance > 0);
+        best_.add(candidate);
     }
 
     // Gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60.
@@ -467,10 +474,10 @@ private:
             case kThreshold:
             case kOrdinal: set_threshold(winner.key.position, split); break;
             case kOneValue: split.codes = {static_cast<int32_t>(buckets_[index].low)}; break;
-            case kSubset: swapped = list_subset(index, split); break;
+            case kSubset: swapped = set_subset(index, split); break;
             case kMultiway:
-                for (const Bucket& b : buckets_) split.codes.push_back(static_cast<int32_t>(b.low));
-                split.n_branches = static_cast<int32_t>(buckets_.size());
+                for (size_t i = 0; i < n_listed(); ++i) split.codes.push_back(static_cast<int32_t>(buckets_[i].low));
+                split.n_branches = static_cast<int32_t>(n_listed());
                 if (split.n_branches < columns_[column_].n_levels) split.other = split.n_branches++;
                 break;
             default: set_presence(split); return;
@@ -508,28 +515,22 @@ private:
             split.cut_int = random_int(random);
     }
 
-    // Lists the lighter side (the near one if equal); returns whether that is the far side.
-    bool list_subset(size_t position, ChosenSplit& split) {
+    // Lists the side without the pool, or else the lighter one (the near one if equal); returns whether that is the far
+    // side.
+    bool set_subset(size_t position, ChosenSplit& split) {
         std::vector<int32_t> sides[2];
         int64_t weight[2] = {0, 0};
         if (settings_.random_cuts)
             draw_random_split(kSubset);
-        else if (!is_exhaustive() && node_context_.target.n_classes > 2)
-            order_by_rate(static_cast<int64_t>(position / buckets_.size()));
-        else if (!is_exhaustive())
-            order_by_rate(node_context_.target.n_classes == 2 ? 1 : 0);
-        const size_t prefix = node_context_.target.n_classes > 2 ? position % buckets_.size() : position;
+        else
+            this->list_subset(position, goes_left_);
         for (size_t i = 0; i < buckets_.size(); ++i) {
-            const bool in_far = settings_.random_cuts ? !goes_left_[i]
-                                : is_exhaustive()     ? i > 0 && (position >> (i - 1) & 1)
-                                                      : i >= prefix;
+            const bool in_far = !goes_left_[i];
             sides[in_far].push_back(static_cast<int32_t>(buckets_[i].low));
             weight[in_far] += bucket_weight(buckets_[i]);
         }
-        sort_by_level();
-        const bool swap = weight[1] < weight[0];
-        split.codes = sides[swap];
-        std::sort(split.codes.begin(), split.codes.end());
+        const bool swap = has_pool_ ? goes_left_.back() : weight[1] < weight[0];
+        split.codes = std::move(sides[swap]);
         return swap;
     }
 
@@ -567,6 +568,7 @@ private:
     Stats left_, right_, missing_stats_;
     ColumnSampler column_sampler_;
     std::vector<size_t> columns_to_try_;  // columns to search next
+    TestSelection test_selection_;
 
     int64_t rows_since_check_ = 0;  // since the last interrupt check
 
@@ -576,12 +578,17 @@ private:
     int128 node_impurity_ = 0;
     BestSplit best_;                        // of the node; under C4.5's rule, of the current column until all are done
     std::vector<ColumnBest> column_bests_;  // C4.5: best of each column
-    bool any_candidate_ = false;            // including those that violate a limit
+    NodePrice<Stats> node_price_;
+    bool any_candidate_ = false;  // including those that violate a limit
     // the current column
     size_t column_ = 0;
     std::vector<Bucket> buckets_;
+    bool has_pool_ = false;           // the last bucket holds the rare levels: …
+    Stat pool_stat_;                  // … their statistics …
+    std::vector<Row> pool_rows_;      // … or rows
+    Price price_;                     // of the tests of the kind being scanned
     std::vector<int64_t> weights_;    // of the branches
-    std::vector<uint8_t> goes_left_;  // buckets that a random split sends left
+    std::vector<uint8_t> goes_left_;  // buckets that a random split or a subset sends left
     Bucket missing_;                  // missing rows; their statistics are in missing_stats_
     bool missing_branch_ = false;     // missing rows get their own branch
 };

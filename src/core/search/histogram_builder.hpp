@@ -125,7 +125,7 @@ private:
         constexpr size_t kBlock = 1 << 12;
         size_t n_binned = 0;
         for (const Column& column : context_.columns) n_binned += BinMapper::can_bin(column);
-        bin_storage_ = std::make_unique_for_overwrite<uint8_t[]>(n_binned * n);
+        bin_storage_.reset(new uint8_t[n_binned * n]);
         uint8_t* next = bin_storage_.get();
         for (size_t c = 0; c < mappers_.size(); ++c) {
             if (BinMapper::can_bin(context_.columns[c])) mappers_[c].bin_of_row = std::exchange(next, next + n);

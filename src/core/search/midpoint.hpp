@@ -2,10 +2,12 @@
 
 #pragma once
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iomanip>
 #include <limits>
+#include <locale>
+#include <sstream>
 
 namespace treewise {
 
@@ -30,10 +32,12 @@ inline double shorten(double t) {
         digits += rest > half || (rest == half && (digits & 1));
         return std::copysign(static_cast<double>(digits) / kTens[positions], t);
     }
-    char text[64];  // to_chars is independent of the locale
-    const auto written = std::to_chars(text, text + sizeof text, t, std::chars_format::general, 15);
+    if (t == 0) return t;
+    std::stringstream text;  // rare; not std::from_chars, which libc++ lacks for doubles
+    text.imbue(std::locale::classic());
     double shorter = t;
-    std::from_chars(text, written.ptr, shorter);
+    text << std::setprecision(15) << t;
+    text >> shorter;
     return shorter;
 }
 

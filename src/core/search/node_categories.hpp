@@ -1,6 +1,6 @@
 // A categorical column at a node, as the engines use it: counts its levels (search/category_counts.hpp), bounds its
 // best split (search/category_scan.hpp) and makes one bucket per level. The candidates themselves, such as subsets of
-// levels, are formed from these buckets in search/exact_splitter.hpp (scan_subsets and its neighbours).
+// levels, are formed from these buckets in search/two_way_splits.hpp.
 
 #pragma once
 

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -26,12 +27,21 @@ struct Cancelled {};  // thrown in a worker thread to abandon its task
 using CheckInterrupt = std::function<void()>;
 inline constexpr size_t kRowsBetweenChecks = 1 << 20;  // some milliseconds of work
 
+// Makes sure that this thread can throw. The C++ library keeps the exceptions of a thread in thread-local memory, which
+// the loader allocates at first use; if that is the throw of std::bad_alloc, there is none, and the process ends.
+inline void prepare_to_throw() { static_cast<void>(std::uncaught_exceptions()); }
+
 class ThreadPool {
 public:
     explicit ThreadPool(int n_workers) {
+        prepare_to_throw();
         threads_.reserve(static_cast<size_t>(std::max(n_workers, 1)));
         try {
-            for (int i = 1; i < n_workers; ++i) threads_.emplace_back([this, i] { run_worker(i); });
+            for (int i = 1; i < n_workers && has_memory_for_thread(); ++i) {
+                threads_.emplace_back([this, i] { run_worker(i); });
+                std::unique_lock lock(mutex_);
+                done_.wait(lock, [this] { return n_ready_ == threads_.size(); });
+            }
         } catch (const std::system_error&) {  // the system has no more threads: continue with fewer
         }
     }
@@ -84,7 +94,19 @@ public:
     }
 
 private:
+    // Whether a thread that starts now will find memory for its exceptions; otherwise continue with fewer.
+    static bool has_memory_for_thread() {
+        void* volatile block = std::malloc(size_t{1} << 16);
+        std::free(block);
+        return block;
+    }
     void run_worker(int worker) {
+        prepare_to_throw();
+        {
+            const std::lock_guard lock(mutex_);
+            ++n_ready_;
+        }
+        done_.notify_all();
         for (uint64_t seen = 0;;) {
             {
                 std::unique_lock lock(mutex_);
@@ -122,6 +144,7 @@ private:
     std::atomic<size_t> next_ = 0;
     std::atomic<bool> stop_ = false;
     int n_busy_ = 0;
+    size_t n_ready_ = 0;  // threads that have started
     uint64_t generation_ = 0;
     bool shutdown_ = false;
     std::exception_ptr error_;
