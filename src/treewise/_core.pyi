@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 class Column:
-    def __init__(self, array: npt.NDArray[Any], n_levels: int = 0, kinds: Sequence[int] = ()) -> None: ...
+    def __init__(
+        self, array: npt.NDArray[Any], n_levels: int = 0, kinds: Sequence[int] = (), ordered: bool = False
+    ) -> None: ...
 
 class Target:
     def __init__(
@@ -22,36 +24,16 @@ class Target:
         max_exponent: int | None = None,
     ) -> None: ...
 
-class Tuning:
-    exact_only: bool
-    use_bounds: bool
-    use_forest_engine: bool
-    bitset_rows: int
-    subtract_histograms: bool
-    subtree_cells: int
-    subtree_rows: int
-    histogram_rows: int
+class _Fields:  # attributes: the lists in src/core/problem/settings.hpp; others raise AttributeError
+    def __getattr__(self, name: str) -> Any: ...
+    def __setattr__(self, name: str, value: Any) -> None: ...
 
-class Settings:
+class Tuning(_Fields): ...
+
+class Settings(_Fields):
     criterion: str  # src/core/criteria/registry.hpp
     rule: str
-    gain_per_branch: bool
-    missing_branch: bool
-    empty_from_root: bool
-    random_ties: bool
-    random_cuts: bool
-    max_features: int
-    seed: int
-    max_depth: int
-    max_leaf_nodes: int
-    min_samples_split: int
-    min_samples_leaf: int
-    min_leaf_weight: int
-    min_impurity_decrease: float
-    accuracy_numerator: int
-    accuracy_denominator: int
-    n_jobs: int
-    quartiles: bool
+    selection: str
     tuning: Tuning
 
 class SamplingPlan:

@@ -76,13 +76,13 @@ def check_integer(name: str, value: object, least: int, none: str = "", most: in
 
 def check_count_or_share(name: str, value: object, least: int) -> None:
     """Check "at least so many rows, or this share of them"."""
-    if isinstance(value, float) and 0.0 < value < 1.0:
+    if isinstance(value, float) and 0.0 < value <= 1.0:
         return
     count = as_integer(value)
     if count is not None and least <= count <= _MAX_COUNT:
         return
     raise ParameterError(
-        f"must be a whole number, {least} or more, or a share between 0 and 1.", parameter=name, value=value
+        f"must be a whole number, {least} or more, or a share above 0 and up to 1.0.", parameter=name, value=value
     )
 
 

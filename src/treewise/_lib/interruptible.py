@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
+from treewise._lib.worker_thread import WorkerThread, in_main_thread
+
 _T = TypeVar("_T")
 
 MIN_ROWS_FOR_THREAD = 20_000  # with fewer, a call returns before anyone could interrupt it
@@ -69,7 +71,7 @@ def run_interruptible(work: Callable[[], _T], rows: int) -> _T:
     >>> run_interruptible(lambda: 6 * 7, rows=10**6)
     42
     """
-    if rows < MIN_ROWS_FOR_THREAD or threading.current_thread() is not threading.main_thread():
+    if rows < MIN_ROWS_FOR_THREAD or not in_main_thread():
         return work()
     results: list[_T] = []
     errors: list[BaseException] = []
@@ -80,13 +82,11 @@ def run_interruptible(work: Callable[[], _T], rows: int) -> _T:
         except BaseException as error:
             errors.append(error)
 
-    try:
-        _wait_for([_start(run)])  # Ctrl-C ends the wait and leaves the thread to finish
-    except RuntimeError:  # a thread cannot be started
-        return work()
+    with suppress(RuntimeError, MemoryError):  # no thread can be started
+        WorkerThread(run).wait()  # Ctrl-C ends the wait and leaves the thread to finish
     if errors:
         raise errors[0]
-    return results[0]
+    return results[0] if results else work()  # without either, the thread has died for lack of memory
 
 
 def run_in_threads(work: Sequence[Callable[[], object]], rows: int) -> None:
@@ -96,7 +96,7 @@ def run_in_threads(work: Sequence[Callable[[], object]], rows: int) -> None:
     """
     n_cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     n_threads = min(len(work), n_cpus)
-    if rows < MIN_ROWS_FOR_THREAD or n_threads < 2 or threading.current_thread() is not threading.main_thread():
+    if rows < MIN_ROWS_FOR_THREAD or n_threads < 2 or not in_main_thread():
         return
     todo = iter(work)
     stopped = threading.Event()
@@ -108,34 +108,13 @@ def run_in_threads(work: Sequence[Callable[[], object]], rows: int) -> None:
 
     threads = []
     try:
-        with suppress(RuntimeError):  # a thread cannot be started: the others do more, or the caller does all of it
+        with suppress(RuntimeError, MemoryError):  # fewer threads do more each, and the caller does what is left
             for _ in range(n_threads):
-                threads.append(_start(run))
-        _wait_for(threads)
+                threads.append(WorkerThread(run))
+        for thread in threads:
+            thread.wait()
     finally:
         stopped.set()
-
-
-def _start(run: Callable[[], None]) -> tuple[threading.Thread, threading.Event]:
-    done = threading.Event()
-
-    def run_and_signal() -> None:
-        try:
-            run()
-        finally:
-            done.set()
-
-    thread = threading.Thread(target=run_and_signal, name="treewise-native")
-    thread.start()
-    return thread, done
-
-
-def _wait_for(threads: Sequence[tuple[threading.Thread, threading.Event]]) -> None:
-    # Before Python 3.13, Ctrl-C inside ``join`` makes a running thread look finished; hence the events.
-    for thread, done in threads:
-        while not done.wait(0.05):
-            pass
-        thread.join()
 
 
 def sort_interruptible(texts: list[str]) -> list[str]:

@@ -51,6 +51,8 @@ _ELLIPSIS = "…"  # stands for the rows between the first and the last ones
 
 _CELL_STYLE = "padding:.15em .8em;border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;"
 _TABLE_STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;"
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_CSV_CELL = re.compile(r'"(?:[^"]+|"")*"|[^",\n]+')
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
 _FORMATTERS: dict[Kind, Callable[[Any], str]] = {
@@ -176,16 +178,17 @@ class ResultTable:
         kept = self._data_columns()
         return [{self.columns[i].name: to_plain(row[i]) for i in kept} for row in self.rows]
 
-    def to_csv(self) -> str:
+    def to_csv(self, safe_csv: bool = False) -> str:
         """Return every row as CSV, with exact values.
 
-        Cells are never altered: one that begins with ``=`` stays so, because a guard against spreadsheet formulas
-        would change values silently. Import such a file as text.
+        Cells are not altered: one that begins with ``=`` stays so, and a spreadsheet may evaluate it. ``safe_csv`` puts
+        a ``'`` before such text; numbers stay as they are.
         """
         kept = self._data_columns()
-        return write_csv(
+        content = write_csv(
             [[self.columns[i].name for i in kept], *([_csv_cell(row[i]) for i in kept] for row in self.rows)]
         )
+        return guard_formulas(content) if safe_csv else content
 
     def to_frame(self) -> Frame:
         """Return every row as a polars dataframe."""
@@ -282,9 +285,9 @@ class Displayable(ABC):
         """Return an HTML fragment with inline style and no script; names and labels are escaped."""
         return "".join(table.to_html(max_rows) for table in self.result_tables())
 
-    def to_csv(self) -> str:
-        """Return every row as CSV, with exact values."""
-        return self.result_table().to_csv()
+    def to_csv(self, safe_csv: bool = False) -> str:
+        """Return every row as CSV, with exact values; ``safe_csv`` guards text that a spreadsheet would evaluate."""
+        return self.result_table().to_csv(safe_csv)
 
     def to_frame(self) -> Frame:
         """Return every row as a polars dataframe."""
@@ -331,6 +334,33 @@ def write_csv(rows: Iterable[Sequence[str]]) -> str:
         return '"' + cell.replace('"', '""') + '"' if _NEEDS_QUOTES.search(cell) else cell
 
     return "".join(",".join(map(quote, row)) + "\n" if list(row) != [""] else '""\n' for row in rows)
+
+
+def guard_formulas(content: str) -> str:
+    r"""Put ``'`` before each cell of CSV that a spreadsheet would evaluate as a formula; numbers stay as they are.
+
+    >>> print(guard_formulas('name,x\n"=HYPERLINK(""http://x"",""a"")",-1.5\n-1+cmd,"=a\nb"\n'), end="")
+    name,x
+    "'=HYPERLINK(""http://x"",""a"")",-1.5
+    '-1+cmd,"'=a
+    b"
+    """
+
+    def guard(match: re.Match[str]) -> str:
+        cell = match[0]
+        quote = '"' if cell.startswith('"') else ""
+        text = cell[1:-1] if quote else cell
+        return f"{quote}'{cell[len(quote) :]}" if text.startswith(_FORMULA_STARTS) and not _is_number(text) else cell
+
+    return _CSV_CELL.sub(guard, content)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def to_plain(value: Any) -> Any:

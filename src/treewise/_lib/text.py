@@ -131,6 +131,17 @@ def format_rounded(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.5g}"
 
 
+def format_p_value(p: float) -> str:
+    """Format a p-value with few digits.
+
+    >>> format_p_value(0.0123), format_p_value(3.2e-9), format_p_value(0.0), format_p_value(1.0)
+    ('0.012', '3e-09', '<1e-300', '1')
+    """
+    if p < 1e-300:
+        return "<1e-300"
+    return f"{p:.0e}" if p < 0.001 else f"{p:.2g}"
+
+
 def escape_markdown(text: str) -> str:
     r"""Escape the characters that have a meaning in Markdown.
 

@@ -49,12 +49,12 @@ from treewise._lib.checks import decimal_fraction
 from treewise._lib.rng import mix64
 from treewise._lib.text import format_percent, plural
 from treewise._version import __version__
-from treewise.ensemble.bootstrap import GOLDEN, canonical_rows, mix64_array
 from treewise.ensemble.grow import perfect_column_notes, prepare_ensemble, table_record
 from treewise.ensemble.model import ENDED, Ensemble
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import AdaBoostParams, recorded_params
 from treewise.errors import Param, ParameterError, brief
+from treewise.train.canonical_rows import GOLDEN, canonical_rows, mix64_array
 from treewise.train.grow import (
     OnPrepared,
     Progress,
@@ -135,6 +135,13 @@ def boost_training_set(
     training_set: TrainingSet, params: AdaBoostParams, progress: Progress | None = None, n_jobs: int | None = None
 ) -> Ensemble:
     """Boost trees on a prepared training set."""
+    if training_set.settings.selection == "test":
+        raise ParameterError(
+            "boosting reweights the rows, and reweighted rows cannot be tested.",
+            parameter="selection",
+            value="test",
+            hint="Leave it out; a forest or a single tree can be grown by tests.",
+        )
     if training_set.target.task == "regression":
         raise ParameterError(
             f"AdaBoost predicts classes, and {brief(training_set.target.name)} is numeric.",
@@ -288,10 +295,10 @@ class BoostingRun:
         rounds = {"errors": kept.errors, "training_errors": kept.training_errors, "stopped": self.stopped}
         record = {
             "did": "grow",
-            "ensemble": {**self.params.given(), **table_record(training_set), **rounds},
+            "ensemble": {**self.params.history_record(), **table_record(training_set), **rounds},
             "treewise": __version__,
             "rows": len(training_set),
-            "settings": training_set.settings.given(),
+            "settings": training_set.settings.non_default_values(),
         }
         return Step({**training_set.fit_options.to_step(), **record})
 

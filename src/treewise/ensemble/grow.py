@@ -65,7 +65,9 @@ def prepare_ensemble(
             parameter="cost",
             hint="Leave it out, or weight the classes: " + Param("class_weight", ...),
         )
-    known = (*Settings.__dataclass_fields__, *ROLES, "preset")
+    roles = [name for name in ROLES if name not in ("groups", "time")]  # ensembles do not use folds
+    options = {name: value for name, value in options.items() if value is not None or name not in ("groups", "time")}
+    known = (*Settings.__dataclass_fields__, *roles, "preset")
     if not options.keys() <= {*known}:
         help_on = f"help(treewise.{function.__name__}), help(treewise.grow)"
         refuse_unknown(options, known, help_on, also=signature(function).parameters)
@@ -73,6 +75,8 @@ def prepare_ensemble(
 
 
 def _refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
+    if given.get("honest") is not None:
+        raise ParameterError("honest estimation is for a single tree.", parameter="honest", hint="Leave it out.")
     pruning = pruning_for(preset, **given)
     if pruning is None or pruning.method is None:
         return
@@ -112,10 +116,10 @@ def grow_ensemble(
     members, decreases = _grow_members(samples, 0, params.n_estimators, progress, n_jobs)
     step = Step(
         did="grow",
-        ensemble={**params.given(), **table_record(training_set)},
+        ensemble={**params.history_record(), **table_record(training_set)},
         treewise=__version__,
         rows=len(training_set),
-        settings=settings.given(),
+        settings=settings.non_default_values(),
         **training_set.fit_options.to_step(),
     )
     assert settings.criterion is not None
@@ -183,7 +187,7 @@ def prepare_same_table(
         )
     settings = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **info.settings}
     training_set = build_like(
-        data, ensemble.encodings, ensemble.target, Settings.of(**settings), info.fit_options, sample_weight, target
+        data, ensemble.encodings, ensemble.target, Settings.recorded(settings), info.fit_options, sample_weight, target
     )
     check_same_table(ensemble, training_set, call)
     return training_set

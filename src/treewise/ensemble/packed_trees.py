@@ -1,7 +1,7 @@
 """Packed trees: the nodes of all members of an ensemble in narrow arrays.
 
 Uses ``tree/arrays.py``; growing fills it, ``unpack.py`` derives ordinary trees from it, ``predict.py`` compiles it
-and ``formats/model_file/ensemble_file.py`` saves it. The arrays of an ordinary tree take about 110 bytes per node, most
+and ``formats/model_file/model_file.py`` saves it. The arrays of an ordinary tree take about 110 bytes per node, most
 of which can be derived: parents from the kinds of splits, the counts of inner nodes from their leaves. Packed trees
 keep only the rest, in the narrowest type that holds each number exactly: 8 to 10 bytes per node for two classes and
 numeric columns.
@@ -133,8 +133,8 @@ class PackedTrees:
     def same_as(self, other: PackedTrees) -> bool:
         """Return whether all arrays hold equal numbers (NaN equals NaN)."""
         return all(
-            np.array_equal(mine, theirs, equal_nan="f" in (mine.dtype.kind, theirs.dtype.kind))
-            for mine, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+            np.array_equal(own, others, equal_nan="f" in (own.dtype.kind, others.dtype.kind))
+            for own, others in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         )
 
     def unpack(self, t: int, criterion: str = "entropy", empty_branch: Literal["parent", "root"] = "parent") -> Arrays:

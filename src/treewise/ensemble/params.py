@@ -44,7 +44,7 @@ class EnsembleParams:
             object.__setattr__(self, field.name, bool(value) if is_bool else to_python_number(value))
         check_integer("n_estimators", self.n_estimators, least=1, most=MAX_TREES)
 
-    def given(self) -> dict[str, Any]:
+    def history_record(self) -> dict[str, Any]:
         """Return the record for the history: method, number of trees, and what differs from the defaults."""
         always = ("method", "n_estimators")
         defaults = {field.name: field.default for field in fields(self) if field.name not in always}
@@ -55,7 +55,7 @@ class EnsembleParams:
 class BaggingParams(EnsembleParams):
     """Parameters of forests, extra-trees and bagging.
 
-    >>> BaggingParams("bagging", 10, max_samples=0.5).given()
+    >>> BaggingParams("bagging", 10, max_samples=0.5).history_record()
     {'method': 'bagging', 'n_estimators': 10, 'max_samples': 0.5}
     """
 
@@ -96,7 +96,7 @@ class BaggingParams(EnsembleParams):
 class AdaBoostParams(EnsembleParams):
     """Parameters of AdaBoost.
 
-    >>> AdaBoostParams("adaboost", 10, resample=True).given()
+    >>> AdaBoostParams("adaboost", 10, resample=True).history_record()
     {'method': 'adaboost', 'n_estimators': 10, 'resample': True}
     """
 

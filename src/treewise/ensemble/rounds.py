@@ -25,7 +25,7 @@ from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import AdaBoostParams, recorded_params
 from treewise.errors import ParameterError
 from treewise.tree.arrays import Label
-from treewise.tree.splits import in_a_cell
+from treewise.tree.splits import shorten_for_cell
 from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -231,9 +231,9 @@ def describe_learner(tree: Tree) -> str:
     if tree.depth > 1 or len(branches) > _MAX_BRANCHES:
         return f"{safe(split.column)} first, {plural(tree.n_leaves, 'leaf', 'leaves')}"
     if len(labels := {safe(tree.prediction(node)) for node in branches}) == 1:
-        test = in_a_cell(tree.condition(branches[0]), split) if len(branches) == 2 else safe(split.column)
+        test = shorten_for_cell(tree.condition(branches[0]), split) if len(branches) == 2 else safe(split.column)
         return f"always {labels.pop()} ({test} only changes the probability)"
-    parts = [f"{in_a_cell(tree.condition(node), split)} → {safe(tree.prediction(node))}" for node in branches]
+    parts = [f"{shorten_for_cell(tree.condition(node), split)} → {safe(tree.prediction(node))}" for node in branches]
     if len(branches) == 2:
         parts[1] = f"otherwise → {safe(tree.prediction(branches[1]))}"
     return ", ".join(parts)

@@ -17,6 +17,22 @@ from treewise.errors import ParameterError
 Floats = npt.NDArray[np.float64]
 
 
+TRAINING_RANGE = "training range"
+TRAINING_RANGE_NOTE = (
+    "A training range is too narrow for new rows, because its rows chose the splits; honest=0.5 (--honest 0.5) or a"
+    " refit on other rows gives a confidence interval."
+)
+
+
+def interval_name(is_independent: bool, confidence: float = 0.95) -> str:
+    """Return what the ends of a share or mean are called: an interval only if its rows had no part in the splits.
+
+    >>> interval_name(True), interval_name(False)
+    ('95 % interval', 'training range')
+    """
+    return f"{100 * confidence:g} % interval" if is_independent else TRAINING_RANGE
+
+
 def check_confidence(confidence: object) -> float:
     """Return a confidence level as a float; raise unless it is between 0 and 1."""
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:

@@ -27,10 +27,10 @@ from treewise.tree.tree import Tree
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_MOST_CLASSES = 1000
+_MAX_CLASSES = 1000
 _LARGEST = 1e100  # so that no sum of costs is infinite
 EQUAL = 1e-12  # costs nearer than this, relatively, are equal, and the earlier class is taken
-_BLOCK = 1 << 22  # counts that are held at once
+_BLOCK = 1 << 22  # counts in memory at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,26 +48,26 @@ class CostMatrix:
     matrix: Floats
 
     @classmethod
-    def of(cls, given: Any, classes: tuple[Label, ...]) -> CostMatrix:
+    def of(cls, cost: Any, classes: tuple[Label, ...]) -> CostMatrix:
         """Read costs in any of the accepted forms.
 
         A dict of dicts, ``{"bad": {"good": 5}}`` (the true class, then the predicted one), where a mistake that is not
         named costs 1; a dataframe with the true classes down and the predicted ones across; or an array or list of
         lists in the order of the classes.
         """
-        if len(classes) > _MOST_CLASSES:
+        if len(classes) > _MAX_CLASSES:
             raise ParameterError(
-                f"there are {len(classes):,} classes, and costs are for {_MOST_CLASSES:,} at most.", parameter="cost"
+                f"there are {len(classes):,} classes, and costs are for {_MAX_CLASSES:,} at most.", parameter="cost"
             )
-        if isinstance(given, CostMatrix):
-            given = given.to_dict()
-        if hasattr(given, "columns"):
-            if not hasattr(given, "index"):
+        if isinstance(cost, CostMatrix):
+            cost = cost.to_dict()
+        if hasattr(cost, "columns"):
+            if not hasattr(cost, "index"):
                 raise ParameterError(
                     'a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}.', parameter="cost"
                 )
-            given = given.to_dict(orient="index")
-        matrix = _from_names(given, classes) if isinstance(given, Mapping) else _from_rows(given, classes)
+            cost = cost.to_dict(orient="index")
+        matrix = _from_names(cost, classes) if isinstance(cost, Mapping) else _from_rows(cost, classes)
         matrix.flags.writeable = False
         return cls(classes, matrix)
 
@@ -94,25 +94,25 @@ class CostMatrix:
         >>> CostMatrix.of([[0, 1], [5, 0]], ("good", "bad")).to_dict()
         {'bad': {'good': 5.0}}
         """
-        found: dict[str, dict[str, float]] = {}
+        costs: dict[str, dict[str, float]] = {}
         for i, j in np.argwhere(self.matrix != 1 - np.eye(len(self.classes))).tolist():
-            found.setdefault(str(self.classes[i]), {})[str(self.classes[j])] = float(self.matrix[i, j])
-        return found
+            costs.setdefault(str(self.classes[i]), {})[str(self.classes[j])] = float(self.matrix[i, j])
+        return costs
 
     def __str__(self) -> str:
-        said = [
+        priced = [
             f"{safe(i)} taken for {safe(j)} costs {format_exact(c)}"
             for i, row in self.to_dict().items()
             for j, c in row.items()
         ]
-        return join_few(said, most=6) + ("; every other mistake 1" if said else "every mistake costs 1")
+        return join_few(priced, most=6) + ("; every other mistake 1" if priced else "every mistake costs 1")
 
 
-def _from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
+def _from_names(cost_by_name: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
     """Read a dict of dicts; a mistake that is not named costs 1."""
-    places = {str(label): i for i, label in enumerate(classes)}
+    positions = {str(label): i for i, label in enumerate(classes)}
     matrix = 1 - np.eye(len(classes))
-    for true, row in given.items():
+    for true, row in cost_by_name.items():
         if not isinstance(row, Mapping):
             raise ParameterError(
                 Param("cost")
@@ -121,27 +121,27 @@ def _from_names(given: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
                 + ": a bad one taken for good costs 5."
             )
         for predicted, cost in row.items():
-            i, j = _place_of(true, places), _place_of(predicted, places)
-            matrix[i, j] = _checked(cost, classes[i], classes[j])
+            i, j = _class_position(true, positions), _class_position(predicted, positions)
+            matrix[i, j] = _check_cost(cost, classes[i], classes[j])
     return matrix
 
 
-def _place_of(label: object, places: Mapping[str, int]) -> int:
-    place = places.get(str(label))
-    if place is None:
-        known = join_few([safe(name) for name in places])
+def _class_position(label: object, positions: Mapping[str, int]) -> int:
+    position = positions.get(str(label))
+    if position is None:
+        known = join_few([safe(name) for name in positions])
         raise ParameterError(
             Param("cost") + f' names the class "{safe(label)}"; the classes are {known}.',
-            hint=did_you_mean(str(label), places),
+            hint=did_you_mean(str(label), positions),
         )
-    return place
+    return position
 
 
-def _from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
+def _from_rows(rows: Any, classes: tuple[Label, ...]) -> Floats:
     """Read an array in the order of the classes: true ones down, predicted ones across."""
     k, order = len(classes), join_few([safe(label) for label in classes])
     try:
-        matrix = np.array(given, np.float64)
+        matrix = np.array(rows, np.float64)
     except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)
     if matrix.shape != (k, k):
@@ -149,19 +149,19 @@ def _from_rows(given: Any, classes: tuple[Label, ...]) -> Floats:
             f"must be {k} rows of {k} numbers, true classes down and predicted ones across in the order {order};"
             f' or by name, {{"{safe(classes[-1])}": {{"{safe(classes[0])}": 5}}}}.',
             parameter="cost",
-            value=given,
+            value=rows,
         )
     for (i, j), cost in np.ndenumerate(matrix):
-        _checked(float(cost), classes[i], classes[j])
+        _check_cost(float(cost), classes[i], classes[j])
     return matrix
 
 
-def _checked(cost: object, true: Label, predicted: Label) -> float:
-    what = f"cost of {safe(true)} taken for {safe(predicted)} is {brief(cost)}"
+def _check_cost(cost: object, true: Label, predicted: Label) -> float:
+    subject = f"cost of {safe(true)} taken for {safe(predicted)} is {brief(cost)}"
     if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= _LARGEST:
-        raise ParameterError(f"{what}: must be a number, 0 or more and finite.")
+        raise ParameterError(f"{subject}: must be a number, 0 or more and finite.")
     if true == predicted and cost != 0:
-        raise ParameterError(f"{what}: a right answer costs nothing, so leave it out, and price mistakes only.")
+        raise ParameterError(f"{subject}: a right answer costs nothing, so leave it out, and price mistakes only.")
     return float(cost)
 
 
@@ -209,15 +209,17 @@ def least_costly_classes(tree: Tree, nodes: Ints, estimate: LeafProbabilities | 
     cost = cost_matrix_of(tree)
     k = len(tree.classes)
     answering = nodes_with_counts(tree)[nodes]
-    found = np.empty(len(nodes), np.int64)
+    classes = np.empty(len(nodes), np.int64)
     step = max(1, _BLOCK // k)
     for first in range(0, len(nodes), step):
-        some = slice(first, first + step)
+        block = slice(first, first + step)
         table = (
-            class_probabilities(tree, nodes[some], estimate) if estimate else class_counts(tree, answering[some], 0, k)
+            class_probabilities(tree, nodes[block], estimate)
+            if estimate
+            else class_counts(tree, answering[block], 0, k)
         )
-        found[some] = least_costly(table, cost)
-    return found
+        classes[block] = least_costly(table, cost)
+    return classes
 
 
 def least_costly(table: Floats, cost: CostMatrix | None) -> Ints:

@@ -31,13 +31,15 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _ESTIMATES = ("maximum_likelihood", "laplace", "m_estimate", "shrinkage")
-_USUAL_STRENGTH = {"m_estimate": 2.0, "shrinkage": 10.0}
-_BLOCK = 1 << 22  # numbers that are held at once where there are many classes
+_DEFAULT_STRENGTH = {"m_estimate": 2.0, "shrinkage": 10.0}
+_BLOCK = 1 << 22  # numbers in memory at once, where there are many classes
 
 
 @dataclass(frozen=True)
 class LeafProbabilities:
-    """A way to make probabilities of counts; ``strength`` is the m of an m-estimate, the λ of shrinkage.
+    """How counts become probabilities; ``strength`` is the m of an m-estimate, the λ of shrinkage.
+
+    For Laplace, strength is the weight of one row; 0 stands for 1.
 
     >>> LeafProbabilities.of("laplace"), LeafProbabilities.of("shrinkage=25")
     (LeafProbabilities(name='laplace', strength=0.0), LeafProbabilities(name='shrinkage', strength=25.0))
@@ -47,37 +49,39 @@ class LeafProbabilities:
     strength: float = 0.0
 
     @classmethod
-    def of(cls, given: object) -> LeafProbabilities:
-        """Read an estimate as one writes it: by name, and with its strength after an equals sign."""
-        if isinstance(given, LeafProbabilities):
-            return given
-        if given is None:
+    def of(cls, estimate: object) -> LeafProbabilities:
+        """Read an estimate from text: its name, and its strength after an equals sign."""
+        if isinstance(estimate, LeafProbabilities):
+            return estimate
+        if estimate is None:
             return cls()
-        name, equals, written = given.partition("=") if isinstance(given, str) else ("", "", "")
+        name, equals, number = estimate.partition("=") if isinstance(estimate, str) else ("", "", "")
         name = name.strip().replace("-", "_")
         if name not in _ESTIMATES:
-            known = ", ".join(str(cls(each, _USUAL_STRENGTH.get(each, 0.0))) for each in _ESTIMATES)
+            known = ", ".join(str(cls(each, _DEFAULT_STRENGTH.get(each, 0.0))) for each in _ESTIMATES)
             raise ParameterError(
                 f"must be one of {known}.",
                 parameter="estimate",
-                value=given,
+                value=estimate,
                 hint=did_you_mean(name or None, _ESTIMATES),
             )
         if not equals:
-            return cls(name, _USUAL_STRENGTH.get(name, 0.0))
+            return cls(name, _DEFAULT_STRENGTH.get(name, 0.0))
         try:
-            strength = float(written)
+            strength = float(number)
         except ValueError:
             strength = math.nan
-        if name not in _USUAL_STRENGTH or not 0 <= strength < math.inf:
-            what = (
-                f"{name} takes no number" if name not in _USUAL_STRENGTH else "the number must be 0 or more and finite"
+        if name not in _DEFAULT_STRENGTH or not 0 <= strength < math.inf:
+            problem = (
+                f"{name} takes no number"
+                if name not in _DEFAULT_STRENGTH
+                else "the number must be 0 or more and finite"
             )
-            raise ParameterError(f"{what}.", parameter="estimate", value=given)
+            raise ParameterError(f"{problem}.", parameter="estimate", value=estimate)
         return cls(name, strength)
 
     def check(self, tree: Tree) -> None:
-        """Refuse a way of counting classes for a tree that predicts numbers."""
+        """Refuse an estimate for classes where the tree predicts numbers."""
         if tree.task == "regression" and self.name not in ("maximum_likelihood", "shrinkage"):
             raise ParameterError(
                 "this estimate is for classes; a tree that predicts numbers takes shrinkage.",
@@ -86,56 +90,69 @@ class LeafProbabilities:
             )
 
     def __str__(self) -> str:
-        return f"{self.name}={self.strength:g}" if self.name in _USUAL_STRENGTH else self.name
+        return f"{self.name}={self.strength:g}" if self.name in _DEFAULT_STRENGTH else self.name
+
+
+def default_smoothing(tree: Tree) -> LeafProbabilities:
+    """Return the estimate by which probabilities are judged unless another is given: Laplace's, which is never 0.
+
+    It adds one row of each class, of the mean weight in the table, so that only proportions of weights matter. Chosen
+    by ``python -m benchmarks.calibration``: of the estimates that change no predicted class it has the least log loss.
+    """
+    rows, weight = int(tree.arrays.rows[0]), float(tree.arrays.weight[0])
+    return LeafProbabilities("laplace", weight / rows if rows and weight > 0 else 1.0)
 
 
 def class_probabilities(
     tree: Tree, nodes: Ints, estimate: LeafProbabilities, first: int = 0, last: int | None = None
 ) -> Floats:
-    """Return the probabilities that some nodes give to the classes from ``first`` up to ``last``, one row a node.
+    """Return the probabilities that some nodes give to the classes from ``first`` up to ``last``, one row per node.
 
     A node without rows answers with its nearest ancestor that has some, or the root (``empty_branch``); a leaf written
     by hand, which knows only its class, with certainty; a node that knows nothing with zeros.
     """
     k = len(tree.classes)
     last = k if last is None else last
-    speakers = nodes_with_counts(tree)[nodes]
+    counted_at = nodes_with_counts(tree)[nodes]
     if estimate.name == "shrinkage":
         weight = _counted_weights(tree)
-        found = _shrunk(tree, speakers, lambda some: _class_shares(tree, some, first, last), weight, estimate.strength)
-        found = np.clip(found, 0.0, 1.0)  # differences added up may miss by the last bit
+        shares = _shrunk(
+            tree, counted_at, lambda some: _class_shares(tree, some, first, last), weight, estimate.strength
+        )
+        shares = np.clip(shares, 0.0, 1.0)  # differences added up may miss by the last bit
     else:
-        counts, total = class_counts(tree, speakers, first, last), _counted_weights(tree)[speakers, None]
+        counts, total = class_counts(tree, counted_at, first, last), _counted_weights(tree)[counted_at, None]
         if estimate.name == "laplace":
-            counts, total = counts + 1.0, total + float(k)
+            one = estimate.strength or 1.0
+            counts, total = counts + one, total + one * k
         elif estimate.name == "m_estimate":
             prior = _class_shares(tree, np.zeros(1, np.int64), first, last)
             counts, total = counts + estimate.strength * prior, total + estimate.strength
-        found = counts / np.where(total > 0, total, 1.0)
-    silent = np.diff(tree.arrays.count_start)[speakers] == 0
-    found[silent] = tree.arrays.label[nodes][silent, None] == np.arange(first, last)
-    return found
+        shares = counts / np.where(total > 0, total, 1.0)
+    uncounted = np.diff(tree.arrays.count_start)[counted_at] == 0
+    shares[uncounted] = tree.arrays.label[nodes][uncounted, None] == np.arange(first, last)
+    return shares
 
 
 def node_values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
-    """Return the numbers that some nodes of a regression answer with."""
+    """Return the numbers that some nodes of a regression tree predict."""
     own, weight = tree.arrays.value, tree.arrays.weight
     if estimate.name != "shrinkage":
         return own[nodes]
-    speakers = nodes_with_counts(tree)[nodes]
-    counted = weight[speakers] > 0
-    found = own[speakers].copy()
-    found[counted] = _shrunk(tree, speakers[counted], lambda some: own[some, None], weight, estimate.strength)[:, 0]
-    if np.isnan(found[counted]).any():
+    counted_at = nodes_with_counts(tree)[nodes]
+    counted = weight[counted_at] > 0
+    values = own[counted_at].copy()
+    values[counted] = _shrunk(tree, counted_at[counted], lambda some: own[some, None], weight, estimate.strength)[:, 0]
+    if np.isnan(values[counted]).any():
         raise DataError(
             "shrinkage needs the mean of every node, and this tree, read from a printed text, knows those of"
             " its leaves only. " + Call("tree.refit(data)") + " finds them."
         )
-    return found
+    return values
 
 
 def _shrunk(tree: Tree, nodes: Ints, own: Callable[[Ints], Floats], weights: Floats, strength: float) -> Floats:
-    """Shrink what nodes say towards what their ancestors say.
+    """Shrink the shares or means of nodes towards those of their ancestors.
 
     With g(t) = 1/(1 + λ/n(t)) the sum of the formula above, s(root) + Σ (s(t) − s(parent)) · g(parent), is taken from
     the root down, all nodes of a depth at once.
@@ -143,28 +160,28 @@ def _shrunk(tree: Tree, nodes: Ints, own: Callable[[Ints], Floats], weights: Flo
     a, depths = tree.arrays, tree.depths
     needed = _with_ancestors(a.parent, nodes)
     needed = needed[np.argsort(depths[needed], kind="stable")]
-    place = np.empty(len(tree), np.int64)
-    place[needed] = np.arange(len(needed))
-    said = own(needed)
+    position = np.empty(len(tree), np.int64)
+    position[needed] = np.arange(len(needed))
+    unshrunk = own(needed)
     weight = weights[needed]
     trust = weight / np.where(weight + strength > 0, weight + strength, 1.0)
-    up = place[a.parent[needed]]  # of the root: whatever stands last, and is not looked at
+    parent_position = position[a.parent[needed]]  # the entry of the root is not used
     borders = [*np.flatnonzero(np.diff(depths[needed])) + 1, len(needed)]
-    result = said.copy()
+    result = unshrunk.copy()
     for begin, end in pairwise(borders):
-        above = up[begin:end]
-        result[begin:end] = result[above] + (said[begin:end] - said[above]) * trust[above, None]
-    return result[place[nodes]]
+        above = parent_position[begin:end]
+        result[begin:end] = result[above] + (unshrunk[begin:end] - unshrunk[above]) * trust[above, None]
+    return result[position[nodes]]
 
 
 def _with_ancestors(parent: Ints, nodes: Ints) -> Ints:
     """Return the nodes and all nodes above them, each once, in order of number."""
-    there = np.zeros(len(parent), bool)
+    included = np.zeros(len(parent), bool)
     while len(nodes):
-        there[nodes] = True
+        included[nodes] = True
         nodes = np.unique(parent[nodes])
-        nodes = nodes[(nodes >= 0) & ~there[nodes]]
-    return np.flatnonzero(there)
+        nodes = nodes[(nodes >= 0) & ~included[nodes]]
+    return np.flatnonzero(included)
 
 
 def label_probabilities(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafProbabilities) -> Floats:
@@ -172,15 +189,16 @@ def label_probabilities(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafPr
 
     A block of classes at a time, without a table of rows × classes: there may be 10,000 of each.
     """
-    reached, place = np.unique(nodes, return_inverse=True)
-    found = np.zeros(len(nodes))
+    reached, position = np.unique(nodes, return_inverse=True)
+    probabilities = np.zeros(len(nodes))
     width = max(1, _BLOCK // max(1, len(reached)))
     for first in range(0, len(tree.classes), width):
         last = min(first + width, len(tree.classes))
-        here = np.flatnonzero((classes >= first) & (classes < last))
-        if len(here):
-            found[here] = class_probabilities(tree, reached, estimate, first, last)[place[here], classes[here] - first]
-    return found
+        in_block = np.flatnonzero((classes >= first) & (classes < last))
+        if len(in_block):
+            block = class_probabilities(tree, reached, estimate, first, last)
+            probabilities[in_block] = block[position[in_block], classes[in_block] - first]
+    return probabilities
 
 
 # -- counts -----------------------------------------------------------------------------------------------------------
@@ -189,25 +207,25 @@ def label_probabilities(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafPr
 def nodes_with_counts(tree: Tree) -> Ints:
     """Return for each node the one whose counts it answers with: itself, or when it had no rows an ancestor."""
     a, nearest = tree.arrays, np.arange(len(tree))
-    silent = a.rows == 0 if tree.task == "regression" else np.diff(a.count_start) == 0
-    without_rows = silent & (a.stop == STOPS.index("no_rows"))
+    uncounted = a.rows == 0 if tree.task == "regression" else np.diff(a.count_start) == 0
+    without_rows = uncounted & (a.stop == STOPS.index("no_rows"))
     if tree.empty_branch == "root":
         return np.where(without_rows, 0, nearest)
-    for node in np.flatnonzero(silent[1:]) + 1 if without_rows.any() else ():
+    for node in np.flatnonzero(uncounted[1:]) + 1 if without_rows.any() else ():
         nearest[node] = nearest[a.parent[node]]
     return np.where(without_rows, nearest, np.arange(len(tree)))
 
 
 def class_counts(tree: Tree, nodes: Ints, first: int, last: int) -> Floats:
-    """Return the weight of the classes from ``first`` up to ``last`` at some nodes, one row a node."""
+    """Return the weight of the classes from ``first`` up to ``last`` at some nodes, one row per node."""
     a = tree.arrays
-    many = a.count_start[nodes + 1] - a.count_start[nodes]
-    row = np.repeat(np.arange(len(nodes)), many)
-    within = np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
+    lengths = a.count_start[nodes + 1] - a.count_start[nodes]
+    row = np.repeat(np.arange(len(nodes)), lengths)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     item = a.count_start[nodes][row] + within
-    wanted = (a.count_class[item] >= first) & (a.count_class[item] < last)
+    in_range = (a.count_class[item] >= first) & (a.count_class[item] < last)
     counts = np.zeros((len(nodes), last - first))
-    counts[row[wanted], a.count_class[item[wanted]] - first] = a.count_weight[item[wanted]]
+    counts[row[in_range], a.count_class[item[in_range]] - first] = a.count_weight[item[in_range]]
     return counts
 
 

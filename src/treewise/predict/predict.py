@@ -23,7 +23,7 @@ from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table, read
-from treewise.errors import ColumnError, DataError, Param, ParameterError, did_you_mean, join_few
+from treewise.errors import Call, ColumnError, DataError, Param, ParameterError, PythonOnly, did_you_mean, join_few
 from treewise.predict.confidence_intervals import check_confidence, student_half_width, wilson_intervals
 from treewise.predict.leaf_probabilities import (
     LeafProbabilities,
@@ -33,7 +33,7 @@ from treewise.predict.leaf_probabilities import (
     nodes_with_counts,
 )
 from treewise.train.criteria import logarithm
-from treewise.train.target import encode_classes
+from treewise.train.target import encode_known_classes
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
@@ -43,7 +43,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Columns = Sequence[Array | None]
 
-_MOST_NAMED = 20  # missing columns named in a message
+_MAX_NAMED = 20  # missing columns named in a message
 _DIRECT = LeafProbabilities()  # probabilities as counted
 
 
@@ -92,7 +92,8 @@ class Answers(ABC):
         """Return the predicted labels or values."""
         if self.model.task == "regression":
             return self.values()
-        labels: Array = label_array(self.model.classes)[self.class_numbers()]
+        # Not labels[numbers]: NumPy's fancy indexing crashes the process if there is no memory for the result.
+        labels: Array = label_array(self.model.classes).take(self.class_numbers())
         return labels
 
 
@@ -118,8 +119,8 @@ class TreeAnswers(Answers):
 
     def probabilities(self) -> Floats:
         """Return the class probabilities: rows × classes."""
-        reached, place = np.unique(self.nodes, return_inverse=True)
-        return class_probabilities(self.tree, reached, self.estimate)[place]
+        nodes, position = np.unique(self.nodes, return_inverse=True)
+        return class_probabilities(self.tree, nodes, self.estimate)[position]
 
     def likelihoods(self, truth: Ints) -> tuple[Ints, Floats, Floats | None]:
         """Return predicted classes, the probability of each row's true class, and with two classes of the second."""
@@ -132,8 +133,8 @@ class TreeAnswers(Answers):
 
     def intervals(self, confidence: float) -> Floats:
         """Return low and high ends for each row's leaf."""
-        reached, place = np.unique(self.nodes, return_inverse=True)
-        return node_intervals(self.tree, reached, confidence)[place]
+        nodes, position = np.unique(self.nodes, return_inverse=True)
+        return node_intervals(self.tree, nodes, confidence)[position]
 
 
 # -- what the methods of a model call ---------------------------------------------------------------------------------
@@ -142,7 +143,9 @@ class TreeAnswers(Answers):
 def encode_rows(model: Model, data: Any) -> EncodedRows:
     """Read what is to be predicted, and encode the columns that the model tests."""
     data = series_as_dict(model, data)
-    table, single = read_rows(model, data)
+    if type(data) is dict and len(by_name := {str(name): cells for name, cells in data.items()}) == len(data):
+        data = by_name  # columns may be numbered
+    table, single = read_model_rows(model, data)
     given = (data,) if single and isinstance(data, Mapping) else ()
     return EncodedRows(table, encode_columns(model, table), single, given)
 
@@ -197,7 +200,7 @@ def log_likelihood(model: Model, data: Any, unit: str = "nats", estimate: Any = 
     """
     check_classification(model, "log_likelihood", "evaluate")
     table = read(data, na_values=model.na_values)
-    truth = encode_classes(table[model.target.name], model.target, table.name)
+    truth = encode_known_classes(table[model.target.name], model.target, table.name)
     log = logarithm(unit)
     _, likelihoods, _ = model.answers(encode_table(model, table), estimate).likelihoods(truth)
     return math.fsum(log(p) if p > 0 else -math.inf for p in likelihoods.tolist())
@@ -214,14 +217,18 @@ def predict_interval(tree: Tree, data: Any, confidence: float = 0.95) -> Floats:
 def check_classification(model: Model, method: str, instead: str = "predict") -> None:
     """Raise for a method that only classification has."""
     if model.task == "regression":
-        who = "this tree predicts" if isinstance(model, Tree) else "these trees predict"
-        raise DataError(f"{method} is for classification; {who} numbers. Use {instead}.")
+        subject = "this tree predicts" if isinstance(model, Tree) else "these trees predict"
+        raise DataError(
+            Call(method) + f" is for classification; {subject} numbers." + PythonOnly(f" Use {instead}."),
+        )
 
 
 # -- nodes ------------------------------------------------------------------------------------------------------------
 
 
-def interval(tree: Tree, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
+def node_interval(
+    tree: Tree, node: int, confidence: float = 0.95
+) -> dict[Label, tuple[float, float]] | tuple[float, float]:
     """Return the low and the high end for one node: by class, or of its mean."""
     ends = node_intervals(tree, np.array([tree.check_node(node)]), check_confidence(confidence))[0].tolist()
     if tree.task == "regression":
@@ -253,16 +260,16 @@ def node_intervals(tree: Tree, nodes: Ints, confidence: float) -> Floats:
 
 def predict_at_nodes(tree: Tree, nodes: Ints, estimate: Any = None) -> Array:
     """Return what some nodes predict: class numbers, the least costly under the estimated probabilities; or values."""
-    way = LeafProbabilities.of(estimate)
-    way.check(tree)
+    estimator = LeafProbabilities.of(estimate)
+    estimator.check(tree)
     if tree.task == "regression":
-        return node_values(tree, nodes, way)
-    if way == _DIRECT:
+        return node_values(tree, nodes, estimator)
+    if estimator == _DIRECT:
         return tree.arrays.label[nodes]
     from treewise.predict.costs import least_costly_classes
 
-    reached, place = np.unique(nodes, return_inverse=True)
-    return least_costly_classes(tree, reached, way)[place]
+    reached, position = np.unique(nodes, return_inverse=True)
+    return least_costly_classes(tree, reached, estimator)[position]
 
 
 def answering_nodes(tree: Tree, leaves: Ints) -> Ints:
@@ -315,7 +322,7 @@ def series_as_dict(model: Model, data: Any) -> Any:
     )
 
 
-def read_rows(model: Model, data: Any) -> tuple[Table, bool]:
+def read_model_rows(model: Model, data: Any) -> tuple[Table, bool]:
     """Read what is to be predicted; a dict of cells or a plain list of them is a single row."""
     markers = model.na_values
     if isinstance(data, Mapping) and data and all(_is_cell(v) for v in data.values()):
@@ -343,8 +350,8 @@ def _is_cell(value: object) -> bool:
 
 
 def _columns_given(model: Model) -> str:
-    who = "tree was" if isinstance(model, Tree) else "trees were"
-    return f"the {who} given {plural(len(model.columns), 'column')}: {join_few([safe(c) for c in model.columns])}"
+    subject = "tree was" if isinstance(model, Tree) else "trees were"
+    return f"the {subject} given {plural(len(model.columns), 'column')}: {join_few([safe(c) for c in model.columns])}"
 
 
 def encode_columns(model: Model, table: Table) -> list[Array | None]:
@@ -412,11 +419,17 @@ def also_missing(names: Sequence[str]) -> str:
     ' Also missing: "age", "town".'
     """
     quoted = [f'"{safe(name)}"' for name in names]
-    return f" Also missing: {join_few(quoted, most=_MOST_NAMED)}." if quoted else ""
+    return f" Also missing: {join_few(quoted, most=_MAX_NAMED)}." if quoted else ""
 
 
 def label_array(classes: tuple[Label, ...]) -> Array:
-    """Return the classes as an array of their natural type."""
-    if len({type(c) for c in classes}) == 1:
+    """Return the classes as an array of their natural type.
+
+    NumPy drops a NUL at the end of a string: such classes stay Python objects.
+
+    >>> label_array(("a", "a\\0")).tolist()
+    ['a', 'a\\x00']
+    """
+    if len({type(c) for c in classes}) == 1 and not any(isinstance(c, str) and c.endswith("\0") for c in classes):
         return np.array(classes)
     return np.array(classes, object)

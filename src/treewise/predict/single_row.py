@@ -108,9 +108,9 @@ class RowReader:
     def convert(self, cells: tuple[Any, ...]) -> list[Any] | None:
         """Turn cells into values; None if one is not what its column usually holds, or missing where it must not be."""
         values = list(cells)
-        for i, what in enumerate(map(type, cells)):
-            if self.numeric[i] and what in _SHORT:
-                if what is not float:
+        for i, cell_type in enumerate(map(type, cells)):
+            if self.numeric[i] and cell_type in _SHORT:
+                if cell_type is not float:
                     values[i] = float(cells[i])
             else:
                 value = values[i] = _convert_cell(cells[i], *self.asked[i])
@@ -141,8 +141,8 @@ class RowPredictor(RowReader):
         node = self.leaf(row)
         if node is None:
             return None
-        found = self.answers[node]
-        return self.answer_at(node) if found is None else found
+        cached = self.answers[node]
+        return self.answer_at(node) if cached is None else cached
 
     def answer_at(self, node: int) -> Label | None:
         """Return the prediction of a node, and cache it; None where there is none."""
@@ -174,7 +174,7 @@ class RowPredictor(RowReader):
         """Walk from the root to the node where these values end."""
         node, steps = 0, self.steps
         while True:
-            place, cut, below, above, gone = steps[node] or self.step(node)
+            place, cut, below, above, missing = steps[node] or self.step(node)
             if place == _STAY:
                 return node
             value = values[place]
@@ -187,7 +187,7 @@ class RowPredictor(RowReader):
             elif value > cut:
                 child = above
             else:
-                child = gone
+                child = missing
             if child == _STAY:
                 return node
             node = child
@@ -197,15 +197,15 @@ class RowPredictor(RowReader):
         tree = self.tree
         column = int(tree.arrays.column[node])
         if int(tree.arrays.kind[node]) == LEAF:
-            made: Step = (_STAY, None, None, _STAY, _STAY)
+            step: Step = (_STAY, None, None, _STAY, _STAY)
         elif tree.encodings[column].is_categorical:
-            made = (self.place[column], None, {None: self.child(node, None)}, _STAY, _STAY)
+            step = (self.place[column], None, {None: self.child(node, None)}, _STAY, _STAY)
         else:
             cut = tree.arrays.cut[node] if tree.encodings[column].kind == "number" else tree.arrays.cut_int[node]
             below, above = tree.children(node)[:2]
-            made = (self.place[column], cut.item(), below, above, self.child(node, None))
-        self.steps[node] = made
-        return made
+            step = (self.place[column], cut.item(), below, above, self.child(node, None))
+        self.steps[node] = step
+        return step
 
     def child_of_level(self, node: int, known: dict[Any, int], level: Any) -> int:
         """Return the child of a level, and cache it."""
@@ -224,18 +224,18 @@ class RowPredictor(RowReader):
 
 def _convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:
     """Turn one cell into a number, a level, NaN or None where missing; _UNHANDLED for an unusual type."""
-    what = type(cell)
+    cell_type = type(cell)
     if cell is NOT_GIVEN:
         return cell
     if cell is None:
         return math.nan if kind in ("number", "integer", "datetime") else None
     if kind == "number":
-        return int(cell) if what in _WHOLE and -MAX_EXACT_INT < cell < MAX_EXACT_INT else _UNHANDLED
+        return int(cell) if cell_type in _WHOLE and -MAX_EXACT_INT < cell < MAX_EXACT_INT else _UNHANDLED
     if kind == "integer":
-        return int(cell) if what in _WHOLE and INT64_MIN < cell < -INT64_MIN else _UNHANDLED
+        return int(cell) if cell_type in _WHOLE and INT64_MIN < cell < -INT64_MIN else _UNHANDLED
     if kind == "boolean":
-        return BOOLEANS[bool(cell)] if what in (bool, np.bool_) else _UNHANDLED
-    return cell if what is str and cell in levels else _UNHANDLED
+        return BOOLEANS[bool(cell)] if cell_type in (bool, np.bool_) else _UNHANDLED
+    return cell if cell_type is str and cell in levels else _UNHANDLED
 
 
 def _make_cell_getter(keys: list[Any]) -> Callable[[Any], tuple[Any, ...]]:

@@ -10,7 +10,7 @@ registry. The core (``src/core/search``) enumerates the same partitions in the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import accumulate
@@ -24,6 +24,7 @@ from treewise._lib.rng import random_subset, split_key, uniform_below, uniform_f
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.train.criteria import Group, medians
+from treewise.train.price import FEW_LEVELS
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import KIND_NUMBERS
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Presence, Split, Subset, Threshold, midpoint, midpoint_int
@@ -49,8 +50,22 @@ class ColumnAtNode:
 
     training_set: TrainingSet
     index: int
-    buckets: Sequence[Bucket]  # in order of value
+    buckets: Sequence[Bucket]  # in order of value; the pool of the rare levels last
     missing: Group
+
+    @property
+    def has_pool(self) -> bool:
+        """Whether the last bucket is the pool of the rare levels (``pool_rare_levels``)."""
+        return bool(self.buckets) and self.is_pool(self.buckets[-1])
+
+    @property
+    def listed(self) -> Sequence[Bucket]:
+        """The buckets of single levels: those that a test may name."""
+        return self.buckets[:-1] if self.has_pool else self.buckets
+
+    def is_pool(self, bucket: Bucket) -> bool:
+        """Tell whether a bucket is the pool of the rare levels."""
+        return self.encoding.is_categorical and bucket.value == len(self.encoding.levels)
 
     @property
     def encoding(self) -> Encoding:
@@ -114,6 +129,19 @@ def bucketise(training_set: TrainingSet, column: int, rows: Rows) -> ColumnAtNod
     return ColumnAtNode(training_set, column, buckets, compute_group(training_set, rows[is_missing]))
 
 
+def pool_rare_levels(column: ColumnAtNode) -> ColumnAtNode:
+    """Join the levels with fewer than ``min_level_rows`` rows into one bucket, which no test names.
+
+    It is on the side of "otherwise", with the levels that do not occur at the node.
+    """
+    least = column.training_set.limits["min_level_rows"]
+    if len(column.encoding.levels) <= FEW_LEVELS or all(b.group.rows >= least for b in column.buckets):
+        return column
+    frequent = [b for b in column.buckets if b.group.rows >= least]
+    pool = reduce(add, (b.group for b in column.buckets if b.group.rows < least))
+    return replace(column, buckets=[*frequent, Bucket(len(column.encoding.levels), pool)])
+
+
 # -- the partitions of each split kind --------------------------------------------------------------------------------
 
 
@@ -143,7 +171,7 @@ def _partition_by_one_value(column: ColumnAtNode) -> Iterator[Partition]:
     groups = [b.group for b in column.buckets]
     before = list(accumulate(groups, add, initial=Group()))
     after = list(accumulate(reversed(groups), add, initial=Group()))[::-1]
-    for i, bucket in enumerate(column.buckets):
+    for i, bucket in enumerate(column.listed):
         make = partial(OneValue, column.encoding.name, column.level(bucket))
         yield Partition(i, (bucket.group, before[i] + after[i + 1]), make, placements=(0, 1))
 
@@ -177,9 +205,12 @@ def _subset_partition(column: ColumnAtNode, position: int, is_member: Sequence[b
 def _subset_after(
     column: ColumnAtNode, position: int, sides: tuple[Group, Group], ordered: Sequence[Bucket], cut: int
 ) -> Partition:
-    """Separate the buckets before and after a cut; the lighter side is the set, and branch 0."""
+    """Separate the buckets before and after a cut; the lighter side, or the one without the pool, is the set.
+
+    The set is branch 0.
+    """
     near, far = sides
-    swap = far.weight < near.weight
+    swap = any(map(column.is_pool, ordered[:cut])) if column.has_pool else far.weight < near.weight
     listed = slice(cut, None) if swap else slice(cut)
     return Partition(
         position,
@@ -217,12 +248,14 @@ def _doubled_median(bucket: Bucket) -> int:
 
 
 def _partition_by_level(column: ColumnAtNode) -> Iterator[Partition]:
-    """One branch per level present, and one for the declared levels that are not (CS221 notes 6; figure 8.2 a)."""
-    levels = tuple(column.level(b) for b in column.buckets)
+    """One branch per level present, and one for the rare and the absent levels (CS221 notes 6; figure 8.2 a)."""
+    levels = tuple(column.level(b) for b in column.listed)
+    if not levels:
+        return
     other = len(levels) < len(column.encoding.levels)
-    branches = (*(b.group for b in column.buckets), *([Group()] if other else []))
+    branches = (*(b.group for b in column.buckets), *([Group()] if other and not column.has_pool else []))
     make = partial(Multiway, column.encoding.name, levels, other)
-    yield Partition(0, branches, make, placements=tuple(range(len(levels))))
+    yield Partition(0, branches, make, placements=tuple(range(len(column.buckets))))
 
 
 def _partition_by_presence(column: ColumnAtNode) -> Iterator[Partition]:

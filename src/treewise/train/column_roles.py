@@ -37,6 +37,8 @@ class ColumnRoles:
     class_weight: Mapping[Label, float] | str | None = None
     priors: Any = None  # a share for each class, by label or in their order
     drop_missing_target: bool = False
+    groups: Any = None  # a column name, or an array
+    time: Any = None  # a column name, or an array
     criterion: str | None = None  # as given by the user, not by a preset
 
 
@@ -57,8 +59,9 @@ def check_roles(roles: ColumnRoles) -> ColumnRoles:
         raise ParameterError("must be True or False.", parameter="drop_missing_target", value=roles.drop_missing_target)
     if roles.positive is not None and not isinstance(roles.positive, str | int | float | np.generic):
         raise ParameterError("must be one of the classes.", parameter="positive", value=roles.positive)
+    kinds = None if roles.kinds is None else {str(name): kind for name, kind in roles.kinds.items()}
     columns = None if roles.columns is None else check_column_names("columns", roles.columns)
-    return replace(roles, ignore=check_column_names("ignore", roles.ignore), columns=columns)
+    return replace(roles, ignore=check_column_names("ignore", roles.ignore), columns=columns, kinds=kinds)
 
 
 def check_column_names(parameter: str, given: Any) -> list[str]:
@@ -80,12 +83,12 @@ def select_columns(table: Table, target: str, roles: ColumnRoles) -> list[str]:
         for name in names:
             if name not in table.columns and name != target:
                 raise ColumnError(
-                    f'{parameter}: no column "{truncate(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
-                    f" Columns: {join_few([safe(n) for n in table.columns])}."
+                    f'no column "{truncate(name)}" in {table.name}.{did_you_mean(name, table.columns)}'
+                    f" Columns: {join_few([safe(n) for n in table.columns])}.",
+                    parameter=parameter,
                 )
     excluded = {target, *roles.ignore}
-    if isinstance(roles.sample_weight, str):
-        excluded.add(roles.sample_weight)
+    excluded |= {name for name in (roles.sample_weight, roles.groups, roles.time) if isinstance(name, str)}
     selected = [name for name in requested if name not in excluded]
     both = [safe(name) for name in roles.columns or () if name in roles.ignore]
     if both:
@@ -108,8 +111,8 @@ def find_target(table: Table, target: Any) -> Column:
                 "no target is given.", hint="Name it: " + Param("target", ...) + f". Columns: {names}."
             )
         target = table.target
-    if isinstance(target, str):
-        return table[target]
+    if isinstance(target, str | int | np.integer) and not isinstance(target, bool):
+        return table[str(target)]
     column = read_array(table, "target", target)
     name = getattr(target, "name", None)
     if isinstance(name, str) and name in table.columns and column.equals(table[name]):

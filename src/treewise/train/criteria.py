@@ -240,14 +240,19 @@ class Measure:
     """A criterion prepared for one node: measures its branches in integers."""
 
     total: Callable[[Group], int]  # total impurity, up to a constant of the node
-    worth: float  # what one unit is in total impurity of the user's numbers
+    unit_value: float  # what one unit is in total impurity of the user's numbers
     rounding: int = 0  # bound on the error of a gain, in units …
     per_branch: int = 0  # … plus this for each branch
     valid: Callable[[Group], bool] = field(default=lambda _: True)  # whether a group may be a branch at all
+    shift: int = 0  # regression: bits cut off a sum of targets …
+    fraction: int = 0  # … and fractional bits that the square of one has
 
     def tolerance(self, branches: int) -> int:
         """Return the error bound of the gain of a split into this many branches."""
         return self.rounding + self.per_branch * branches
+
+
+Likelihood = Literal["classes", "normal", "laplace", "poisson"]
 
 
 @dataclass(frozen=True)
@@ -257,13 +262,14 @@ class Criterion:
     name: str
     task: Literal["classification", "regression"]
     unit: str  # "bits" can also be shown as nats
-    at: Callable[[Group], Measure]  # the measure of a node
+    measure_at: Callable[[Group], Measure]  # the measure of a node
     letter: str  # the symbol of the impurity in formulas …
     legend: str  # … and its meaning; {unit} is replaced by the unit of the trace
     legend_of_two: str = ""  # the same for two classes, p being the share of the second
     rule: str = "gain"  # how candidates are scored: one of RULES
     degree: int = 0  # how total impurity grows when targets are scaled: 2 for squares
     centre: Literal["mean", "median"] = "mean"  # the prediction of a regression node
+    likelihood: Likelihood = "classes"  # how gains are converted to bits (train/price.py)
     impurity: str = ""  # the criterion whose impurity this is, if not its own: the core knows it by that name
 
     @property
@@ -271,19 +277,29 @@ class Criterion:
         """Whether the candidates of a column are compared by gain; C4.5 uses the ratio between columns only."""
         return self.rule in ("gain", "c45")
 
+    @property
+    def score_name(self) -> str:
+        """What candidates are compared by, in a sentence: the gain, the gain ratio …"""
+        return RULES[self.rule].name or self.rule
+
+    @property
+    def score_heading(self) -> str:
+        """The heading of a column of scores."""
+        return RULES[self.rule].heading or self.score_name
+
 
 # -- impurities -------------------------------------------------------------------------------------------------------
 
 
-def _exact(total: Callable[[Group], int], worth: float = 2.0**-FRACTION) -> Callable[[Group], Measure]:
+def _exact(total: Callable[[Group], int], unit_value: float = 2.0**-FRACTION) -> Callable[[Group], Measure]:
     """Return the measure of an impurity that is computed without rounding: the same for every node."""
-    measure = Measure(total, worth)
+    measure = Measure(total, unit_value)
     return lambda _: measure
 
 
 def _entropy_at(node: Group) -> Measure:
     """Error bound: less than two units per logarithm, times its count; the counts of all terms sum to at most 4·m."""
-    return Measure(_entropy_total, worth=2.0**-FRACTION, rounding=8 * node.weight)
+    return Measure(_entropy_total, unit_value=2.0**-FRACTION, rounding=8 * node.weight)
 
 
 def _entropy_total(group: Group) -> int:
@@ -294,7 +310,7 @@ def _entropy_total(group: Group) -> int:
 def _gini_at(node: Group) -> Measure:
     """Exact except for one quotient per branch and one for the node."""
     del node
-    return Measure(_gini_total, worth=2.0**-FRACTION, rounding=1, per_branch=1)
+    return Measure(_gini_total, unit_value=2.0**-FRACTION, rounding=1, per_branch=1)
 
 
 def _gini_total(group: Group) -> int:
@@ -326,7 +342,8 @@ def _squared_error_at(node: Group) -> Measure:
         return -((centred * centred << fraction) // group.weight)
 
     error = 1 + (2 * ((spread >> shift) + 1) << fraction if shift else 0)  # a quotient, and a truncated S
-    return Measure(total, math.ldexp(1.0, 2 * shift - fraction), rounding=error, per_branch=error)
+    unit_value = math.ldexp(1.0, 2 * shift - fraction)
+    return Measure(total, unit_value, rounding=error, per_branch=error, shift=shift, fraction=fraction)
 
 
 def _poisson_at(node: Group) -> Measure:
@@ -337,11 +354,10 @@ def _poisson_at(node: Group) -> Measure:
         s = group.total >> shift
         return s * log2_fixed(group.weight) - nlogn(s)
 
-    worth = math.log(2) * math.ldexp(1.0, shift - FRACTION)
+    unit_value = math.log(2) * math.ldexp(1.0, shift - FRACTION)
     truncation = 64 << FRACTION if shift else 0  # error bound of a truncated S, in a branch and in the node
-    return Measure(
-        total, worth, 8 * (node.total >> shift) + truncation, per_branch=truncation, valid=lambda g: g.total > 0
-    )
+    rounding = 8 * (node.total >> shift) + truncation
+    return Measure(total, unit_value, rounding, per_branch=truncation, valid=lambda g: g.total > 0, shift=shift)
 
 
 def medians(group: Group) -> tuple[int, int]:
@@ -371,11 +387,13 @@ Score = tuple[int, int]  # and its tolerance
 
 
 @dataclass(frozen=True)
-class Rule:
+class ScoreRule:
     """How the score of a candidate follows from its gain and tolerance, the node and the branches that hold rows."""
 
     legend: str  # appended to the criterion's own
     score: Callable[[int, int, Group, Sequence[Group]], Score]
+    name: str = ""  # what the score is called in sentences, by default as in RULES …
+    heading: str = ""  # … and above a column of scores, by default the same
 
 
 def _score_by_gain(gain: int, tolerance: int, node: Group, branches: Sequence[Group]) -> Score:
@@ -395,9 +413,11 @@ def gain_ratio(gain: int, node: Group, branches: Sequence[Group]) -> int:
 
 _RATIO_LEGEND = "divided by H of the branch sizes: the gain ratio"
 RULES = {
-    "gain": Rule("", _score_by_gain),
-    "ratio": Rule(_RATIO_LEGEND, _score_by_ratio),
-    "c45": Rule(_RATIO_LEGEND, _score_by_gain),  # within a column; columns by their ratio (reference.py)
+    "gain": ScoreRule("", _score_by_gain),
+    "ratio": ScoreRule(_RATIO_LEGEND, _score_by_ratio, "gain ratio", "ratio"),
+    "c45": ScoreRule(
+        _RATIO_LEGEND, _score_by_gain, "gain ratio", "ratio"
+    ),  # within a column; columns by their ratio (reference.py)
 }
 
 
@@ -438,16 +458,18 @@ CRITERIA: dict[str, Criterion] = {
             letter="Var",
             legend="Var: variance about the mean; a branch is [rows mean]",
             degree=2,
+            likelihood="normal",
         ),
         Criterion(
             "absolute_error",
             "regression",
             "",
-            _exact(_absolute_error_total, worth=1.0),
+            _exact(_absolute_error_total, unit_value=1.0),
             letter="Dev",
             legend="Dev: mean distance from the median; a branch is [rows median]",
             degree=1,
             centre="median",
+            likelihood="laplace",
         ),
         Criterion(
             "poisson",
@@ -457,6 +479,7 @@ CRITERIA: dict[str, Criterion] = {
             letter="Dev",
             legend="Dev: half the mean Poisson deviance, in nats; a branch is [rows mean]",
             degree=1,
+            likelihood="poisson",
         ),
     )
 }
@@ -472,8 +495,18 @@ def list_criteria(task: str) -> str:
     return f"{', '.join(names)} or {last}"
 
 
+# Names of other libraries and books for the same criterion.
+_SYNONYMS = {"log_loss": "entropy", "information_gain": "entropy", "misclassification": "error"}
+
+
 def get_criterion(name: str) -> Criterion:
-    """Return a criterion by name; the error for an unknown name lists them all."""
+    """Return a criterion by its name or a synonym; the error for an unknown name lists them all.
+
+    >>> get_criterion("log_loss").name                        # scikit-learn's second name of entropy
+    'entropy'
+    """
+    if isinstance(name, str):
+        name = _SYNONYMS.get(name, name)
     if not isinstance(name, str) or name not in CRITERIA:
         raise ParameterError(
             f"must be one of {', '.join(CRITERIA)}.",

@@ -41,7 +41,22 @@ def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
     if tree.fit_info.is_handwritten:
         data = read(data)
         tree = adopt_target(tree, data)
-    return estimate(tree, _prepare_again(tree, data, sample_weight), {"did": "refit"})
+    refitted = estimate(tree, _prepare_again(tree, data, sample_weight), {"did": "refit"})
+    return _mark_same_rows(tree, refitted)
+
+
+def _mark_same_rows(before: Tree, after: Tree) -> Tree:
+    """Record in the history that a refit was on rows that chose the splits: those that the tree was grown on."""
+    a, b, info = before.arrays, after.arrays, before.fit_info
+    if info.has_independent_rows:
+        same = info.honest is not None and info.honest.is_whole_table(np.where(b.kind == LEAF, b.rows, 0))
+    else:
+        names = ("rows", "weight", "value", "spread", "count_class", "count_weight")
+        same = all(np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in names)
+    if not same:
+        return after
+    *steps, last = after.history
+    return replace(after, history=(*steps, Step({**last, "same_rows": True})))
 
 
 def _prepare_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
@@ -183,6 +198,7 @@ def _add_split(tree: Tree, node: int, split: Split) -> Tree:
         "parent": node,
         "label": -1,
         "value": np.nan,
+        "p_value": np.nan,
     }
     for name, entries in rows.items():
         entries[after:after] = [blanks.get(name, 0)] * k

@@ -2,7 +2,8 @@
 
 Used by ``training_set.py``, once per table.
 
-    weights   w → w·2^scale    whole numbers stay as they are; others are scaled until their sum has 52 bits
+    weights   w → w·2^scale    whole numbers stay as they are; others are scaled until their sum has 52 bits, and keep
+                               the proportion of small whole numbers if they have one (0.1, 0.3; balanced classes)
     targets   y → y·2^scale    regression: as few bits as all targets need, 61 at most
 
 Scales are powers of two, so values that fit are exact; a positive weight or a nonzero target never becomes 0. Scales
@@ -14,12 +15,16 @@ orders or more uses a finer scale (``scale_beside``), so that its largest target
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 _TARGET_BITS, _FINER_BITS = 61, 20  # bits of the largest target; steps in which a node's scale is refined
+_MAX_DISTINCT = 4096  # different weights that a proportion is looked for in
+_MAX_DENOMINATOR = 1 << 24
+_MIN_UNIT = 1 << 20  # what the common unit is rounded to: the smallest integer that represents it
 
 
 def scale_targets(raw: npt.NDArray[np.float64]) -> tuple[Ints, int, int | None]:
@@ -77,6 +82,9 @@ def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
     >>> scaled, scale = scale_weights(np.array([0.25, 1.5]))
     >>> np.ldexp(scaled, -scale).tolist()
     [0.25, 1.5]
+    >>> scaled, scale = scale_weights(np.array([0.1, 0.1 * 3]))     # 0.1 * 3 > 0.3, but three times as much as 0.1
+    >>> int(scaled[1]) == 3 * int(scaled[0])
+    True
     """
     largest = float(weight.max(initial=0.0))
     if weight.strides == (0,) and largest == 1.0:
@@ -89,4 +97,35 @@ def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
     if bits <= 53 and np.all(weight == np.rint(weight)):
         return weight.astype(np.int64), 0
     scale = 52 - bits
+    multiples = _whole_proportions(weight)
+    if multiples is not None:
+        unit = round(math.ldexp(total, top + scale) / float(multiples.sum(dtype=np.float64)))
+        if unit >= _MIN_UNIT:
+            return multiples * unit, scale
     return np.maximum(1, np.rint(np.ldexp(weight, scale))).astype(np.int64), scale
+
+
+def _whole_proportions(weight: npt.NDArray[np.float64]) -> Ints | None:
+    """Return the whole numbers that the weights are in proportion to, but for their last bits; None if there are none.
+
+    Without this, splits that are equally good would no longer be tied when all weights are multiplied by 0.1. Each
+    quotient by the smallest weight is approximated by the simplest fraction; the common denominator makes them whole.
+    The result depends on the set of weights, not on their order.
+    """
+    if len(np.unique(weight[: 2 * _MAX_DISTINCT])) > _MAX_DISTINCT:
+        return None
+    distinct, index = np.unique(weight, return_inverse=True)
+    if len(distinct) > _MAX_DISTINCT or distinct[-1] * 2.0**-32 >= distinct[0]:
+        return None
+    quotients = distinct / distinct[0]
+    denominator = 1
+    for quotient in quotients.tolist():
+        denominator *= Fraction(quotient * denominator).limit_denominator(_MAX_DENOMINATOR).denominator
+        if denominator > _MAX_DENOMINATOR:
+            return None
+    whole = np.rint(quotients * denominator)
+    rounding = 2.0**-50 * whole  # of the weights, of products with class weights, and of the quotients
+    if np.any(np.abs(whole - quotients * denominator) > rounding):
+        return None
+    multiples: Ints = whole.astype(np.int64)[index.reshape(-1)]
+    return multiples

@@ -48,8 +48,10 @@ ROLES = (
     "class_weight",
     "priors",
     "drop_missing_target",
+    "groups",
+    "time",
 )
-PRUNING = ("pruning", "validation", "ccp_alpha")
+PRUNING = ("pruning", "validation", "ccp_alpha", "honest")  # what happens to a grown tree
 _MAX_WORKERS = 1024
 
 
@@ -70,9 +72,12 @@ def grow(
     priors: Any = None,
     cost: Any = None,
     drop_missing_target: bool = False,
+    groups: Any = None,
+    time: Any = None,
     pruning: Any = None,
     validation: Any = None,
     ccp_alpha: float = 0.0,
+    honest: float | None = None,
     n_jobs: int | None = None,
     **settings: Unpack[TreeSettingOptions],
 ) -> Tree:
@@ -95,6 +100,12 @@ def grow(
         ``"squared_error"`` (the default for numbers), ``"absolute_error"``, ``"poisson"``.
     categorical : how categories are split: ``"subset"`` (the default; ordered ones by their order), ``"multiway"``,
         ``"one_value"``, ``"ordinal"``, or ``"any"``: all of them compete.
+    selection : how the candidates of a node compete: ``"priced"`` (the default), by gain minus a description-length
+        penalty for sets of many levels, so that columns of names do not win by chance; ``"gain"``, by gain alone, as in
+        the books; ``"test"``, the column with the smallest p-value of a test of independence wins, and a node without a
+        significant column is a leaf (conditional inference trees).
+    alpha : with ``selection="test"``: a node is split if the p-value, adjusted for the number of columns, is at most
+        this (0.05 unless given).
     kinds : column kinds that cannot be inferred: ``{"GPA": "nominal", "Price": ["free", "cheap"] (ordered),
         "Hunger": {"starving", "full"} (levels)}``; a split kind such as ``"multiway"`` is for that column alone.
     ignore, columns : columns to leave out, or the only ones to use.
@@ -105,15 +116,25 @@ def grow(
     positive : the class to count as positive (it is moved last).
     max_depth, min_samples_split, min_samples_leaf, max_leaf_nodes, min_weight_fraction_leaf, min_impurity_decrease :
         limits, as in scikit-learn.
+    min_level_rows : in columns of more than ten levels, levels with fewer rows at a node go with the others instead of
+        being named (default 5; 1 names all, as the presets do).
     sufficient_accuracy : a node whose majority class has this share of its rows is not split further.
     max_features : the number of columns sampled at each node: a whole number, a share, ``"sqrt"`` or ``"log2"`` of
         their number; None for all. Columns that cannot split a node are replaced by others.
     splitter : ``"best"``, or ``"random"``: draw one split per column at random, and take the best of these.
-    pruning : ``"cv"`` chooses the size by cross-validation (cost complexity, ten folds, 1-SE rule), ``"reduced_error"``
-        by ``validation``; or ``"pessimistic"``, ``"mdl"``, ``"gain"``, ``"collapse"``, ``"cost_complexity"``; with
-        options ``{"method": "gain", "threshold": 0.02}``. ``"none"`` also where a preset prunes (c45).
+    groups : the column (or array) that says which rows belong together, such as a patient: it is no feature, and folds
+        hold out whole groups.
+    time : the column (or array) of dates or numbers that orders the rows: folds are chronological, so each tree is
+        judged by later rows than it was grown on; it is not used as a feature.
+    pruning : ``"cv"`` chooses the size by cross-validation: ``{"method": "cv", "loss": "log_loss", "rule": "best",
+        "folds": 5, "repeats": 3}`` (``Tree.prune`` explains these; by default the error, the 1-SE rule, ten folds).
+        ``"reduced_error"`` chooses it by ``validation``; or ``"pessimistic"``, ``"mdl"``, ``"gain"``, ``"collapse"``,
+        ``"cost_complexity"``, with options ``{"method": "gain", "threshold": 0.02}``. ``"none"`` also where a preset
+        prunes (c45).
     validation : for ``"reduced_error"``: a table the tree has not seen, or the share of the rows to hold out.
     ccp_alpha : the complexity parameter, as in scikit-learn; above 0 the tree is pruned by cost complexity.
+    honest : the share of the rows, such as 0.5, that is kept for the numbers in the leaves. The others grow and prune
+        the tree, so that counts, probabilities, values and intervals hold for new rows (Athey and Imbens 2016).
     sample_weight : a weight for each row: the name of a column, or an array.
     class_weight : ``{"yes": 5}`` or ``"balanced"``.
     priors : the share of each class where the tree will be used, ``{"no": 0.9, "yes": 0.1}``, or a list in the order of
@@ -165,6 +186,14 @@ def grow_prepared(
     progress: StageProgress | None = None,
 ) -> Tree:
     """Grow a tree on a prepared training set and prune it by the plan, if there is one (``pruning_for``)."""
+    if plan is not None and plan.honest is not None:
+        from treewise.train.honest import estimate_leaves, split_rows
+
+        for_structure, for_leaves = split_rows(training_set, plan.honest)
+        structure = grow_prepared(
+            for_structure, replace(plan, honest=None), n_jobs, on_grown=on_grown, progress=progress
+        )
+        return estimate_leaves(structure, for_leaves, plan.honest, training_set)
     stage = progress or (lambda _: nullcontext())
     if plan is None:
         with stage("grow") as report:
@@ -172,28 +201,35 @@ def grow_prepared(
         if on_grown is not None:
             on_grown(tree)
         return tree
-    from treewise.prune.grow_and_prune import grow_unpruned, prune_grown
+    from treewise.prune.grow_and_prune import grow_unpruned, note_no_split_left, prune_grown
 
     with stage("grow") as report:
         full_tree, held_out = grow_unpruned(training_set, plan, n_jobs, report)
     if on_grown is not None:
         on_grown(full_tree)
     with stage("prune") as report:
-        return prune_grown(full_tree, training_set, plan, held_out, n_jobs, report)
+        pruned = prune_grown(full_tree, training_set, plan, held_out, n_jobs, report)
+    if pruned.n_leaves > 1 or full_tree.n_leaves == 1:
+        return pruned
+    return pruned.with_(notes=(*pruned.notes, *note_no_split_left(full_tree, training_set, plan, n_jobs)))
 
 
 def pruning_for(
-    preset: str | None = None, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0
+    preset: str | None = None,
+    pruning: Any = None,
+    validation: Any = None,
+    ccp_alpha: float = 0.0,
+    honest: float | None = None,
 ) -> PruningPlan | None:
-    """Return how the tree is to be pruned; None: not at all."""
+    """Return how the tree is to be pruned and its leaves estimated; None: not at all."""
     from_preset = pruning is None and validation is None and isinstance(preset, str) and preset in PRESET_PRUNING
     if pruning is None and validation is None and isinstance(ccp_alpha, int | float) and ccp_alpha == 0:
-        if not from_preset:
+        if not from_preset and honest is None:
             return None
-        pruning = PRESET_PRUNING[preset]  # type: ignore[index]
+        pruning = PRESET_PRUNING[preset] if from_preset else None  # type: ignore[index]
     from treewise.prune.grow_and_prune import PruningPlan
 
-    return PruningPlan.of(pruning, validation, ccp_alpha, only_classes=from_preset)
+    return PruningPlan.of(pruning, validation, ccp_alpha, honest, only_classes=from_preset)
 
 
 def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
@@ -216,11 +252,11 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     return replace(training_set, fit_options=replace(training_set.fit_options, cost=matrix.to_dict()))
 
 
-def prepare_like(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
+def prepare_like(tree: Tree, data: Any, sample_weight: Any = None, groups: Any = None, time: Any = None) -> TrainingSet:
     """Prepare a table like the training table of a tree: the same columns, target, criterion and settings."""
     info = tree.fit_info
-    settings = Settings.of(**{"criterion": tree.criterion, "empty_branch": tree.empty_branch, **info.settings})
-    return build_like(data, tree.encodings, tree.target, settings, info.fit_options, sample_weight)
+    settings = Settings.recorded({"criterion": tree.criterion, "empty_branch": tree.empty_branch, **info.settings})
+    return build_like(data, tree.encodings, tree.target, settings, info.fit_options, sample_weight, None, groups, time)
 
 
 def grow_training_set(
@@ -244,7 +280,7 @@ def grow_training_set(
         "did": "grow",
         "treewise": __version__,
         "rows": len(training_set),
-        "settings": tree_settings.given(),
+        "settings": tree_settings.non_default_values(),
         **training_set.fit_options.to_step(),
     }
     assert tree_settings.criterion is not None
@@ -307,7 +343,7 @@ def note_leakage(tree: Tree) -> list[str]:
 def core_columns(training_set: TrainingSet) -> list[_core.Column]:
     """Return the columns for the core, each with its allowed split kinds."""
     return [
-        _core.Column(values, len(encoding.levels), [KIND_NUMBERS[k] for k in kinds])
+        _core.Column(values, len(encoding.levels), [KIND_NUMBERS[k] for k in kinds], encoding.kind == "ordered")
         for encoding, values, kinds in zip(
             training_set.encodings, training_set.columns, training_set.splits, strict=True
         )
@@ -326,6 +362,7 @@ def core_settings(training_set: TrainingSet) -> _core.Settings:
     settings, core = training_set.settings, _core.Settings()
     core.criterion = training_set.criterion.impurity or training_set.criterion.name
     core.rule = training_set.criterion.rule
+    core.selection = settings.selection
     core.gain_per_branch = training_set.by_branches
     core.missing_branch = settings.missing == "branch"
     core.empty_from_root = settings.empty_branch == "root"
@@ -333,6 +370,7 @@ def core_settings(training_set: TrainingSet) -> _core.Settings:
     core.random_cuts = settings.splitter == "random"
     core.max_features = settings.features_of(len(training_set.columns))
     core.seed = settings.random_state
+    core.observation_weight = training_set.observation_weight
     for name, limit in training_set.limits.items():
         setattr(core, SETTINGS[name].core, limit)
     accuracy = decimal_fraction(settings.sufficient_accuracy)

@@ -38,9 +38,12 @@ from treewise.train.candidates import (
     Rows,
     bucketise,
     compute_group,
+    pool_rare_levels,
     random_partition,
 )
 from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Group, Measure, gain_ratio, log2_fixed, medians
+from treewise.train.independence import ColumnTest, NodeTests, compute_test
+from treewise.train.price import POOLED_KINDS, NodePrice, bits_to_name
 from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
 
@@ -72,6 +75,7 @@ class Candidate:
     score: int  # the number that candidates are compared by: the gain, or derived from it by the criterion's rule
     tolerance: int  # bound on the rounding error of the score
     eligible: bool  # whether every branch with rows meets the limits on leaves
+    bits: int = 0  # selection="priced": what it pays to compete; the score is the gain less this (train/price.py)
 
     @property
     def split(self) -> Split:
@@ -104,6 +108,11 @@ def find_best_split(training_set: TrainingSet, rows: Rows, key: int | None = Non
     tie_break = partial(_random_rank, key) if key is not None and settings.ties == "random" else None
 
     scorer = NodeScorer.of(training_set, rows)
+    if settings.selection == "test":
+        node_tests = _test_columns(training_set, rows, columns, n_sampled)
+        listed = {t.column: list(list_candidates(scorer, rows, t.column, split_key)) for t in node_tests.tests}
+        rank = partial(_random_column_rank, key) if key is not None and tie_break else None
+        return choose_by_test(scorer, listed, node_tests, tie_break, rank)
     candidates: dict[int, list[Candidate]] = {}
     for column in columns:
         if len(candidates) >= n_sampled and any(c.eligible for listed in candidates.values() for c in listed):
@@ -116,6 +125,20 @@ def _random_rank(key: int, candidate: Candidate) -> int:
     return rng.tie_key(key, candidate.order)
 
 
+def _random_column_rank(key: int, column: int) -> int:
+    return rng.tie_key(key, TieOrder(column, 0, 0, 0))
+
+
+def _test_columns(training_set: TrainingSet, rows: Rows, columns: Iterator[int], n_sampled: int) -> NodeTests:
+    """Test the sampled columns; sampling goes on until there are enough and one of them can be tested."""
+    tests: list[ColumnTest] = []
+    for column in columns:
+        if len(tests) >= n_sampled and any(test.df for test in tests):
+            break
+        tests.append(compute_test(training_set, column, rows))
+    return NodeTests(tests)
+
+
 # -- step 1: list the candidates --------------------------------------------------------------------------------------
 
 
@@ -124,14 +147,16 @@ def list_candidates(scorer: NodeScorer, rows: Rows, column: int, key: int | None
     at_node = bucketise(scorer.training_set, column, rows)
     if not at_node.buckets:
         return
-    missing = at_node.missing
+    pooled, missing = pool_rare_levels(at_node), at_node.missing
     separate = scorer.separates_missing(missing)
     for kind in (*scorer.training_set.splits[column], "presence"):
-        partitions = PARTITIONERS[kind](at_node) if key is None else random_partition(at_node, kind, key)
+        values = pooled if kind in POOLED_KINDS else at_node
+        bits = scorer.bits_to_name(kind, len(values.buckets))
+        partitions = PARTITIONERS[kind](values) if key is None else random_partition(values, kind, key)
         for partition in partitions:
             for placement, (branch, branches) in enumerate(place_missing(partition, missing, separate)):
                 order = TieOrder(column, KIND_RANK[kind], partition.position, placement)
-                candidate = scorer.score(partition.make, branch, branches, missing.rows, order)
+                candidate = scorer.score(partition.make, branch, branches, missing.rows, order, bits)
                 if candidate:
                     yield candidate
 
@@ -173,6 +198,40 @@ def choose(
         finalists = best
     reason = "" if _decreases_enough(scorer, winner) else "min_impurity_decrease"
     return NodeSearch(scorer, candidates, best, finalists, winner, reason)
+
+
+def choose_by_test(
+    scorer: NodeScorer,
+    candidates: Mapping[int, Sequence[Candidate]],
+    tests: NodeTests,
+    tie_break: TieBreak | None = None,
+    column_rank: Callable[[int], int] | None = None,
+) -> NodeSearch:
+    """Choose the column with the smallest p-value, then the best of its candidates (``selection="test"``).
+
+    If the limits on leaves allow none of them, the next column is tried, as long as its p-value is significant too.
+    """
+    alpha = scorer.training_set.limits["alpha"]
+    tried: dict[int, Sequence[Candidate]] = {}
+    for test in tests.by_p_value(column_rank):
+        if tests.adjusted(test) > alpha:
+            break
+        tried[test.column] = candidates[test.column]
+        if any(candidate.eligible for candidate in tried[test.column]):
+            break
+    search = choose(scorer, tried, tie_break)
+    best = {**choose(scorer, candidates, tie_break).best_of_column, **search.best_of_column}
+    reason = search.reason if tried or not tests.tested else "not_significant"
+    return replace(search, candidates=candidates, best_of_column=best, reason=reason, tests=tests)
+
+
+def choose_again(
+    search: NodeSearch, candidates: Mapping[int, Sequence[Candidate]], tie_break: TieBreak | None = None
+) -> NodeSearch:
+    """Choose among the candidates of a search and further ones."""
+    if search.tests is None:
+        return choose(search.scorer, candidates, tie_break)
+    return choose_by_test(search.scorer, candidates, search.tests, tie_break)
 
 
 def pick(candidates: Sequence[Candidate], tie_break: TieBreak | None = None) -> Candidate:
@@ -238,6 +297,7 @@ class NodeScorer:
     """Scores the candidates of one node."""
 
     training_set: TrainingSet
+    rows: Rows
     node: Group  # the statistics of its rows
     measure: Measure
 
@@ -245,12 +305,27 @@ class NodeScorer:
     def of(cls, training_set: TrainingSet, rows: Rows) -> NodeScorer:
         """Return the scorer of the node with these rows."""
         node = compute_group(training_set, rows)
-        return cls(training_set, node, training_set.criterion.at(node))
+        return cls(training_set, rows, node, training_set.criterion.measure_at(node))
 
     @cached_property
     def total_impurity(self) -> int:
         """The node's impurity before any split."""
         return self.measure.total(self.node)
+
+    @cached_property
+    def price(self) -> NodePrice:
+        """What bits are worth at this node."""
+        return NodePrice.of(self.training_set, self.rows, self.node, self.measure)
+
+    def bits_to_name(self, kind: str, groups: int) -> int:
+        """Return what a test of a kind that tells so many levels apart pays to compete; 0 unless tests are priced.
+
+        A random set is the only one of its column that competes, and has no price.
+        """
+        settings = self.training_set.settings
+        if settings.selection != "priced" or (kind == "subset" and settings.splitter == "random"):
+            return 0
+        return bits_to_name(kind, groups, sum(count > 0 for count in self.node.counts))
 
     def meets_limits(self, group: Group) -> bool:
         """Tell whether a group is large enough to be a leaf."""
@@ -269,11 +344,12 @@ class NodeScorer:
         branches: tuple[Group, ...],
         missing_rows: int,
         order: TieOrder,
+        bits: int = 0,
     ) -> Candidate | None:
         """Score the split that ``make(missing=missing)`` returns; None if it sends all rows to one branch.
 
-        The gain is the total impurity of the node minus that of its branches; the criterion's rule turns it into the
-        score.
+        The gain is the total impurity of the node minus that of its branches; less the price of ``bits``, if there is
+        one. The criterion's rule turns it into the score.
         """
         measure = self.measure
         filled = [g for g in branches if g.rows]
@@ -282,16 +358,24 @@ class NodeScorer:
         computed = self.total_impurity - sum(map(measure.total, filled))
         tolerance = measure.tolerance(len(filled))
         gain = computed if abs(computed) > tolerance else 0
-        score, tolerance = self._score_of_gain(computed, tolerance, filled)
+        net, tolerance = self.price.charge(computed, tolerance, bits) if bits else (computed, tolerance)
+        score, tolerance = self._score_of_gain(net, tolerance, filled)
         eligible = all(map(self.meets_limits, filled))
-        return Candidate(make, missing, branches, missing_rows, order, gain, score, tolerance, eligible)
+        return Candidate(make, missing, branches, missing_rows, order, gain, score, tolerance, eligible, bits)
 
     def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
         """Score a given split, such as the one in a tree, by the rows of each branch."""
         column = next(i for i, e in enumerate(self.training_set.encodings) if e.name == split.column)
         groups = tuple(compute_group(self.training_set, rows) for rows in parts)
         order = TieOrder(column, KIND_RANK[split.kind], _NOT_LISTED, 0)
-        return self.score(partial(replace, split), split.missing, groups, missing_rows, order)
+        bits = self.bits_of_split(column, split.kind)
+        return self.score(partial(replace, split), split.missing, groups, missing_rows, order, bits)
+
+    def bits_of_split(self, column: int, kind: str) -> int:
+        """Return what a test of a column pays to compete at this node."""
+        if self.training_set.settings.selection != "priced" or kind not in POOLED_KINDS:
+            return 0
+        return self.bits_to_name(kind, len(pool_rare_levels(bucketise(self.training_set, column, self.rows)).buckets))
 
     def _score_of_gain(self, gain: int, tolerance: int, branches: Sequence[Group]) -> tuple[int, int]:
         """Return the score by the criterion's rule, and its tolerance; divided by branches − 1 if kinds compete."""
@@ -306,7 +390,7 @@ def impurity_decrease(training_set: TrainingSet, measure: Measure, gain: int, we
     """Convert an integer gain into a decrease of impurity per unit of weight."""
     try:
         scale = -training_set.criterion.degree * training_set.target_scale
-        return math.ldexp(float(gain) * measure.worth / weight, scale)
+        return math.ldexp(float(gain) * measure.unit_value / weight, scale)
     except OverflowError:  # squares of targets above 1e154 overflow, in the core too
         return math.inf
 
@@ -333,6 +417,7 @@ class NodeSearch:
     finalists: Mapping[int, Candidate]  # the same, with the scores that columns are compared by (_c45_finalists)
     winner: Candidate | None  # the best of all; None if no candidate is eligible
     reason: str  # why the node is not split (one of STOPS); "" if it is
+    tests: NodeTests | None = None  # of the columns, with selection="test"
 
     @property
     def best(self) -> Candidate | None:

@@ -1,7 +1,8 @@
-"""Resampling: subsets of a training set, folds, held-out rows, and the statistics of losses on them.
+"""Resampling: subsets of a training set, held-out rows, and the statistics of losses on them.
 
 Used by everything that evaluates trees on rows they were not grown on: validation curves, cross-validation, stability.
-A mean loss and its standard error do not change when all weights are multiplied by a constant.
+Folds are in ``folds.py``. A mean loss and its standard error do not change when all weights are multiplied by a
+constant.
 """
 
 from __future__ import annotations
@@ -12,14 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.checks import as_integer, check_integer
 from treewise._lib.text import plural
 from treewise.errors import DataError, Param, ParameterError
 from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
 
-DEFAULT_FOLDS = 10
 _LARGEST_WEIGHT = 2**53  # of all rows together (fixed_point.py)
 
 
@@ -33,6 +32,8 @@ def take_rows(training_set: TrainingSet, rows: Ints) -> TrainingSet:
         weight=training_set.weight[rows],
         row_weight=training_set.row_weight[rows],
         repeats=None if training_set.repeats is None else training_set.repeats.take(rows),
+        groups=None if training_set.groups is None else training_set.groups[rows],
+        time=None if training_set.time is None else training_set.time[rows],
         rows=np.asarray(training_set.rows)[rows],
     )
 
@@ -58,24 +59,16 @@ def bound_weights(training_set: TrainingSet) -> TrainingSet:
     return training_set
 
 
-def assign_folds(training_set: TrainingSet, folds: int = DEFAULT_FOLDS, random_state: int = 0) -> Ints:
-    """Return the fold in which each row is held out: at random, stratified by class."""
-    count = as_integer(folds)
-    if count is None or count < 2:
-        raise ParameterError("must be a whole number, 2 or more.", parameter="folds", value=folds)
-    check_integer("random_state", random_state, least=0, most=2**64 - 1)
-    n = len(training_set)
-    if n < count:
-        raise DataError(
-            f"{training_set.table_name} has {plural(n, 'usable row')}: too few for {count} folds.",
-            hint="Give more, or " + Param("folds", n) + ".",
-        )
-    order = np.random.default_rng(random_state).permutation(n)
-    if training_set.target.task == "classification":
-        order = order[np.argsort(training_set.y[order], kind="stable")]  # dealt out class by class
-    numbers = np.empty(n, np.int64)
-    numbers[order] = np.arange(n) % count
-    return numbers
+def fold_sample_size(n: float, folds: int) -> float:
+    """Return the sample size for an interval of a cross-validated loss: smaller than the number of rows.
+
+    Every row was held out once, but the models that predict them were fitted on nearly the same rows and err together.
+    Nadeau and Bengio (2003) enlarge the variance 1/n to (1 + k/(k − 1))/n for k folds.
+
+    >>> round(fold_sample_size(200, 10), 1)
+    94.7
+    """
+    return n / (1 + folds / (folds - 1))
 
 
 def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
@@ -85,17 +78,23 @@ def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> 
             "must be a table, or a share between 0 and 1, such as 0.3.", parameter="validation", value=share
         )
     order = np.random.default_rng(random_state).permutation(len(training_set))
-    if training_set.target.task == "classification":
-        order = order[np.argsort(training_set.y[order], kind="stable")]
-    # Every row advances a counter by the share; where it passes a whole number, the row is held out.
-    counter = np.floor(np.arange(1, len(order) + 1) * share + 0.5)
-    is_held_out = np.diff(counter, prepend=math.floor(0.5)) > 0
-    if is_held_out.all() or not is_held_out.any():
+    kept, held_out = choose_share(training_set, order, share)
+    if not len(kept) or not len(held_out):
         raise DataError(
             Param("validation", share)
             + f" of {plural(len(training_set), 'row')} leaves one side without rows. Give another share, or a table."
         )
-    return np.sort(order[~is_held_out]), np.sort(order[is_held_out])
+    return kept, held_out
+
+
+def choose_share(training_set: TrainingSet, order: Ints, share: float) -> tuple[Ints, Ints]:
+    """Choose a share of the rows, taken in this order and stratified by class; return the others and the chosen."""
+    if training_set.target.task == "classification":
+        order = order[np.argsort(training_set.y[order], kind="stable")]
+    # Every row advances a counter by the share; where it passes a whole number, the row is chosen.
+    counter = np.floor(np.arange(1, len(order) + 1) * share + 0.5)
+    is_chosen = np.diff(counter, prepend=math.floor(0.5)) > 0
+    return np.sort(order[~is_chosen]), np.sort(order[is_chosen])
 
 
 Floats = npt.NDArray[np.float64]
@@ -121,6 +120,10 @@ class LossStats:
         self.square += other.square
         self.weight += other.weight
         self.weight_square += other.weight_square
+
+    def divide(self, times: int) -> LossStats:
+        """Return the mean of ``times`` repeats: rows judged again are no new rows, so the standard error stays."""
+        return LossStats(self.loss / times, self.square / times, self.weight / times, self.weight_square / times)
 
     def per_row(self) -> LossStats:
         """Return the sums normalised to a total weight of 1."""

@@ -10,8 +10,8 @@ core.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from inspect import Parameter, Signature, signature
 from typing import Any, Literal, Protocol, TypedDict, TypeVar
 
@@ -25,6 +25,7 @@ from treewise._lib.checks import (
     to_python_number,
 )
 from treewise._lib.types import SPLIT_KINDS
+from treewise.errors import Param, ParameterError
 from treewise.train.criteria import get_criterion, list_criteria
 
 # The settings of the books by name; a parameter given by the user takes precedence.
@@ -33,6 +34,13 @@ _PRESETS: dict[str, dict[str, Any]] = {
     "cart": {"criterion": "gini", "categorical": "subset"},  # Breiman, Friedman, Olshen, Stone 1984
     "c45": {"criterion": "c45", "categorical": "multiway", "min_samples_leaf": 2},  # Quinlan 1993
 }
+# Defaults that the presets do not share, nor models that were grown before there was a choice.
+_WITHOUT_PRESET: dict[str, Any] = {"selection": "priced", "min_level_rows": 5}
+
+# How the candidates of a node compete; the core: TREEWISE_SELECTIONS in criteria/registry.hpp.
+SELECTIONS = ("gain", "test", "priced")
+ALPHA = 0.05  # of selection="test"
+
 PRESET_PRUNING = {"c45": "pessimistic"}  # how a preset prunes a classification tree unless pruning is given
 
 
@@ -116,18 +124,20 @@ class RowCount:
 
 @dataclass(frozen=True)
 class Number:
-    """A number in a closed range."""
+    """A number in a closed range, or None if it is optional."""
 
     low: float
     high: float = math.inf
+    optional: bool = False
 
     def check(self, name: str, value: Any) -> None:
         """Raise ParameterError for a value out of range."""
-        check_number(name, value, self.low, self.high)
+        if not (self.optional and value is None):
+            check_number(name, value, self.low, self.high)
 
-    def resolve(self, value: float, n_rows: int, total_weight: int) -> int | float:
-        """Return the number itself."""
-        return value
+    def resolve(self, value: Any, n_rows: int, total_weight: int) -> int | float:
+        """Return the number itself, or -1 for None."""
+        return -1 if value is None else value
 
 
 class WeightFraction(Number):
@@ -181,6 +191,22 @@ class Settings:
         "learning",
         "NAME",
         "How categories are split: subset, multiway, one_value, ordinal or any",
+    )
+    selection: str = _setting(
+        "gain",
+        Choice(SELECTIONS),
+        "learning",
+        "NAME",
+        "How candidates compete: gain; priced (gain minus a description-length penalty, in bits, for sets of"
+        " many levels); or test (the column of the smallest p-value) (default priced; with a preset gain)",
+    )
+    alpha: float | None = _setting(
+        None,
+        Number(0.0, 1.0, optional=True),
+        "limits",
+        "X",
+        f"With selection=test: maximum p-value, adjusted for the number of columns, to split a node (default {ALPHA})",
+        core="alpha",
     )
     missing: str = _setting(
         "learn",
@@ -237,6 +263,15 @@ class Settings:
     sufficient_accuracy: float = _setting(
         1.0, Number(0.0, 1.0), "limits", "X", "Do not split a node in which one class has this share of the rows"
     )
+    min_level_rows: int = _setting(
+        1,
+        Integer(1),
+        "limits",
+        "N",
+        "Minimum number of rows of a level at a node to be named by a test, in columns of more than ten levels; rarer"
+        " ones go with the others (default 5; with a preset 1)",
+        core="min_level_rows",
+    )
     ties: str = _setting(
         "first",
         Choice(("first", "random")),
@@ -270,19 +305,44 @@ class Settings:
     @classmethod
     def of(cls, preset: str | None = None, **given: Any) -> Settings:
         """Combine a preset with the values given (None means "not given"), and check them."""
-        values: dict[str, Any] = {}
         if preset is not None:
             check_choice("preset", preset, _PRESETS)
-            values |= _PRESETS[preset]
-        values |= {name: to_python_number(value) for name, value in given.items() if value is not None}
-        settings = cls(**values)
-        settings.check()
+        values = _WITHOUT_PRESET if preset is None else _PRESETS[preset]
+        values = values | {name: value for name, value in given.items() if value is not None}
+        if isinstance(values.get("criterion"), str):
+            values["criterion"] = get_criterion(values["criterion"]).name  # of a synonym
+        settings = cls.recorded(values)
+        settings._check_selection(given.get("selection"))
         return settings
+
+    @classmethod
+    def recorded(cls, values: Mapping[str, Any]) -> Settings:
+        """Return the settings of a grown model, from its history (``non_default_values``), and check them."""
+        settings = cls(**{name: to_python_number(value) for name, value in values.items()})
+        settings.check()
+        takes_default_level = settings.selection == "test" and settings.alpha is None
+        return replace(settings, alpha=ALPHA) if takes_default_level else settings
+
+    def _check_selection(self, given: str | None) -> None:
+        if given == "priced" and self.criterion and get_criterion(self.criterion).rule != "gain":
+            raise ParameterError(
+                f"{self.criterion} is not compared by gain alone, so it takes no price.",
+                parameter="selection",
+                value=given,
+                hint="Leave it out, or choose another " + Param("criterion") + ".",
+            )
 
     def check(self) -> None:
         """Raise ParameterError for the first value out of range."""
         for name, setting in SETTINGS.items():
             setting.type.check(name, getattr(self, name))
+        if self.alpha is not None and self.selection != "test":
+            raise ParameterError(
+                "applies only to selection by test.",
+                parameter="alpha",
+                value=self.alpha,
+                hint="Leave it out, or add " + Param("selection", "test") + ".",
+            )
 
     def features_of(self, columns: int) -> int:
         """Return the number of columns sampled at a node, of ``columns`` in all.
@@ -311,10 +371,10 @@ class Settings:
             if setting.core
         }
 
-    def given(self) -> dict[str, Any]:
+    def non_default_values(self) -> dict[str, Any]:
         """Return the values that differ from the defaults, for the history and for headers.
 
-        >>> Settings.of(preset="id3").given()
+        >>> Settings.of(preset="id3").non_default_values()
         {'criterion': 'entropy', 'categorical': 'multiway'}
         """
         defaults = {f.name: f.default for f in fields(self)}
@@ -324,7 +384,7 @@ class Settings:
 SETTINGS: dict[str, Setting] = {f.name: f.metadata["setting"] for f in fields(Settings)}
 DEFAULTS: dict[str, Any] = {
     # A setting that a preset may change is None until it is given.
-    f.name: None if any(f.name in preset for preset in _PRESETS.values()) else f.default
+    f.name: None if any(f.name in preset for preset in (_WITHOUT_PRESET, *_PRESETS.values())) else f.default
     for f in fields(Settings)
 }
 
@@ -337,6 +397,8 @@ class SettingOptions(TypedDict, total=False):
 
     criterion: str | None
     categorical: str | None
+    selection: str | None
+    alpha: float | None
     missing: str
     empty_branch: str
     max_depth: int | None
@@ -345,6 +407,7 @@ class SettingOptions(TypedDict, total=False):
     max_leaf_nodes: int | None
     min_weight_fraction_leaf: float
     min_impurity_decrease: float
+    min_level_rows: int | None
     ties: str
 
 

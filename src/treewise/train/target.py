@@ -16,6 +16,7 @@ import numpy.typing as npt
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.column import truncate
+from treewise.data.diagnostics import KEY_SHARE, MIN_KEY_ROWS, count_keys
 from treewise.data.encoding import MAX_INTEGER_CLASSES
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, Param, ParameterError, did_you_mean, join_few
@@ -83,12 +84,24 @@ def read_target(column: Column, roles: ColumnRoles, kept: Rows) -> tuple[Target,
 def encode_target(column: Column, target: Target, table_name: str, kept: Rows) -> tuple[Ints, npt.NDArray[np.float64]]:
     """Read the target of an existing tree: (class numbers, raw numbers)."""
     if target.task == "classification":
-        return encode_classes(column, target, table_name, kept), np.empty(0)
+        return encode_known_classes(column, target, table_name, kept), np.empty(0)
     raw = read_finite_targets(column, kept)
     return np.zeros(len(raw), np.int64), raw
 
 
-def note_numeric_classes(target: Target, column: Column) -> list[str]:
+def note_target(target: Target, column: Column) -> list[str]:
+    """Note a target of one class, one that is probably a key, and numbers that were taken for classes."""
+    name, n = safe(target.name), len(column)
+    if len(target.classes) == 1:
+        return [f"{name}: only one class, {safe(target.classes[0])}, so there is nothing to learn: a single leaf"]
+    n_values = len(target.classes) if target.classes else count_keys(column)
+    if n >= MIN_KEY_ROWS and n_values > KEY_SHARE * n:
+        what = "classes" if target.classes else "different whole numbers"
+        return [f"{name}: {n_values:,} {what} in {n:,} rows, as in a key; what occurs once cannot be predicted"]
+    return _note_numeric_classes(target, column)
+
+
+def _note_numeric_classes(target: Target, column: Column) -> list[str]:
     """Note a target whose numbers were taken for classes though most of them occur once."""
     is_suspect = target.classes and column.form in ("int", "float") and 2 * len(target.classes) > len(column)
     if not is_suspect or len(target.classes) < 5:
@@ -134,7 +147,7 @@ def read_finite_targets(column: Column, kept: Rows) -> npt.NDArray[np.float64]:
     return raw
 
 
-def encode_classes(column: Column, target: Target, table_name: str, rows: Rows | None = None) -> Ints:
+def encode_known_classes(column: Column, target: Target, table_name: str, rows: Rows | None = None) -> Ints:
     """Return the class number of each row; a class the tree does not know is an error.
 
     ``rows`` are the indices of the rows in the table, if not all of them.
@@ -324,3 +337,16 @@ def encode_labels(model: Model, column: Column) -> tuple[Ints, tuple[Label, ...]
             labels.append(label)
         indices.append(index)
     return np.array(indices, np.int64)[codes], tuple(labels)
+
+
+def encode_known_labels(model: Model, column: Column) -> tuple[Ints, tuple[Label, ...]]:
+    """Return what ``encode_labels`` does; raise if no label is a class of the model: its classes have other names."""
+    indices, labels = encode_labels(model, column)
+    if len(indices) and indices.min() >= len(model.classes):
+        sides = (labels[len(model.classes) :], model.classes)
+        found, known = (join_few([f'"{safe(label)}"' for label in side], most=5) for side in sides)
+        raise DataError(
+            f'column "{safe(column.name)}": none of its values ({found}) is a class of the model ({known}).',
+            hint="Rename them, or name another column: " + Param("target", ...) + ".",
+        )
+    return indices, labels

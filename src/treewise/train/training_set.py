@@ -20,17 +20,18 @@ from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.data.table import Column, parse_na_values, read
-from treewise.errors import DataError, Param, join_few
-from treewise.train.column_roles import ColumnRoles, check_roles, find_target, select_columns
+from treewise.data.table import Column, Table, parse_na_values, read
+from treewise.errors import DataError, Param, ParameterError, join_few
+from treewise.train.column_roles import ColumnRoles, check_roles, find_target, read_array, select_columns
 from treewise.train.criteria import Criterion, get_criterion
 from treewise.train.fixed_point import scale_beside, scale_targets, scale_weights, to_units
+from treewise.train.price import FEW_LEVELS, POOLED_KINDS, bits_to_name
 from treewise.train.settings import Settings
 from treewise.train.target import (
     Rows,
     check_target,
     encode_target,
-    note_numeric_classes,
+    note_target,
     read_target,
     resolve_criterion,
     select_training_rows,
@@ -72,6 +73,8 @@ class TrainingSet:
     fit_options: FitOptions = field(default_factory=FitOptions)  # options that the tree's history records
     repeats: Repeats | None = None  # weights that are counts; None: each row counts once
     rows: Rows = range(0)  # the indices of its rows in the table
+    groups: Ints | None = None  # the group of each row, 0, 1, …: folds hold out whole groups
+    time: npt.NDArray[Any] | None = None  # the time of each row: folds go forward in it
 
     @cached_property
     def criterion(self) -> Criterion:
@@ -102,6 +105,21 @@ class TrainingSet:
         y[rows] = to_units(self.raw[rows], scale)
         return replace(self, y=y, target_scale=scale)
 
+    def without_column(self, column: int) -> TrainingSet:
+        """Return the training set without one of its columns, by index."""
+        kept = [i for i in range(len(self.columns)) if i != column]
+        return replace(
+            self,
+            encodings=tuple(self.encodings[i] for i in kept),
+            columns=tuple(self.columns[i] for i in kept),
+            splits=tuple(self.splits[i] for i in kept),
+        )
+
+    @cached_property
+    def observation_weight(self) -> float:
+        """The integer weight of one observation, for tests: whole-number weights are counts, others average 1."""
+        return 1.0 if self.weight_scale == 0 else float(self.weight.sum()) / len(self)
+
     @cached_property
     def limits(self) -> dict[str, int | float]:
         """Each limit by name, as a number of rows or an integer weight of this table."""
@@ -128,7 +146,7 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
     weighed = apply_class_weights(rows, target, roles.class_weight, roles.priors, table.name)
     settings = resolve_criterion(settings, target, roles.criterion)
     check_target(settings, target, raw, kept)
-    notes = [*table.notes, *note_numeric_classes(target, column)]
+    notes = [*table.notes, *note_target(target, column)]
     kinds = {**table.kinds, **(roles.kinds or {})}
     names = select_columns(table, target.name, roles)
     if not names:
@@ -152,9 +170,13 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         splits=column_splits,
         drop_missing_target=bool(roles.drop_missing_target),
         na_values=tuple(table.na_values),
+        groups=roles.groups if isinstance(roles.groups, str) else None,
+        time=roles.time if isinstance(roles.time, str) else None,
     )
+    settings = _drop_idle_settings(settings, target, features)
     assembled = _assemble(weighed, target, settings, features, weight)
-    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
+    order = _read_order(table, roles.groups, roles.time, weighed.rows, target.name)
+    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
 
 
 def build_like(
@@ -165,11 +187,14 @@ def build_like(
     fit_options: FitOptions,
     sample_weight: Any = None,
     labels: Any = None,
+    groups: Any = None,
+    time: Any = None,
 ) -> TrainingSet:
     """Prepare a table with the encodings and target of an existing tree, for tracing, splitting by hand and refitting.
 
     Without ``sample_weight``, the weight column that the tree was grown with is used if the table has it. Without
-    ``labels`` (a column or an array), the target is looked up by name.
+    ``labels`` (a column or an array), the target is looked up by name. ``groups`` and ``time`` are read if they are
+    given: only folds need them.
     """
     table = read(data, na_values=fit_options.na_values)
     column = find_target(table, target.name if labels is None else labels)
@@ -194,9 +219,56 @@ def build_like(
     if weight_name is not None and weight_column is None and sample_weight is None:
         lacking = f'{table.name} has no column "{safe(weight_name)}", the weights the tree was grown with'
         notes.append(f"{lacking}; every row has weight 1 here; give " + Param("sample_weight", ...))
-    settings = resolve_criterion(settings, target, None)
+    settings = _drop_idle_settings(resolve_criterion(settings, target, None), target, features)
     assembled = _assemble(weighed, target, settings, features, weight)
-    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options)
+    order = _read_order(table, groups, time, weighed.rows, target.name)
+    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
+
+
+def _read_order(table: Table, groups: Any, time: Any, rows: Rows, target: str) -> dict[str, Any]:
+    """Return ``groups`` and ``time`` of the rows: what makes rows depend on each other, for the folds."""
+    order: dict[str, Any] = {}
+    for name, given in (("groups", groups), ("time", time)):
+        if given is None:
+            continue
+        if isinstance(given, str) and given == target:
+            hint = "Name a column of groups, such as patient." if name == "groups" else "Name a column of times."
+            raise ParameterError("this is the target.", parameter=name, value=given, hint=hint)
+        column = _take_rows(table[given] if isinstance(given, str) else read_array(table, name, given), rows)
+        learned = encode.fit_encoding(column, None)
+        missing = np.flatnonzero(encode.is_missing(learned.encoding, learned.values))
+        if len(missing):
+            raise DataError(
+                f'{name}: column "{safe(column.name)}" is missing in {plural(len(missing), "row")}'
+                f" ({join_few([int(rows[row]) + 1 for row in missing], most=3)}).",
+                hint="Fill them, or leave these rows out.",
+            )
+        if name == "time" and learned.encoding.kind not in ("number", "integer", "datetime"):
+            raise DataError(
+                f'time: column "{safe(column.name)}" holds neither dates nor numbers, so it has no order.',
+                hint="Write dates as 2024-03-31.",
+            )
+        values = learned.values
+        order[name] = np.unique(values, return_inverse=True)[1].astype(np.int64) if name == "groups" else values
+    return order
+
+
+def _drop_idle_settings(settings: Settings, target: Target, features: Sequence[_Feature]) -> Settings:
+    """Return the settings without a price or a pool of rare levels that affect no column of the table.
+
+    A tree on such a table is the one that the books' rule grows, and its record says so.
+    """
+    kinds_and_levels = [
+        (kind, len(f.encoding.levels)) for f in features if f.encoding.is_categorical for kind in f.splits
+    ]
+    if settings.selection == "priced":
+        by_gain = get_criterion(settings.criterion or "").rule == "gain"
+        classes = len(target.classes)
+        if not by_gain or not any(bits_to_name(kind, levels, classes) for kind, levels in kinds_and_levels):
+            settings = replace(settings, selection="gain")
+    if not any(kind in POOLED_KINDS and levels > FEW_LEVELS for kind, levels in kinds_and_levels):
+        settings = replace(settings, min_level_rows=1)
+    return settings
 
 
 def _assemble(

@@ -54,6 +54,7 @@ STOPS = (
     "pruned(pessimistic)",
     "pruned(mdl)",
     "pruned(collapse)",
+    "not_significant",  # selection="test"; after min_samples_split in precedence
 )
 
 
@@ -101,6 +102,8 @@ class Arrays:
     count_weight: npt.NDArray[np.float64]
     value: npt.NDArray[np.float64]  # regression: the predicted value; empty for classification
     spread: npt.NDArray[np.float64]  # regression: standard deviation about the mean
+    # selection="test": the smallest adjusted p-value of a column; NaN where none was tested. Empty for other trees.
+    p_value: npt.NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -108,8 +111,8 @@ class Arrays:
     def same_as(self, other: Arrays) -> bool:
         """Return whether every array holds equal numbers (NaN equals NaN, -0.0 equals 0.0)."""
         return all(
-            np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
-            for mine, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+            np.array_equal(own, others, equal_nan=own.dtype.kind == "f")
+            for own, others in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         )
 
     # -- the splits: how the entries of a node make one (``split_entries`` is the way back) ---------------------------
@@ -223,11 +226,22 @@ class Node:
     prediction: Label | None  # None where nothing is known, as at inner nodes of a hand-written tree
     counts: Mapping[Label, float] = field(default_factory=dict)  # weight of each class present
     spread: float = 0.0
+    p_value: float | None = None  # of the node's test of independence; None where nothing was tested
 
     @property
     def is_leaf(self) -> bool:
         """Whether the node is a leaf."""
         return self.split is None
+
+
+# The dtype of each array. (Type hints do not say it: how NumPy builds them differs between its versions.)
+DTYPES: dict[str, type[np.generic]] = {
+    "parent": np.int64, "kind": np.uint8, "column": np.int32, "cut": np.float64, "cut_int": np.int64,
+    "missing": np.int32, "other": np.int32, "code_start": np.int64, "codes": np.int32, "stop": np.uint8,
+    "rows": np.int64, "missing_rows": np.int64, "weight": np.float64, "impurity": np.float64, "gain": np.float64,
+    "label": np.int32, "count_start": np.int64, "count_class": np.int32, "count_weight": np.float64,
+    "value": np.float64, "spread": np.float64, "p_value": np.float64,
+}  # fmt: skip
 
 
 def depths_of(parent: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -6,12 +6,17 @@ reads facts out of it (``FitInfo.from_history``); all other code asks ``model.fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from treewise.tree.history import is_pruning
 
+Found = TypeVar("Found")
 Origin = Literal["hand-written", "grown", "edited", "member"]
 
 
@@ -32,6 +37,8 @@ class FitOptions:
     na_values: tuple[str, ...] = ()  # the texts that mean "missing"
     cost: Mapping[str, Any] | None = None  # of mistakes, by name: true class, predicted class
     imitates: str | None = None  # the teacher of a distilled tree
+    groups: str | None = None  # the column whose groups stay together in folds
+    time: str | None = None  # the column in whose order folds go forward
 
     @classmethod
     def from_step(cls, step: Mapping[str, Any]) -> FitOptions:
@@ -46,6 +53,8 @@ class FitOptions:
             na_values=tuple(step.get("na_values", ())),
             cost=step.get("cost"),
             imitates=step.get("imitates"),
+            groups=step.get("groups"),
+            time=step.get("time"),
         )
 
     def to_step(self) -> dict[str, Any]:
@@ -58,6 +67,8 @@ class FitOptions:
             "splits": self.splits,
             "drop_missing_target": self.drop_missing_target,
             "na_values": list(self.na_values),
+            "groups": self.groups,
+            "time": self.time,
         }
         step = {name: value for name, value in entries.items() if value}
         if self.cost is not None:  # an empty matrix of costs is one: every mistake costs 1
@@ -89,6 +100,25 @@ class ChangeInfo:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class HonestInfo:
+    """How the numbers of an honest tree were estimated: on rows that had no part in its structure."""
+
+    share: float  # of the rows of the table, as given
+    rows: int  # in the leaves
+    table_rows: int  # of the whole table
+    table: str  # the fingerprint of the rows of the whole table in each leaf
+
+    def is_whole_table(self, leaf_rows: npt.NDArray[np.int64]) -> bool:
+        """Tell by the number of rows in each leaf whether these look like the rows of the whole table."""
+        return fingerprint(leaf_rows) == self.table
+
+
+def fingerprint(leaf_rows: npt.NDArray[np.int64]) -> str:
+    """Return a short hash of the number of rows that end at each node."""
+    return sha256(leaf_rows.astype("<i8").tobytes()).hexdigest()[:16]
+
+
 class CpRow(NamedTuple):
     """One tree of a nested sequence; ``cp`` is its alpha, relative to the error of the root as all errors are."""
 
@@ -109,6 +139,31 @@ class CpTableInfo:
     best: int
     chosen: int
     left_out: int
+    loss: str | None = None  # None: what the tree predicts by
+
+
+@dataclass(frozen=True)
+class CrossValidatedLoss:
+    """The loss on new rows of the size that cross-validation chose: each fold judged at the choice of the others.
+
+    >>> import treewise as tw
+    >>> found = tw.grow("penguins", pruning="cv").fit_info.cross_validated
+    >>> found.loss, round(found.value, 3), round(found.low, 3), round(found.high, 3), found.folds
+    ('error', 0.035, 0.016, 0.073, 10)
+    """
+
+    loss: str  # error, cost, log_loss, brier, auc (1 − AUC), squared_error or absolute_error
+    value: float
+    low: float  # ends of the 95 % interval
+    high: float
+    folds: int
+    repeats: int
+    rule: str
+    kind: str  # of the folds: stratified, random, groups, time or given
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, as recorded in the history."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -154,8 +209,11 @@ class FitInfo:
     row_counts: tuple[int, ...] = ()  # training rows of each step that had some
     ensemble: EnsembleInfo | None = None
     changes: tuple[ChangeInfo, ...] = ()
-    pruning: PruningInfo | None = None  # where pruning was the last step
+    pruning: PruningInfo | None = None  # where pruning was the last step, but for an honest estimation
+    honest: HonestInfo | None = None
+    has_independent_rows: bool = False  # the rows in the leaves had no part in choosing the splits
     cp_table: CpTableInfo | None = None  # the one that chose the size, unless the tree has changed since
+    cross_validated: CrossValidatedLoss | None = None  # of the chosen size, unless the tree has changed since
     fit_options: FitOptions = field(default_factory=FitOptions)  # to prepare another table like it
 
     @property
@@ -197,8 +255,11 @@ class FitInfo:
                 for step in steps
                 if step.get("did") != "grow"
             ),
-            pruning=_pruning_info(steps[-1]) if steps else None,
-            cp_table=_current_cp_table(steps),
+            pruning=next((_pruning_info(step) for step in reversed(steps) if _honest_info(step) is None), None),
+            honest=next((info for step in reversed(steps) if (info := _honest_info(step)) is not None), None),
+            has_independent_rows=_has_independent_rows(steps),
+            cp_table=_current(steps, "cp_table", _cp_table_info),
+            cross_validated=_current(steps, "cross_validated", _cross_validated_loss),
             fit_options=FitOptions.from_step(grown),
         )
 
@@ -230,15 +291,54 @@ def _pruning_info(step: Mapping[str, Any]) -> PruningInfo | None:
     return PruningInfo(step.get("method"), before, after, facts, _cp_table_info(step.get("cp_table")))
 
 
-def _current_cp_table(steps: Sequence[Mapping[str, Any]]) -> CpTableInfo | None:
-    """Return the last recorded cp table; None if a later step, other than a pruning without effect, follows it."""
+def _honest_info(step: Mapping[str, Any]) -> HonestInfo | None:
+    """Read a step of honest estimation, which may come from a file; None if it is not a valid one."""
+    options = step.get("options")
+    share = options.get("honest") if isinstance(options, Mapping) else None
+    rows, table_rows, table = step.get("rows"), step.get("table_rows"), step.get("table")
+    if step.get("did") != "estimate" or not (isinstance(share, float) and isinstance(table, str)):
+        return None
+    return HonestInfo(share, rows, table_rows, table) if type(rows) is int and type(table_rows) is int else None
+
+
+def _has_independent_rows(steps: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether the last estimation was on rows that did not choose the splits, and nothing was chosen since.
+
+    A refit counts unless it repeated the numbers that were there; so does that of a handwritten tree. Costs change no
+    split, and neither does a pruning that cuts nothing.
+    """
     for step in reversed(steps):
-        if (table := _cp_table_info(step.get("cp_table"))) is not None:
-            return table
+        if _honest_info(step) is not None or step.get("did") == "refit":
+            return not step.get("same_rows")
         pruning = _pruning_info(step)
+        cuts = pruning is None or pruning.leaves_before != pruning.leaves_after
+        if step.get("did") != "with_cost" and cuts:
+            return False
+    return False
+
+
+def _current(steps: Sequence[Mapping[str, Any]], name: str, read: Callable[[Any], Found | None]) -> Found | None:
+    """Return the last recorded result; None if a later step, other than a pruning without effect, follows it."""
+    for step in reversed(steps):
+        if (found := read(step.get(name))) is not None:
+            return found
+        pruning = _pruning_info(step)
+        if _honest_info(step) is not None:
+            continue
         if pruning is None or pruning.leaves_before != pruning.leaves_after:
             return None
     return None
+
+
+def _cross_validated_loss(stored: Any) -> CrossValidatedLoss | None:
+    """Read a stored loss, which may come from a file; None if it is not a valid one."""
+    types: dict[str, Any] = {"loss": str, "value": float, "low": float, "high": float}
+    types |= {"folds": int, "repeats": int, "rule": str, "kind": str}
+    names = [field.name for field in fields(CrossValidatedLoss)]
+    if not isinstance(stored, Mapping) or sorted(stored) != sorted(names):
+        return None
+    is_valid = all(isinstance(stored[name], types[name]) for name in names)
+    return CrossValidatedLoss(**stored) if is_valid else None
 
 
 def _cp_table_info(stored: Any) -> CpTableInfo | None:
@@ -257,4 +357,7 @@ def _cp_table_info(stored: Any) -> CpTableInfo | None:
     )
     if not is_valid:
         return None
-    return CpTableInfo(root_error, tuple(CpRow(*row) for row in rows), *places)
+    loss = stored.get("loss")
+    best, chosen, left_out = places
+    loss = loss if isinstance(loss, str) else None
+    return CpTableInfo(root_error, tuple(CpRow(*row) for row in rows), best, chosen, left_out, loss)

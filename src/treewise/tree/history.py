@@ -18,6 +18,7 @@ _MAX_TEST_WIDTH = 40
 _HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
 _NUMBER_COLUMNS = (0, 1, 3, 4, 5)
 _NOT_OPTIONS = ("method", "table", "majority", "errors", "training_errors", "stopped")  # results of an ensemble
+_ROLES = ("sample_weight", "class_weight", "priors", "cost", "groups", "time")  # recorded beside the settings
 _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {  # implied by the method of an ensemble, and not shown
     "extra_trees": {"bootstrap": False, "splitter": "random"},
     "bagging": {"max_samples": 1.0},
@@ -60,7 +61,7 @@ def describe_step(step: Mapping[str, Any]) -> str:
     """
     action = step.get("ensemble", {}).get("method", step.get("did", "made"))
     options = {**_growing_options(step), **step.get("options", {})}
-    options |= {name: step[name] for name in ("sample_weight", "class_weight", "priors", "cost") if step.get(name)}
+    options |= {name: step[name] for name in _ROLES if step.get(name)}
     arguments = [json.dumps(step["method"])] if "method" in step else []
     arguments += [f"{name}={_format_option(value)}" for name, value in options.items()]
     arguments += ["sample_weight=…"] * bool(step.get("sample_weight_array"))

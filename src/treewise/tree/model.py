@@ -320,10 +320,16 @@ class Model(ABC):
 
         save(self, path, compact)
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """Pickle and copy as the text of a model file, which is validated when it is read back."""
-        from treewise.formats.model_file.model_file import dumps, loads
+    def __getstate__(self) -> dict[str, str]:
+        """Pickle, copy and skops keep the text of the model file, without what was cached for speed."""
+        from treewise.formats.model_file.model_file import dumps
 
-        return loads, (dumps(self, compact=self._pickle_compact),)
+        return {"model_file": dumps(self, compact=self._pickle_compact)}
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        """Restore the model from the text of its file, which is validated as it is read."""
+        from treewise.formats.model_file.model_file import loads
+
+        vars(self).update(vars(loads(state["model_file"])))
 
     _pickle_compact: ClassVar[bool | None] = None  # ensembles are always packed

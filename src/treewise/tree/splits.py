@@ -30,8 +30,8 @@ from treewise.data.encoding import Encoding
 
 Value = float | int | str | None  # one decoded cell; None is missing
 
-MOST_SAID, FEW_SAID = 200, 10  # of a set of more levels than the one, the other is said
-MOST_IN_CELL, FEW_IN_CELL = 6, 5  # the same in a cell of a table
+MAX_LEVELS, N_SHORTENED = 200, 10  # a set of more levels is shortened to its first ones
+MAX_CELL_LEVELS, N_SHORTENED_IN_CELL = 6, 5  # the same in a cell of a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Split(ABC):
     (('Bari', 'Rome'), 2, 3, True)
     >>> split.branch("Rome", city), split.branch(None, city), split.condition(2, city)
     (0, 2, 'city missing')
-    >>> split.present_branch("Turin", city), split.present_words(1, "city", city)
+    >>> split.present_branch("Turin", city), split.present_condition(1, "city", city)
     (1, 'city = Turin')
     """
 
@@ -85,10 +85,10 @@ class Split(ABC):
         name = safe(self.column)
         if branch >= self.own_branches:
             return f"{name} missing"
-        return self.present_words(branch, name, encoding)
+        return self.present_condition(branch, name, encoding)
 
     @abstractmethod
-    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+    def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return the condition of one of the split's own branches."""
 
 
@@ -110,7 +110,7 @@ class Threshold(Split):
         assert not isinstance(value, str)
         return 0 if value <= self.cut else 1
 
-    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+    def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return ``age <= 71.5`` or ``age > 71.5``."""
         return f"{name} {'<=' if branch == 0 else '>'} {encoding.format(self.cut)}"
 
@@ -138,12 +138,12 @@ class Ordinal(Split):
             return self.missing
         return 0 if encoding.levels.index(str(value)) <= encoding.levels.index(self.level) else 1
 
-    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+    def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return ``size <= medium``, or ``size = large`` for a side with one level."""
         place = encoding.levels.index(self.level)
         side = encoding.levels[: place + 1] if branch == 0 else encoding.levels[place + 1 :]
         if len(side) == 1:
-            return say_equal(name, side[0], encoding)
+            return equality_text(name, side[0], encoding)
         return f"{name} {'<=' if branch == 0 else '>'} {safe(self.level)}"
 
 
@@ -169,10 +169,10 @@ class OneValue(Split):
         """Literal: equal or not."""
         return 0 if value == self.level else 1
 
-    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+    def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return ``city = Rome`` or ``city otherwise``."""
         listed = (self.level,)
-        return _say_set(name, listed, encoding) if branch == 0 else _say_rest(name, listed, encoding)
+        return _set_condition(name, listed, encoding) if branch == 0 else _remainder_condition(name, listed, encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +197,9 @@ class Subset(Split):
         """Literal: listed or not."""
         return 0 if value in self.levels else 1
 
-    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+    def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return the set for one branch, and ``otherwise`` for its sibling."""
-        say = _say_set if branch == 0 else _say_rest
+        say = _set_condition if branch == 0 else _remainder_condition
         return say(name, self.levels, encoding)
 
 
@@ -235,11 +235,11 @@ class Multiway(Split):
             return self.levels.index(str(value))
         return len(self.levels) if self.other else None
 
-    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+    def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return ``GPA = 4.0``; for the shared branch ``otherwise``, or its level if it has only one."""
         if branch < len(self.levels):
-            return say_equal(name, self.levels[branch], encoding)
-        return _say_rest(name, self.levels, encoding)
+            return equality_text(name, self.levels[branch], encoding)
+        return _remainder_condition(name, self.levels, encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ class Presence(Split):
         unseen = encoding.is_categorical and value not in encoding.levels
         return 1 if self.missing == 1 and unseen else 1 - self.missing
 
-    def present_words(self, branch: int, name: str, encoding: Encoding) -> str:
+    def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return ``age missing`` or ``age present``."""
         return f"{name} {'missing' if branch == self.missing else 'present'}"
 
@@ -272,47 +272,47 @@ class Presence(Split):
 _KINDS: dict[str, type[Split]] = {cls.kind: cls for cls in (Threshold, Ordinal, OneValue, Subset, Multiway, Presence)}
 
 
-def say_equal(name: str, level: str, encoding: Encoding) -> str:
+def equality_text(name: str, level: str, encoding: Encoding) -> str:
     """Write that a column equals a level; for booleans as in Bengio's slides: "x3 is true"."""
     return f"{name} is {level}" if encoding.kind == "boolean" else f"{name} = {quote(level)}"
 
 
-def _say_set(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
+def _set_condition(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
     """Write that a column is one of several levels; of very many the first few and the number of others.
 
-    >>> _say_set("id", tuple(map(str, range(1_000))), Encoding("id", "nominal"))
+    >>> _set_condition("id", tuple(map(str, range(1_000))), Encoding("id", "nominal"))
     'id in {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, +990}'
     """
     if len(levels) == 1:
-        return say_equal(name, levels[0], encoding)
-    return f"{name} in {set_of(levels)}"
+        return equality_text(name, levels[0], encoding)
+    return f"{name} in {set_text(levels)}"
 
 
-def set_of(levels: tuple[str, ...], most: int = MOST_SAID, few: int = FEW_SAID) -> str:
+def set_text(levels: tuple[str, ...], most: int = MAX_LEVELS, few: int = N_SHORTENED) -> str:
     """Write a set of levels; of very many the first few, and how many more there are."""
-    said = list(map(quote, levels[:most]))
+    names = list(map(quote, levels[:most]))
     if len(levels) > most:
-        said = [*said[:few], f"+{len(levels) - few}"]
-    return f"{{{', '.join(said)}}}"
+        names = [*names[:few], f"+{len(levels) - few}"]
+    return f"{{{', '.join(names)}}}"
 
 
-def in_a_cell(words: str, split: Split) -> str:
-    """Shorten what was said of a split so that it fits a cell of a table: of a set the first few levels.
+def shorten_for_cell(condition: str, split: Split) -> str:
+    """Shorten the condition of a split for a cell of a table: a set to its first few levels.
 
     >>> split = Subset("id", tuple("abcdefgh"))
-    >>> in_a_cell(split.condition(0, Encoding("id", "nominal", tuple("abcdefghxyz"))) + " or missing", split)
+    >>> shorten_for_cell(split.condition(0, Encoding("id", "nominal", tuple("abcdefghxyz"))) + " or missing", split)
     'id in {a, b, c, d, e, +3} or missing'
     """
     if not isinstance(split, Subset):
-        return words
-    return words.replace(set_of(split.levels), set_of(split.levels, MOST_IN_CELL, FEW_IN_CELL), 1)
+        return condition
+    return condition.replace(set_text(split.levels), set_text(split.levels, MAX_CELL_LEVELS, N_SHORTENED_IN_CELL), 1)
 
 
-def _say_rest(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
+def _remainder_condition(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
     """Write that a column is none of these levels, or which one it is if only one is left."""
     named = set(levels)
     rest = list(islice((level for level in encoding.levels if level not in named), 2))
-    return say_equal(name, rest[0], encoding) if len(rest) == 1 else f"{name} otherwise"
+    return equality_text(name, rest[0], encoding) if len(rest) == 1 else f"{name} otherwise"
 
 
 def quote(level: str) -> str:

@@ -1,7 +1,9 @@
 """The structure of a tree: its node arrays, with the encodings and the target that give the numbers their meaning.
 
-Uses ``tree/arrays.py``; used by ``tree/tree.py``, whose ``Tree`` adds prediction, editing, explanation and
-display. Nothing here needs more than the tree itself: no table, no core, no file.
+Uses ``tree/arrays.py``; used by ``tree/tree.py``, whose ``Tree`` adds prediction, editing, explanation and display.
+They are apart because they are two layers: nothing here needs more than the tree itself (no table, no core, no file),
+while every method of ``Tree`` calls code that is built on trees. The regions of nodes (``tree/regions/``) and whatever
+else only reads a tree take a ``TreeStructure``.
 """
 
 from __future__ import annotations
@@ -115,6 +117,7 @@ class TreeStructure(Model):
             prediction=self.prediction(node),
             counts=self.counts(node),
             spread=float(a.spread[node]) if len(a.spread) else 0.0,
+            p_value=float(a.p_value[node]) if len(a.p_value) and not np.isnan(a.p_value[node]) else None,
         )
 
     @property
@@ -180,10 +183,10 @@ class TreeStructure(Model):
         >>> tw.grow(tw.datasets.admissions(), target="Class", preset="id3").path(5)
         (0, 2, 3, 5)
         """
-        found = [self.check_node(node)]
-        while (up := int(self.arrays.parent[found[-1]])) >= 0:
-            found.append(up)
-        return tuple(reversed(found))
+        nodes = [self.check_node(node)]
+        while (parent := int(self.arrays.parent[nodes[-1]])) >= 0:
+            nodes.append(parent)
+        return tuple(reversed(nodes))
 
     def condition(self, node: int) -> str:
         """Return the condition of the branch that leads to a node: ``GPA = 3.7``; the root is ``all rows``.
@@ -198,11 +201,11 @@ class TreeStructure(Model):
         split, branch = self.split_at(parent), self.branch(node)
         assert split is not None
         assert branch is not None
-        said = split.condition(branch, self.encoding_of(split.column))
+        text = split.condition(branch, self.encoding_of(split.column))
         is_shared = branch == split.missing and not split.separates_missing
         if is_shared and (self.arrays.missing_rows[parent] > 0 or branch != self.heavier(parent)):
-            said += " or missing"
-        return said
+            text += " or missing"
+        return text
 
     def heavier(self, node: int) -> int:
         """Return the branch with the most weight (the first of equals): where missing values go by default."""
@@ -215,9 +218,9 @@ class TreeStructure(Model):
         """Two trees are equal when columns, target, nodes and statistics are; history and notes do not count."""
         if not isinstance(other, TreeStructure):
             return NotImplemented
-        mine = (self.encodings, self.target, self.criterion, self.empty_branch, self.quartiles)
-        theirs = (other.encodings, other.target, other.criterion, other.empty_branch, other.quartiles)
-        return mine == theirs and self.arrays.same_as(other.arrays)
+        own = (self.encodings, self.target, self.criterion, self.empty_branch, self.quartiles)
+        others = (other.encodings, other.target, other.criterion, other.empty_branch, other.quartiles)
+        return own == others and self.arrays.same_as(other.arrays)
 
     def __hash__(self) -> int:
         return hash((self.encodings, self.target, self.arrays.parent.tobytes(), self.arrays.cut.tobytes()))

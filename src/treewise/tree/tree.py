@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from treewise._lib.thread_pool import Progress
     from treewise.evaluate import Check
     from treewise.explain.rules import Rules
     from treewise.explain.subgroups.subgroups import Subgroups
@@ -113,31 +114,45 @@ class Tree(TreeStructure):
 
     # -- predicting, editing, pruning -----------------------------------------------------------------------------
 
-    def predict_interval(self, data: Any, *, confidence: float = 0.95) -> npt.NDArray[np.float64]:
-        """Return the low and the high end of what each row's leaf says: one pair a class, or one for a number.
+    def predict_interval(
+        self, data: Any, *, confidence: float = 0.95, calibration: Any = None
+    ) -> npt.NDArray[np.float64]:
+        """Return the low and the high end for each row: one pair per class, or one for a number.
 
-        Wilson's interval for the share of a class, Student's for a mean, from the rows of the leaf alone. The tree was
-        chosen by these rows too, so the truth on new rows may lie outside more often than the confidence says.
+        Without ``calibration``, of what the row's leaf says: Wilson's interval for the share of a class, Student's for
+        the mean. It is a confidence interval only if ``fit_info.has_independent_rows``: after ``grow(honest=0.5)``, or
+        a refit on other rows. Otherwise it is a *training range*, too narrow, because its rows chose the splits.
+
+        With ``calibration``, a table of rows that the tree has not seen, of the row itself: a prediction interval for a
+        single number (split conformal), which ``confidence`` of such rows fall into.
 
         >>> import treewise as tw
-        >>> tw.grow("penguins", max_depth=1).predict_interval({"flipper_length_mm": 190}).round(3)[0]
+        >>> tree = tw.grow("penguins", max_depth=1)
+        >>> tree.predict_interval({"flipper_length_mm": 190}).round(3)[0]
         array([0.635, 0.757])
+        >>> tree.fit_info.has_independent_rows
+        False
         """
+        from treewise.evaluate.prediction_intervals import predict_row_interval
         from treewise.predict.predict import predict_interval
 
-        return predict_interval(self, data, confidence)
+        if calibration is None:
+            return predict_interval(self, data, confidence)
+        return predict_row_interval(self, data, calibration, confidence)
 
     def interval(self, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
         """Return the low and the high end of what one node says: of each class's share, or of its mean.
+
+        As ``predict_interval``, it is a training range unless ``fit_info.has_independent_rows``.
 
         >>> import treewise as tw
         >>> low, high = tw.grow("penguins", max_depth=1).interval(1)["Adelie"]          # 149 of 213 rows
         >>> round(low, 3), round(high, 3)
         (0.635, 0.757)
         """
-        from treewise.predict.predict import interval
+        from treewise.predict.predict import node_interval
 
-        return interval(self, node, confidence)
+        return node_interval(self, node, confidence)
 
     @property
     def cost(self) -> CostMatrix | None:
@@ -213,9 +228,12 @@ class Tree(TreeStructure):
     def prune(self, method: str | None = None, **options: Any) -> Tree:
         """Cut subtrees that are not worth their leaves; returns a new tree, whose ``history[-1]`` says why.
 
-        ``"reduced_error"`` (validation=), ``"gain"`` (threshold=, measure=), ``"cost_complexity"`` (ccp_alpha=, or
-        data= and folds=; risk=), ``"pessimistic"`` (confidence=, raising=, data=), ``"mdl"``, ``"collapse"``; or
-        without a method ``max_leaf_nodes=``, ``max_depth=``, ``at=[nodes]``.
+        ``"cv"`` chooses the size by cross-validation on ``data=``, the training table: by ``loss=`` (``"error"``,
+        ``"cost"``, ``"log_loss"``, ``"brier"``, ``"auc"``; ``"squared_error"``, ``"absolute_error"``), ``rule=``
+        (``"1se"`` or ``"best"``), ``folds=``, ``repeats=``, ``groups=``, ``time=``, ``random_state=``.
+        ``"reduced_error"`` (validation=), ``"gain"`` (threshold=, measure=), ``"cost_complexity"`` (ccp_alpha=, risk=),
+        ``"pessimistic"`` (confidence=, raising=, data=), ``"mdl"``, ``"collapse"``; or without a method
+        ``max_leaf_nodes=``, ``max_depth=``, ``at=[nodes]``.
 
         >>> import treewise as tw
         >>> tree = tw.grow("outlier").prune("reduced_error", validation="outlier_validation")
@@ -353,12 +371,17 @@ class Tree(TreeStructure):
         min_support: float = 0,
         confidence: float = 0.95,
         drop_missing_target: bool = False,
+        permutations: int | None = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        progress: Progress | None = None,
     ) -> Subgroups:
         """Find subgroups: nodes, inner ones included, whose share of a class (or mean) differs from the rest.
 
         Each group has exact counts, an interval, and a p-value adjusted for the number of groups compared; redundant
-        groups are left out (``.all_groups`` has them). On the training rows differences are overstated: ``test``, a
-        held-out table, shows which groups are confirmed.
+        groups are left out (``.all_groups`` has them). On the training rows, by which the groups were chosen,
+        differences are overstated and there are no p-values, unless ``permutations`` of the target repeat the whole
+        search. ``test``, a held-out table, shows which groups are confirmed.
 
         >>> import treewise as tw
         >>> groups = tw.grow("outlier", max_leaf_nodes=3).subgroups("outlier", test="outlier_validation")
@@ -372,10 +395,16 @@ class Tree(TreeStructure):
         test : held-out rows on which the groups are tested.
         min_support : the minimum number of rows of a group, or share of all rows.
         confidence : of the intervals; a group is listed if its adjusted p-value is below 1 - confidence.
+        permutations : on the training rows, how many times the tree is grown and pruned on permuted targets, such as
+            200; the p-value of a group is the share of these searches whose best group is as extreme.
+        random_state, n_jobs, progress : of the permutations: seed, threads, a callback that receives the share done.
         """
+        from treewise.explain.subgroups.permuted_search import PermutedSearch
         from treewise.explain.subgroups.subgroups import subgroups
 
         options: dict[str, Any] = {"min_support": min_support, "confidence": confidence}
+        if permutations is not None:
+            options["search"] = PermutedSearch(permutations, random_state, n_jobs, progress)
         return subgroups(self, data, cls, test=test, target=target, drop_missing_target=drop_missing_target, **options)
 
     # -- showing --------------------------------------------------------------------------------------------------
@@ -416,10 +445,10 @@ class Tree(TreeStructure):
         2  ├─ GPA = 3.7  → P           5      3   60.0  ░░░░░███████
         3  └─ GPA = 4.0  → P           3      3  100.0  ████████████
         """
-        from treewise.show.text_tree.text_tree import read_samples, view
+        from treewise.show.text_tree.text_tree import read_samples, show_text
 
-        how: dict[str, Any] = {"bars": bars or data is not None, "samples": read_samples(self, data)}
-        print(view(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, **how))
+        options: dict[str, Any] = {"bars": bars or data is not None, "samples": read_samples(self, data)}
+        print(show_text(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, **options))
 
     def draw(
         self,
@@ -453,8 +482,8 @@ class Tree(TreeStructure):
         """
         from treewise.show.picture.picture import draw
 
-        how: dict[str, Any] = {"max_depth": max_depth, "max_leaves": max_leaves, "direction": direction}
-        return draw(self, path, node=node, highlight=highlight, data=data, **how)
+        options: dict[str, Any] = {"max_depth": max_depth, "max_leaves": max_leaves, "direction": direction}
+        return draw(self, path, node=node, highlight=highlight, data=data, **options)
 
     def draw_regions(
         self,
@@ -483,9 +512,9 @@ class Tree(TreeStructure):
         """
         from treewise.show.regions.regions import draw_regions
 
-        how: dict[str, Any] = {"numbers": numbers, "with_tree": with_tree, "ax": ax, "path": path}
-        drawn: Axes = draw_regions(self, data, x, y, fixed=fixed, target=target, **how)
-        return drawn
+        options: dict[str, Any] = {"numbers": numbers, "with_tree": with_tree, "ax": ax, "path": path}
+        axes: Axes = draw_regions(self, data, x, y, fixed=fixed, target=target, **options)
+        return axes
 
     def report(
         self,
@@ -524,9 +553,9 @@ class Tree(TreeStructure):
         report(self, path, data, test, ReportOptions(rows, computations, title, target, test_target))
 
     def __str__(self) -> str:
-        from treewise.show.text_tree.text_tree import render
+        from treewise.show.text_tree.text_tree import render_tree
 
-        return render(self)
+        return render_tree(self)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         from treewise.show.notebook import mime_bundle

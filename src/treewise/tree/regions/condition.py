@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from treewise._lib.text import safe
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.tree.splits import quote, set_of
+from treewise.tree.splits import quote, set_text
 
 Number = float | int
 
@@ -56,17 +56,17 @@ class Interval:
         missing = self.missing and other.missing
         if not (self.present and other.present):
             return Interval(present=False, missing=missing)
-        return interval(max(lows, default=None), min(highs, default=None), missing, encoding)
+        return make_interval(max(lows, default=None), min(highs, default=None), missing, encoding)
 
 
-def interval(low: Number | None, high: Number | None, missing: bool, encoding: Encoding) -> Interval:
+def make_interval(low: Number | None, high: Number | None, missing: bool, encoding: Encoding) -> Interval:
     """Return the interval ``(low, high]`` with ``present`` set: whether it contains a number of the column's kind.
 
     For doubles it does whenever low < high (the upper bound itself), and without a lower bound (-inf).
 
-    >>> interval(3.0, 3.5, False, Encoding("x", "number")).present          # 3.5
+    >>> make_interval(3.0, 3.5, False, Encoding("x", "number")).present          # 3.5
     True
-    >>> interval(INT64_MAX, None, False, Encoding("n", "integer")).present
+    >>> make_interval(INT64_MAX, None, False, Encoding("n", "integer")).present
     False
     """
     if encoding.kind == "number":
@@ -280,11 +280,11 @@ def _levels_phrase(condition: Levels, encoding: Encoding) -> _ConditionPhrase:
         return (
             _ConditionPhrase("!=", quote(excluded[0]))
             if len(excluded) == 1
-            else _ConditionPhrase("not in", set_of(excluded))
+            else _ConditionPhrase("not in", set_text(excluded))
         )
     levels = tuple(encoding.levels[code] for code in condition.codes())
     if n > 1:
-        return _ConditionPhrase("in", set_of(levels))
+        return _ConditionPhrase("in", set_text(levels))
     return _ConditionPhrase("is", levels[0]) if encoding.kind == "boolean" else _ConditionPhrase("=", quote(levels[0]))
 
 

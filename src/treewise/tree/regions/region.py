@@ -35,8 +35,8 @@ from treewise.tree.regions.condition import (
     describe_bounds,
     describe_condition,
     intersect,
-    interval,
     is_free,
+    make_interval,
     unconstrained,
 )
 from treewise.tree.regions.traverse import RegionTraversal
@@ -55,7 +55,7 @@ __all__ = [
     "describe_condition",
     "example_cell",
     "example_value",
-    "interval",
+    "make_interval",
     "region_of",
     "regions",
     "terminal_regions",
@@ -108,8 +108,8 @@ class Region:
         """Return the intersection of two regions over the same columns."""
         merged = dict(self.conditions)
         for column, condition in other.conditions.items():
-            mine = merged.get(column)
-            merged[column] = condition if mine is None else intersect(mine, condition, self.encodings[column])
+            own = merged.get(column)
+            merged[column] = condition if own is None else intersect(own, condition, self.encodings[column])
         return Region(self.encodings, merged, self.na_values)
 
     def contains(self, row: Mapping[str, Any]) -> bool:
@@ -237,7 +237,7 @@ def _split_at(condition: Interval, value: float | int, encoding: Encoding) -> tu
     """Return the parts of an interval below and above one of its numbers."""
     whole = encoding.kind != "number" or (isinstance(value, int) and abs(value) >= 2**53)
     below = value - 1 if whole else math.nextafter(value, -math.inf)
-    return interval(condition.low, below, False, encoding), interval(value, condition.high, False, encoding)
+    return make_interval(condition.low, below, False, encoding), make_interval(value, condition.high, False, encoding)
 
 
 def as_cell(value: float | int | None, encoding: Encoding) -> Cell:

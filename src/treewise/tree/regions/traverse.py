@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from treewise.data.encoding import Encoding
 from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
-from treewise.tree.regions.condition import Condition, Interval, Levels, interval
+from treewise.tree.regions.condition import Condition, Interval, Levels, make_interval
 from treewise.tree.structure import TreeStructure
 
 STAY = -1  # in place of a branch: the level has none, so the row stops at the node
@@ -81,10 +81,26 @@ class RegionTraversal:
         self.other, self.cut, self.cut_int = a.other.tolist(), a.cut.tolist(), a.cut_int.tolist()
         self.parent, self.branches, self.ends = a.parent.tolist(), a.branches.tolist(), a.ends.tolist()
         self.start, self.codes = a.code_start.tolist(), a.codes.tolist()
+        self.passed = [node == 0 for node in range(len(self.parent))]  # by move_to: the path to its node
+        self.undo_stack: list[tuple[int, Callable[[], None]]] = []  # the same path from below the root
 
     def conditions(self) -> dict[int, Condition]:
         """Return the conditions of the current node, by column number."""
         return {c: now if isinstance(now, Interval) else now.value() for c, now in self.now.items()}
+
+    def move_to(self, node: int) -> None:
+        """Go to a node from the one of the last call (at first the root), by way of their nearest common ancestor."""
+        down = []
+        while not self.passed[node]:
+            down.append(node)
+            node = self.parent[node]
+        while self.undo_stack and self.undo_stack[-1][0] != node:
+            child, undo = self.undo_stack.pop()
+            self.passed[child] = False
+            undo()
+        for child in reversed(down):
+            self.undo_stack.append((child, self.take(self.parent[child], self.branches[child])))
+            self.passed[child] = True
 
     def conditions_at(self, path: Sequence[int]) -> dict[int, Condition]:
         """Return the conditions at the end of a path from the root; the traversal stays at the root."""
@@ -138,7 +154,7 @@ class RegionTraversal:
             high = cut if high is None else min(high, cut)
         else:
             low = cut if low is None else max(low, cut)
-        return interval(low, high, current.missing and missing, encoding)
+        return make_interval(low, high, current.missing and missing, encoding)
 
     def _take_levels(
         self, node: int, branch: int, missing: bool, state: ReachableLevels, restore: Callable[[], None]

@@ -1,0 +1,155 @@
+"""Atomic file writing, and reading with plain errors.
+
+Used for model files, pictures and reports. A file is written beside its target and renamed when all of it is on the
+disk, so a crash, a full disk or a kill at any moment leaves the old file or the new one:
+
+    open a new file beside the old one     with a unique name
+    write, fsync                           the bytes are on the disk
+    replace                                one step: readers see the old file or the new one
+    fsync the folder                       the step itself is on the disk
+
+Whatever fails, the new file is removed and the error says that nothing was saved. Only a kill leaves it behind: a file
+``.m.json.….tmp`` that may be deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from pathlib import Path
+
+from treewise._lib.text import safe
+from treewise.errors import ParameterError, brief
+
+# A folder cannot be synced on every file system; where it cannot, replacing is all there is.
+_CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errno.EPERM}
+
+
+def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file so that it is complete when it appears; links are followed and permissions kept.
+
+    Something that is not a plain file (a pipe, ``/dev/stdout``) is written to as it is.
+    """
+    file = _to_file(path)
+    try:
+        existing = os.stat(file)
+    except FileNotFoundError:
+        existing = None
+    except OSError as error:
+        raise _unsaved(file, error) from None
+    if existing is not None and stat.S_ISDIR(existing.st_mode):
+        raise IsADirectoryError(f"{safe(file)} is a folder: give the name of a file in it. Nothing was saved.")
+    try:
+        if existing is not None and not stat.S_ISREG(existing.st_mode):
+            _write_through(file, data)
+        else:
+            _replace_file(Path(os.path.realpath(file)), data, existing)
+    except OSError as error:
+        raise _unsaved(file, error) from None
+
+
+def _to_file(path: str | os.PathLike[str]) -> Path:
+    """Return a path, or raise for one with a NUL character, which no file system allows."""
+    file = Path(os.fsdecode(path))
+    if "\0" in str(file):
+        raise ParameterError(f"{brief(str(file))} cannot be a path: it contains a NUL character.")
+    return file
+
+
+def _replace_file(path: Path, data: bytes, existing: os.stat_result | None) -> None:
+    """Write beside a file, then put the new one in its place."""
+    token = os.urandom(6).hex()
+    temporary = path.with_name(f".{os.fsdecode(os.fsencode(path.name)[:200])}.{token}.tmp")
+    mode = 0o666 if existing is None else stat.S_IMODE(existing.st_mode)
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        try:
+            if existing is not None:
+                _keep_owner_and_mode(handle, existing)
+            _write_all(handle, data)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(temporary, path)
+    except FileExistsError:  # somebody else's
+        raise
+    except BaseException:  # also a signal between opening and writing
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    _sync_folder(path.parent)
+
+
+def _keep_owner_and_mode(handle: int, existing: os.stat_result) -> None:
+    """Copy owner and permissions of the file to be replaced, as far as permitted."""
+    if not hasattr(os, "fchmod"):
+        return
+    own = os.fstat(handle)
+    if (own.st_uid, own.st_gid) != (existing.st_uid, existing.st_gid):
+        with contextlib.suppress(OSError):
+            os.fchown(handle, existing.st_uid, existing.st_gid)
+    if stat.S_IMODE(own.st_mode) != stat.S_IMODE(existing.st_mode):
+        os.fchmod(handle, stat.S_IMODE(existing.st_mode))
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    """Write all bytes, in as many calls as needed."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest[: 1 << 20]) :]
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    """Write to something that is not a plain file: nothing can be moved onto it."""
+    handle = os.open(path, os.O_WRONLY)
+    try:
+        _write_all(handle, data)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Sync a folder, so that a new name in it survives a power failure, where the system supports that."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError:  # a folder we may write to, but not read
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+    finally:
+        os.close(handle)
+
+
+def _unsaved(path: Path, error: OSError) -> OSError:
+    """Return an error of the same type and number that explains why a file was not saved."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.isdir(folder):
+        reason = f'there is no folder "{safe(folder)}"'
+    elif isinstance(error, PermissionError) and not os.access(folder, os.W_OK):
+        reason = f'the folder "{safe(folder)}" may not be written to'
+    else:
+        reason = (error.strerror or str(error)).lower()
+    explained = type(error)(f"cannot save {safe(path)}: {reason}. Nothing was saved.")
+    explained.errno = error.errno  # and no more: with a strerror, the sentence would not be shown
+    return explained
+
+
+def read_whole(path: str | os.PathLike[str], beginning: bytes) -> bytes:
+    """Read a file; if it does not start with ``beginning``, only those first bytes."""
+    file = _to_file(path)
+    try:
+        with open(file, "rb") as stream:
+            head = stream.peek(len(beginning))[: len(beginning)]
+            return stream.read() if head == beginning else bytes(head)
+    except FileNotFoundError:
+        raise FileNotFoundError(f"no file {safe(file)}. Nothing was loaded.") from None
+    except OSError as error:
+        reason = "is a folder" if isinstance(error, IsADirectoryError) else f"cannot be read: {error.strerror}"
+        raise type(error)(f"{safe(file)} {reason}. Nothing was loaded.") from None
