@@ -65,6 +65,7 @@ class Column:
     labels: tuple[str, ...] = ()
     ordered: bool = False  # whether the labels of a category are ordered
     unit: str = ""  # for datetimes: the coarsest of D, s, ms, us, ns that is exact
+    rounding: str = ""  # for floats: a note if different numbers were given that share a double
 
     def __len__(self) -> int:
         return len(self.values)
@@ -129,7 +130,7 @@ class Column:
     def format_cell(self, row: int) -> str:
         """Format one cell for a message."""
         if self.is_coded:
-            return f'"{safe(self.labels[self.values[row]])}"'
+            return f'"{truncate(self.labels[self.values[row]])}"'
         if self.form == "bool":
             return "true" if self.values[row] else "false"
         if self.form == "datetime":
@@ -168,8 +169,8 @@ class LazyColumns(Mapping[str, Column]):
         return len(self._columns)
 
 
-def truncate(text: object, most: int = 200) -> str:
-    """Shorten a text for a message: a path may be the whole content of a file, given by mistake."""
+def truncate(text: object, most: int = 60) -> str:
+    """Write a name or a cell for a message: on one line, and not too long."""
     shown = safe(text)
     return shown if len(shown) <= most else f"{shown[:most]}…"
 
@@ -236,7 +237,7 @@ def datetime_column(name: str, values: Array, missing: Mask | None = None) -> Co
         back = converted.astype(values.dtype)
         if not np.array_equal(back, values, equal_nan=True):
             raise DataError(
-                f'column "{safe(name)}": times finer than a nanosecond, or too far from 1970, cannot be kept.'
+                f'column "{truncate(name)}": times finer than a nanosecond, or too far from 1970, cannot be kept.'
                 " Round them, or make them numbers."
             )
         values, unit = converted, target_unit
@@ -277,5 +278,5 @@ def check_unicode(name: str, labels: list[str], what: str = "text") -> None:
     except UnicodeEncodeError:
         bad = next(label for label in labels if any("\ud800" <= ch <= "\udfff" for ch in label))
         raise DataError(
-            f'column "{safe(name)}": the {what} {bad!a} is not valid Unicode. Decode it properly first.'
+            f'column "{truncate(name)}": the {what} {bad!a} is not valid Unicode. Decode it properly first.'
         ) from None

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from treewise._lib.interruptible import run_interruptible
 from treewise.data.column import FORM_NAMES, UNITS, Column, format_datetime
 from treewise.data.parse_cells import (
+    check_offsets,
     is_marker,
     parse_datetimes,
     parse_number,
@@ -103,6 +104,7 @@ def to_datetimes(column: Column, unit: str) -> Ints:
     """Encode datetimes in a unit: a time is truncated to its day, and a date is its midnight."""
     if column.is_coded:
         column = column.drop_unused_labels()
+        check_offsets(column)
         dates = to_datetime_column(column)
         if dates is None:
             raise MisfitError(column, _first_non_date(column))

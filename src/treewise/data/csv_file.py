@@ -1,8 +1,7 @@
 """Read delimited text (CSV, TSV) into columns.
 
 Every cell is first read as text, and the form of a column is then inferred from all its cells, so a code such as 02134
-keeps its zero and the result never depends on the first rows only. polars splits the lines; where it fails, Python's
-csv reader succeeds or names the faulty line.
+keeps its zero and the result never depends on the first rows only. ``csv_cells.py`` splits the lines.
 """
 
 from __future__ import annotations
@@ -10,16 +9,25 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treewise._lib.interruptible import polars_is_safe, run_interruptible
-from treewise._lib.text import plural, safe
-from treewise.data.column import Column, LazyColumns, float_column, int_column, missing_column, text_column
+from treewise._lib.text import plural
+from treewise.data.column import (
+    Column,
+    LazyColumns,
+    Mask,
+    float_column,
+    int_column,
+    missing_column,
+    text_column,
+    truncate,
+)
+from treewise.data.csv_cells import split_cells
 from treewise.data.objects import check_names, text_from_polars
 from treewise.data.parse_cells import (
     INTEGER,
@@ -30,15 +38,17 @@ from treewise.data.parse_cells import (
     to_datetime_column,
     to_number_column,
 )
-from treewise.errors import DataError, Param, ParameterError, join_few
+from treewise.errors import DataError, Param, ParameterError, brief, join_few
 
 if TYPE_CHECKING:
     import polars as pl
 
-# 3,7 or 1.234,5 or 1.234.567, but not 1234.5, which has a decimal point.
-_COMMA_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,3}(?:\.[0-9]{3})+(?:,[0-9]*)?|[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?")
-_BLANK_LINES = re.compile(rb"\n(?: *\r?\n)+")
-_CHUNK = 1 << 24  # bytes per step
+# Numbers in a file with decimal commas: 3,7 has a comma; 1.234,5 and 1.234.567 have points between thousands; 1.234 may
+# have one, if the whole column agrees; any other point, as in 1234.5, is a decimal point.
+_DECIMAL_COMMA = r"[+-]?(?:[0-9]*,[0-9]+|[0-9]+,)(?:[eE][+-]?[0-9]+)?"
+_THOUSANDS = r"[+-]?[1-9][0-9]{0,2}(?:(?:\.[0-9]{3}){2,}|(?:\.[0-9]{3})+,[0-9]*)"
+_MAYBE_THOUSANDS = r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}"
+_POINT = r"[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
 
 @dataclass(frozen=True)
@@ -73,25 +83,34 @@ def read_csv(
     if b"\n" not in data:
         data = data.replace(b"\r", b"\n")
     _check_text(data, name)
-    first = _first_line(data)
+    first = _first_line(data, form.separator)
     separator = form.separator or _guess_separator(first, form.decimal)
     cells = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator))
     names = _column_names(cells, name) if form.header else [f"x{i}" for i in range(1, len(cells) + 1)]
-    bare = drop_blank_lines(data, one_column=len(names) == 1)
-    if len(names) == 1:
-        data = bare
-    cut = split_with_polars(bare, separator, len(names), form.header) if polars_is_safe(len(data)) else None
-    columns: list[Any] = list(cut) if cut is not None else split_with_python(data, separator, names, name, form.header)
+    columns, n_blank = split_cells(data, separator, names, name, form.header)
     if not len(columns[0]):
         raise DataError(
-            f"{name} has a header ({join_few([safe(n) for n in names])}) but no rows. Give at least one row."
+            f"{name} has a header ({join_few([truncate(n) for n in names])}) but no rows. Give at least one row."
         )
+    notes = list(_note_guesses(name, form, separator, names))
+    if n_blank:  # predictions have no row for them
+        notes.append(f"{name}: {plural(n_blank, 'blank line')} between rows left out")
     read = _column_from_list if isinstance(columns[0], list) else _column_from_series
-    if form.decimal == ",":
-        columns = [_replace_decimal_commas(cells) for cells in columns]
-    makers = {n: partial(read, n, cells, tuple(markers)) for n, cells in zip(names, columns, strict=True)}
-    notes = (*_note_guesses(name, form, separator, names), *_note_blank_lines(data, bare, name))
-    return LazyColumns(makers, len(columns[0])), notes
+    makers: dict[str, Callable[[], Column]] = {}
+    for column_name, cells in zip(names, columns, strict=True):
+        if form.decimal == ",":
+            try:
+                cells, note = _replace_decimal_commas(cells, column_name)
+            except DataError as error:  # raised when the column is used
+                makers[column_name] = partial(_raise, error)
+                continue
+            notes += [note] if note else []
+        makers[column_name] = partial(read, column_name, cells, tuple(markers))
+    return LazyColumns(makers, len(columns[0])), tuple(notes)
+
+
+def _raise(error: DataError) -> Column:
+    raise error
 
 
 # -- the first line ------------------------------------------------------------------------------------------
@@ -104,18 +123,9 @@ def _note_guesses(name: str, form: CsvFormat, separator: str, names: Sequence[st
         why = "has no comma" if form.decimal == "." else f"has {separator_name}"
         yield f"{name}: cells are taken to be separated by {separator_name}, since the first line {why}"
     if form.header and _looks_like_data(names):
-        sample_names = ", ".join(f'"{safe(n)}"' for n in names[:3])
+        sample_names = ", ".join(f'"{truncate(n)}"' for n in names[:3])
         taken = f"the first line is taken as column names ({sample_names}, …)"
         yield f"{name}: {taken}; if it is data: " + Param("header", False)
-
-
-def _note_blank_lines(data: bytes, bare: bytes, name: str) -> Iterator[str]:
-    """Yield a note on skipped blank lines: predictions have no row for them."""
-    if len(data) == len(bare):
-        return
-    n_blank = data.strip().count(b"\n") - bare.strip().count(b"\n")
-    if n_blank:
-        yield f"{name}: {plural(n_blank, 'blank line')} between rows left out"
 
 
 def _check_text(data: bytes, name: str) -> None:
@@ -136,13 +146,17 @@ def _check_text(data: bytes, name: str) -> None:
         ) from None
 
 
-def _first_line(data: bytes) -> str:
+def _first_line(data: bytes, separator: str | None) -> str:
     """Return the first non-blank line; a quoted name may span several lines."""
     start = len(data) - len(data.lstrip(b"\r\n"))
-    end = data.find(b"\n", start)
-    while end >= 0 and data.count(b'"', start, end) % 2:
-        end = data.find(b"\n", end + 1)
-    return data[start : end if end >= 0 else len(data)].decode().rstrip("\r")
+    end = data.find(b"\n", start) % (len(data) + 1)
+    if b'"' in data[start:end]:
+        marks = re.escape(separator or ",;\t").encode()
+        cell = re.compile(rb'(?:"[^"]*(?:""[^"]*)*"?)?[^\n' + marks + rb"]*[" + marks + rb"]?")
+        end = start
+        while end < len(data) and (end == start or data[end - 1] in marks) and data[end] != ord("\n"):
+            end = cell.match(data, end).end()  # type: ignore[union-attr]
+    return data[start:end].decode().rstrip("\r")
 
 
 def _guess_separator(first: str, decimal: str = ".") -> str:
@@ -165,105 +179,54 @@ def _looks_like_data(names: Sequence[str]) -> bool:
     return 2 * len(numbers) > len(names) and not all(INTEGER.fullmatch(n.strip()) for n in numbers)
 
 
-# -- cutting lines into cells --------------------------------------------------------------------------------
-
-
-def split_with_polars(data: bytes, separator: str, width: int, header: bool = True) -> pl.DataFrame | None:
-    """Split text without blank lines; None if polars fails or may have filled up a line with too few cells.
-
-    Columns are named by position, because polars treats names such as "*" and "^x.*$" as patterns.
-    """
-    import polars as pl
-
-    try:
-        frame = run_interruptible(
-            lambda: pl.read_csv(data, separator=separator, has_header=header, infer_schema=False, raise_if_empty=False),
-            rows=data.count(b"\n"),
-        )
-    except pl.exceptions.PolarsError:
-        return None
-    if frame.width != width or (frame.height and not _all_lines_complete(data, separator, frame)):
-        return None
-    frame.columns = [str(place) for place in range(width)]
-    return frame
-
-
-def drop_blank_lines(data: bytes, one_column: bool = False) -> bytes:
-    """Remove blank lines outside quotes.
-
-    With a single column, a blank line between others is an empty cell and becomes ``""``.
-    """
-    data = data.lstrip(b"\r\n")
-    pieces, start, quotes, counted = [], 0, 0, 0
-    for match in _BLANK_LINES.finditer(data):
-        quotes += data.count(b'"', counted, match.start())
-        counted = match.start()
-        if quotes % 2 == 0:
-            pieces.append(data[start : match.start()])
-            if one_column and match.end() < len(data):
-                pieces.append(b'\n""' * (match[0].count(b"\n") - 1))
-            start = match.end() - 1
-    return b"".join([*pieces, data[start:]]) if pieces else data
-
-
-def _all_lines_complete(data: bytes, separator: str, frame: pl.DataFrame) -> bool:
-    """Return whether every line has all its cells: polars rejects longer lines but fills up shorter ones."""
-    if frame.width == 1 or not frame[:, -1].null_count():
-        return True
-    lines = separators = quotes = 0
-    for start in range(0, len(data), _CHUNK):
-        chunk = np.frombuffer(data[start : start + _CHUNK], np.uint8)
-        inside = (np.cumsum(chunk == ord('"'), dtype=np.uint8) + np.uint8(quotes)) % 2 == 1
-        lines += int(np.count_nonzero((chunk == ord("\n")) & ~inside))
-        separators += int(np.count_nonzero((chunk == ord(separator)) & ~inside))
-        quotes = int(inside[-1])
-    lines += not data.endswith(b"\n")
-    return separators == lines * (frame.width - 1)
-
-
-def split_with_python(
-    data: bytes, separator: str, names: Sequence[str], name: str, header: bool = True
-) -> list[list[str]]:
-    """Split with Python's csv reader, which accepts stray quotes; raise, with its number, for a line of other width."""
-    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=separator, strict=True)
-    rows: list[list[str]] = []
-    started = 0
-    try:
-        for cells in reader:
-            if cells and (len(names) == 1 or len(cells) > 1 or cells[0].strip()):
-                if len(cells) != len(names):
-                    expected = f"the header names {plural(len(names), 'column')}"
-                    if not header:
-                        expected = f"the first has {plural(len(names), 'cell')}"
-                    raise DataError(
-                        f"{name} line {started + 1:,} has {plural(len(cells), 'cell')}, but {expected}."
-                        " Cells that contain the separator need quotes."
-                    )
-                rows.append(cells)
-            started = reader.line_num
-    except MemoryError:
-        rows.clear()  # frees memory, which Python needs to leave this block
-        raise
-    except csv.Error as error:
-        raise DataError(
-            f"{name} line {started + 1:,} is not proper CSV ({error}). Look for a quote too many."
-        ) from None
-    return [[row[j] for row in rows[header:]] for j in range(len(names))]
-
-
 # -- cells into columns --------------------------------------------------------------------------------------
 
 
-def _replace_decimal_commas(cells: Any) -> Any:
-    """Replace decimal commas in numbers: 3,7 → 3.7 and 1.234,5 → 1234.5, but "a, b" is unchanged."""
+def _replace_decimal_commas(cells: Any, name: str) -> tuple[Any, str]:
+    """Replace decimal commas (3,7 → 3.7) and drop thousands points (1.234,5 → 1234.5); return a note if in doubt.
+
+    Points separate thousands only if every cell of the column agrees: beside 1.5 they are decimal points.
+    """
+    is_comma, is_thousands, is_maybe = (_match(cells, p) for p in (_DECIMAL_COMMA, _THOUSANDS, _MAYBE_THOUSANDS))
+    is_point = _match(cells, _POINT) & ~is_thousands & ~is_maybe
+    note = ""
+    if not is_point.any():
+        is_thousands |= is_maybe
+    else:
+        row, point = int(np.argmax(is_point)), brief(cells[int(np.argmax(is_point))].strip())
+        if is_thousands.any():
+            other = int(np.argmax(is_thousands))
+            raise DataError(
+                f'column "{truncate(name)}": {brief(cells[other].strip())} in row {other + 1:,} has a point between'
+                f" thousands, but {point} in row {row + 1:,} has a decimal point.",
+                hint="Write the numbers alike.",
+                column=name,
+                row=row,
+            )
+        if is_maybe.any():
+            doubtful = brief(cells[int(np.argmax(is_maybe))].strip())
+            note = f"{truncate(name)}: the point of {doubtful} is read as a decimal point, like that of {point}"
     if isinstance(cells, list):
-        return [c.replace(".", "").replace(",", ".") if _COMMA_NUMBER.fullmatch(c.strip()) else c for c in cells]
+        edits = zip(cells, is_thousands.tolist(), (is_thousands | is_comma).tolist(), strict=True)
+        return [
+            (cell.replace(".", "") if grouped else cell).replace(",", ".") if edited else cell
+            for cell, grouped, edited in edits
+        ], note
     import polars as pl
 
-    cell = pl.col(cells.name)
-    number = cell.str.strip_chars().str.contains(f"^(?:{_COMMA_NUMBER.pattern})$")
-    pointed = cell.str.replace_all(".", "", literal=True).str.replace(",", ".", literal=True)
-    return cells.to_frame().select(pl.when(number).then(pointed).otherwise(cell)).to_series()
+    without_points = cells.zip_with(pl.Series(~is_thousands), cells.str.replace_all(".", "", literal=True))
+    return cells.zip_with(
+        pl.Series(~(is_thousands | is_comma)), without_points.str.replace(",", ".", literal=True)
+    ), note
+
+
+def _match(cells: Any, pattern: str) -> Mask:
+    """Return which cells, without surrounding spaces, match a pattern as a whole."""
+    if isinstance(cells, list):
+        match = re.compile(pattern).fullmatch
+        return np.fromiter((match(cell.strip()) is not None for cell in cells), np.bool_, len(cells))
+    matches = cells.str.strip_chars().str.contains(f"^(?:{pattern})$").fill_null(False)
+    return np.array(matches.to_numpy(), np.bool_)
 
 
 def _column_from_series(name: str, series: pl.Series, markers: Sequence[str]) -> Column:

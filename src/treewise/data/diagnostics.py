@@ -14,13 +14,13 @@ from typing import NoReturn
 import numpy as np
 
 from treewise._lib.interruptible import run_interruptible
-from treewise._lib.text import format_count, plural, safe
-from treewise.data.column import Array, Column, Mask
+from treewise._lib.text import format_count, plural
+from treewise.data.column import Array, Column, Mask, truncate
 from treewise.data.parse_cells import ParsedCells
 from treewise.errors import DataError, Message, Param
 
 _MOSTLY_NUMBERS = 0.9  # share of numbers from which other text is probably a mistake
-_KEY_SHARE = 0.9  # share of distinct integers from which a column is probably a key …
+KEY_SHARE = 0.9  # share of distinct integers from which a column is probably a key …
 _KEY_SHARE_TEXT = 0.5  # … and of distinct texts
 _DECIMAL_COMMA = "numbers with a decimal comma"
 _LOOKALIKES = (  # text that looks like numbers or dates but is not parsed as such
@@ -31,39 +31,46 @@ _LOOKALIKES = (  # text that looks like numbers or dates but is not parsed as su
     ("dates, but not as 2024-01-31", re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}")),
 )
 _SAMPLE = 1000  # cells examined before all others
-_MIN_ROWS = 20  # no notes on smaller tables
+_MANY_LEVELS, _FEW_ROWS_PER_LEVEL = 50, 10  # more levels than that with fewer rows each are probably names
+_SENTINEL_SHARE = 0.1  # share of the rows from which a value that may mean "missing" is noted
+_SENTINELS = ("unknown", "not available", "not known", "unspecified", "undefined", "missing", "none", "n/a", "na", "?")
+MIN_KEY_ROWS = 20  # no notes on smaller tables
 
 
 def note_markers(column: Column, is_marker: Mask, kind_of_others: str) -> list[str]:
     """Return a note on the markers read as missing, with their number."""
     if not is_marker.any():
         return []
-    which = ", ".join(f'"{safe(label)}"' for label, mark in zip(column.labels, is_marker.tolist(), strict=True) if mark)
+    which = ", ".join(
+        f'"{truncate(label)}"' for label, mark in zip(column.labels, is_marker.tolist(), strict=True) if mark
+    )
     cells = plural(int(np.count_nonzero(column.expand(is_marker, False))), "cell")
-    return [f"{safe(column.name)}: {which} read as missing in {cells} (all other cells are {kind_of_others})"]
+    return [f"{truncate(column.name)}: {which} read as missing in {cells} (all other cells are {kind_of_others})"]
 
 
 def note_alphabetical_order(name: str, levels: Sequence[str]) -> Message:
     """Return a note on the order of levels if an ordered column was declared without one."""
-    text = " < ".join(safe(level) for level in levels[:5]) + (" < …" if len(levels) > 5 else "")
-    return f"{safe(name)}: ordered alphabetically, {text}. Another order: " + Param(
-        "kinds", {safe(name): ["first", ..., "last"]}
+    text = " < ".join(truncate(level) for level in levels[:5]) + (" < …" if len(levels) > 5 else "")
+    return f"{truncate(name)}: ordered alphabetically, {text}. Another order: " + Param(
+        "kinds", {truncate(name): ["first", ..., "last"]}
     )
 
 
 def _hint_code(name: str) -> Message:
     """Return a hint how to declare a column of codes."""
-    return f"If {safe(name)} is a code: " + Param("kinds", {safe(name): "nominal"})
+    return f"If {truncate(name)} is a code: " + Param("kinds", {truncate(name): "nominal"})
 
 
 def hint_missing(cell: str) -> Message:
-    """Say how to declare that a text, given as it is quoted in messages, means missing."""
+    """Say how to declare that a text, given as it is quoted in messages, means missing; nothing if it is shortened."""
+    if cell.endswith('…"'):
+        return Message()
     return "If that means missing: " + Param("na_values", [cell.removeprefix('"').removesuffix('"')]) + "."
 
 
 def _hint_ignore(name: str) -> Param:
     """Return a hint how to leave a column out."""
-    return Param("ignore", [safe(name)])
+    return Param("ignore", [truncate(name)])
 
 
 def check_stray_text(column: Column, parsed: ParsedCells) -> None:
@@ -76,7 +83,7 @@ def check_stray_text(column: Column, parsed: ParsedCells) -> None:
     if parsed.padded or n_numbers < _MOSTLY_NUMBERS * (n_numbers + n_strays):
         return
     row = column.first_row_with(is_stray)
-    name, stray = safe(column.name), column.format_cell(row)
+    name, stray = truncate(column.name), column.format_cell(row)
     cells = "cells that are not, first" if n_strays > 1 else "cell that is not,"
     raise DataError(
         f'column "{name}": {plural(n_numbers, "number")} and {format_count(n_strays)} {cells} {stray} in'
@@ -90,9 +97,9 @@ def check_stray_text(column: Column, parsed: ParsedCells) -> None:
 def raise_too_large(column: Column, parsed: ParsedCells) -> NoReturn:
     """Raise for integers beyond 64 bits."""
     row = column.first_row_with(parsed.too_large)
-    name = safe(column.name)
+    name = truncate(column.name)
     raise DataError(
-        f'column "{name}": {column.labels[column.values[row]]} in row {row + 1:,} exceeds 2^63 - 1, the'
+        f'column "{name}": {truncate(column.labels[column.values[row]])} in row {row + 1:,} exceeds 2^63 - 1, the'
         " largest whole number that is compared exactly.",
         hint=_hint_code(column.name) + ". Else leave it out: " + _hint_ignore(column.name) + ".",
         column=column.name,
@@ -113,25 +120,96 @@ def _looks_like(column: Column) -> str:
 
 def note_suspicious(column: Column) -> list[str]:
     """Return notes on a column that looks like another kind, or like a key that a tree could memorise."""
-    n, least = len(column), (_KEY_SHARE_TEXT if column.is_coded else _KEY_SHARE) * len(column)
+    n = len(column)
     if what := _looks_like(column):
         advice = "Read the file with " + Param("decimal", ",") if what == _DECIMAL_COMMA else "Rewrite them first"
-        return [f"{safe(column.name)}: read as categories, but its cells look like {what}. " + advice + "."]
-    if n < _MIN_ROWS:
+        return [f"{truncate(column.name)}: read as categories, but its cells look like {what}. " + advice + "."]
+    if n < MIN_KEY_ROWS:
         return []
+    sentinels = _note_sentinels(column)
     if column.is_coded:
-        n_distinct = len(_used_labels(column))
-    elif column.form in ("int", "float") and _may_be_key(column):
-        n_distinct = _count_distinct_integers(column.values[~column.is_missing()], least)
+        return [*_note_names(column), *sentinels]
+    n_distinct = count_keys(column)
+    if n_distinct <= KEY_SHARE * n:
+        return sentinels
+    name = truncate(column.name)
+    memorised = f"{name}: {n_distinct:,} different values in {n:,} rows; a tree can memorise it. Leave it out: "
+    return [memorised + _hint_ignore(column.name), *sentinels]
+
+
+def _note_names(column: Column) -> list[str]:
+    """Return a note on a column of text with few rows per level, such as names."""
+    counts = np.bincount(column.values[column.values >= 0], minlength=len(column.labels))
+    counts, n = counts[counts > 0], len(column)
+    is_key = len(counts) > _KEY_SHARE_TEXT * n
+    if not is_key and (len(counts) <= _MANY_LEVELS or n >= _FEW_ROWS_PER_LEVEL * len(counts)):
+        return []
+    n_once = int(np.count_nonzero(counts == 1))
+    once = "each of them once" if n_once == len(counts) else f"{n_once:,} of them once"
+    about = f"{truncate(column.name)}: {len(counts):,} levels in {n:,} rows, {once}"
+    return [f"{about}; a tree can memorise it. Leave it out: " + _hint_ignore(column.name)]
+
+
+def _note_sentinels(column: Column) -> list[str]:
+    """Return a note on a value that may mean "missing" and makes up a large share of the rows: 999, "unknown".
+
+    A number is suspect if it consists of nines, or is -1, and lies far outside of the others.
+    """
+    if column.is_coded:
+        counts = np.bincount(column.values[column.values >= 0], minlength=len(column.labels))
+        found = [
+            (f'"{truncate(label)}"', int(counts[i]))
+            for i, label in enumerate(column.labels)
+            if counts[i] >= _SENTINEL_SHARE * len(column) and label.strip().lower() in _SENTINELS
+        ]
+        if not found or len(counts[counts > 0]) < 2:
+            return []
+        value, n_rows = found[0]
+        rest = "a level like any other"
     else:
-        return []
-    if n_distinct <= least:
-        return []
-    name = safe(column.name)
-    return [
-        f"{name}: {n_distinct:,} different values in {n:,} rows; a tree can memorise it. Leave it out: "
-        + _hint_ignore(column.name)
-    ]
+        number = _find_sentinel_number(column)
+        if number is None:
+            return []
+        value, n_rows, rest = number
+    share = f"{100 * n_rows / len(column):.0f} % of the rows"
+    return [f"{truncate(column.name)}: {value} in {share}, {rest}. " + hint_missing(value)]
+
+
+def _find_sentinel_number(column: Column) -> tuple[str, int, str] | None:
+    """Return the text of a suspect number, how often it occurs, and what the others are."""
+    if column.form not in ("int", "float"):
+        return None
+    some = column if len(column) <= 4 * _SAMPLE else column.take(_sample_rows(len(column)))
+    present = some.values[~some.is_missing()]
+    if not len(present) or not any(_is_sentinel(v) for v in (present.max().item(), present.min().item())):
+        return None
+    values = column.values[~column.is_missing()]
+    for value, is_top in ((values.max().item(), True), (values.min().item(), False)):
+        others = values[values != value]
+        n_rows = len(values) - len(others)
+        if not _is_sentinel(value) or not len(others) or n_rows < _SENTINEL_SHARE * len(column):
+            continue
+        low, high = others.min().item(), others.max().item()
+        if (high < value / 2) if is_top else (low >= 0 if value == -1 else low > value / 2):
+            return f"{value:g}", n_rows, f"the others from {low:g} to {high:g}"
+    return None
+
+
+def _is_sentinel(value: float) -> bool:
+    """Tell whether a number is one that is often written for "missing": -1, or nines.
+
+    >>> [v for v in (-1, 9, 99, -999.0, 9999, 998) if _is_sentinel(v)]
+    [-1, 99, -999.0, 9999]
+    """
+    digits = f"{abs(value):g}"
+    return value == -1 or (len(digits) >= 2 and set(digits) == {"9"})
+
+
+def count_keys(column: Column) -> int:
+    """Return the number of distinct integers of a column that is probably a key; 0 for any other."""
+    if column.form not in ("int", "float") or not _may_be_key(column):
+        return 0
+    return _count_distinct_integers(column.values[~column.is_missing()], KEY_SHARE * len(column))
 
 
 def _used_labels(column: Column) -> tuple[str, ...]:

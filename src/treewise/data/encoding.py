@@ -50,6 +50,7 @@ from treewise.data.diagnostics import (
     raise_too_large,
 )
 from treewise.data.parse_cells import (
+    check_offsets,
     format_numbers,
     is_marker,
     parse_number,
@@ -145,7 +146,7 @@ def fit_encoding(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
     ([1.5, nan, 2.0], ('weight: "NA" read as missing in 1 cell (all other cells are numbers)',))
     """
     kind_name, levels, splits = _parse_kind(column.name, kind)
-    notes: list[str] = []
+    notes = [column.rounding] if column.rounding else []
     if column.form == "int":  # a strided column is slow, and is read several times
         column = replace(column, values=np.ascontiguousarray(column.values))
     if column.form == "text" or (column.is_coded and kind_name in ("number", "boolean", "datetime")):
@@ -186,17 +187,17 @@ def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
         text = f'"{truncate(kind)}"' if isinstance(kind, str) else brief(kind)
         raise ParameterError(
-            f'unknown kind {text} for column "{safe(name)}".',
+            f'unknown kind {text} for column "{truncate(name)}".',
             hint=f"{did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}; or the levels, as a list"
             " (in their order) or a set.",
             column=name,
         )
     levels = [_level_text(level, name) for level in kind]
     if not levels:
-        raise ParameterError(f'kind of "{safe(name)}": no levels are given.', hint="List those that may occur.")
+        raise ParameterError(f'kind of "{truncate(name)}": no levels are given.', hint="List those that may occur.")
     if len(set(levels)) < len(levels):
-        text = join_few([safe(level) for level in levels])
-        raise ParameterError(f'kind of "{safe(name)}": a level is given twice in {text}.', hint="Give each once.")
+        text = join_few([truncate(level) for level in levels])
+        raise ParameterError(f'kind of "{truncate(name)}": a level is given twice in {text}.', hint="Give each once.")
     if isinstance(kind, Set):
         return "nominal", sort_levels(levels), None
     return "ordered", tuple(levels), None
@@ -209,7 +210,7 @@ def _level_text(level: object, name: str) -> str:
     allowed = isinstance(level, str | float | np.generic | dt.date)
     if not allowed and not (isinstance(level, int) and abs(level) < 2**63):
         raise ParameterError(
-            f'kind of "{safe(name)}": {brief(level)} is not a level.', hint="Levels are text, numbers or dates."
+            f'kind of "{truncate(name)}": {brief(level)} is not a level.', hint="Levels are text, numbers or dates."
         )
     return str(level)
 
@@ -232,6 +233,8 @@ def _parse_text_column(column: Column, kind_name: str | None, notes: list[str]) 
         return to_number_column(column, parsed)
     converted = to_bool_column(column) if is_unspecific or kind_name == "boolean" else None
     if converted is None and (is_unspecific or kind_name == "datetime"):
+        if kind_name in (None, "datetime"):
+            check_offsets(column)
         converted = to_datetime_column(column)
     if converted is not None:
         notes += note_markers(column, np.array([is_marker(x) for x in column.labels]), FORM_NAMES[converted.form])
@@ -241,7 +244,7 @@ def _parse_text_column(column: Column, kind_name: str | None, notes: list[str]) 
         if "?" in (stripped_labels := [label.strip() for label in column.labels]):
             cells = int(np.count_nonzero(column.values == stripped_labels.index("?")))
             notes.append(
-                f'{safe(column.name)}: "?" in {plural(cells, "cell")} is taken as a category of its own.'
+                f'{truncate(column.name)}: "?" in {plural(cells, "cell")} is taken as a category of its own.'
                 " If it means missing: " + Param("na_values", ["?"])
             )
     return column
@@ -310,7 +313,7 @@ def _encode_training_column(encoding: Encoding, column: Column, declared: bool) 
         lowest = (column.values == INT64_MIN) & ~column.is_missing()
         if lowest.any():
             raise DataError(
-                f'column "{safe(encoding.name)}": {INT64_MIN} in row {int(np.argmax(lowest)) + 1:,} is the'
+                f'column "{truncate(encoding.name)}": {INT64_MIN} in row {int(np.argmax(lowest)) + 1:,} is the'
                 " one whole number that cannot be told from missing. Replace it."
             )
     return values
@@ -318,9 +321,9 @@ def _encode_training_column(encoding: Encoding, column: Column, declared: bool) 
 
 def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
     """Return the error for a cell that does not fit the declared or required kind."""
-    name, where = safe(encoding.name), f"row {misfit.row + 1:,}"
+    name, where = truncate(encoding.name), f"row {misfit.row + 1:,}"
     if encoding.is_categorical and encoding.kind != "boolean":
-        levels = join_few([safe(level) for level in encoding.levels])
+        levels = join_few([truncate(level) for level in encoding.levels])
         return DataError(
             f'column "{name}": {misfit.cell} in {where} is not among the declared levels ({levels}).',
             hint="Declare it too, or correct the cell.",
@@ -353,14 +356,21 @@ def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
     Traceback (most recent call last):
     treewise.errors.DataError: column "age": the model was grown on numbers, new.csv holds text ("54y" ...
     """
+    if encoding.kind == "integer" and column.rounding:
+        raise DataError(
+            f'column "{truncate(encoding.name)}": the model was grown on whole numbers past 2^53, {table_name} holds'
+            " others beside fractions, which are compared as doubles.",
+            hint="Round the fractions.",
+            column=encoding.name,
+        )
     try:
         return _to_encoded(encoding, column)
     except MisfitError as misfit:
         grown = {"number": "numbers", "integer": "numbers", "datetime": "dates", "boolean": "true/false"}.get(
-            encoding.kind, f"categories ({join_few([safe(x) for x in encoding.levels], most=4)})"
+            encoding.kind, f"categories ({join_few([truncate(x) for x in encoding.levels], most=4)})"
         )
         raise DataError(
-            f'column "{safe(encoding.name)}": the model was grown on {grown}, {table_name} holds'
+            f'column "{truncate(encoding.name)}": the model was grown on {grown}, {table_name} holds'
             f" {misfit.holds} ({misfit.cell} in row {misfit.row + 1:,})."
         ) from None
 
@@ -492,7 +502,7 @@ def _parse_target_text(column: Column) -> Column:
         row = column.first_row_with(parsed.is_marker)
         cell = column.format_cell(row)
         raise DataError(
-            f'target "{safe(column.name)}" is {cell} in row {row + 1:,}, where other rows have numbers.',
+            f'target "{truncate(column.name)}" is {cell} in row {row + 1:,}, where other rows have numbers.',
             hint=hint_missing(cell),
             column=column.name,
             row=row,

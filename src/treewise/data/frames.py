@@ -6,6 +6,7 @@ arrays.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treewise._lib.interruptible import polars_is_safe
-from treewise._lib.text import plural, safe
+from treewise._lib.text import plural
 from treewise.data.column import (
     NAT,
     Array,
@@ -42,20 +43,15 @@ from treewise.data.objects import (
     unsupported_type_error,
 )
 from treewise.data.parse_cells import format_numbers
-from treewise.errors import DataError, TreewiseError, brief, join_few
+from treewise.errors import DataError, Param, TreewiseError, brief, join_few
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
     import polars as pl
 
-
-import json
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import polars as pl
-
     Frame = pl.DataFrame
+
+_FEW_CELLS = 1000  # up to here a Python loop is faster than one expression of polars
 
 
 def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> LazyColumns:
@@ -99,19 +95,19 @@ def _build_columns(
         n_cells = _length(values)
         if n_cells is None:
             raise DataError(
-                f'column "{safe(text)}" of {table} is a single value ({brief(values)}), not a column of values.'
+                f'column "{truncate(text)}" of {table} is a single value ({brief(values)}), not a column of values.'
                 " Give a list or an array with a value for each row."
             )
         if n_rows is None:
             n_rows = n_cells
         elif n_cells != n_rows:
             raise DataError(
-                f'column "{safe(text)}" of {table} has {plural(n_cells, "value")}, but'
-                f' "{safe(texts[0])}" has {n_rows:,}. All columns need the same number of rows.'
+                f'column "{truncate(text)}" of {table} has {plural(n_cells, "value")}, but'
+                f' "{truncate(texts[0])}" has {n_rows:,}. All columns need the same number of rows.'
             )
     if not n_rows:
         raise DataError(
-            f"{table} has columns ({join_few([safe(t) for t in texts])}) but no rows. Give at least one row."
+            f"{table} has columns ({join_few([truncate(t) for t in texts])}) but no rows. Give at least one row."
         )
     return LazyColumns(
         {text: partial(_make_column, make, text) for text, make in zip(texts, makers, strict=True)}, n_rows
@@ -120,12 +116,14 @@ def _build_columns(
 
 def _make_column(make: Callable[[str], Column], name: str) -> Column:
     """Convert one column; errors of a library become a DataError that names the column."""
-    with _wrap_library_errors(f'column "{safe(name)}"', f'Convert it first, or leave it out: ignore=["{safe(name)}"].'):
+    with _wrap_library_errors(
+        f'column "{truncate(name)}"', "Convert it first, or leave it out: " + Param("ignore", [truncate(name)]) + "."
+    ):
         return make(name)
 
 
 @contextmanager
-def _wrap_library_errors(what: str, way_out: str) -> Iterator[None]:
+def _wrap_library_errors(what: str, hint: str) -> Iterator[None]:
     """Turn an error of NumPy, pandas, polars, Arrow or DuckDB into a DataError."""
     try:
         yield
@@ -136,7 +134,7 @@ def _wrap_library_errors(what: str, way_out: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
-        raise DataError(f"{what} cannot be read: {truncate(reason)}. {way_out}") from None
+        raise DataError(f"{what} cannot be read: {truncate(reason, 200)}.", hint=hint) from None
 
 
 def _length(values: Any) -> int | None:
@@ -214,6 +212,9 @@ def _read_values(values: Any, name: str) -> Column:
     import narwhals.stable.v2 as nw
 
     pd: Any = sys.modules.get("pandas")
+    pa: Any = sys.modules.get("pyarrow")
+    if pa is not None and isinstance(values, pa.Array):
+        values = pa.chunked_array([values])  # which narwhals knows
     if pd is not None and isinstance(values, (pd.api.extensions.ExtensionArray, pd.Index)):
         values = pd.Series(values)
     series = nw.from_native(values, series_only=True, pass_through=True)
@@ -230,7 +231,8 @@ def _read_numpy(values: Array, name: str) -> Column:
     """Read a column from a NumPy array, masked or not."""
     if values.ndim != 1:
         raise DataError(
-            f'column "{safe(name)}" has {plural(values.ndim, "dimension")}; a column has one. Give one value per row.'
+            f'column "{truncate(name)}" has {plural(values.ndim, "dimension")}; a column has one.',
+            hint="Give one value per row.",
         )
     missing: Mask | None = None
     if isinstance(values, np.ma.MaskedArray):
@@ -263,6 +265,10 @@ def read_frame(data: Any, table: str) -> LazyColumns:
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
 
+    arrow: Any = sys.modules.get("pyarrow.dataset")
+    if arrow is not None and isinstance(data, (arrow.Dataset, arrow.Scanner)):
+        with _wrap_library_errors(table, "Read it with pyarrow, and see what is wrong."):
+            data = data.to_table()
     frame: Any = None
     with _wrap_library_errors(table, "Give a dataframe of plain columns."), suppress(DuplicateError):
         frame = nw.from_native(data, pass_through=True, allow_series=True)
@@ -294,9 +300,10 @@ def _read_series(series: nw.Series[Any], name: str) -> Column:
     """Read a column of a dataframe by its narwhals dtype."""
     import narwhals.stable.v2 as nw
 
-    dtype, native = series.dtype, series.to_native()
+    native = series.to_native()
     if getattr(native, "dtype", None) == np.dtype(object):
-        return read_object_array(series.to_numpy(), name)
+        return read_object_array(native.to_numpy(), name)
+    dtype = series.dtype
     if dtype == nw.Object:
         return read_objects(series.to_list(), name)
     if dtype in (nw.Categorical, nw.Enum):
@@ -383,7 +390,8 @@ def _category_labels(values: Array, name: str) -> tuple[str, ...]:
     if len(set(labels)) < len(labels):
         duplicate = next(label for label, times in Counter(labels).items() if times > 1)
         raise DataError(
-            f'column "{safe(name)}": two categories have the text "{safe(duplicate)}". Rename one, or make it text.'
+            f'column "{truncate(name)}": two categories have the text "{truncate(duplicate)}".',
+            hint="Rename one, or make it text.",
         )
     return tuple(labels)
 
@@ -414,19 +422,21 @@ def _to_polars_series(column: Column) -> pl.Series:
     import polars as pl
 
     if column.is_coded:
-        codes = pl.Series(column.values).replace(-1, None)
-        labels = pl.Series(column.labels, dtype=pl.String)
-        dtype = pl.Enum(column.labels) if column.form == "category" else pl.String
-        return labels.gather(codes).cast(dtype)
-    cells = column.values
-    if column.form == "datetime":
-        cells = cells.view(f"datetime64[{column.unit}]")
-        cells = cells.astype("datetime64[ms]") if column.unit == "s" else cells  # polars has no seconds
-    values = pl.Series(cells, nan_to_null=True)
-    if column.form == "bool":
-        values = values.cast(pl.Boolean)
+        labels = (*column.labels, None)
+        if len(column) <= _FEW_CELLS:
+            cells = pl.Series([labels[code] for code in column.values.tolist()], dtype=pl.String)
+        else:
+            codes = np.where(column.values < 0, len(column.labels), column.values)
+            cells = pl.Series(labels, dtype=pl.String).gather(codes)
+        return cells.cast(pl.Enum(column.labels)) if column.form == "category" else cells
     is_missing = column.is_missing()
-    return values if not is_missing.any() else values.set(pl.Series(is_missing), None)
+    if column.form == "datetime":  # NaT becomes null; polars has no seconds
+        values = np.where(is_missing, NAT, column.values).view(f"datetime64[{column.unit}]")
+        return pl.Series(values.astype("datetime64[ms]") if column.unit == "s" else values)
+    cells = pl.Series(column.values)
+    if is_missing.any():
+        cells = cells.set(pl.Series(is_missing), None)
+    return cells.cast(pl.Boolean) if column.form == "bool" else cells
 
 
 def to_pandas(columns: Mapping[str, Column]) -> Any:
@@ -493,7 +503,8 @@ def arrays_to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
             cells = [_cell_text(label) for label in labels] if dtype == pl.String else list(labels)
             column = pl.Series(cells, dtype=dtype).gather(numbers)
         else:
-            column = pl.Series(values, nan_to_null=True)
+            has_nan = values.dtype.kind == "f" and bool(np.isnan(values).any())
+            column = pl.Series(values, nan_to_null=has_nan)
         series.append(column.alias(name))
     return pl.DataFrame(series)
 

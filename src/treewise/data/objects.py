@@ -9,13 +9,13 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treewise._lib.interruptible import polars_is_safe, run_interruptible
-from treewise._lib.text import safe
 from treewise.data.column import (
     Array,
     Column,
@@ -30,13 +30,15 @@ from treewise.data.column import (
     text_column,
     truncate,
 )
-from treewise.data.parse_cells import to_double
+from treewise.data.parse_cells import mixed_offsets_error, to_double
 from treewise.errors import DataError, Param, brief, join_few
 
 if TYPE_CHECKING:
     import polars as pl
 
 _MAX_BITS = 10_000  # Python refuses to print much longer integers
+_MAX_DIGITS = 3_000
+_INTEGERS = (int, np.integer)
 BYTES_PER_CELL = 64  # estimated memory of a text cell
 _SAMPLE = 10_000  # cells examined first
 _MANY = 5000  # cells from which polars encodes text faster than Python, import included
@@ -105,7 +107,9 @@ def _type_family(kind: type) -> str:
 
 def _is_nan(cell: Any) -> bool:
     """Return whether a cell is NaN or NaT."""
-    return isinstance(cell, (float, np.floating, Decimal, np.datetime64)) and bool(cell != cell)
+    if isinstance(cell, Decimal):
+        return cell.is_nan()  # comparing a signalling NaN raises
+    return isinstance(cell, (float, np.floating, np.datetime64)) and bool(cell != cell)
 
 
 def _mixed_types_error(cells: list[Any], name: str) -> DataError:
@@ -116,10 +120,11 @@ def _mixed_types_error(cells: list[Any], name: str) -> DataError:
             first.setdefault(family, row)
     parts = []
     for family, row in list(first.items())[:2]:
-        cell = f'"{truncate(cells[row])}"' if family == "text" else truncate(cells[row])
-        cell = cell if family in _READERS else brief(cells[row])
+        cell = str(cells[row]) if family == "dates" else brief(cells[row])
         parts.append(f"{family} ({cell} in row {row + 1:,})")
-    return DataError(f'column "{safe(name)}" mixes {" and ".join(parts)}. Make all its values one or the other first.')
+    return DataError(
+        f'column "{truncate(name)}" mixes {" and ".join(parts)}. Make all its values one or the other first.'
+    )
 
 
 def _read_text_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
@@ -141,31 +146,52 @@ def _read_texts(texts: list[str | None], name: str) -> Column:
 
 
 def _read_number_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
-    """Read Python numbers: integers exactly (as text beyond 64 bits), others as doubles."""
-    whole = all(
-        issubclass(t, (int, np.integer)) for t in {type(c) for c, t in zip(cells, is_present, strict=True) if t}
-    )
-    if not whole:
-        return float_column(
-            name, np.array([_to_double(c) if t else np.nan for c, t in zip(cells, is_present, strict=True)])
-        )
-    ints = [int(c) if t else 0 for c, t in zip(cells, is_present.tolist(), strict=True)]
-    too_long = next((row for row, v in enumerate(ints) if v.bit_length() > _MAX_BITS), None)
+    """Read Python numbers: whole numbers exactly (as text beyond 64 bits), others as doubles."""
+    has_decimals = any(issubclass(t, Decimal) for t in set(map(type, cells)))
+    if has_decimals:
+        is_present = is_present & np.fromiter((not _is_nan(c) for c in cells), np.bool_, len(cells))
+    present = [c for c, t in zip(cells, is_present.tolist(), strict=True) if t]
+    types = set(map(type, present))
+    is_whole = all(map(_is_whole, present)) if has_decimals else all(issubclass(t, _INTEGERS) for t in types)
+    if not is_whole or not present:
+        values = np.full(len(cells), np.nan)
+        values[is_present] = [to_double(c) for c in present]
+        may_round = has_decimals or any(issubclass(t, _INTEGERS) for t in types)
+        return replace(float_column(name, values), rounding=_note_rounding(name, present) if may_round else "")
+    too_long = next((row for row, c in enumerate(cells) if is_present[row] and _has_thousands_of_digits(c)), None)
     if too_long is not None:
         raise DataError(
-            f'column "{safe(name)}": the whole number in row {too_long + 1:,} has thousands of digits.',
-            hint="Compare its logarithm instead, or leave it out: " + Param("ignore", [safe(name)]) + ".",
+            f'column "{truncate(name)}": the whole number in row {too_long + 1:,} has thousands of digits.',
+            hint="Compare its logarithm instead, or leave it out: " + Param("ignore", [truncate(name)]) + ".",
             column=name,
             row=too_long,
         )
+    ints = [int(c) if t else 0 for c, t in zip(cells, is_present.tolist(), strict=True)]
     if min(ints) >= -(2**63) and max(ints) < 2**63:
         return int_column(name, np.array(ints, np.int64), ~is_present)
     return text_column(name, [str(v) if t else None for v, t in zip(ints, is_present.tolist(), strict=True)])
 
 
-def _to_double(cell: Any) -> float:
-    """Round a number to the nearest double; overflow becomes infinity."""
-    return float("nan") if isinstance(cell, Decimal) and cell.is_nan() else to_double(cell)
+def _is_whole(cell: Any) -> bool:
+    """Return whether a number is an integer, or a Decimal without a fraction."""
+    if isinstance(cell, Decimal):
+        return cell.is_finite() and cell == cell.to_integral_value()
+    return isinstance(cell, _INTEGERS)
+
+
+def _has_thousands_of_digits(cell: Any) -> bool:
+    return cell.adjusted() > _MAX_DIGITS if isinstance(cell, Decimal) else int(cell).bit_length() > _MAX_BITS
+
+
+def _note_rounding(name: str, numbers: list[Any]) -> str:
+    """Return a note if different numbers, one of which has a fraction, have the same nearest double."""
+    if not any(isinstance(v, Decimal) or abs(v) > 2**53 for v in numbers):
+        return ""
+    plain = [v.item() if isinstance(v, np.generic) else v for v in numbers]
+    exact, rounded = len(set(plain)), len(set(map(to_double, plain)))
+    if exact == rounded:
+        return ""
+    return f"{truncate(name)}: {exact:,} different numbers are compared as {rounded:,}, the nearest doubles"
 
 
 def _read_bool_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
@@ -176,7 +202,14 @@ def _read_bool_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
 
 
 def _read_datetime_objects(cells: list[Any], is_present: Mask, name: str) -> Column:
-    """Read dates and times, converted to UTC."""
+    """Read dates and times, converted to UTC; raise if some times have an offset and others have none."""
+    first: dict[bool, int] = {}
+    for row, cell in enumerate(cells):
+        if isinstance(cell, dt.datetime) and is_present[row]:
+            first.setdefault(cell.utcoffset() is not None, row)
+    if len(first) == 2:
+        rows = [first[True], first[False]]
+        raise mixed_offsets_error(name, rows, [str(cells[row]) for row in rows])
     return datetime_column(
         name,
         np.array([_to_datetime64(c) if t else np.datetime64("NaT") for c, t in zip(cells, is_present, strict=True)]),
@@ -251,16 +284,16 @@ def check_names(names: Sequence[str], table: str, hint: str = "") -> None:
     for name in () if "".join(names).isascii() else names:
         check_unicode(name, [name], what="name")
     if len(set(names)) < len(names):
-        duplicates = [safe(name) for name, times in Counter(names).items() if times > 1]
+        duplicates = [truncate(name) for name, times in Counter(names).items() if times > 1]
         raise DataError(f"{table}: more than one column is named {join_few(duplicates)}.", hint="Rename them." + hint)
 
 
 def unsupported_type_error(name: str, family: str) -> DataError:
     """Return the error for a column of an unsupported type."""
     return DataError(
-        f'column "{safe(name)}" holds {family} values.',
+        f'column "{truncate(name)}" holds {family} values.',
         hint="Trees compare numbers, text, true/false and dates: convert it first, or leave it out: "
-        + Param("ignore", [safe(name)])
+        + Param("ignore", [truncate(name)])
         + ".",
         column=name,
     )

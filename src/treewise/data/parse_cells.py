@@ -23,7 +23,9 @@ from treewise.data.column import (
     float_column,
     int_column,
     read_only,
+    truncate,
 )
+from treewise.errors import DataError
 
 # Common markers of missing values: Weka's ?, R's NA, the dot of SAS, NumPy's nan, SQL's null.
 _MARKERS = frozenset({"", "?", "na", "n/a", "nan", "null", ".", "-"})
@@ -179,6 +181,8 @@ def parse_datetimes(labels: Sequence[str]) -> Array | None:
         if match is None:
             return None
         parts.append(match.groups(""))
+    if len({bool(p[7]) for p in parts if p[3]}) == 2:
+        return None  # check_offsets says why
     digits = max((len(p[6]) for p in parts), default=0)
     unit = "s" if digits == 0 else "ms" if digits <= 3 else "us" if digits <= 6 else "ns"
     if unit == "ns" and not all(int(p[0]) in _NS_YEARS for p in parts):
@@ -193,6 +197,31 @@ def parse_datetimes(labels: Sequence[str]) -> Array | None:
         return None
     datetimes -= np.array([_offset_minutes(p[7]) for p in parts], "timedelta64[m]")
     return datetimes
+
+
+def check_offsets(column: Column) -> None:
+    """Raise if some times of a text column have an offset and others have none; dates without a time are neither."""
+    first: dict[bool, int] = {}
+    for code, label in enumerate(column.labels):
+        match = _DATETIME.fullmatch(label.strip())
+        if match is None and not is_marker(label):
+            return  # not a column of times
+        if match is not None and match[4]:
+            first.setdefault(match[8] is not None, code)
+    if len(first) == 2:
+        rows = [int(np.argmax(column.values == first[has_offset])) for has_offset in (True, False)]
+        raise mixed_offsets_error(column.name, rows, [column.format_cell(row) for row in rows])
+
+
+def mixed_offsets_error(name: str, rows: Sequence[int], cells: Sequence[str]) -> DataError:
+    """Return the error for times with and without an offset in one column, given an example of each."""
+    return DataError(
+        f'column "{truncate(name)}" mixes times with an offset ({cells[0]} in row {rows[0] + 1:,}) and times without'
+        f" one ({cells[1]} in row {rows[1] + 1:,}).",
+        hint="Give an offset to all, or to none: those without one are UTC.",
+        column=name,
+        row=rows[1],
+    )
 
 
 def _offset_minutes(offset: str) -> int:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.interruptible import polars_before_fork, polars_is_safe, run_interruptible
-from treewise._lib.text import format_exact, plural, safe
+from treewise._lib.text import format_exact, plural
 from treewise.data.column import Column, LazyColumns, truncate
 from treewise.data.csv_file import CsvFormat, read_csv
 from treewise.data.frames import read_dicts, read_frame, read_memory
+from treewise.data.parquet_file import ENCRYPTED_MAGIC, MAGIC, read_parquet
 from treewise.data.parse_cells import mask_markers
 from treewise.errors import ColumnError, DataError, Param, ParameterError, brief, did_you_mean, join_few
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Column", "KindSpec", "Table", "read", "read_rows"]
+
+_LONGEST_PATH = 200  # characters of a path in a message: it may be the whole content of a file, given by mistake
+_LONGEST_LIST = 400  # characters of a list of twenty names; else five are named
 
 KindSpec = str | Sequence[str] | Set[str]  # name of a kind | ordered levels | set of levels
 
@@ -60,16 +63,27 @@ class Table:
     def __len__(self) -> int:
         return self.n_rows
 
-    def __getitem__(self, name: str) -> Column:
-        if name not in self.columns:
+    def __getitem__(self, name: str | int) -> Column:
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+            name = str(name)  # as pandas numbers columns
+        if not isinstance(name, str) or name not in self.columns:
             quoted = f'"{truncate(name)}"' if isinstance(name, str) else brief(name)
-            hint = did_you_mean(name, self.columns)
-            names = join_few([safe(n) for n in self.columns], most=20)
-            raise ColumnError(f"no column {quoted} in {self.name}.{hint} Columns: {names}.")
+            hint = self._hint_index(name) or did_you_mean(name, self.columns)
+            names = [truncate(n) for n in self.columns]
+            listed = join_few(names, most=20 if len("".join(names[:20])) < _LONGEST_LIST else 5)
+            raise ColumnError(f"no column {quoted} in {self.name}.{hint} Columns: {listed}.")
         return self.columns[name]
 
+    def _hint_index(self, name: object) -> str:
+        """Return which column has an index, counted from 0, if columns without names are numbered from 1."""
+        if not isinstance(name, str) or not name.isdecimal() or next(iter(self.columns)) != "x1":
+            return ""
+        column = f"x{int(name[:9]) + 1}"
+        which = f': the one with index {name} is "{column}"' if column in self.columns else ""
+        return f" Columns without names are x1, x2, …{which}."
+
     def __repr__(self) -> str:
-        names = join_few([safe(n) for n in self.columns])
+        names = join_few([truncate(n) for n in self.columns])
         size = f"{plural(self.n_rows, 'row')} · {plural(len(self.columns), 'column')}"
         return f"<Table {self.name} · {size}: {names}>"
 
@@ -97,7 +111,7 @@ class Table:
         >>> read({"age": [31], "town": ["Rome"]}).drop(["age"])
         <Table the table · 1 row · 1 column: town>
         """
-        dropped = set(names)
+        dropped = {str(name) for name in names}
         for name in dropped - set(self.columns):
             self[name]  # raises
         return self._with(
@@ -182,6 +196,7 @@ def read(
     if name is not None:
         table = replace(table, name=name)
     if columns is not None:
+        columns = [str(column) for column in columns]
         for column in columns:
             if column not in table.columns:
                 table[column]  # raises
@@ -243,11 +258,13 @@ def _read_path(path: str | os.PathLike[str], markers: Sequence[str], csv_format:
     except FileNotFoundError:
         raise _not_found_error(file, list(NAMES) if isinstance(path, str) else []) from None
     except IsADirectoryError:
-        raise DataError(f"{truncate(file)} is a folder. Give one CSV or Parquet file.") from None
+        raise DataError(f"{truncate(file, _LONGEST_PATH)} is a folder. Give one CSV or Parquet file.") from None
     except (OSError, ValueError, RuntimeError) as error:  # no permission; NUL in the name; unknown user in ~user
         reason = str(getattr(error, "strerror", None) or error).rstrip(".")
-        raise DataError(f"{truncate(path)} cannot be read: {truncate(reason)}. Check the path.") from None
-    return read_bytes(data, safe(file.name), markers, csv_format)
+        raise DataError(
+            f"{truncate(path, _LONGEST_PATH)} cannot be read: {truncate(reason, _LONGEST_PATH)}. Check the path."
+        ) from None
+    return read_bytes(data, truncate(file.name, _LONGEST_PATH), markers, csv_format)
 
 
 def _not_found_error(file: Path, built_in: list[str]) -> DataError:
@@ -258,7 +275,7 @@ def _not_found_error(file: Path, built_in: list[str]) -> DataError:
     ]  # without the extensions, which are always similar
     hint = did_you_mean(file.name, similar + built_in)
     alternatives = f" or built-in table ({', '.join(built_in)})" if built_in and file.parent == Path() else ""
-    return DataError(f'no file "{truncate(file)}"{alternatives}.{hint}')
+    return DataError(f'no file "{truncate(file, _LONGEST_PATH)}"{alternatives}.{hint}')
 
 
 def read_bytes(data: bytes, name: str, markers: Sequence[str], csv_format: CsvFormat | None = None) -> Table:
@@ -268,28 +285,11 @@ def read_bytes(data: bytes, name: str, markers: Sequence[str], csv_format: CsvFo
             data = gzip.decompress(data)
         except (OSError, EOFError) as error:
             raise DataError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
-    if data.startswith(b"PAR1"):
-        lazy_columns = read_frame(_read_parquet(data, name), name)
+    if data.startswith((MAGIC, ENCRYPTED_MAGIC)):
+        lazy_columns = read_frame(read_parquet(data, name), name)
         return Table(name, lazy_columns, lazy_columns.n_rows)
     csv_format = csv_format or CsvFormat()
     if csv_format.separator is None and name.removesuffix(".gz").endswith((".tsv", ".tab")):
         csv_format = replace(csv_format, separator="\t")
     lazy_columns, notes = read_csv(data, name, markers, csv_format)
     return Table(name, lazy_columns, lazy_columns.n_rows, notes=notes, na_values=tuple(markers))
-
-
-def _read_parquet(data: bytes, name: str) -> pl.DataFrame:
-    """Read a Parquet file."""
-    import polars as pl
-
-    if polars_before_fork:
-        raise DataError(
-            f"{name}: Parquet is read by polars, which does not survive a fork. Read the file before the processes"
-            ' part, or start them by multiprocessing.get_context("spawn").'
-        )
-    if not polars_is_safe(len(data)):
-        raise MemoryError(f"not enough memory to read {name}: {len(data):,} bytes of Parquet need far more unpacked.")
-    try:
-        return run_interruptible(lambda: pl.read_parquet(data), rows=len(data) // 8)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(f"{name} is damaged: it cannot be read as Parquet ({str(error).splitlines()[0]}).") from None
