@@ -42,7 +42,7 @@ Floats = npt.NDArray[np.float64]
 _ROUNDING = 4 * float(np.finfo(float).eps)  # relative rounding error of sums in another order
 
 _ALL_SHOWN = 40  # up to so many leaves are listed in tree order; of more, those with a finding come first
-_MOST_ROWS = 6  # row numbers that are listed
+_MAX_ROWS = 6  # row numbers that are listed
 _RANKS = {"disagrees": 0, "no answer": 1, "empty": 2, "": 3}
 
 
@@ -167,7 +167,7 @@ class Check(Displayable):
         headings = (ColumnSpec("rows"), ColumnSpec("cells", title="alike in"), ColumnSpec("counts", title="but"))
         rows = [
             (
-                join_few([f"{row:,}" for row in c.rows], most=_MOST_ROWS),
+                join_few([f"{row:,}" for row in c.rows], most=_MAX_ROWS),
                 ", ".join(f"{name} {cell}" for name, cell in c.cells.items()),
                 _format_counts(c.counts),
             )
@@ -186,7 +186,7 @@ class Check(Displayable):
     def _unanswered(self) -> list[str]:
         if not self.unanswered:
             return []
-        rows = join_few([f"{row:,}" for row in self.unanswered], most=_MOST_ROWS)
+        rows = join_few([f"{row:,}" for row in self.unanswered], most=_MAX_ROWS)
         many = len(self.unanswered) > 1
         return [
             f'{"Rows" if many else "Row"} {rows} {"match" if many else "matches"} no branch: add one, or "otherwise".'
@@ -229,7 +229,7 @@ class Check(Displayable):
 
 def _list_nodes(leaves: tuple[LeafCheck, ...]) -> str:
     """Return the node numbers of some leaves as text."""
-    numbers = join_few([str(leaf.node) for leaf in leaves], most=_MOST_ROWS)
+    numbers = join_few([str(leaf.node) for leaf in leaves], most=_MAX_ROWS)
     return f"node {numbers}" if len(leaves) == 1 else f"nodes {numbers}"
 
 

@@ -7,7 +7,7 @@ are evaluated by the same code. ``results.py`` holds and prints the results.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -23,11 +23,11 @@ from treewise.errors import DataError, ParameterError, TreewiseError, join_few
 from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
 from treewise.predict.costs import CostMatrix, cost_matrix_of
-from treewise.predict.leaf_probabilities import LeafProbabilities
+from treewise.predict.leaf_probabilities import LeafProbabilities, default_smoothing, label_probabilities
 from treewise.predict.predict import Answers, EncodedRows, TreeAnswers, encode_table, subtree_sizes
 from treewise.train.target import (
     Ints,
-    encode_labels,
+    encode_known_labels,
     find_target_column,
     resolve_handwritten_task,
     select_labelled_rows,
@@ -72,6 +72,7 @@ class _EvaluationContext:
     is_training_data: bool = False
     missing: str = ""
     estimate: str = "maximum_likelihood"
+    log_loss_estimate: str | None = None  # None: the same
     is_ensemble: bool = False
 
 
@@ -101,7 +102,8 @@ def evaluate(
     ``target`` is the column of true labels, by default the one the model was grown for, or an array of labels. Rows
     without one are refused, or left out with ``drop_missing_target``. A tree written by hand
     that predicts numbers is compared as classes or as values, as the column asks for. ``estimate`` is how probabilities
-    are made of counts (``predict_proba``). ``cost`` says what mistakes cost (``grow``), by default what the tree
+    are made of counts (``predict_proba``); without it, the log loss of a tree is that of Laplace's estimate, which is
+    never infinite because a leaf lacks a class. ``cost`` says what mistakes cost (``grow``), by default what the tree
     predicts by; the tree's predictions stay as they are. With ``sample_weight``, a column's name or an array, a row of
     weight 2 counts as two and one of weight 0 not at all.
 
@@ -111,9 +113,9 @@ def evaluate(
     >>> evaluation.n, evaluation.errors
     (344, 13)
     >>> print(evaluation)
-    error        3.8 %   13 of 344 rows wrong; 95 % interval 2.2 to 6.4 % (Wilson)
+    error        3.8 %   13 of 344 rows wrong; training range 2.2 to 6.4 % (Wilson)
     baseline    55.8 %   always "Adelie", the majority where the tree was grown
-    log loss   0.1372 nats
+    log loss   0.1492 nats (laplace)
     note       this looks like the table the tree was grown on; expect more errors on new rows
     <BLANKLINE>
     true \\ predicted  Adelie  Chinstrap  Gentoo  right %
@@ -139,8 +141,12 @@ def evaluate(
     if model.task == "regression":
         return _evaluate_numbers(compared, answers.values(), context)
     matrix = CostMatrix.of(cost, model.classes) if cost is not None else cost_matrix_of(model)
-    truth, labels = encode_labels(model, compared.column)
-    predicted = _Predictions(labels, truth, *answers.likelihoods(truth))
+    truth, labels = encode_known_labels(model, compared.column)
+    classes, probability, second = answers.likelihoods(truth)
+    if estimate is None and isinstance(answers, TreeAnswers) and answers.tree.arrays.rows[0] > 0:
+        probability = label_probabilities(answers.tree, answers.nodes, truth, default_smoothing(answers.tree))
+        context = replace(context, log_loss_estimate=default_smoothing(answers.tree).name)
+    predicted = _Predictions(labels, truth, classes, probability, second)
     return _evaluate_classes(compared, model.classes, predicted, context, matrix)
 
 
@@ -167,15 +173,19 @@ def looks_like_training_data(compared: EvaluationData[Any], leaves: Ints | None 
     """Tell whether these look like the rows the model was trained on.
 
     For a tree: every leaf gets as many rows as in training. A member of an ensemble was trained on a sample, so of the
-    whole table its leaves get at least these. For an ensemble: the rows and answers have the recorded fingerprint.
-    Weights that were an array in training must be given again; others given here do not matter.
+    whole table its leaves get at least these; an honest tree records how the whole table falls into its leaves. For an
+    ensemble: the rows and answers have the recorded fingerprint. Weights that were an array in training must be given
+    again; others given here do not matter.
     """
     if isinstance(tree := compared.model, Tree):
         leaves = compared.leaves if leaves is None else leaves
         counts = np.bincount(leaves, minlength=len(tree))
         training_counts = np.where(tree.arrays.kind == LEAF, tree.arrays.rows, 0)
-        if tree.fit_info.origin == "member":
-            return len(leaves) in tree.fit_info.row_counts and bool(np.all(counts >= training_counts))
+        info = tree.fit_info
+        if info.origin == "member":
+            return len(leaves) in info.row_counts and bool(np.all(counts >= training_counts))
+        if info.honest is not None and info.honest.is_whole_table(counts):
+            return True
         return bool(np.array_equal(counts, training_counts))
     ensemble: Ensemble = compared.model
     if ensemble.fit_info.row_counts[:1] != (len(compared.table),):
@@ -253,6 +263,7 @@ def _evaluate_classes(
         log_loss_of_others=of_others,
         majority=context.root,
         estimate=context.estimate,
+        log_loss_estimate=context.log_loss_estimate or context.estimate,
         cost_matrix=cost,
         ranking=ranking,
     )

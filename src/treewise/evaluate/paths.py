@@ -20,7 +20,7 @@ from treewise._lib.text import display_width, format_rounded, pad, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, ParameterError
-from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, read_rows
+from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, read_model_rows
 from treewise.train.target import Ints, adopt_levels, encode_labels, find_target_column, resolve_handwritten_task
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
@@ -167,7 +167,7 @@ def paths(tree: Tree, data: Any, target: str | None = None) -> Paths:
     2  GPA = 3.7 and Published = no   → N   wrong: P
     3  GPA = 3.7 and Published = yes  → P
     """
-    table, _ = read_rows(tree, data)
+    table, _ = read_model_rows(tree, data)
     tree = adopt_levels(tree, table)
     column = _true_labels(tree, table, target)
     if column is not None:

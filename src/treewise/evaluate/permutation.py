@@ -11,8 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from statistics import NormalDist
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,22 +19,30 @@ import numpy.typing as npt
 from treewise._lib.checks import check_choice, check_integer
 from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data import encoding as encode
-from treewise.errors import DataError, Param, ParameterError
+from treewise.errors import Call, DataError, Param, ParameterError
 from treewise.evaluate.evaluate import EvaluationData, looks_like_training_data, prepare_evaluation, refuse_infinite
 from treewise.evaluate.importances import ColumnImportance, Importances, rank_columns
-from treewise.predict.confidence_intervals import check_confidence
+from treewise.predict.confidence_intervals import check_confidence, student_quantile
 from treewise.predict.costs import CostMatrix, cost_matrix_of, losses
+from treewise.predict.leaf_probabilities import default_smoothing
 from treewise.predict.predict import EncodedRows
 from treewise.train.grow import resolve_n_jobs
 from treewise.train.resampling import power_of_two_scale
-from treewise.train.target import encode_labels
+from treewise.train.target import encode_known_labels
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
 
 _MEASURES = {"classification": ("error", "cost", "log_loss"), "regression": ("rmse", "mae")}
-_MOST_REPEATS = 100_000
+_MAX_REPEATS = 100_000
+
+
+class Shuffle(NamedTuple):
+    """The loss of each row after one shuffle, and the row whose value it received."""
+
+    losses: Floats
+    donors: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +75,13 @@ class _PermutationTrial:
         residuals = np.asarray(predicted / self.unit - self.truth / self.unit, np.float64)
         return np.abs(residuals) if self.measure == "mae" else residuals**2
 
-    def shuffled(self, column: int, seed: Sequence[int]) -> Floats:
+    def shuffled(self, column: int, seed: Sequence[int]) -> Shuffle:
         """Return the loss of each row when the values of one column are shuffled."""
         values = self.rows.columns[column]
         assert values is not None
-        columns = list(self.rows.columns)
-        columns[column] = values[np.random.default_rng(seed).permutation(len(values))]
-        return self.losses_on(replace(self.rows, columns=columns, is_permuted=True))
+        columns, donors = list(self.rows.columns), np.random.default_rng(seed).permutation(len(values))
+        columns[column] = values[donors]
+        return Shuffle(self.losses_on(replace(self.rows, columns=columns, is_permuted=True)), donors)
 
     def total(self, values: Floats) -> float:
         """Return the weighted mean; not as a matrix product, whose threads make the result vary."""
@@ -120,7 +127,7 @@ class _Shuffles:
         progress: Progress | None = None,
     ) -> Self:
         """Check the options."""
-        check_integer("repeats", repeats, least=1, most=_MOST_REPEATS)
+        check_integer("repeats", repeats, least=1, most=_MAX_REPEATS)
         check_integer("random_state", random_state, least=0, most=2**64 - 1)
         return cls(repeats, random_state, check_confidence(confidence), resolve_n_jobs(n_jobs), progress)
 
@@ -147,7 +154,7 @@ class _Shuffles:
         before = trial.losses_on(trial.rows)
         used, splits = trial.model.used_columns, trial.model.split_counts
 
-        def work(piece: int, _: Progress) -> Floats:
+        def work(piece: int, _: Progress) -> Shuffle:
             column, repeat = used[piece // self.repeats], piece % self.repeats
             return trial.shuffled(column, (self.random_state, column, repeat))
 
@@ -192,7 +199,9 @@ def prepare_trial(compared: EvaluationData[Any], measure: str | None, estimate: 
     check_choice("measure", name, measures)
     if name == "cost" and cost is None:
         raise ParameterError(
-            "the tree has no costs; tree.with_cost(…) gives it some.", parameter="measure", value="cost"
+            "the tree has no costs; " + Call("tree.with_cost(…)") + " gives it some.",
+            parameter="measure",
+            value="cost",
         )
     truth: npt.NDArray[Any]
     unit = 1.0
@@ -201,7 +210,9 @@ def prepare_trial(compared: EvaluationData[Any], measure: str | None, estimate: 
         refuse_infinite(truth, compared)
         unit = power_of_two_scale(truth)
     else:
-        truth = encode_labels(model, compared.column)[0]
+        truth = encode_known_labels(model, compared.column)[0]
+    if name == "log_loss" and estimate is None and isinstance(model, Tree):
+        estimate = default_smoothing(model)  # as in the log loss of an evaluation
     weight = _in_shares(compared.weight, len(compared.table))
     return _PermutationTrial(model, compared.encoded, estimate, truth, weight, name, unit, cost)
 
@@ -213,28 +224,66 @@ def _in_shares(weight: Floats | None, rows: int) -> Floats:
 
 
 def measure_rise(
-    trial: _PermutationTrial, before: Floats, after: Iterable[Floats], confidence: float
+    trial: _PermutationTrial, before: Floats, shuffles: Iterable[Shuffle], confidence: float
 ) -> dict[str, Any]:
     """Return the rise of the measure, its mean over the shuffles and each one, and the confidence interval of the mean.
 
-    The interval is the normal one of a mean of differences per row. It covers the sampling of rows and, since a row's
-    difference is the mean over the shuffles, that of shuffles; for the RMSE by linearisation. There is none for a
-    single row. Shuffles are added up one by one, which saves memory.
+    The interval is Student's, with rows as the units; there is none for a single row. Shuffles are added up one by
+    one, which saves memory.
     """
-    start, each, mean_after = trial.mean(before), [], np.zeros(len(before))
-    for losses_after in after:
-        each.append(trial.mean(losses_after) - start)
-        mean_after += losses_after
-    mean_after /= len(each)
-    change = mean_after - before
-    if trial.measure == "rmse":
-        end = math.sqrt(trial.total(mean_after))
-        change = mean_after / (2 * end or 1.0) - before / (2 * start or 2 * end or 1.0)
+    start, each, sums = trial.mean(before), [], _ShuffleSums(trial)
+    for shuffle in shuffles:
+        each.append(trial.mean(shuffle.losses) - start)
+        sums.add(shuffle)
     mean_rise = math.fsum(each) / len(each)
     repeats = tuple(rise * trial.unit for rise in each)
     if len(before) < 2:
         return {"importance": mean_rise * trial.unit, "low": None, "high": None, "repeats": repeats}
-    centred = change - trial.total(change)
-    half = NormalDist().inv_cdf(0.5 + confidence / 2) * math.sqrt(trial.total(trial.weight * centred**2))
+    half = student_quantile(0.5 + confidence / 2, len(before) - 1) * sums.standard_error(before)
     interval = {"importance": mean_rise, "low": mean_rise - half, "high": mean_rise + half}
     return {**{name: value * trial.unit for name, value in interval.items()}, "repeats": repeats}
+
+
+class _ShuffleSums:
+    """The losses of a column's shuffles, added up for the standard error of their mean.
+
+    With h(i, j) the loss of row i with the value of row j, the importance is the mean of h over random pairs, less the
+    mean loss as it is. A row takes part three times: with its own value, with that of others, and by giving its value
+    to others; a single row may give a rare value to many. So row i moves the importance by
+
+        w_i · (mean of h(i, ·) − loss of i) + mean of h(·, i) / n        (w_i: its share of the weight)
+
+    and the variance is the sum of the squares of these, centred (the first-order term of a U-statistic, Hoeffding
+    1948). Both means are over R shuffles only. Their noise enters twice, once more than it enters the importance, in
+    which row and column effects of a permutation cancel; the surplus, var(h) · Σ w² / R, is subtracted. Roots are
+    linearised.
+    """
+
+    def __init__(self, trial: _PermutationTrial) -> None:
+        self.trial, n = trial, len(trial.weight)
+        self.n_shuffles, self.squares = 0, 0.0
+        self.received, self.given, self.given_weight = np.zeros(n), np.zeros(n), np.zeros(n)
+
+    def add(self, shuffle: Shuffle) -> None:
+        """Add one shuffle."""
+        losses, donors = shuffle
+        self.n_shuffles += 1
+        self.squares += self.trial.total(losses**2)
+        self.received += losses
+        self.given[donors] += self.trial.weight * losses
+        self.given_weight[donors] += self.trial.weight
+
+    def standard_error(self, before: Floats) -> float:
+        """Return the standard error of the mean rise over all shuffles, for other rows like these."""
+        trial, weight = self.trial, self.trial.weight
+        received, given = self.received / self.n_shuffles, self.given / self.given_weight
+        mean, start = trial.total(received), trial.total(before)
+        slope = start_slope = 1.0
+        if trial.measure == "rmse":
+            slope = 1 / (2 * math.sqrt(mean) or 1.0)
+            start_slope = 1 / (2 * math.sqrt(start) or 2 * math.sqrt(mean) or 1.0)
+        own = slope * (received - mean) - start_slope * (before - start)
+        moves = weight * own + slope * (given - given.mean()) / len(given)
+        variance = float(np.sum(moves**2))
+        surplus = slope**2 * (self.squares / self.n_shuffles - mean**2) * float(np.sum(weight**2)) / self.n_shuffles
+        return math.sqrt(max(variance - surplus, variance / 2))

@@ -15,7 +15,7 @@ from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTab
 from treewise._lib.text import clip, format_count, format_rounded, format_share, plural, safe
 from treewise.errors import join_few
 from treewise.evaluate.ranking import Ranking
-from treewise.predict.confidence_intervals import wilson
+from treewise.predict.confidence_intervals import interval_name, wilson
 from treewise.predict.costs import CostMatrix
 from treewise.train.target import Ints
 from treewise.tree.arrays import Label
@@ -64,7 +64,23 @@ class Evaluation(Displayable, ABC):
     @property
     def notes(self) -> list[str]:
         """Caveats."""
-        return [*[_SEEN.format(grown=self.grown)] * self.is_training_data, *[self.missing] * bool(self.missing)]
+        seen = [_SEEN.format(grown=self.grown)] * self.is_training_data
+        return [*seen, *[self.missing] * bool(self.missing), *self._baseline_notes()]
+
+    def _baseline_notes(self) -> list[str]:
+        """Return a note if always giving one answer would do better."""
+        error, baseline = self._errors_to_compare()
+        if error is None or baseline is None or not error > baseline:
+            return []
+        return [f"worse than the baseline: always predicting {self._baseline_text()} would do better on this table"]
+
+    @abstractmethod
+    def _errors_to_compare(self) -> tuple[float | None, float | None]:
+        """Return the error and that of the baseline; the costs, if mistakes have any."""
+
+    @abstractmethod
+    def _baseline_text(self) -> str:
+        """Return what the baseline always predicts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,7 +103,8 @@ class ClassificationEvaluation(Evaluation):
     impossible_rows: tuple[int, ...]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
     log_loss_of_others: float  # the same mean without those rows
     majority: Label | None  # what the root predicts; None where the tree has seen no rows
-    estimate: str = "maximum_likelihood"  # how the probabilities behind the log loss were made of counts
+    estimate: str = "maximum_likelihood"  # how probabilities were made of counts
+    log_loss_estimate: str = "maximum_likelihood"  # those behind the log loss
     cost_matrix: CostMatrix | None = None  # costs of misclassification, if given
     ranking: Ranking | None = None  # two classes: scores of the positive class with the true labels
 
@@ -145,8 +162,13 @@ class ClassificationEvaluation(Evaluation):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the error (Wilson 1927), valid for rows not used for training."""
+        """The 95 % interval of the error (Wilson 1927); on the training rows only a range (``interval_name``)."""
         return wilson(self.error * self.effective_n, self.effective_n)
+
+    @property
+    def interval_name(self) -> str:
+        """What ``interval`` is: ``"95 % interval"``, or on the training rows ``"training range"``."""
+        return interval_name(not self.is_training_data)
 
     @property
     def baseline_error(self) -> float | None:
@@ -169,6 +191,15 @@ class ClassificationEvaluation(Evaluation):
             return None
         return float(self.support @ self.cost_matrix.matrix[:, self.classes.index(self.majority)]) / self.total
 
+    def _errors_to_compare(self) -> tuple[float | None, float | None]:
+        """Return the error and that of the baseline; the costs, if mistakes have any."""
+        if self.cost_matrix is not None:
+            return self.cost, self.baseline_cost
+        return self.error, self.baseline_error
+
+    def _baseline_text(self) -> str:
+        return f'"{safe(self.majority)}"'
+
     @property
     def unknown(self) -> dict[Label, float]:
         """The labels of the table that are not classes of the model, with their rows."""
@@ -190,8 +221,10 @@ class ClassificationEvaluation(Evaluation):
         return {
             **super().to_dict(),
             "error_interval": list(self.interval),
+            "interval": self.interval_name,
             "log_loss_unit": "nats",
             "estimate": self.estimate,
+            "log_loss_estimate": self.log_loss_estimate,
             "cost_matrix": None if self.cost_matrix is None else self.cost_matrix.matrix.tolist(),
             "impossible_rows": list(self.impossible_rows),
             "log_loss_of_others": self.log_loss_of_others if len(self.impossible_rows) < self.n else None,
@@ -225,7 +258,7 @@ class ClassificationEvaluation(Evaluation):
         wrong = f"{self.errors:,} of {plural(self.n, 'row')} wrong"
         if self.weights is not None:
             wrong = f"weight {format_count(self.errors)} of {format_count(self.total)} wrong, {plural(self.n, 'row')}"
-        interval = f"95 % interval {_format_interval(low, high)} % (Wilson)"
+        interval = f"{self.interval_name} {_format_interval(low, high)} % (Wilson)"
         facts = [("error", f"{format_share(self.error):>5} %   {wrong}; {interval}")]
         if self.baseline_error is not None:
             root = "the majority" if self.cost_matrix is None else "as the root predicts"
@@ -253,7 +286,7 @@ class ClassificationEvaluation(Evaluation):
 
     def _log_loss_in_words(self) -> str:
         if not self.impossible_rows:
-            smooth = "" if self.estimate == "maximum_likelihood" else f" ({self.estimate})"
+            smooth = "" if self.log_loss_estimate == "maximum_likelihood" else f" ({self.log_loss_estimate})"
             return f"{self.log_loss:.4f} nats{smooth}"
         rows = join_few([f"{row:,}" for row in self.impossible_rows], most=5)
         many = len(self.impossible_rows) > 1
@@ -332,6 +365,13 @@ class RegressionEvaluation(Evaluation):
         """Return everything as plain values that JSON can hold."""
         weight = {} if self.weight is None else {"weight": self.weight}
         return {**super().to_dict(), "root": self.root, "estimate": self.estimate, **weight}
+
+    def _errors_to_compare(self) -> tuple[float | None, float | None]:
+        """Return the root mean squared error and that of the baseline."""
+        return self.rmse, self.baseline_rmse
+
+    def _baseline_text(self) -> str:
+        return format_rounded(self.root) if self.root is not None else ""
 
     def result_table(self) -> ResultTable:
         """Return the metrics with those of the baseline."""

@@ -1,7 +1,7 @@
 """The complexity-parameter table of rpart: the trees of a nested sequence with their cp and their errors.
 
-``cost_complexity.py`` records one in the history when cross-validation chooses the size; ``tree.cp_table`` returns that
-one (``tree.fit_info.cp_table``), or computes one without cross-validated errors.
+``cross_validation.py`` records one in the history when cross-validation chooses the size; ``tree.cp_table`` returns
+that one (``tree.fit_info.cp_table``), or computes one without cross-validated errors.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import format_rounded, plural, safe
-from treewise.predict.costs import cost_matrix_of
 from treewise.prune.decision import is_internal, node_risks
+from treewise.prune.losses import LOSSES, find_loss
 from treewise.prune.nested_trees import find_nested_trees
 from treewise.tree.fit_info import CpRow
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from treewise.prune.cost_complexity import HeldOutLosses
+    from treewise.prune.cross_validation import HeldOutLosses
 
-_MOST_STORED = 1000  # rows in the history: the smallest trees
-_MOST_SHOWN = 40
+_MAX_STORED = 1000  # rows in the history: the smallest trees
+_MAX_SHOWN = 40
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,7 +37,7 @@ class CpTable(Displayable, Sequence[CpRow]):
     best: int | None = None
     chosen: int | None = None
     left_out: int = 0
-    counted: str = "errors"  # or "costs", for a tree with a cost matrix
+    loss: str = "error"  # what is relative to the root
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -50,7 +50,7 @@ class CpTable(Displayable, Sequence[CpRow]):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, as recorded in the history."""
-        rows = [list(row) for row in self.rows[:_MOST_STORED]]
+        rows = [list(row) for row in self.rows[:_MAX_STORED]]
         return {
             "root_error": self.root_error,
             "columns": list(CpRow._fields),
@@ -58,13 +58,18 @@ class CpTable(Displayable, Sequence[CpRow]):
             "best": self.best,
             "chosen": self.chosen,
             "left_out": len(self) - len(rows),
+            "loss": self.loss,
         }
 
     @property
     def title(self) -> str:
-        """The heading: what is counted, and the error of the root."""
+        """The heading: what is compared, and its value for the root."""
+        counted = {"error": "errors", "cost": "costs"}.get(self.loss, self.loss)
+        if LOSSES[self.loss].risk == "impurity":
+            of_root = f"impurity and {'1 - auc' if self.loss == 'auc' else counted} relative to those of the root"
+            return f"cp table of {safe(self.target)}: {of_root} ({format_rounded(self.root_error)})"
         per_row = f"{format_rounded(self.root_error)} per row"
-        return f"cp table of {safe(self.target)}: {self.counted} relative to those of the root, {per_row}"
+        return f"cp table of {safe(self.target)}: {counted} relative to those of the root, {per_row}"
 
     @property
     def has_xerror(self) -> bool:
@@ -113,32 +118,31 @@ class CpTable(Displayable, Sequence[CpRow]):
     @property
     def _last(self) -> int:
         """The index of the last row that is shown."""
-        return max(self.chosen or 0, self.best or 0, _MOST_SHOWN - 1)
+        return max(self.chosen or 0, self.best or 0, _MAX_SHOWN - 1)
 
 
 def _four_digits(error: float) -> str:
     return f"{error:.4f}"
 
 
-def cp_table_from_folds(tree: Tree, losses: HeldOutLosses, chosen: int) -> CpTable:
+def cp_table_from_folds(tree: Tree, held_out: HeldOutLosses, chosen: int) -> CpTable:
     """Return the table of a cross-validation."""
-    n = len(losses.alpha)
-    columns = (losses.cp, losses.n_splits, losses.n_leaves, losses.rel_error, losses.xerror, losses.xstd)
+    n, nested = len(held_out.sequence_index), held_out.nested
+    alpha, leaves = nested.alpha[held_out.sequence_index], nested.n_leaves[held_out.sequence_index]
+    cp = alpha / (nested.root_risk or 1.0)
+    columns = (cp, held_out.n_splits, leaves, held_out.rel_error, held_out.xerror, held_out.xstd)
     rows = [CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
-    places = n - 1 - losses.best, n - 1 - chosen
-    return CpTable(tree.target.name, losses.root_error, tuple(rows), *places, counted=_unit_counted(tree))
-
-
-def _unit_counted(tree: Tree) -> str:
-    return "errors" if cost_matrix_of(tree) is None else "costs"
+    places = n - 1 - held_out.losses.choose("best"), n - 1 - chosen
+    return CpTable(tree.target.name, held_out.root_loss, tuple(rows), *places, loss=held_out.loss.name)
 
 
 def cp_table(tree: Tree) -> CpTable:
     """Return the table that chose the size of the tree, if it is unchanged since then; else one without xerror."""
-    stored = tree.fit_info.cp_table
+    stored, loss = tree.fit_info.cp_table, find_loss(tree, None).name
     if stored is not None:
         places = stored.best, stored.chosen, stored.left_out
-        return CpTable(tree.target.name, stored.root_error, stored.rows, *places, counted=_unit_counted(tree))
+        recorded = stored.loss if stored.loss in LOSSES else loss
+        return CpTable(tree.target.name, stored.root_error, stored.rows, *places, loss=recorded)
     nested = find_nested_trees(tree, "error")
     root = nested.root_risk or 1.0
     splits = nested.totals(tree, np.zeros(len(tree)), is_internal(tree).astype(float)).round().astype(int)
@@ -147,4 +151,4 @@ def cp_table(tree: Tree) -> CpTable:
         CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
         for i in range(len(nested) - 1, nested.first - 1, -1)
     )
-    return CpTable(tree.target.name, nested.root_risk, rows, counted=_unit_counted(tree))
+    return CpTable(tree.target.name, nested.root_risk, rows, loss=loss)

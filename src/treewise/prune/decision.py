@@ -75,11 +75,12 @@ def prune_bottom_up(
 RISKS = ("impurity", "error")
 
 
-def require_rows(tree: Tree, what: str) -> None:
+def require_rows(tree: Tree, what: Reference) -> None:
     """Raise for a tree without training rows, such as one written by hand."""
     if tree.arrays.rows[0] == 0 or not tree.arrays.weight[0] > 0:
         raise ParameterError(
-            f"{what} needs the training rows of each node, and this tree has none. Use "
+            what
+            + " needs the training rows of each node, and this tree has none. Use "
             + Call("tree.refit(data)")
             + " first."
         )
@@ -101,7 +102,7 @@ def node_risks(tree: Tree, risk: str) -> Floats:
     tree with costs; for regression the sum of squared errors (absolute ones for criterion="absolute_error").
     """
     check_choice("risk", risk, RISKS)
-    require_rows(tree, f'risk="{risk}"')
+    require_rows(tree, Param("risk", risk))
     if risk == "impurity":
         total: Floats = tree.arrays.weight * tree.arrays.impurity
         return total
@@ -133,9 +134,11 @@ def sum_over_leaves(tree: Tree, of_nodes: Floats) -> float:
 _SAME_WEIGHT = 1e-9  # relative difference below which total weights count as equal
 
 
-def rebuild_training_set(tree: Tree, data: Any, sample_weight: Any = None) -> TrainingSet:
+def rebuild_training_set(
+    tree: Tree, data: Any, sample_weight: Any = None, groups: Any = None, time: Any = None
+) -> TrainingSet:
     """Prepare the table a tree was grown on, given again; raise if its rows or its weight differ."""
-    training_set = prepare_like(tree, data, sample_weight)
+    training_set = prepare_like(tree, data, sample_weight, groups, time)
     rows, weight = int(tree.arrays.rows[0]), float(tree.arrays.weight[0])
     name = safe(training_set.table_name)
     if len(training_set) != rows:

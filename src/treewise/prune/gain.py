@@ -34,7 +34,7 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
 
     ``measure`` is the chapter's ``"accuracy"`` or the tree's ``"criterion"`` (the default for regression).
     """
-    require_rows(tree, 'prune("gain")')
+    require_rows(tree, Param("method", "gain"))
     measure = measure or ("accuracy" if tree.task == "classification" else "criterion")
     if measure == "accuracy":
         require_classes(tree, Param("measure", "accuracy"), Param("measure", "criterion"))

@@ -1,4 +1,4 @@
-"""Growing and pruning in one call: ``pruning=``, ``validation=`` and ``ccp_alpha=`` of ``treewise.grow``.
+"""Growing and pruning in one call: ``pruning=``, ``validation=``, ``ccp_alpha=`` and ``honest=`` of ``treewise.grow``.
 
 ``train/grow.py`` comes here when any of them is given; so do the estimators and the command line.
 """
@@ -11,35 +11,44 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.text import safe
 from treewise.errors import Param, ParameterError, did_you_mean
 from treewise.predict.predict import find_leaves
 from treewise.prune import pessimistic
-from treewise.prune.cost_complexity import check_alpha, decide_by_folds
+from treewise.prune.cost_complexity import check_alpha
+from treewise.prune.cross_validation import CrossValidation, decide_by_folds
 from treewise.prune.decision import Bools
 from treewise.prune.prune import METHODS, apply_decision, check_choices, check_options, prune, stop_reason
 from treewise.prune.reduced_error import decide_from_counts
 from treewise.prune.validation_counts import count_validation_rows
 from treewise.train.grow import Progress, grow_training_set
+from treewise.train.honest import check_honest
 from treewise.train.resampling import hold_out, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
-CV_OPTIONS = ("risk", "folds", "rule")
-_ALPHA_OPTIONS = ("risk", "ccp_alpha")
+CV_OPTIONS = ("loss", "rule", "folds", "repeats", "risk")
 
 
 @dataclass(frozen=True)
 class PruningPlan:
-    """How a tree is pruned after growing."""
+    """How a tree is pruned after growing, and on which rows its leaves are estimated."""
 
-    method: str | None = None  # None for no pruning; "cv" for cost complexity with cross-validation
+    method: str | None = None  # None for no pruning
     options: dict[str, Any] = field(default_factory=dict)
     validation: Any = None
+    honest: float | None = None  # the share of rows kept for the numbers in the leaves (train/honest.py)
     only_classes: bool = False  # set by presets that do not prune regression trees
 
     @classmethod
     def of(
-        cls, pruning: Any = None, validation: Any = None, ccp_alpha: float = 0.0, only_classes: bool = False
+        cls,
+        pruning: Any = None,
+        validation: Any = None,
+        ccp_alpha: float = 0.0,
+        honest: float | None = None,
+        *,
+        only_classes: bool = False,
     ) -> PruningPlan:
         """Check the parameters, before anything is grown."""
         ccp_alpha = check_alpha(ccp_alpha)
@@ -85,7 +94,8 @@ class PruningPlan:
                 + Param("sample_weight")
                 + " of training: leave it out of the pruning options."
             )
-        return cls(method, options, validation, only_classes and ccp_alpha == 0)
+        share = None if honest is None else check_honest(honest)
+        return cls(method, options, validation, share, only_classes and ccp_alpha == 0)
 
 
 def _read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
@@ -99,7 +109,7 @@ def _read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
                 'has no method. Write {"method": "gain", "threshold": 0.02}.', parameter="pruning", value=pruning
             )
         return None, {}
-    known = ("none", "cv", *METHODS)
+    known = ("none", *METHODS)
     if not isinstance(method, str) or method not in known:
         raise ParameterError(
             f"must be one of {', '.join(known)}.", parameter="pruning", value=method, hint=did_you_mean(method, known)
@@ -108,12 +118,12 @@ def _read_pruning(pruning: Any) -> tuple[str | None, dict[str, Any]]:
         check_choices(options)
     else:
         check_options(method, METHODS[method], options)
-    taken = {"cv": CV_OPTIONS, "cost_complexity": _ALPHA_OPTIONS}.get(method)
     for name in options:
-        if (taken and name not in taken) or name in ("data", "validation"):
-            raise ParameterError(
-                Param("pruning", method) + f" has no option {name}.", hint=did_you_mean(name, taken or ())
-            )
+        if method == "cv" and name in ("groups", "time", "sample_weight", "random_state", "n_jobs"):
+            raise ParameterError(Param(name) + " is a parameter of growing: leave it out of the pruning options.")
+        if (method == "cv" and name not in CV_OPTIONS) or name in ("data", "validation"):
+            hint = did_you_mean(name, CV_OPTIONS) if method == "cv" else ""
+            raise ParameterError(Param("pruning", method) + f" has no option {name}.", hint=hint)
     return method, options
 
 
@@ -146,17 +156,35 @@ def prune_grown(
     if held is not None:
         return _prune_by_held_rows(tree, training_set, held, pruning)
     if pruning.method == "cv":
-        seed = training_set.settings.random_state
-        decision = decide_by_folds(
-            tree, training_set, **pruning.options, random_state=seed, n_jobs=n_jobs, progress=progress
-        )
-        return apply_decision(tree, decision, "cost_complexity", stop_reason("cost_complexity"))
+        plan = CrossValidation(**pruning.options, random_state=training_set.settings.random_state)
+        decision = decide_by_folds(tree, training_set, plan, n_jobs, progress)
+        return apply_decision(tree, decision, "cv", stop_reason("cv"))
     if pruning.options.get("raising"):
         options = {name: value for name, value in pruning.options.items() if name != "raising"}
         decision = pessimistic.decide_with_rows(tree, **options, training_set=training_set)
         return apply_decision(tree, decision, "pessimistic", stop_reason("pessimistic"))
     given = {"validation": pruning.validation} if pruning.validation is not None else {}
     return prune(tree, pruning.method, **pruning.options, **given)
+
+
+_MAX_CELLS_TRIED_AGAIN = 1 << 22  # a table up to this size takes about a second
+
+
+def note_no_split_left(
+    full_tree: Tree, training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None
+) -> list[str]:
+    """Note that pruning left a single leaf, and what comes out without the column that the full tree begins with."""
+    column = int(full_tree.arrays.column[0])
+    name = safe(full_tree.columns[column])
+    note = f"no split survived pruning: the tree is a single leaf. The full tree began with {name}"
+    others = training_set.without_column(column)
+    if not others.columns or len(training_set) * len(training_set.columns) > _MAX_CELLS_TRIED_AGAIN:
+        return [note]
+    tree, held = grow_unpruned(others, pruning, n_jobs)
+    n_leaves = prune_grown(tree, others, pruning, held, n_jobs).n_leaves
+    if n_leaves == 1:
+        return [f"{note}; without it, none survives either"]
+    return [f"{note}; without it, {n_leaves:,} leaves remain: " + Param("ignore", [name])]
 
 
 def _hold_back(training_set: TrainingSet, share: float) -> Bools:

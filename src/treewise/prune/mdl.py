@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from treewise._lib.text import format_rounded
+from treewise.errors import Param
 from treewise.prune.decision import (
     Floats,
     PruneDecision,
@@ -30,8 +31,8 @@ from treewise.tree.tree import Tree
 
 def decide(tree: Tree) -> PruneDecision:
     """Cut where a leaf takes no more bits than the subtree."""
-    require_classes(tree, 'prune("mdl")', '"cost_complexity" or "reduced_error"')
-    require_rows(tree, 'prune("mdl")')
+    require_classes(tree, Param("method", "mdl"), "cost_complexity or reduced_error")
+    require_rows(tree, Param("method", "mdl"))
     leaf_bits, split_bits = _leaf_bits(tree), _split_bits(tree)
     cut, subtree = prune_bottom_up(tree, leaf_bits, split_bits)
     whole = float(leaf_bits[~is_internal(tree)].sum() + split_bits[is_internal(tree)].sum())

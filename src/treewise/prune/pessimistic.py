@@ -50,8 +50,8 @@ def decide(
 
 def decide_with_rows(tree: Tree, confidence: float = 0.25, training_set: TrainingSet | None = None) -> PruneDecision:
     """Cut subtrees, and with a training set also raise them."""
-    require_classes(tree, 'prune("pessimistic")', '"cost_complexity" or "reduced_error"')
-    require_rows(tree, 'prune("pessimistic")')
+    require_classes(tree, Param("method", "pessimistic"), "cost_complexity or reduced_error")
+    require_rows(tree, Param("method", "pessimistic"))
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence <= 0.5:
         raise ParameterError(
             "must be a number above 0 and at most 0.5 (C4.5 uses 0.25).", parameter="confidence", value=confidence

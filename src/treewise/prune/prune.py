@@ -2,7 +2,7 @@
 
 ``tree.prune``, ``treewise.grow(pruning=…)`` and the command line come here. To add a method, write a file with a
 function ``decide(tree, **options) -> PruneDecision`` (``decision.py``), and add a line to ``METHODS`` and its stop
-reason ``pruned(name)`` to ``STOPS`` in ``tree/arrays.py``.
+reason ``pruned(name)`` to ``STOPS`` in ``tree/arrays.py`` (``"cv"`` cuts by cost complexity).
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ import numpy as np
 
 from treewise._lib.checks import check_choice
 from treewise.errors import Given, Param, ParameterError, did_you_mean, join_message
-from treewise.prune import by_size, collapse, cost_complexity, gain, mdl, pessimistic, reduced_error
+from treewise.prune import by_size, collapse, cost_complexity, cross_validation, gain, mdl, pessimistic, reduced_error
 from treewise.prune.decision import RISKS, Floats, Ints, PruneDecision
+from treewise.prune.losses import LOSSES
 from treewise.train.edit import collapse_nodes
 from treewise.tree.arrays import STOPS
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
 
-_MOST_DECISIONS = 1000  # recorded in the history, which is saved with the tree
+_MAX_DECISIONS = 1000  # recorded in the history, which is saved with the tree
 
 METHODS: dict[str, Callable[..., PruneDecision]] = {
+    "cv": cross_validation.decide,
     "reduced_error": reduced_error.decide,
     "gain": gain.decide,
     "cost_complexity": cost_complexity.decide,
@@ -40,7 +42,8 @@ _CHOICES = {
     "order": reduced_error.ORDERS,
     "measure": gain.MEASURES,
     "risk": RISKS,
-    "rule": cost_complexity.RULES,
+    "rule": cross_validation.RULES,
+    "loss": tuple(LOSSES),
 }
 
 # Without a method: prune to a size, or at given nodes. These leaves have the stop reason that growing would give.
@@ -63,12 +66,11 @@ def _find_method(method: str | None, options: dict[str, Any]) -> tuple[Callable[
     """Return the function of a method, or of the one size among the options, and the stop reason of its leaves."""
     sizes = [name for name in _SIZES if options.get(name) is not None]
     if method is not None and (not isinstance(method, str) or method not in METHODS):
-        by_folds = "Cross-validation is " + Param("method", "cost_complexity") + ", " + Param("data", "train.csv") + "."
         raise ParameterError(
             f"must be one of {', '.join(METHODS)}.",
             parameter="method",
             value=method,
-            hint=by_folds if method == "cv" else did_you_mean(method, METHODS),
+            hint=did_you_mean(method, METHODS),
         )
     if method is not None and sizes:
         raise ParameterError(
@@ -95,7 +97,7 @@ def _find_method(method: str | None, options: dict[str, Any]) -> tuple[Callable[
 
 def stop_reason(method: str) -> str:
     """Return the stop reason of the leaves that a method makes."""
-    return f"pruned({method})"
+    return "pruned(cost_complexity)" if method == "cv" else f"pruned({method})"
 
 
 def check_options(method: str | None, decide: Callable[..., PruneDecision], options: dict[str, Any]) -> None:
@@ -139,8 +141,8 @@ def apply_decision(tree: Tree, decision: PruneDecision, method: str | None, stop
 def _list_decisions(tree: Tree, decision: PruneDecision) -> list[dict[str, Any]]:
     """Return the decisions in pre-order; if there are too many, those at the nodes with the most rows."""
     nodes = np.flatnonzero(decision.considered)
-    if len(nodes) > _MOST_DECISIONS:
-        nodes = np.sort(nodes[np.argsort(-tree.arrays.rows[nodes], kind="stable")[:_MOST_DECISIONS]])
+    if len(nodes) > _MAX_DECISIONS:
+        nodes = np.sort(nodes[np.argsort(-tree.arrays.rows[nodes], kind="stable")[:_MAX_DECISIONS]])
     new_numbers = _new_numbers(tree, decision)
     return [
         {

@@ -21,14 +21,17 @@ from treewise.prune.validation_counts import ValidationCounts, count_validation_
 from treewise.tree.tree import Tree
 
 ORDERS = ("bottom-up", "top-down")
-_MOST_UNKNOWN = 5  # labels that are listed
+_MAX_UNKNOWN = 5  # labels that are listed
 
 
 def decide(tree: Tree, validation: Any = None, order: str | None = None, sample_weight: Any = None) -> PruneDecision:
     """Cut where a leaf makes no more errors on the validation rows; also where there are no such rows."""
     if validation is None or isinstance(validation, bool | int | float | np.number):
         raise ParameterError(
-            'prune("reduced_error") needs rows not used for training: ' + Param("validation", "valid.csv") + ".",
+            Param("method", "reduced_error")
+            + " needs rows not used for training: "
+            + Param("validation", "valid.csv")
+            + ".",
             hint="(A share of the rows is held out when growing: "
             + Param("pruning", "reduced_error")
             + ", "
@@ -73,8 +76,8 @@ def decide_from_counts(tree: Tree, counts: ValidationCounts, order: str) -> Prun
 
 def _note_unknown_labels(counts: ValidationCounts) -> list[str]:
     """List the labels of the validation table that are not classes of the tree, up to a limit."""
-    more = len(counts.unknown) - _MOST_UNKNOWN
-    notes = [f"note: {text}" for text in counts.unknown[:_MOST_UNKNOWN]]
+    more = len(counts.unknown) - _MAX_UNKNOWN
+    notes = [f"note: {text}" for text in counts.unknown[:_MAX_UNKNOWN]]
     return [*notes, *([f"note: … {plural(more, 'more unknown label')}"] if more > 0 else [])]
 
 

@@ -30,8 +30,10 @@ from treewise.predict.confidence_intervals import beta_share, wilson
 from treewise.predict.costs import CostMatrix
 from treewise.prune.grow_and_prune import CV_OPTIONS, PruningPlan, prune_grown
 from treewise.prune.prune import prune
+from treewise.train.folds import assign_folds
 from treewise.train.grow import PRUNING, grow_prepared, grow_training_set, prepare, pruning_for
-from treewise.train.resampling import assign_folds, take_rows
+from treewise.train.honest import estimate_leaves, split_rows
+from treewise.train.resampling import fold_sample_size, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.fit_info import ChangeInfo
 from treewise.tree.tree import Tree
@@ -76,12 +78,18 @@ class ModelComparison(Displayable):
         mean = float(np.average(score.losses, weights=self.weight))
         return math.sqrt(mean) if self.measure == "rmse" else mean
 
+    @property
+    def interval_n(self) -> float:
+        """The sample size for intervals: smaller than that of the rows, because the models of the folds share rows."""
+        return fold_sample_size(self.effective_n, self.folds)
+
     def interval(self, score: ModelScore) -> tuple[float, float]:
         """Return the 95 % interval: Wilson's for an error rate, the normal one for a mean cost or squared error."""
+        n = self.interval_n
         if self.measure == "error":
-            return wilson(self.error(score) * self.effective_n, self.effective_n)
+            return wilson(self.error(score) * n, n)
         mean, std = mean_and_std(score.losses, self.weight)
-        half = Z95 * std / math.sqrt(self.effective_n)
+        half = Z95 * std / math.sqrt(n)
         ends = max(0.0, mean - half), mean + half
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.measure == "rmse" else ends
 
@@ -385,9 +393,10 @@ def grow_like(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
     >>> grow(prepare("penguins", max_depth=4)) == tw.grow("penguins", max_depth=4, pruning="pessimistic"), skipped
     (True, [])
     """
-    steps, skipped = [], []
+    steps, skipped, honest = [], [], tree.fit_info.honest
     for change in tree.fit_info.changes:
-        if change.action == "with_cost":  # settings and costs come with the training set
+        # Settings and costs come with the training set; honest estimation is repeated below.
+        if change.action == "with_cost" or (change.action == "estimate" and honest is not None):
             continue
         repeat = _repeat_change(change, n_jobs)
         if repeat is None:
@@ -396,9 +405,12 @@ def grow_like(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
             steps.append(repeat)
 
     def grow(rows: TrainingSet) -> Tree:
-        regrown = grow_training_set(rows, n_jobs=n_jobs)
+        structure, leaves = (rows, None) if honest is None else split_rows(rows, honest.share)
+        regrown = grow_training_set(structure, n_jobs=n_jobs)
         for repeat in steps:
-            regrown = repeat(regrown, rows)
+            regrown = repeat(regrown, structure)
+        if leaves is not None and honest is not None:
+            regrown = estimate_leaves(regrown, leaves, honest.share, rows)
         return regrown
 
     return grow, skipped

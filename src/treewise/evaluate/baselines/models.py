@@ -20,7 +20,8 @@ from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.predict.costs import CostMatrix, least_costly, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
-from treewise.train.resampling import assign_folds, take_rows
+from treewise.train.folds import assign_folds
+from treewise.train.resampling import take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Target
 from treewise.tree.tree import Tree

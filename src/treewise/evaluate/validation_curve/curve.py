@@ -12,32 +12,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from treewise._lib.checks import check_choice
 from treewise.datasets import TRUTHS
 from treewise.datasets.sampler import Sampler
 from treewise.errors import Param, ParameterError, PythonOnly
 from treewise.evaluate.validation_curve.growers import OVER, CurveGrower, ScoringRows
-from treewise.evaluate.validation_curve.result import CurvePoint, ValidationCurve
+from treewise.evaluate.validation_curve.result import CurvePoint, SizesOnCurve, ValidationCurve
+from treewise.prune.choice_error import FoldLosses
+from treewise.train.folds import Folds, make_folds
 from treewise.train.grow import prepare
-from treewise.train.resampling import DEFAULT_FOLDS, LossStats, assign_folds, hold_out, take_rows
+from treewise.train.resampling import LossStats, hold_out, take_rows
 from treewise.train.training_set import TrainingSet, build_like
 
 __all__ = ["OVER", "CurvePoint", "ValidationCurve", "curve", "curve_from_training_set"]
 
-Ints = npt.NDArray[np.int64]
 Progress = Callable[[float], None]
 
 
 def curve(
     data: Any,
     target: Any = None,
-    over: str = "max_leaf_nodes",
+    over: str = "pruning",
     *,
     values: Sequence[float] | None = None,
+    loss: str | None = None,
     validation: Any = None,
-    folds: int | None = None,
+    folds: Any = None,
+    repeats: int = 1,
     truth: Sampler | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -47,6 +49,9 @@ def curve(
     """Compute training and validation error over one parameter, and choose its value.
 
     >>> import treewise as tw
+    >>> result = tw.curve("penguins")
+    >>> result.one_se.leaves, tw.grow("penguins", pruning="cv").n_leaves
+    (8.0, 8)
     >>> result = tw.curve("penguins", over="max_leaf_nodes", folds=5)
     >>> result.best.value, result.one_se.value
     (8, 7)
@@ -55,11 +60,17 @@ def curve(
     Parameters
     ----------
     data, target, options : as for ``treewise.grow``, which grows every tree.
-    over : ``"max_leaf_nodes"`` (in the order of best-first growth), ``"max_depth"``, ``"min_samples_split"``,
-        ``"ccp_alpha"`` (the sequence of cost complexity), ``"min_samples_leaf"``, or ``"rows"``: does more data help?
+    over : ``"pruning"``, the nested trees that ``pruning="cv"`` chooses from, with the same choice;
+        ``"max_leaf_nodes"`` (in the order of best-first growth), ``"max_depth"``, ``"min_samples_split"``,
+        ``"ccp_alpha"`` (cost complexity by impurity, as in scikit-learn), ``"min_samples_leaf"``, or ``"rows"``: does
+        more data help?
+    loss : ``"error"``, ``"cost"``, ``"log_loss"``, ``"brier"``, ``"auc"``; ``"squared_error"``, ``"absolute_error"``;
+        by default what the tree predicts by, as in ``pruning="cv"``.
     values : of that parameter; by default all at which the tree changes (at most 1,000), or some in equal ratios.
     validation : other rows to judge by: a table, or the share of the rows to keep for that, such as 0.3.
-    folds : number of cross-validation folds, by default 10; 0 uses only ``truth``.
+    folds : number of cross-validation folds, by default 10, or one fold number per row; 0 uses only ``truth``.
+        ``groups=`` and ``time=`` of ``treewise.grow`` make folds of whole groups, or forward in time.
+    repeats : how often to cross-validate, each time with other folds.
     truth : the ``Sampler`` that the rows were drawn from: then the true error is known too. The built-in table
         ``"noisy"`` knows its own.
     random_state : the seed of folds and shares, and of random ties.
@@ -70,7 +81,7 @@ def curve(
             raise ParameterError("a curve is computed from unpruned trees.", parameter=name, hint="Leave it out.")
     training_set = prepare(data, target, random_state=random_state, **options)
     truth = known_truth(data) if truth is None else truth
-    validation_plan = Validation(validation, folds, truth, random_state)
+    validation_plan = Validation(validation, folds, truth, random_state, repeats, loss)
     return curve_from_training_set(training_set, over, validation_plan, values, n_jobs, progress)
 
 
@@ -79,9 +90,11 @@ class Validation:
     """How the trees of a curve are validated: on other rows, on folds or on the known distribution."""
 
     validation: Any = None
-    folds: int | None = None
+    folds: Any = None
     truth: Sampler | None = None
     seed: int = 0
+    repeats: int = 1
+    loss: str | None = None
 
 
 def curve_from_training_set(
@@ -95,7 +108,7 @@ def curve_from_training_set(
     """Compute a curve on a prepared training set, with its settings."""
     check_choice("over", over, OVER)
     plan = _CurvePlan(training_set, validation_plan)
-    grower = CurveGrower(over, plan.whole, plan.fewest, validation_plan.seed, n_jobs)
+    grower = CurveGrower(over, plan.whole, plan.fewest, validation_plan.seed, n_jobs, validation_plan.loss)
     curve_values = grower.values(values)
     truth_rows = None if validation_plan.truth is None else ScoringRows.of_sampler(validation_plan.truth, training_set)
     of_folds = over == "rows"  # otherwise the trees of all rows are reported, and those of the folds only validated
@@ -107,20 +120,30 @@ def curve_from_training_set(
         if progress is not None:
             progress(min(1.0, done))
 
-    training, validated, true = (LossStats.nothing(len(curve_values)) for _ in range(3))
+    training, true = LossStats.nothing(len(curve_values)), LossStats.nothing(len(curve_values))
+    validated: list[LossStats] = []
     shown = []
     for rows, validation_rows in plan.runs(of_folds):
         trees = grower.trees(rows, curve_values, report)
         if validation_rows is not None:
-            validated.add(trees.losses_on(validation_rows))
+            validated.append(trees.losses_on(validation_rows))
         if rows is plan.whole or of_folds:
             shown.append(trees.leaves)
             training.add(trees.training_losses())
             if truth_rows is not None:
                 true.add(trees.losses_on(truth_rows))
-    return ValidationCurve.of(
-        training_set, over, curve_values, np.mean(shown, axis=0), (training, validated, true), plan.description
-    )
+    losses = FoldLosses.of(validated, plan.folds, grower.loss.of_rows is not None) if validated else None
+    sizes = SizesOnCurve(over, tuple(curve_values), np.mean(shown, axis=0), training, losses, true)
+    pruning = _cv_options(validation_plan, plan.folds) if over == "pruning" and values is None else None
+    return ValidationCurve.of(training_set, sizes, grower.loss, plan.description, pruning, validation_plan.seed)
+
+
+def _cv_options(plan: Validation, folds: Folds) -> dict[str, Any] | None:
+    """Return the options with which ``pruning="cv"`` makes the same choice; None if it cannot."""
+    if not folds.folds or folds.kind == "given":
+        return None
+    options = {"loss": plan.loss, "folds": plan.folds, "repeats": plan.repeats if plan.repeats > 1 else None}
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def known_truth(data: Any) -> Sampler | None:
@@ -136,7 +159,7 @@ class _CurvePlan:
         validation, folds, seed = validation_plan.validation, validation_plan.folds, validation_plan.seed
         self.training_set = self.whole = training_set
         self.scoring_rows: ScoringRows | None = None  # of the whole, where it is not folds that judge
-        self.parts: list[tuple[Ints, Ints]] = []  # rows that grow, rows that judge
+        self.folds = Folds((), 1, "given")  # one table judges
         if validation is not None and folds is not None:
             raise ParameterError(
                 Param("validation") + " and " + Param("folds") + " cannot be combined.", hint="Give one of them."
@@ -163,23 +186,22 @@ class _CurvePlan:
                 )
             self.description = "the truth"
         else:
-            number = assign_folds(training_set, DEFAULT_FOLDS if folds is None else folds, seed)
-            every = range(int(number.max()) + 1)
-            self.parts = [(np.flatnonzero(number != fold), np.flatnonzero(number == fold)) for fold in every]
-            self.description = f"{len(self.parts)} folds"
+            self.folds = make_folds(training_set, folds, validation_plan.repeats, seed)
+            self.description = str(self.folds)
 
     @property
     def fewest(self) -> int:
         """The number of rows of the smallest training subset."""
-        return min([len(self.whole), *(len(grow) for grow, _ in self.parts)])
+        return min([len(self.whole), *(len(fold.training) for fold in self.folds.folds)])
 
     def count(self, of_folds: bool) -> int:
         """Return the number of training parts."""
-        return len(self.parts) + (not of_folds or not self.parts)
+        return len(self.folds.folds) + (not of_folds or not self.folds.folds)
 
     def runs(self, of_folds: bool) -> Iterator[tuple[TrainingSet, ScoringRows | None]]:
         """Yield training sets with their validation rows; the full one comes last, unless only folds are used."""
-        for grow, validation_rows in self.parts:
-            yield take_rows(self.training_set, grow), ScoringRows.of(take_rows(self.training_set, validation_rows))
-        if not of_folds or not self.parts:
+        for fold in self.folds.folds:
+            held_out = ScoringRows.of(take_rows(self.training_set, fold.held_out))
+            yield take_rows(self.training_set, fold.training), held_out
+        if not of_folds or not self.folds.folds:
             yield self.whole, self.scoring_rows

@@ -18,11 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.checks import as_integer
+from treewise._lib.text import plural
 from treewise.data import encoding as encode
 from treewise.datasets.sampler import Sampler
-from treewise.errors import Param, ParameterError, brief
-from treewise.predict.costs import cost_matrix_of, losses
-from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
+from treewise.errors import DataError, Param, ParameterError, brief
+from treewise.predict.costs import cost_matrix_of
+from treewise.predict.leaf_probabilities import class_probabilities, default_smoothing
+from treewise.predict.predict import answering_nodes, find_leaves
+from treewise.prune.losses import Loss, RowLosses, area_above_roc, default_loss, find_loss
 from treewise.prune.nested_trees import find_nested_trees
 from treewise.prune.validation_counts import class_errors, count_validation_rows
 from treewise.train.edit import best_first_order
@@ -36,10 +39,11 @@ from treewise.tree.tree import Tree
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
+_BY_ALPHA = ("pruning", "ccp_alpha")  # the nested sequences of cost complexity: by the risk of the loss, by impurity
+_NESTED = (*_BY_ALPHA, "max_leaf_nodes", "max_depth", "min_samples_split")
 OVER = (*_NESTED, "min_samples_leaf", "rows")
 _LARGER_IS_MORE = ("max_leaf_nodes", "max_depth", "rows")  # larger values give larger trees
-_MOST_VALUES = 1000  # default limit for a nested sequence
+_MAX_VALUES = 1000  # default limit for a nested sequence
 _FEWEST_ROWS = 10  # smallest training size for over="rows"
 _STEPS = 15  # default number of values if each needs a tree
 
@@ -51,9 +55,9 @@ class NestedTreeSequence:
     every split adds leaves and changes errors by fixed amounts, so all sizes follow from running sums.
     """
 
-    def __init__(self, tree: Tree, over: str) -> None:
+    def __init__(self, tree: Tree, over: str, risk: str = "impurity") -> None:
         self.tree, self.over = tree, over
-        self.nested = find_nested_trees(tree) if over == "ccp_alpha" else None
+        self.nested = find_nested_trees(tree, risk) if over in _BY_ALPHA else None
         internal = np.flatnonzero(tree.arrays.kind != LEAF)
         keys = self._keys()[internal]
         order = np.argsort(keys, kind="stable")
@@ -178,20 +182,62 @@ class ScoringRows:
         rate = sampler.rate.ravel()
         return cls(columns, truth, np.append(1 - rate, rate) / len(cells), "the truth")
 
-    def score(self, tree: Tree) -> LossStats:
+    def score(self, tree: Tree, loss: Loss) -> LossStats:
         """Return the losses of one tree."""
         ends = find_leaves(tree, self.columns, len(self.truth))
-        predicted = predict_at_nodes(tree, answering_nodes(tree, ends))
-        loss = losses(self.truth, predicted, tree.task, cost_matrix_of(tree))
-        total = np.array([float(self.weight @ loss)])
-        return self._sums(total, np.array([float(self.weight @ loss**2)]))
+        if loss.of_rows is None:
+            sequence = NestedTreeSequence(tree, "max_depth")
+            return self._areas(sequence, ends, np.array([len(sequence.nodes)]))
+        rows = np.arange(len(ends))
+        row_losses = self._row_losses(tree, loss)(rows, answering_nodes(tree, ends))
+        total = np.array([float(self.weight @ row_losses)])
+        return self._sums(total, np.array([float(self.weight @ row_losses**2)]))
 
-    def score_all(self, sequence: NestedTreeSequence, values: Sequence[float]) -> LossStats:
+    def score_all(self, sequence: NestedTreeSequence, values: Sequence[float], loss: Loss) -> LossStats:
         """Return the losses of the trees of a sequence, one per value of its parameter."""
         tree = sequence.tree
         ends = find_leaves(tree, self.columns, len(self.truth))
-        counts = count_validation_rows(tree, ends, self.truth, self.weight, self.name)
         at = np.array([sequence.splits_at(value) for value in values], np.int64)
+        if loss.of_rows is None:
+            return self._areas(sequence, ends, at)
+        if loss.name == default_loss(tree.task, None, cost_matrix_of(tree) is not None):
+            return self._score_by_counts(sequence, ends, at)
+        sums = _node_sums(tree, ends, self._row_losses(tree, loss), self.weight)
+        return self._sums(sequence.sum_along(*sums[:2])[at], sequence.sum_along(*sums[2:])[at])
+
+    def _row_losses(self, tree: Tree, loss: Loss) -> RowLosses:
+        cost = cost_matrix_of(tree)
+        assert loss.of_rows is not None
+        return loss.of_rows(tree, self.truth, None if cost is None else cost.matrix)
+
+    def _areas(self, sequence: NestedTreeSequence, ends: Ints, at: Ints) -> LossStats:
+        """Return 1 − AUC after some numbers of splits."""
+        tree = sequence.tree
+        is_positive = self.truth == len(tree.classes) - 1
+        reached, place = np.unique(ends, return_inverse=True)
+        positive_weight = np.bincount(place, self.weight * is_positive, len(reached))
+        negative_weight = np.bincount(place, self.weight * ~is_positive, len(reached))
+        score = class_probabilities(tree, np.arange(len(tree)), default_smoothing(tree))[:, -1]
+        splits_from = np.full(len(tree), len(tree))  # the number of splits from which a node is split
+        splits_from[sequence.nodes] = np.arange(1, len(sequence.nodes) + 1)
+        areas = np.empty(len(at))
+        for i, splits in enumerate(at.tolist()):
+            nodes = reached.copy()  # climb to the first node whose parent is split
+            while (climbs := (nodes > 0) & (splits_from[tree.arrays.parent[nodes]] > splits)).any():
+                nodes[climbs] = tree.arrays.parent[nodes[climbs]]
+            areas[i] = area_above_roc(score[answering_nodes(tree, nodes)], positive_weight, negative_weight)
+        if np.isnan(areas).any():
+            raise DataError(
+                f"{plural(len(ends), 'row')} of one class only have no AUC.",
+                hint="Give fewer " + Param("folds") + ", or " + Param("loss", "log_loss") + ".",
+            )
+        weight = float(self.weight.sum())
+        return self._sums(areas * weight, areas**2 * weight)
+
+    def _score_by_counts(self, sequence: NestedTreeSequence, ends: Ints, at: Ints) -> LossStats:
+        """Return errors, costs or squared errors from sums over the nodes, whatever the depth of the tree."""
+        tree = sequence.tree
+        counts = count_validation_rows(tree, ends, self.truth, self.weight, self.name)
         loss = sequence.sum_along(counts.leaf_error, counts.stay_error)[at]
         cost = cost_matrix_of(tree)
         if tree.task == "regression":
@@ -206,6 +252,25 @@ class ScoringRows:
 
     def _sums(self, loss: Floats, square: Floats) -> LossStats:
         return LossStats(loss, square, float(self.weight.sum()), float((self.weight**2).sum()))
+
+
+def _node_sums(tree: Tree, ends: Ints, row_losses: RowLosses, weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Sum losses at every node as a leaf and over rows that stop at it, then their squares; n × depth."""
+    sums = [np.zeros(len(tree)) for _ in range(4)]
+
+    def add(first: int, rows: Ints, nodes: Ints, answering: Ints) -> None:
+        losses = row_losses(rows, answering)
+        sums[first] += np.bincount(nodes, losses * weight[rows], len(tree))
+        sums[first + 2] += np.bincount(nodes, losses**2 * weight[rows], len(tree))
+
+    stopped = np.flatnonzero(tree.arrays.kind[ends] != LEAF)
+    add(1, stopped, ends[stopped], answering_nodes(tree, ends[stopped]))
+    rows, nodes = np.arange(len(ends)), ends
+    while len(rows):
+        add(0, rows, nodes, nodes)
+        nodes = tree.arrays.parent[nodes]
+        rows, nodes = rows[nodes >= 0], nodes[nodes >= 0]
+    return sums[0], sums[1], sums[2], sums[3]
 
 
 def _concatenate_stats(sums: Sequence[LossStats]) -> LossStats:
@@ -253,13 +318,15 @@ class _TreesAlongCurve(Protocol):
 class _NestedTreesGrower:
     """Trees of a ``NestedTreeSequence``."""
 
-    def __init__(self, sequence: NestedTreeSequence, values: Sequence[float], training_set: TrainingSet) -> None:
-        self.sequence, self.values, self.training_set = sequence, values, training_set
+    def __init__(
+        self, sequence: NestedTreeSequence, values: Sequence[float], training_set: TrainingSet, loss: Loss
+    ) -> None:
+        self.sequence, self.values, self.training_set, self.loss = sequence, values, training_set, loss
         self.leaves = sequence.leaves[[sequence.splits_at(value) for value in values]].astype(np.float64)
 
     def losses_on(self, scoring_rows: ScoringRows) -> LossStats:
         """Return the losses of each tree on some rows."""
-        return scoring_rows.score_all(self.sequence, self.values)
+        return scoring_rows.score_all(self.sequence, self.values, self.loss)
 
     def training_losses(self) -> LossStats:
         """Return the losses of each tree on its training rows."""
@@ -269,36 +336,43 @@ class _NestedTreesGrower:
 class _RefitGrower:
     """One tree per value, with the rows it was grown on."""
 
-    def __init__(self, trees_with_rows: Sequence[tuple[TrainingSet, Tree]]) -> None:
-        self.grown = trees_with_rows
+    def __init__(self, trees_with_rows: Sequence[tuple[TrainingSet, Tree]], loss: Loss) -> None:
+        self.grown, self.loss = trees_with_rows, loss
         self.leaves = np.array([tree.n_leaves for _, tree in trees_with_rows], np.float64)
 
     def losses_on(self, scoring_rows: ScoringRows) -> LossStats:
         """Return the losses of each tree on some rows."""
-        return _concatenate_stats([scoring_rows.score(tree) for _, tree in self.grown])
+        return _concatenate_stats([scoring_rows.score(tree, self.loss) for _, tree in self.grown])
 
     def training_losses(self) -> LossStats:
         """Return the losses of each tree on its training rows."""
-        return _concatenate_stats([ScoringRows.of(rows).score(tree).per_row() for rows, tree in self.grown])
+        return _concatenate_stats([ScoringRows.of(rows).score(tree, self.loss).per_row() for rows, tree in self.grown])
 
 
 class CurveGrower:
     """Chooses the values of a parameter, and grows the trees for them."""
 
-    def __init__(self, over: str, full: TrainingSet, fewest: int, seed: int, n_jobs: int | None) -> None:
-        if over in _NESTED and over in full.settings.given():
+    def __init__(
+        self, over: str, full: TrainingSet, fewest: int, seed: int, n_jobs: int | None, loss_name: str | None
+    ) -> None:
+        if over in _NESTED and over in full.settings.non_default_values():
             raise ParameterError(
                 Param(over) + " is the parameter of the curve.",
                 hint="Leave it out; " + Param("values") + " sets its values.",
             )
         self.over, self.full, self.fewest, self.seed, self.n_jobs = over, full, fewest, seed, n_jobs
         best_first = full.settings.max_leaf_nodes is not None  # then another limit changes the order of nodes
-        self.nests = over in ("max_leaf_nodes", "ccp_alpha") or (over in _NESTED and not best_first)
-        self.sequence = self._grow_sequence(full) if self.nests else None
+        self.nests = over in ("max_leaf_nodes", *_BY_ALPHA) or (over in _NESTED and not best_first)
+        full_tree = grow_training_set(full, n_jobs=n_jobs, keep_quartiles=False)
+        self.loss = find_loss(full_tree, loss_name)
+        self.sequence = self._sequence_of(full_tree) if self.nests else None
         self.is_given = False
 
     def _grow_sequence(self, training_set: TrainingSet) -> NestedTreeSequence:
-        return NestedTreeSequence(grow_training_set(training_set, n_jobs=self.n_jobs, keep_quartiles=False), self.over)
+        return self._sequence_of(grow_training_set(training_set, n_jobs=self.n_jobs, keep_quartiles=False))
+
+    def _sequence_of(self, tree: Tree) -> NestedTreeSequence:
+        return NestedTreeSequence(tree, self.over, self.loss.risk if self.over == "pruning" else "impurity")
 
     def values(self, given: Sequence[float] | None) -> list[float]:
         """Return the values of the curve, from the smallest tree to the largest."""
@@ -314,7 +388,7 @@ class CurveGrower:
 
     def _check(self, value: Any) -> None:
         """Raise for an invalid value."""
-        if self.over == "ccp_alpha":
+        if self.over in _BY_ALPHA:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf:
                 raise ParameterError(
                     Param("values") + f" holds {brief(value)}: " + Param("ccp_alpha") + " is a number, 0 or more."
@@ -330,9 +404,9 @@ class CurveGrower:
     def _default_values(self) -> list[float]:
         if self.sequence is not None:
             values = self.sequence.values()
-            if len(values) > _MOST_VALUES:
-                values = [values[i - 1] for i in geometric_range(1, len(values), _MOST_VALUES)]
-            return values if self.over == "ccp_alpha" else [int(value) for value in values]
+            if len(values) > _MAX_VALUES:
+                values = [values[i - 1] for i in geometric_range(1, len(values), _MAX_VALUES)]
+            return values if self.over in _BY_ALPHA else [int(value) for value in values]
         if self.over == "max_depth":
             return [*range(grow_training_set(self.full, n_jobs=self.n_jobs, keep_quartiles=False).depth + 1)]
         if self.over == "rows":
@@ -348,18 +422,19 @@ class CurveGrower:
             is_full = training_set is self.full
             sequence = self.sequence if is_full else self._grow_sequence(training_set)
             report(1.0)
-            use_given_values = is_full or self.is_given or self.over != "ccp_alpha"
+            use_given_values = is_full or self.is_given or self.over not in _BY_ALPHA
             return _NestedTreesGrower(
                 sequence,
                 values if use_given_values else [self.sequence.geometric_midpoint(value) for value in values],
                 training_set,
+                self.loss,
             )
         trees_with_rows = []
         for value in values:
             rows = self._under(training_set, value)
             trees_with_rows.append((rows, grow_training_set(rows, n_jobs=self.n_jobs, keep_quartiles=False)))
             report(1 / len(values))
-        return _RefitGrower(trees_with_rows)
+        return _RefitGrower(trees_with_rows, self.loss)
 
     def _under(self, training_set: TrainingSet, value: float) -> TrainingSet:
         """Return the training set with one value of the parameter."""

@@ -5,8 +5,9 @@ Holds no tree and no rows. ``show/plots/curves.py`` draws it with matplotlib.
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import format_exact, format_rounded, plural, safe
+from treewise.prune.choice_error import FoldLosses, choose_size
+from treewise.prune.losses import LOSSES, Loss
 from treewise.train.resampling import LossStats
 from treewise.train.training_set import TrainingSet
 
@@ -23,9 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = npt.NDArray[np.float64]
-_EQUAL = 1e-12  # losses nearer than this are equal
 _CHART_WIDTH, _CHART_HEIGHT = 64, 13
-_MOST_LINES = 12  # of the table below the chart
+_MAX_LINES = 12  # of the table below the chart
 _SERIES = (("training", "."), ("true", "+"), ("validation", "o"))  # the later one wins where two meet
 
 
@@ -41,6 +43,18 @@ class CurvePoint:
     true: float | None
 
 
+@dataclass(frozen=True, eq=False)
+class SizesOnCurve:
+    """What was measured along a parameter, from the smallest tree to the largest."""
+
+    over: str
+    values: tuple[float, ...]
+    leaves: Floats
+    training: LossStats
+    validated: FoldLosses | None  # None where only the true error is known
+    true: LossStats
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ValidationCurve(Displayable):
     """A validation curve, from the smallest tree to the largest: ``print`` it, or read its ``points``."""
@@ -48,33 +62,39 @@ class ValidationCurve(Displayable):
     table: str
     target: str
     over: str
-    measure: str  # "error", "cost" or "rmse"
+    measure: str  # "error", "cost", "log_loss", "brier", "1 - auc", "rmse" or "absolute_error"
     n: int
     judged_by: str
     points: tuple[CurvePoint, ...]
     best: CurvePoint  # minimum validation error (true error if only that is known), the smallest tree on ties
     one_se: CurvePoint  # the smallest tree within one standard error of the best
 
+    loss: str = "error"
+    pruning: Mapping[str, Any] | None = None  # over="pruning": the options with which pruning="cv" chooses the same
+    random_state: int = 0
+
     @classmethod
     def of(
         cls,
         training_set: TrainingSet,
-        over: str,
-        values: Sequence[float],
-        leaves: Floats,
-        sums: tuple[LossStats, LossStats, LossStats],
-        by: str,
+        sizes: SizesOnCurve,
+        loss: Loss,
+        judged_by: str,
+        pruning: Mapping[str, Any] | None,
+        random_state: int,
     ) -> ValidationCurve:
         """Build the curve from the sums of losses."""
-        measure = "error" if training_set.fit_options.cost is None else "cost"
-        measure = "rmse" if training_set.target.task == "regression" else measure
-        training, judged, true = (_mean_losses(some, measure) if some.weight else [None] * len(values) for some in sums)
-        spread = _standard_errors(sums[1], measure) if sums[1].weight else [None] * len(values)
-        points = tuple(map(CurvePoint, values, leaves.tolist(), training, judged, spread, true))
-        validation = sums[1] if sums[1].weight else sums[2]
-        best, simplest = choose_best(validation, one_se=bool(sums[1].weight))
+        judged, n = sizes.validated, len(sizes.values)
+        training = _in_unit(sizes.training.mean, loss)
+        true = _in_unit(sizes.true.mean, loss) if sizes.true.weight else [None] * n
+        validation = [None] * n if judged is None else _in_unit(judged.mean, loss)
+        spread = [None] * n if judged is None else _standard_errors(judged, loss)
+        points = tuple(map(CurvePoint, sizes.values, sizes.leaves.tolist(), training, validation, spread, true))
+        best, simplest = choose_best(judged, sizes.true)
         name, target = training_set.table_name, training_set.target.name
-        return cls(name, target, over, measure, len(training_set), by, points, points[best], points[simplest])
+        measure = {"squared_error": "rmse", "auc": "1 - auc"}.get(loss.name, loss.name)
+        head = (name, target, sizes.over, measure, len(training_set), judged_by)
+        return cls(*head, points, points[best], points[simplest], loss.name, pruning, random_state)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -93,7 +113,7 @@ class ValidationCurve(Displayable):
         """Return the points as a result table, from the smallest tree to the largest."""
         unit = " %" if self.measure == "error" else ""
         headings = [
-            ColumnSpec(self.over, "number", formatter=_format_value),
+            ColumnSpec(self.axis, "number", formatter=_format_value),
             ColumnSpec("leaves", "number", formatter=format_rounded),
         ]
         for name in ("training", "validation", "standard_error", "true"):
@@ -119,16 +139,42 @@ class ValidationCurve(Displayable):
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return a chart, some of the points, and the choice."""
-        return _render_page(self)
+        return self.page(lambda options: f"grow(…, {_call(options)})")
+
+    def page(self, write_call: Callable[[dict[str, Any]], str]) -> str:
+        """Return the text, with the calls that grow the chosen trees as ``write_call`` writes them."""
+        take = [write_call(self.grow_options(point)) for point in dict.fromkeys((self.one_se, self.best))]
+        lines = [self.title, "", *_chart_lines(self), "", *_table_lines(self), "", *_choice_lines(self)]
+        if self.over != "rows" and self.best.standard_error is not None:
+            lines.append(f"take it   {take[0]}" + "".join(f"; the best: {call}" for call in take[1:]))
+        return "\n".join(lines)
 
     def in_words(self, point: CurvePoint) -> str:
         """Format a point: its value, leaves and error."""
         value = f"{self.over} = {_format_value(point.value)}"
         value += "" if self.over == "max_leaf_nodes" else f" ({_format_leaves(point.leaves)})"
+        value = _format_leaves(point.leaves) if self.over == "pruning" else value
         error = point.true if point.validation is None else point.validation
         assert error is not None
         about = "" if point.standard_error is None else f" ± {self.number(point.standard_error)}"
         return f"{value}: {self.measure} {self.number(error)}{about}{' %' if self.measure == 'error' else ''}"
+
+    def grow_options(self, point: CurvePoint) -> dict[str, Any]:
+        """Return the parameters of ``treewise.grow`` that give the tree of a point.
+
+        >>> import treewise as tw
+        >>> found = tw.curve("penguins", loss="log_loss")
+        >>> found.grow_options(found.best)
+        {'pruning': {'method': 'cv', 'loss': 'log_loss', 'rule': 'best'}}
+        """
+        if self.over != "pruning":
+            return {self.over: point.value}
+        if self.pruning is None:  # other rows, or other values, than those of pruning="cv" have chosen
+            risk = LOSSES[self.loss].risk
+            return {"pruning": {"method": "cost_complexity", "ccp_alpha": point.value, "risk": risk}}
+        options = {"method": "cv", **self.pruning, **({} if point == self.one_se else {"rule": "best"})}
+        seed = {"random_state": self.random_state} if self.random_state else {}
+        return {"pruning": "cv" if len(options) == 1 else options, **seed}
 
     def number(self, error: float) -> str:
         """Format an error: in percent, or a cost or RMSE with the digits that its standard error allows."""
@@ -141,32 +187,36 @@ class ValidationCurve(Displayable):
         return max(0, 1 - _exponent(self.best.standard_error) if self.best.standard_error else 3 - _exponent(largest))
 
     @property
+    def axis(self) -> str:
+        """The name of the values: the parameter, or for pruning the penalty per leaf."""
+        return "penalty" if self.over == "pruning" else self.over
+
+    @property
     def title(self) -> str:
         """The heading."""
         what = f"{safe(self.table)}, column {safe(self.target)}, {plural(self.n, 'row')}"
         return f"{what}: {self.measure} along {self.over}, judged by {safe(self.judged_by)}"
 
 
-def _mean_losses(sums: LossStats, measure: str) -> list[float]:
-    """Return the mean losses in the unit of the measure."""
-    return [math.sqrt(loss) if measure == "rmse" else float(loss) for loss in sums.mean]
+def _in_unit(means: Floats, loss: Loss) -> list[float]:
+    """Return mean losses in the unit of the measure: squared errors as their root."""
+    return [math.sqrt(mean) if loss.name == "squared_error" else float(mean) for mean in means]
 
 
-def _standard_errors(sums: LossStats, measure: str) -> list[float]:
+def _standard_errors(judged: FoldLosses, loss: Loss) -> list[float]:
     """Return the standard errors in the unit of the measure; for RMSE by the delta method."""
-    pairs = zip(sums.standard_error.tolist(), sums.mean.tolist(), strict=True)
-    if measure == "rmse":
+    pairs = zip(judged.standard_error.tolist(), judged.mean.tolist(), strict=True)
+    if loss.name == "squared_error":
         return [error / (2 * math.sqrt(mean)) if mean > 0 else 0.0 for error, mean in pairs]
     return [error for error, _ in pairs]
 
 
-def choose_best(validation: LossStats, one_se: bool) -> tuple[int, int]:
-    """Return the indices of the minimum loss and of the first loss within one standard error (or 0) of it."""
-    mean = validation.mean
-    least = float(mean.min())
-    best = int(np.argmax(mean <= least + _EQUAL * max(1.0, least)))
-    limit = mean[best] + (validation.standard_error[best] if one_se else 0.0)
-    return best, int(np.argmax(mean <= limit + _EQUAL * max(1.0, least)))
+def choose_best(judged: FoldLosses | None, true: LossStats) -> tuple[int, int]:
+    """Return the indices of the least loss and of the smallest tree within one standard error (0 for the truth)."""
+    mean = true.mean if judged is None else judged.mean
+    spread = np.zeros(len(mean)) if judged is None else judged.standard_error
+    last = len(mean) - 1  # the rule counts from the largest tree
+    return last - choose_size(mean[::-1], spread[::-1], "best"), last - choose_size(mean[::-1], spread[::-1], "1se")
 
 
 def _exponent(number: float) -> int:
@@ -188,11 +238,6 @@ def _format_leaves(leaves: float) -> str:
     return plural(int(leaves), "leaf", "leaves") if float(leaves).is_integer() else f"{leaves:.1f} leaves"
 
 
-def _render_page(curve: ValidationCurve) -> str:
-    """Return title, chart, points and choice."""
-    return "\n".join([curve.title, "", *_chart_lines(curve), "", *_table_lines(curve), "", *_choice_lines(curve)])
-
-
 def _choice_lines(curve: ValidationCurve) -> list[str]:
     """Return the best value and the one-SE value; for over="rows", whether more data helps."""
     if curve.over == "rows":
@@ -202,6 +247,11 @@ def _choice_lines(curve: ValidationCurve) -> list[str]:
         simplest = "the best is the simplest within one standard error"
         lines.append(f"one SE    {curve.in_words(curve.one_se) if curve.one_se != curve.best else simplest}")
     return lines
+
+
+def _call(options: dict[str, Any]) -> str:
+    """Return parameters as Python writes them."""
+    return ", ".join(f"{name}={json.dumps(value)}" for name, value in options.items())
 
 
 def _chart_lines(curve: ValidationCurve) -> list[str]:
@@ -248,7 +298,7 @@ def _axis_line(size: Sequence[float], across: Sequence[int]) -> str:
 def _table_lines(curve: ValidationCurve) -> list[str]:
     """Return a table of a few points at equal steps of the chart, including the best and the one-SE point."""
     names = [name for name in ("training", "validation", "true") if getattr(curve.points[0], name) is not None]
-    heads = [curve.over, *(["leaves"] if curve.over != "max_leaf_nodes" else []), *names]
+    heads = [curve.axis, *(["leaves"] if curve.over != "max_leaf_nodes" else []), *names]
     rows = [[*heads, ""]]
     listed = _select_points(curve)
     for point in listed:
@@ -282,11 +332,11 @@ def _select_points(curve: ValidationCurve) -> list[CurvePoint]:
     """Return the points to list."""
     n = len(curve)
     wanted = {curve.points.index(curve.best), curve.points.index(curve.one_se)} if curve.over != "rows" else set()
-    if n <= _MOST_LINES:
+    if n <= _MAX_LINES:
         return list(curve.points)
     sizes = [math.log(point.value if curve.over == "rows" else point.leaves) for point in curve.points]
-    for step in range(_MOST_LINES):
-        at = min(sizes) + (max(sizes) - min(sizes)) * step / (_MOST_LINES - 1)
+    for step in range(_MAX_LINES):
+        at = min(sizes) + (max(sizes) - min(sizes)) * step / (_MAX_LINES - 1)
         wanted.add(min(range(n), key=lambda i: abs(sizes[i] - at)))
     return [curve.points[i] for i in sorted(wanted)]
 
