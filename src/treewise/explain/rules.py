@@ -19,7 +19,12 @@ from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.errors import ParameterError, did_you_mean, join_few
-from treewise.predict.confidence_intervals import check_confidence, wilson_intervals
+from treewise.predict.confidence_intervals import (
+    TRAINING_RANGE_NOTE,
+    check_confidence,
+    interval_name,
+    wilson_intervals,
+)
 from treewise.predict.leaf_probabilities import LeafProbabilities, label_probabilities
 from treewise.predict.predict import answering_nodes, node_intervals, refuses_missing
 from treewise.show.node_stats import has_training_rows
@@ -105,7 +110,7 @@ class Rule(ConditionStatement):
     share: float  # of all rows
     probability: float | None  # of the predicted class, or of ``cls``
     lift: float | None  # the probability divided by that of the root
-    low: float | None  # the interval of the probability, or of the mean
+    low: float | None  # the interval, or training range, of the probability or the mean
     high: float | None
     sd: float | None  # standard deviation (regression)
     is_leaf: bool  # False for rows that stop at an inner node, which has no branch for their level
@@ -201,7 +206,7 @@ class Rules(Displayable, Sequence[Rule]):
         only: Any = None if has_rows else "data"
         interval = ColumnSpec(
             "interval",
-            title=f"{100 * self.confidence:g} % interval",
+            title=self.interval_name,
             formatter=format_interval if is_regression else format_share_interval,
             only="text",
         )
@@ -222,6 +227,11 @@ class Rules(Displayable, Sequence[Rule]):
             ColumnSpec("rule", break_at=AND),
         )
 
+    @property
+    def interval_name(self) -> str:
+        """What ``low`` and ``high`` are: ``"95 % interval"`` or ``"training range"``."""
+        return interval_name(self.tree.fit_info.has_independent_rows, self.confidence)
+
     def _notes(self) -> Iterator[str]:
         tree, (n_rules, n_rows) = self.tree, self.excluded
         if n_rules:
@@ -233,8 +243,11 @@ class Rules(Displayable, Sequence[Rule]):
             yield from missing_value_notes(tree)
             return
         method = "Student" if tree.task == "regression" else "Wilson"
-        rows = plural(int(tree.arrays.rows[0]), "training row")
-        yield f"Statistics of the {rows}, {method} intervals; expect less extreme values on new rows."
+        rows = int(tree.arrays.rows[0])
+        if tree.fit_info.has_independent_rows:
+            yield f"Statistics of {plural(rows, 'row')} that did not choose the splits, {method} intervals."
+        else:
+            yield f"Statistics of the {plural(rows, 'training row')} ({method}). {TRAINING_RANGE_NOTE}"
         used = np.unique(tree.arrays.column[tree.arrays.kind != LEAF])
         if not all(np.array(columns_with_missing(tree))[used]) and not refuses_missing(tree):
             yield 'Missing values follow the larger branch unless a rule says "or missing".'
@@ -242,8 +255,8 @@ class Rules(Displayable, Sequence[Rule]):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         head = {"target": self.tree.target.name, "task": self.tree.task, "sort": self.sort}
-        more = {"class": self.cls, "confidence": self.confidence, "left_out": list(self.excluded)}
-        return {**head, **more, "rules": self.result_table().records()}
+        more = {"class": self.cls, "confidence": self.confidence, "interval": self.interval_name}
+        return {**head, **more, "left_out": list(self.excluded), "rules": self.result_table().records()}
 
 
 class _RuleLines(Sequence[Sequence[Any]]):

@@ -29,13 +29,14 @@ from treewise.explain.trace.words import (
     format_branches,
     format_column_score,
     format_label,
+    is_priced,
     legend,
 )
 from treewise.train.grow import PRUNING, grow_training_set, note_leakage, prepare
 from treewise.train.reference import Candidate
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import STOPS
-from treewise.tree.splits import in_a_cell
+from treewise.tree.splits import shorten_for_cell
 from treewise.tree.tree import Tree
 
 
@@ -75,10 +76,15 @@ class RankedTest:
 
     @property
     def score(self) -> float | None:
-        """The gain or the ratio that it is compared by; for C4.5 the ratio, for the best test of a column only."""
+        """The score that it is compared by; for C4.5 the gain ratio, for the best test of a column only."""
         if self.of.number_format.training_set.criterion.rule == "c45":
             return self.of.score if self.traced is self.of.best else None
         return self.traced.score
+
+    @property
+    def price_bits(self) -> int:
+        """What it pays to compete: the bits it takes to name it (``selection="priced"``)."""
+        return self.traced.price_bits
 
     @property
     def branches(self) -> tuple[BranchTerm, ...]:
@@ -142,7 +148,8 @@ class Stump(Displayable, Sequence[RankedTest]):
     def result_table(self) -> ResultTable:
         """Return every candidate."""
         node, number_format = self.node, self.node.number_format
-        ratio = number_format.training_set.criterion.rule != "gain"
+        criterion = number_format.training_set.criterion
+        has_score, priced = criterion.rule != "gain", is_priced(node)
         headings = (
             ColumnSpec("rank", "count"),
             ColumnSpec("column", only="data"),
@@ -150,12 +157,17 @@ class Stump(Displayable, Sequence[RankedTest]):
             ColumnSpec("briefly", title="test", only="text"),
             ColumnSpec("kind", only=None if number_format.training_set.by_branches else "data"),
             ColumnSpec("gain", "number", formatter=number_format.format),
+            ColumnSpec("price_bits", "count", "price, bits", only=None if priced else "data"),
             ColumnSpec(
                 "score",
                 "number",
-                "ratio" if ratio else "per branch",
+                criterion.score_heading
+                if has_score
+                else "per branch"
+                if number_format.training_set.by_branches
+                else "net",
                 lambda value: format_column_score(node, value),
-                None if ratio or number_format.training_set.by_branches else "data",
+                None if has_score or priced or number_format.training_set.by_branches else "data",
             ),
             ColumnSpec("counts", title="branches", only="text"),
             ColumnSpec("branches", only="data"),
@@ -220,8 +232,8 @@ class _StumpRows(Sequence[Sequence[Any]]):
 
 def _cells_of(test: RankedTest) -> list[Any]:
     branches = list(branch_data(test.branches))
-    briefly = in_a_cell(test.test, test.traced.candidate.split)
-    about = [test.rank, test.column, test.test, briefly, test.kind, test.gain, test.score]
+    briefly = shorten_for_cell(test.test, test.traced.candidate.split)
+    about = [test.rank, test.column, test.test, briefly, test.kind, test.gain, test.price_bits, test.score]
     return [*about, format_branches(test.traced), branches, test.chosen]
 
 
@@ -251,6 +263,8 @@ def stump(data: Any, target: Any = None, *, unit: str = "bits", per: str = "row"
     per : gains per ``"row"``, or in ``"total"`` (the notes' m·H).
     """
     for name in PRUNING:
+        if name == "honest" and options.pop(name, None) is not None:
+            raise ParameterError("the stump shows how the rows choose its test.", parameter=name, hint="Leave it out.")
         if options.pop(name, None) not in (None, 0, 0.0, "none"):
             raise ParameterError(
                 "a stump is one test, and there is nothing to prune.", parameter=name, hint="Leave it out."

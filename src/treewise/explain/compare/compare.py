@@ -47,14 +47,14 @@ from treewise.explain.compare.predictions import ComparedTable, NodePredictions,
 from treewise.explain.compare.structure_diff import structure_changes
 from treewise.tree.arrays import UNNAMED
 from treewise.tree.regions.region import Cell, Condition, Levels, Region, as_cell, example_value
-from treewise.tree.splits import quote, say_equal
+from treewise.tree.splits import equality_text, quote
 from treewise.tree.tree import Tree
 
 __all__ = ["TreeComparison", "compare"]
 
-_MOST_BOXES = 5000  # boxes that are collected, merged and listed
-_MOST_LISTED = 3  # levels that are always listed one by one
-_MOST_CHANGES = 1000  # structural changes that are kept
+_MAX_BOXES = 5000  # boxes that are collected, merged and listed
+_MAX_LISTED = 3  # levels that are always listed one by one
+_MAX_CHANGES = 1000  # structural changes that are kept
 
 
 def compare(
@@ -167,7 +167,7 @@ class TreeComparer:
             distance=None if rows is None else self._distance(rows, counted),
             where=tuple(where),
             where_is_all=where_is_all,
-            changes=tuple(islice(structure_changes(*self.trees), _MOST_CHANGES)),
+            changes=tuple(islice(structure_changes(*self.trees), _MAX_CHANGES)),
         )
 
     def differing_boxes(self, scope: Scope) -> Iterator[DifferingBox]:
@@ -193,8 +193,8 @@ class TreeComparer:
         """Return boxes in which the trees differ, and whether these are all."""
         if scope is None:
             return [], True
-        boxes = list(islice(self.differing_boxes(scope), _MOST_BOXES + 1))
-        return boxes[:_MOST_BOXES], len(boxes) <= _MOST_BOXES
+        boxes = list(islice(self.differing_boxes(scope), _MAX_BOXES + 1))
+        return boxes[:_MAX_BOXES], len(boxes) <= _MAX_BOXES
 
     def _boxes_with_rows(self, rows: ComparedTable, scope: Scope) -> list[DifferingBox]:
         """Return the boxes in which the trees differ that contain rows of the table, those of most rows first."""
@@ -203,7 +203,7 @@ class TreeComparer:
             np.stack(rows.nodes, axis=1)[inside], axis=0, return_index=True, return_counts=True
         )
         boxes = []
-        for i in np.argsort(-counts, kind="stable")[:_MOST_BOXES].tolist():
+        for i in np.argsort(-counts, kind="stable")[:_MAX_BOXES].tolist():
             box, nodes = self.space.all_cells(*scope), pairs[i].tolist()
             row = [int(cells[inside[first[i]]]) for cells in rows.cells]
             for branches, node in zip(self.branches, nodes, strict=True):
@@ -271,7 +271,7 @@ class TreeComparer:
 def _shorten(condition: Condition, encoding: Encoding) -> Condition:
     """Let a condition on most levels be described by those left out: ``not in {Husband, Wife}``."""
     if isinstance(condition, Levels) and not condition.missing and encoding.kind != "boolean":
-        many = condition.n > _MOST_LISTED and 2 * condition.n > len(encoding.levels)
+        many = condition.n > _MAX_LISTED and 2 * condition.n > len(encoding.levels)
         return replace(condition, unseen=True) if many else condition
     return condition
 
@@ -326,7 +326,7 @@ def _cell_text(axis: SpaceAxis, value: Cell) -> str:
     if value is None:
         return f"{name} missing"
     if axis.encoding.kind == "boolean":
-        return say_equal(name, str(value).lower(), axis.encoding)
+        return equality_text(name, str(value).lower(), axis.encoding)
     return f"{name} = {quote(value) if isinstance(value, str) else axis.encoding.format(value)}"
 
 

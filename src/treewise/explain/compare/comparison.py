@@ -15,8 +15,8 @@ from treewise.explain.compare.input_space import CellSet
 from treewise.explain.compare.structure_diff import StructureChange
 from treewise.tree.regions.region import Cell, Region
 
-_MOST_REGIONS = 10  # shown to readers
-_MOST_CHANGES = 20
+_MAX_REGIONS = 10  # shown to readers
+_MAX_CHANGES = 20
 _MORE = "This list is incomplete: the trees differ in too many regions."
 _MORE_WITH_ROWS = "Only regions that contain rows of the table are listed; the trees differ in many more."
 
@@ -174,7 +174,7 @@ class TreeComparison(Displayable):
             more = plural(self.rows_incomplete, "more row differs", "more rows differ")
             below.append(f"{more} because of a missing or unseen value; the regions above cover complete rows only.")
         return ResultTable(
-            self.verdict, headings, lines, self.summary(), tuple(below), row_name="region", max_rows=_MOST_REGIONS
+            self.verdict, headings, lines, self.summary(), tuple(below), row_name="region", max_rows=_MAX_REGIONS
         )
 
     def result_tables(self) -> tuple[ResultTable, ...]:
@@ -189,7 +189,7 @@ class TreeComparison(Displayable):
         headings = (ColumnSpec("where"), ColumnSpec("change"), *nodes)
         lines = [[c.where, c.text, *("" if n is None else str(n) for n in c.nodes)] for c in self.changes]
         title = f"From {one} to {two}: {plural(len(lines), 'change')}"
-        return self.result_table(), ResultTable(title, headings, lines, row_name="change", max_rows=_MOST_CHANGES)
+        return self.result_table(), ResultTable(title, headings, lines, row_name="change", max_rows=_MAX_CHANGES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""

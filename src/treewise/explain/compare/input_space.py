@@ -33,7 +33,7 @@ from treewise.data.table import read
 from treewise.errors import Param, ParameterError
 from treewise.predict.predict import refuses_missing
 from treewise.tree.arrays import LEAF
-from treewise.tree.regions.region import Condition, Interval, Levels, interval
+from treewise.tree.regions.region import Condition, Interval, Levels, make_interval
 from treewise.tree.tree import Tree
 
 UNSEEN, MISSING = -2, -1  # the cells beside the levels
@@ -111,7 +111,7 @@ class SpaceAxis:
             return Interval(present=False, missing=missing)
         low = self.cuts[first - 1] if first > 0 else None
         high = self.cuts[last] if last < len(self.cuts) else None
-        return interval(low, high, missing, self.encoding)
+        return make_interval(low, high, missing, self.encoding)
 
 
 def has_known_value(cells: CellSet) -> bool:

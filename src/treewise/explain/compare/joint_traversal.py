@@ -122,6 +122,15 @@ class BranchTable:
             node = self.children[node][branch]
         return node
 
+    def advance(self, node: int, box: list[CellSet]) -> int:
+        """Return the last node, at or below a node, that all rows of a box reach."""
+        while self.kind[node] != LEAF:
+            parts = self.partition(node, box[self.axis[node]])
+            if len(parts) != 1 or parts[0][0] == _STAY:
+                break
+            node = self.children[node][parts[0][0]]
+        return node
+
     def partition(self, node: int, cells: CellSet) -> _Parts:
         """Divide the cells of the split column among the branches; empty branches are left out."""
         if isinstance(cells, tuple):
@@ -187,38 +196,46 @@ def _cells_of_codes(axis: SpaceAxis, which: int) -> dict[int, list[int]]:
 def differing_boxes(
     space: InputSpace, a: BranchTable, b: BranchTable, differ: Differ, unseen: bool, missing: bool
 ) -> Iterator[DifferingBox]:
-    """Iterate over the boxes in which two trees differ; they are disjoint and cover all differences."""
+    """Iterate over the boxes in which two trees differ; they are disjoint and cover all differences.
+
+    The second tree is entered at the last node that a whole box of the first one reaches, so that two chains are
+    compared in linear time.
+    """
     constant = b.constant_predictions(unseen)
-    for outer, one in _constant_boxes(a, a.constant_predictions(unseen), space.all_cells(unseen, missing)):
-        for box, two in _constant_boxes(b, constant, outer):
+    whole = space.all_cells(unseen, missing)
+    for outer, one, start in _constant_boxes(a, a.constant_predictions(unseen), whole, follower=b):
+        for box, two, _ in _constant_boxes(b, constant, outer, start):
             if differ(one, two):
                 yield DifferingBox(tuple(box), (one, two))
 
 
 def _constant_boxes(
-    tree: BranchTable, constant: list[int], begin: list[CellSet]
-) -> Iterator[tuple[list[CellSet], int]]:
-    """Iterate over the boxes within a box in which a tree has one prediction, with that prediction.
+    tree: BranchTable, constant: list[int], begin: list[CellSet], start: int = 0, follower: BranchTable | None = None
+) -> Iterator[tuple[list[CellSet], int, int]]:
+    """Iterate over the boxes within a box, at a node, in which a tree has one prediction, with that prediction.
 
-    The list that is yielded changes as the traversal goes on: copy it to keep it.
+    The third value is the last node of ``follower`` that the whole box reaches, or 0. The list that is yielded changes
+    as the traversal goes on: copy it to keep it.
     """
     box = list(begin)
     # A step sets the cells of a column and visits a node (~node: stops there); without a node it restores the cells.
-    steps: list[tuple[int | None, int, CellSet | None]] = [(0, -1, None)]
+    steps: list[tuple[int | None, int, CellSet | None, int]] = [(start, -1, None, 0)]
     while steps:
-        node, column, cells = steps.pop()
+        node, column, cells, other = steps.pop()
         if cells is not None:
             box[column] = cells
         if node is None:
             continue
+        if follower is not None:
+            other = follower.advance(other, box)
         prediction = constant[node] if node >= 0 else tree.predictions[~node]
         if prediction != _MIXED:
-            yield box, prediction
+            yield box, prediction, other
             continue
         column = tree.axis[node]
-        steps.append((None, column, box[column]))
+        steps.append((None, column, box[column], 0))
         for branch, part in reversed(tree.partition(node, box[column])):
-            steps.append((~node if branch == _STAY else tree.children[node][branch], column, part))
+            steps.append((~node if branch == _STAY else tree.children[node][branch], column, part, other))
 
 
 def count_differing_cases(space: InputSpace, a: BranchTable, b: BranchTable, differ: Differ) -> int:
@@ -231,7 +248,7 @@ def count_differing_cases(space: InputSpace, a: BranchTable, b: BranchTable, dif
     others = [i for i in range(len(space.axes)) if i not in used]
     whole = space.all_cells(unseen=False, missing=False)
     groups: dict[tuple[CellSet, ...], dict[int, int]] = {}
-    for box, prediction in _constant_boxes(a, a.constant_predictions(unseen=False), whole):
+    for box, prediction, _ in _constant_boxes(a, a.constant_predictions(unseen=False), whole):
         sizes = groups.setdefault(tuple(box[i] for i in used), {})
         sizes[prediction] = sizes.get(prediction, 0) + prod(count_levels(box[i]) for i in others)
     total, constant = 0, b.constant_predictions(unseen=False)
@@ -239,7 +256,7 @@ def count_differing_cases(space: InputSpace, a: BranchTable, b: BranchTable, dif
         begin = list(whole)
         for i, some in zip(used, cells, strict=True):
             begin[i] = some
-        for box, other in _constant_boxes(b, constant, begin):
+        for box, other, _ in _constant_boxes(b, constant, begin):
             differing = sum(size for prediction, size in sizes.items() if differ(prediction, other))
             total += differing * prod(count_levels(box[i]) for i in used)
     return total

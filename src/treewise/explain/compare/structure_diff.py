@@ -31,7 +31,7 @@ Kind = Literal[
     "moved",
 ]
 
-_MOST_CONDITIONS = 6  # in the description of where a change is
+_MAX_CONDITIONS = 6  # in the description of where a change is
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,11 @@ class _SubtreeIndex:
 
     def where(self, node: int) -> str:
         """Describe the rows that reach a node."""
-        region = Region(self.tree.encodings, self.traversal.conditions_at(self.tree.path(node)))
+        self.traversal.move_to(node)
+        region = Region(self.tree.encodings, self.traversal.conditions())
         conditions = region.describe(or_missing=False, or_unseen=False)
-        if len(conditions) > _MOST_CONDITIONS:
-            conditions = ("…", *conditions[-_MOST_CONDITIONS:])
+        if len(conditions) > _MAX_CONDITIONS:
+            conditions = ("…", *conditions[-_MAX_CONDITIONS:])
         return " and ".join(conditions) or "all rows"
 
     def split_text(self, node: int) -> str:

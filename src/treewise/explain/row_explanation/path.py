@@ -71,7 +71,7 @@ class PathStep:
 
 
 @dataclass(frozen=True, eq=False)
-class RowPath:
+class DecisionPath:
     """The path of a row: its steps, and the output of the tree before the first and after each."""
 
     steps: tuple[PathStep, ...]
@@ -88,7 +88,7 @@ class RowPath:
         return _none_if_nan(self.outputs[0, self.followed])
 
 
-class RowPaths(Sequence[RowPath]):
+class DecisionPaths(Sequence[DecisionPath]):
     """The paths of a table's rows, each made on access."""
 
     def __init__(self, tree: Tree, table: Table, estimate: Any = None) -> None:
@@ -115,7 +115,7 @@ class RowPaths(Sequence[RowPath]):
         }
         return self._make_path(int(self.leaves[row]), int(self.answering[row]), self.predictions[row], cells)
 
-    def _make_path(self, leaf: int, answering: int, predicted: Any, cells: Mapping[str, CellValue]) -> RowPath:
+    def _make_path(self, leaf: int, answering: int, predicted: Any, cells: Mapping[str, CellValue]) -> DecisionPath:
         tree, nodes = self.tree, self.tree.path(leaf)
         stays = bool(tree.arrays.kind[leaf] != LEAF)
         output_nodes = np.array([*nodes, answering] if stays else nodes)
@@ -137,7 +137,7 @@ class RowPaths(Sequence[RowPath]):
             rows, column = int(tree.arrays.rows[child]), split.column
             output, contribution = _none_if_nan(after), _none_if_nan(after - before)
             steps.append(PathStep(node, column, cells[column], condition, child, rows, output, contribution))
-        return RowPath(tuple(steps), leaf, answering, prediction, cells, outputs, followed)
+        return DecisionPath(tuple(steps), leaf, answering, prediction, cells, outputs, followed)
 
 
 def _branch_condition(tree: Tree, split: Split, child: int) -> str:

@@ -30,14 +30,14 @@ from treewise.explain.row_explanation.path import (
     MAX_LISTED,
     MISSING,
     NEVER_SEEN,
+    DecisionPath,
+    DecisionPaths,
     PathStep,
-    RowPath,
-    RowPaths,
     TreeContext,
     shorten_levels,
 )
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, nodes_with_counts
-from treewise.predict.predict import read_rows, series_as_dict
+from treewise.predict.predict import read_model_rows, series_as_dict
 from treewise.show.node_stats import is_weighted
 from treewise.train.target import adopt_levels
 from treewise.tree.arrays import Label
@@ -51,7 +51,7 @@ _MAX_SHOWN = 20  # rows of a table that are displayed
 def explain(tree: Tree, data: Any, desired: Any = None, fixed: Any = (), estimate: Any = None) -> Any:
     """Explain the prediction for a single row; for a table, for each of its rows (``Tree.explain``)."""
     data = series_as_dict(tree, data)
-    table, is_single = read_rows(tree, data)
+    table, is_single = read_model_rows(tree, data)
     if not is_single:
         return explain_rows(tree, table, range(len(table)), desired, fixed, estimate)
     given = tuple(map(str, data)) if isinstance(data, Mapping) else tree.columns
@@ -64,7 +64,7 @@ def explain_rows(
 ) -> Explanations:
     """Explain some rows of a table, by index; a hand-written tree takes the levels of the table."""
     tree = adopt_levels(tree, table)
-    return Explanations(RowPaths(tree, table, estimate), rows, check_request(tree, desired, fixed))
+    return Explanations(DecisionPaths(tree, table, estimate), rows, check_request(tree, desired, fixed))
 
 
 def explain_typed(
@@ -76,7 +76,7 @@ def explain_typed(
     estimate: Any = None,
 ) -> Explanations:
     """Explain rows that were typed; ``given`` are the columns of each."""
-    paths = RowPaths(tree, table, estimate)
+    paths = DecisionPaths(tree, table, estimate)
     return Explanations(paths, range(len(table)), check_request(tree, desired, fixed), given)
 
 
@@ -104,7 +104,7 @@ class Explanation(Displayable):
     """
 
     context: TreeContext  # of the tree; shared by the rows of a table
-    path: RowPath
+    path: DecisionPath
     request: CounterfactualRequest
     given: tuple[str, ...] | None = None  # the columns of a typed row; None for a row of a table
     row: int | None = None  # its number in the table, from 1
@@ -280,7 +280,7 @@ class Explanations(Sequence[Explanation], Displayable):
 
     def __init__(
         self,
-        paths: RowPaths,
+        paths: DecisionPaths,
         rows: Sequence[int],
         request: CounterfactualRequest,
         given: Sequence[tuple[str, ...]] = (),
@@ -325,7 +325,7 @@ class Explanations(Sequence[Explanation], Displayable):
 # -- sentences ------------------------------------------------------------------------------------------------
 
 
-def _reason_sentence(context: TreeContext, path: RowPath) -> str:
+def _reason_sentence(context: TreeContext, path: DecisionPath) -> str:
     tree = context.tree
     conditions = {tree.columns[column]: condition for column, condition in context.conditions_at(path.leaf).items()}
     for step in path.steps[-1:]:  # if the row stays at a node, its split puts no condition on the column
@@ -335,7 +335,7 @@ def _reason_sentence(context: TreeContext, path: RowPath) -> str:
     return f"{safe(tree.target.name)} = {prediction}, because {_join_words(reasons) or 'the tree has no split'}."
 
 
-def _reason(tree: Tree, column: str, condition: Condition, path: RowPath) -> str:
+def _reason(tree: Tree, column: str, condition: Condition, path: DecisionPath) -> str:
     """Describe the value of one column, and the condition it satisfies."""
     name, cell = safe(column), path.cells[column]
     limits = _condition_limits(condition, tree.encoding_of(column))
@@ -362,7 +362,7 @@ def _condition_limits(condition: Condition, encoding: Encoding) -> str:
     return describe_bounds(condition, encoding)
 
 
-def _notes(tree: Tree, path: RowPath, given: Sequence[str] | None) -> list[str]:
+def _notes(tree: Tree, path: DecisionPath, given: Sequence[str] | None) -> list[str]:
     """Describe a row that stays at an inner node, and columns that were not given and are not needed."""
     notes = []
     if path.steps and (last := path.steps[-1]).stays:

@@ -142,18 +142,12 @@ def _score(scorer: NodeScorer, tree: Tree, node: int, parts: Sequence[Ints]) -> 
 
 def _best_without(training_set: TrainingSet, rows: Ints, column: int) -> Tree | None:
     """Grow one split on some rows, without a column; None where there is none."""
-    kept = [i for i in range(len(training_set.encodings)) if i != column]
-    if not kept:
+    some = take_rows(training_set, rows).without_column(column)
+    if not some.columns:
         return None
-    some = take_rows(training_set, rows)
-    some = replace(
-        some,
-        encodings=tuple(some.encodings[i] for i in kept),
-        columns=tuple(some.columns[i] for i in kept),
-        splits=tuple(some.splits[i] for i in kept),
-    )
     limits = core_settings(training_set)  # of leaves: those of the whole table
     limits.max_depth, limits.max_leaf_nodes, limits.min_samples_split = 1, -1, 2
+    limits.selection = "gain" if limits.selection == "test" else limits.selection  # the margin is one of gains
     limits.min_impurity_decrease, limits.random_ties, limits.n_jobs = 0.0, False, 1
     limits.accuracy_numerator = limits.accuracy_denominator = 1
     grown = Arrays(**_core.grow(core_columns(some), core_target(some), limits, None))

@@ -93,11 +93,22 @@ class Stability(Displayable):
         ]
         share = times / self.resamples
         verdict = "stable" if share >= _STABLE else "likely, not certain" if share > _LIKELY else "uncertain"
-        line = f"The root split is {verdict}: {safe(root.column)} is at the root in {_times(times, self.resamples)}"
+        where = f"{safe(root.column)} is at the root in {_times(times, self.resamples)}"
+        line = f"The root split is {verdict}: {where}"
+        if share > _LIKELY and self._sets_differ(root):
+            again = f"the same split in {100 * (root.same_split or 0.0):.0f} % of them"
+            line = f"The root split is uncertain, though its column is {verdict}: {where}, {again}"
         line += f" ({join_few(others, most=3)})" if others else ""
         if " to " in root.threshold_range:
             line += f"; the middle half of its thresholds ranges from {root.threshold_range}"
         return f"{line}."
+
+    def _sets_differ(self, node: NodeStability) -> bool:
+        """Tell whether a split on categories seldom comes back; near thresholds are alike, other sets are not."""
+        split = self.tree.split_at(node.node)
+        if split is None or split.kind not in ("subset", "one_value") or node.same_split is None:
+            return False
+        return node.same_split < _LIKELY
 
     def _further_splits(self) -> list[str]:
         """Describe which of the splits below the root reappear, and from where on the tree is one of many."""
@@ -183,7 +194,7 @@ class Stability(Displayable):
         margins = [(n.node, n.column, n.score, n.runner_up, n.runner_up_score, n.margin) for n in self.nodes]
         criterion = get_criterion(self.tree.criterion)
         unit = f" ({criterion.unit})" if criterion.unit else ""
-        score = f"gain per row of the node{unit}" if criterion.rule == "gain" else "gain ratio"
+        score = f"gain per row of the node{unit}" if criterion.rule == "gain" else criterion.score_name
         return first, ResultTable(
             f"Best split on another column, by {score}", _MARGIN_COLUMNS, margins, row_name="split"
         )

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from treewise._lib.checks import check_integer
 from treewise._lib.thread_pool import Progress, map_in_threads
 from treewise.data.table import read
+from treewise.errors import ParameterError
 from treewise.explain.stability.margins import MarginFinder, SplitMargin
 from treewise.explain.stability.resample import ReferenceTree, ResampledTree, draw_bootstrap, grow_resample
 from treewise.explain.stability.result import NodeStability, PredictionAgreement, Stability
@@ -86,6 +87,12 @@ def stability_of(
 ) -> Stability:
     """Measure the stability of the tree of a prepared training set, whose settings hold the seed."""
     check_resamples(resamples)
+    if pruning is not None and pruning.honest is not None:
+        raise ParameterError(
+            "stability is about splits, and honest estimation about the numbers below them.",
+            parameter="honest",
+            hint="Leave it out.",
+        )
     threads, seed = resolve_n_jobs(n_jobs), training_set.settings.random_state
     tree, grown_on = _grow_reference(training_set, pruning, threads)
     reference = ReferenceTree(tree, training_set)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +24,9 @@ from treewise.explain.subgroups.statistics import (
     compare_groups,
     holm,
     p_value,
-    to_integers,
+    scale_to_integers,
 )
-from treewise.train.target import encode_labels
+from treewise.train.target import encode_known_labels
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -69,18 +70,35 @@ class NodeGroup:
 class GroupTally:
     """The sums over the rows of a table for every node of a tree."""
 
-    def __init__(self, comparison: EvaluationData[Tree], class_index: int | None) -> None:
-        self.tree, self.class_index, self.n = comparison.model, class_index, len(comparison.table)
-        self.is_training_data = looks_like_training_data(comparison)
-        self.name, self._nodes = comparison.table.name, comparison.leaves
-        self._is_regression = comparison.model.task == "regression"
-        if self._is_regression:
-            self._values = encode.encode_numbers(comparison.column)
-            refuse_infinite(self._values, comparison)
-        else:
-            self._labels = encode_labels(comparison.model, comparison.column)[0]
+    def __init__(
+        self,
+        tree: Tree,
+        class_index: int | None,
+        nodes: Ints,
+        truth: npt.NDArray[Any],
+        *,
+        name: str = "",
+        is_training_data: bool = True,
+    ) -> None:
+        """``nodes`` are where the rows end, ``truth`` are their class numbers, or numbers."""
+        self.tree, self.class_index, self.n = tree, class_index, len(nodes)
+        self.name, self.is_training_data = name, is_training_data
+        self._nodes, self._truth = nodes, truth
         self.rows = self._count(np.ones(self.n, np.bool_))
         self._hits: dict[int, Ints] = {}
+
+    @classmethod
+    def of(cls, comparison: EvaluationData[Tree], class_index: int | None) -> GroupTally:
+        """Sum over the rows of a table with labels."""
+        tree = comparison.model
+        if tree.task == "regression":
+            truth: npt.NDArray[Any] = encode.encode_numbers(comparison.column)
+            refuse_infinite(truth, comparison)
+        else:
+            truth = encode_known_labels(tree, comparison.column)[0]
+        is_training_data = looks_like_training_data(comparison)
+        name = comparison.table.name
+        return cls(tree, class_index, comparison.leaves, truth, name=name, is_training_data=is_training_data)
 
     def _count(self, which: npt.NDArray[np.bool_]) -> Ints:
         """Count some of the rows of every node."""
@@ -90,7 +108,7 @@ class GroupTally:
 
     def class_of(self, node: int) -> int | None:
         """Return the class whose share is compared: the given one, or the prediction of the node."""
-        if self._is_regression:
+        if self.tree.task == "regression":
             return None
         return int(self.tree.arrays.label[node]) if self.class_index is None else self.class_index
 
@@ -101,14 +119,14 @@ class GroupTally:
             (totals, squares, exponent), end = self._running, int(self.tree.arrays.ends[node])
             return GroupStatistics(n, totals[end] - totals[node], squares[end] - squares[node], exponent)
         if class_index not in self._hits:
-            self._hits[class_index] = self._count(self._labels == class_index)
+            self._hits[class_index] = self._count(self._truth == class_index)
         hits = int(self._hits[class_index][node])
         return GroupStatistics(n, hits, hits)
 
     @cached_property
     def _running(self) -> tuple[list[int], list[int], int]:
         """The running sums of the numbers and of their squares over the nodes; exact, of any size."""
-        integers, exponent = to_integers(self._values)
+        integers, exponent = scale_to_integers(self._truth)
         totals, squares = [0] * len(self.tree), [0] * len(self.tree)
         for node, integer in zip(self._nodes.tolist(), integers, strict=True):
             totals[node] += integer

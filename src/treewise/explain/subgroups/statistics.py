@@ -44,7 +44,7 @@ class GroupStatistics:
         >>> round(group.mean / 1e200, 4), round(group.sd / 1e200, 4)
         (2.5, 1.472)
         """
-        integers, exponent = to_integers(values)
+        integers, exponent = scale_to_integers(values)
         return cls(len(integers), sum(integers), sum(integer * integer for integer in integers), exponent)
 
     def __sub__(self, other: GroupStatistics) -> GroupStatistics:
@@ -83,10 +83,10 @@ class GroupStatistics:
         return self.mean - half, self.mean + half
 
 
-def to_integers(values: npt.NDArray[np.float64]) -> tuple[list[int], int]:
+def scale_to_integers(values: npt.NDArray[np.float64]) -> tuple[list[int], int]:
     """Return finite numbers as exact integer multiples of a power of two, and its exponent.
 
-    >>> integers, exponent = to_integers(np.array([3.0, 0.5, 0.0]))
+    >>> integers, exponent = scale_to_integers(np.array([3.0, 0.5, 0.0]))
     >>> [integer * 2.0**exponent for integer in integers]
     [3.0, 0.5, 0.0]
     """

@@ -1,10 +1,12 @@
 """Find subgroups: nodes of a tree whose target differs from that of all other rows (CS221 notes 6: C-sections).
 
 The inner nodes of a tree describe groups as well as its leaves do. Each is compared with the rows outside it, on a
-table: exact counts, an interval, a p-value adjusted for the number of groups, and a test on held-out rows.
+table: exact counts, an interval, a p-value adjusted for the number of groups, and a test on held-out rows. On the
+training rows, whose search made the groups, there is no p-value unless the search is repeated on permuted targets.
 
-    statistics.py    two groups compared: Fisher, Newcombe, Welch; Holm
-    node_groups.py   every node compared, redundant groups separated, groups tested on other rows
+    statistics.py        two groups compared: Fisher, Newcombe, Welch; Holm
+    node_groups.py       every node compared, redundant groups separated, groups tested on other rows
+    permuted_search.py   p-values on the training rows
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any, overload
 
 from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import format_rounded, format_share, plural, safe
+from treewise._lib.text import format_p_value, format_rounded, format_share, plural, safe
 from treewise.errors import DataError, Param, ParameterError
 from treewise.evaluate.evaluate import prepare_evaluation
 from treewise.explain.rules import (
@@ -36,8 +38,9 @@ from treewise.explain.subgroups.node_groups import (
     retest,
     separate_redundant,
 )
+from treewise.explain.subgroups.permuted_search import PermutedSearch
 from treewise.explain.subgroups.statistics import GroupDifference, GroupStatistics
-from treewise.predict.confidence_intervals import check_confidence
+from treewise.predict.confidence_intervals import check_confidence, interval_name
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.regions.region import Region, regions
 from treewise.tree.tree import Tree
@@ -45,6 +48,11 @@ from treewise.tree.tree import Tree
 __all__ = ["GroupDifference", "GroupStatistics", "GroupTest", "HeldOutTest", "Subgroup", "Subgroups", "subgroups"]
 
 _MAX_SHOWN = 20  # groups that are printed
+_TRAINING_ROWS = "These look like the training rows, by which the groups were chosen: differences are overstated."
+_NO_P_VALUES = (
+    " A p-value would have to account for that search: give permutations=200 (--permutations 200), or held-out rows"
+    " (test, --test)."
+)
 
 
 def subgroups(
@@ -57,9 +65,12 @@ def subgroups(
     min_support: float = 0,
     confidence: float = 0.95,
     drop_missing_target: bool = False,
+    search: PermutedSearch | None = None,
 ) -> Subgroups:
-    """Find subgroups (``Tree.subgroups``)."""
+    """Find subgroups (``Tree.subgroups``); ``search`` says how it is repeated on permuted targets."""
     check_confidence(confidence)
+    if search is not None:
+        search.check()
     if min_support != 0 or isinstance(min_support, bool):
         check_count_or_share("min_support", min_support, least=0)
     if isinstance(test, (int, float)):
@@ -74,17 +85,25 @@ def subgroups(
     index = None
     if cls is not None or len(tree.classes) == 2:
         index = class_index(tree, tree.classes[1] if cls is None else cls)
-    tally = GroupTally(comparison, index)
+    tally = GroupTally.of(comparison, index)
     if tally.n < 2:
         raise DataError(f"{tally.name} has {plural(tally.n, 'row')}: there is nothing to compare a group with.")
     min_rows = min_support * tally.n if isinstance(min_support, float) else min_support
     ranked = compare_nodes(tally, min_rows, confidence)
+    if search is not None:
+        if not tally.is_training_data:
+            raise ParameterError(
+                f"{tally.name} is not the table that the tree was grown on, so its p-values need no permutations.",
+                parameter="permutations",
+                hint="Leave it out.",
+            )
+        ranked = search.adjust(tree, data, ranked, index, min_rows)
     significant = [group for group in ranked if group.p_adjusted < 1 - confidence]
     kept, redundant = separate_redundant(tree, significant, confidence)
     insignificant = [group for group in ranked if group.p_adjusted >= 1 - confidence]
     held_out = None
     if test is not None:
-        other = GroupTally(prepare_evaluation(tree, test, target, drop_missing_target), index)
+        other = GroupTally.of(prepare_evaluation(tree, test, target, drop_missing_target), index)
         held_out = HeldOutTest(other.name, other.n, other.is_training_data, len(kept))
         retested = {group.node: group for group in retest([*kept, *redundant, *insignificant], other, confidence)}
         kept, redundant, insignificant = (
@@ -103,6 +122,7 @@ def subgroups(
         insignificant=tuple(insignificant),
         confidence=confidence,
         held_out=held_out,
+        permutations=0 if search is None else search.permutations,
     )
 
 
@@ -126,7 +146,7 @@ class Subgroup(ConditionStatement):
     group: GroupStatistics
     rest: GroupStatistics  # all rows outside
     difference: GroupDifference
-    p_adjusted: float  # by Holm's method, for all groups compared
+    p_adjusted: float | None  # for all groups compared, or for the whole search; None on training rows without that
     redundancy: str  # why it adds nothing to another group; "" if it does
     test: GroupTest | None
 
@@ -182,6 +202,17 @@ class Subgroups(Displayable, Sequence[Subgroup]):
     insignificant: tuple[NodeGroup, ...] = ()
     confidence: float = 0.95
     held_out: HeldOutTest | None = None
+    permutations: int = 0  # of the target, for p-values on the training rows
+
+    @property
+    def has_p_values(self) -> bool:
+        """Whether p-values are valid here: the rows did not choose the groups, or the search was repeated."""
+        return not self.is_training_data or self.permutations > 0
+
+    @property
+    def interval_name(self) -> str:
+        """What the ends of shares, means and differences are: ``"95 % interval"`` or ``"training range"``."""
+        return interval_name(not self.is_training_data, self.confidence)
 
     @property
     def all_groups(self) -> Subgroups:
@@ -220,7 +251,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
                 group=group.group,
                 rest=group.rest,
                 difference=group.difference,
-                p_adjusted=group.p_adjusted,
+                p_adjusted=group.p_adjusted if self.has_p_values else None,
                 redundancy=group.redundancy,
                 test=group.test,
             )
@@ -252,7 +283,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
             ColumnSpec("test_rate", kind, rate),
             ColumnSpec("test_rest_rate", kind, rest),
             ColumnSpec("test_p", "number", only=data),
-            ColumnSpec("test_p_adjusted", "number", "p", _format_p),
+            ColumnSpec("test_p_adjusted", "number", "p", format_p_value),
             ColumnSpec("confirmed", "flag", "holds", lambda confirmed: "yes" if confirmed else "no"),
         )
         return (
@@ -264,7 +295,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
             ColumnSpec("rate", kind, rate),
             ColumnSpec("low", kind, only=data),
             ColumnSpec("high", kind, only=data),
-            ColumnSpec("interval", title=f"{100 * self.confidence:g} % interval", formatter=interval, only="text"),
+            ColumnSpec("interval", title=self.interval_name, formatter=interval, only="text"),
             ColumnSpec("rest_rows", "count", only=data),
             ColumnSpec("rest_hits", "count", only=data),
             ColumnSpec("rest_rate", kind, rest),
@@ -272,7 +303,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
             ColumnSpec("difference_low", "number", only=data),
             ColumnSpec("difference_high", "number", only=data),
             ColumnSpec("p", "number", only=data),
-            ColumnSpec("p_adjusted", "number", "p", _format_p),
+            ColumnSpec("p_adjusted", "number", "p", format_p_value, only=None if self.has_p_values else data),
             ColumnSpec("redundancy", only=data if not any(group.redundancy for group in self.groups) else None),
             *(test if self.held_out else ()),
             ColumnSpec("group", break_at=AND),
@@ -288,23 +319,28 @@ class Subgroups(Displayable, Sequence[Subgroup]):
         else:
             yield f"{rows}; for each group, the share of the class that the tree predicts there"
         if self.is_training_data:
-            yield (
-                "These look like the training rows, by which the groups were chosen: differences are overstated and"
-                " p-values too small." + ("" if self.held_out else " Confirm them on new rows.")
-            )
+            yield _TRAINING_ROWS + ("" if self.has_p_values or self.held_out else _NO_P_VALUES)
 
     def _below(self) -> Iterator[str]:
         test = "Welch's t-test" if self.overall.is_numeric else "Fisher's exact test"
-        yield (
-            f"Ranked by the end of the {100 * self.confidence:g} % interval of the difference that is nearest to 0."
-            f" p: {test}, two-sided, adjusted for {plural(self.n_compared, 'group')} (Holm)."
-        )
+        ranked = f"Ranked by the end of the {self.interval_name} of the difference that is nearest to 0."
+        groups = plural(self.n_compared, "group")
+        if self.permutations:
+            yield (
+                f"{ranked} p: the share of {plural(self.permutations, 'search', 'searches')} on permuted targets whose"
+                f" best group is as extreme, which accounts for the search; at least the p-value of {test}."
+            )
+        else:
+            yield f"{ranked} p: {test}, two-sided, adjusted for {groups} (Holm)." if self.has_p_values else ranked
         if self.redundant:
             n = len(self.redundant)
             yield f"{plural(n, 'more group')} {'overlaps' if n == 1 else 'overlap'} with these"
-        if self.insignificant:
+        if self.insignificant and self.has_p_values:
             n, limit = len(self.insignificant), f"{1 - self.confidence:.2g}"
             yield f"{plural(n, 'more group')} {'is' if n == 1 else 'are'} not significant (p >= {limit})"
+        elif self.insignificant:
+            n = len(self.insignificant)
+            yield f"{plural(n, 'more group')} {'differs' if n == 1 else 'differ'} little from the rest"
         if self.held_out:
             rows = plural(self.held_out.rows, "row")
             rows = "the training rows, which confirm nothing" if self.held_out.is_training_data else rows
@@ -328,6 +364,8 @@ class Subgroups(Displayable, Sequence[Subgroup]):
             "redundant": len(self.redundant),
             "insignificant": len(self.insignificant),
             "confidence": self.confidence,
+            "interval": self.interval_name,
+            "permutations": self.permutations,
             "held_out": None if self.held_out is None else asdict(self.held_out),
             "groups": self.result_table().records(),
         }
@@ -337,23 +375,12 @@ def _group_line(group: Subgroup, confidence: float) -> list[Any]:
     interval, difference, test = group.group.interval(confidence), group.difference, group.test
     line = [group.node, group.is_leaf, group.cls, group.rows, group.hits, group.rate, *interval, interval]
     line += [group.rest.n, group.rest.hits, group.rest.mean, difference.value, difference.low, difference.high]
-    line += [difference.p, group.p_adjusted, group.redundancy]
+    line += [None if group.p_adjusted is None else difference.p, group.p_adjusted, group.redundancy]
     if test is not None:
         p = None if test.difference is None else test.difference.p
         rates = [side.mean if side.n else None for side in (test.group, test.rest)]
         line += [test.group.n, test.group.hits, *rates, p, None if p is None else test.p_adjusted, test.confirmed]
     return [*line, group.text]
-
-
-def _format_p(p: float) -> str:
-    """Return a p-value with few digits.
-
-    >>> _format_p(0.0123), _format_p(3.2e-9), _format_p(0.0), _format_p(1.0)
-    ('0.012', '3e-09', '<1e-300', '1')
-    """
-    if p < 1e-300:
-        return "<1e-300"
-    return f"{p:.0e}" if p < 0.001 else f"{p:.2g}"
 
 
 def _format_difference(value: float) -> str:

@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from treewise.train.candidates import Rows
 from treewise.train.criteria import Group, Measure, entropy, logarithm, medians
-from treewise.train.reference import impurity_decrease
+from treewise.train.price import NodePrice
+from treewise.train.reference import Candidate, impurity_decrease
 from treewise.train.training_set import TrainingSet
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -59,7 +60,7 @@ class Formula:
 
     before: Term  # the node itself
     terms: tuple[Term, ...]
-    penalty: tuple[str, str] | None = None  # C4.5: for choosing among many thresholds, as formula and number
+    penalty: tuple[str, str] | None = None  # for choosing among many tests, as formula and number
     divisor: Term | str | None = None  # the split information, or the number of branches − 1
 
     def pieces(self, numbers: bool = False, blanks: bool = False) -> list[str]:
@@ -160,6 +161,25 @@ class NumberFormat:
         if abs(gain) <= self.measure.tolerance(len(self.rows)):
             return 0.0
         return self.scale(impurity_decrease(self.training_set, self.measure, gain, self.node.weight) * self._factor)
+
+    @cached_property
+    def prices(self) -> NodePrice:
+        """What bits are worth at the node."""
+        return NodePrice.of(self.training_set, self.rows, self.node, self.measure)
+
+    def price(self, candidate: Candidate) -> tuple[str, float] | None:
+        """Return what a candidate pays to compete, as formula and number; None if nothing."""
+        if not candidate.bits:
+            return None
+        net = self.prices.charge(candidate.gain, 0, candidate.bits)[0]
+        value, bits = self.gain(candidate.gain) - self.gain(net), f"{candidate.bits:,}"
+        if self.training_set.criterion.name != "entropy":
+            return f"price({bits} bits)", value
+        text = bits if self.unit == "bits" else f"{bits}·ln(2)"
+        whole = self.whole
+        if self.per == "row":
+            return f"{text}/{whole.rows}", value
+        return (text if whole.weight == whole.rows else f"{text}·{_plain(whole.weight)}/{whole.rows}"), value
 
     def weight(self, weight: int) -> float:
         """Return a weight in the user's numbers, as an int if it is whole."""
@@ -311,10 +331,12 @@ def _half_deviance(y: npt.NDArray[np.float64], weight: npt.NDArray[np.int64]) ->
 
     >>> round(_half_deviance(np.array([1.0, 3.0]), np.array([1, 1])), 4)
     0.2616
+    >>> _half_deviance(np.array([4.9, 4.9, 4.9]), np.array([4, 1, 1]))  # without the rounding of logarithms
+    0.0
     """
     w = weight / weight.sum()
     mean = float(np.sum(w * y))
-    if mean <= 0:
+    if mean <= 0 or np.all(y == y[0]):
         return 0.0
     positive = y > 0
     return float(np.sum(w[positive] * y[positive] * (np.log(y[positive]) - math.log(mean))))

@@ -22,6 +22,7 @@ from treewise.errors import ColumnError, did_you_mean, join_few
 from treewise.explain.trace.arithmetic import BranchTerm, Formula, NumberFormat
 from treewise.train.candidates import KIND_RANK, Rows
 from treewise.train.criteria import RATIO_BITS
+from treewise.train.independence import ColumnTest
 from treewise.train.reference import Candidate, NodeSearch
 from treewise.tree.arrays import Label
 from treewise.tree.splits import Multiway, Presence, Split, Threshold, quote
@@ -104,10 +105,28 @@ class CandidateTrace:
 
     @property
     def score(self) -> float:
-        """The score that candidates are compared by: the gain (with ``any`` per further branch), or the ratio."""
+        """What candidates are compared by: the gain less its price (with ``any`` per further branch), or the ratio."""
         return display_score(
             self.number_format, self.candidate.score, not self.number_format.training_set.criterion.by_gain
         )
+
+    @property
+    def price_bits(self) -> int:
+        """What it pays to compete under ``selection="priced"``: the bits it takes to name it."""
+        return self.candidate.bits
+
+    @property
+    def gain_bits(self) -> float | None:
+        """The gain in bits of likelihood, which the price is subtracted from; None for a test without a price."""
+        return self.number_format.prices.bits_gained(self.candidate.gain) if self.candidate.bits else None
+
+    @property
+    def price_text(self) -> str:
+        """The gain and the price in words; "" for a test without a price."""
+        if self.gain_bits is None:
+            return ""
+        what = "the set" if self.candidate.split.kind == "subset" else "its branches"
+        return f"gain {self.gain_bits:,.1f} bits − {self.price_bits:,} bits to name {what}"
 
     @property
     def eligible(self) -> bool:
@@ -121,7 +140,8 @@ class CandidateTrace:
         divisor = (
             len(self.candidate.filled) - 1 if rule == "gain" and self.number_format.training_set.by_branches else 1
         )
-        return self.number_format.formula(self.parts, ratio=rule == "ratio", divide_by=divisor)
+        price = self.number_format.price(self.candidate)
+        return self.number_format.formula(self.parts, price, ratio=rule == "ratio", divide_by=divisor)
 
     @property
     def formula(self) -> str:
@@ -146,6 +166,7 @@ class ColumnTrace:
     score: float | None  # the score that columns are compared by; None if it has no finalist
     note: str = ""
     cuts: int = 0  # C4.5: the number of thresholds tried
+    independence: ColumnTest | None = None  # selection="test": the test of the column
 
     @property
     def gain(self) -> float:
@@ -224,6 +245,12 @@ class NodeTrace:
     def runner_up(self) -> str | None:
         """The column of the best candidate among the other columns."""
         return self._name_of(self.search.runner_up if self.search else None)
+
+    @property
+    def p_value(self) -> float | None:
+        """The smallest adjusted p-value of a column, with ``selection="test"``; None if no column was tested."""
+        tests = self.search.tests if self.search else None
+        return tests.p_value if tests is not None and tests.tested else None
 
     @property
     def tie(self) -> bool:
@@ -325,9 +352,9 @@ class NodeTrace:
         H(p) in nats, p the share of 1.
         Rounded for display; differences are taken before rounding.
         """
-        from treewise.explain.trace.render import TraceFormat, render
+        from treewise.explain.trace.render import TraceFormat, render_trace
 
-        return render([self], TraceFormat(format, width, blanks, ascii, document=False))
+        return render_trace([self], TraceFormat(format, width, blanks, ascii, document=False))
 
     def draw(self, column: str | None = None, ax: Axes | None = None) -> Axes:
         """Plot the gain of every test of a column against its threshold; by default of the winning column.
@@ -382,10 +409,12 @@ def describe_first_branch(split: Split, encoding: Encoding, missing_rows: int) -
     'age <= 71.5 (missing with >)'
     >>> describe_first_branch(Threshold("age", 71.5, missing=0), Encoding("age", "number"), 3)
     'age <= 71.5 or missing'
+    >>> describe_first_branch(Presence("age", missing=1), Encoding("age", "number"), 3)
+    'age present'
     """
-    name = safe(split.column)
     if isinstance(split, Presence):
-        return f"{name} missing"
+        return split.condition(0, encoding)
+    name = safe(split.column)
     if isinstance(split, Multiway):
         sides = [*map(quote, split.levels), *(["the others"] if split.other else [])]
         levels = [*sides[: len(split.levels)], *(["other"] if split.other else [])]

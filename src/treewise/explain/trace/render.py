@@ -15,9 +15,9 @@ from treewise.errors import Param, ParameterError, did_you_mean
 from treewise.explain.trace import documents, text
 from treewise.explain.trace.arithmetic import BranchTerm
 from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
-from treewise.explain.trace.words import select_columns
+from treewise.explain.trace.words import shown_columns
 
-_FORMATS = ("text", "markdown", "latex", "csv", "json")
+TRACE_FORMATS = ("text", "markdown", "latex", "csv", "json")
 _MIN_WIDTH = 40
 
 
@@ -33,10 +33,10 @@ class TraceFormat:
     document: bool = True  # LaTeX and JSON: a whole document, or a fragment with one node
 
     def __post_init__(self) -> None:
-        if self.format not in _FORMATS:
-            hint = did_you_mean(str(self.format), _FORMATS)
+        if self.format not in TRACE_FORMATS:
+            hint = did_you_mean(str(self.format), TRACE_FORMATS)
             raise ParameterError(
-                f"must be one of {', '.join(_FORMATS)}.", parameter="format", value=self.format, hint=hint
+                f"must be one of {', '.join(TRACE_FORMATS)}.", parameter="format", value=self.format, hint=hint
             )
         if self.width < _MIN_WIDTH:
             raise ParameterError(f"must be {_MIN_WIDTH} columns or more.", parameter="width", value=self.width)
@@ -47,7 +47,7 @@ class TraceFormat:
             )
 
 
-def render(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> str:
+def render_trace(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> str:
     """Return nodes in the requested format, followed by notes on the table."""
     if how.format == "csv":
         return _candidates_csv(nodes)
@@ -76,6 +76,7 @@ _HEADINGS = (
     "branches",
     "eligible",
     "gain",
+    "price_bits",
     "score",
     "place",
     "note",
@@ -91,7 +92,7 @@ def _candidates_csv(nodes: Iterable[NodeTrace]) -> str:
     lines = (
         map(str, _csv_line(node, column, test))
         for node in nodes
-        for column in ([] if node.settled else select_columns(node))
+        for column in ([] if node.settled else shown_columns(node))
         for test in column.tests or (None,)
     )
     return write_csv([_HEADINGS, *map(list, lines)])
@@ -100,13 +101,14 @@ def _candidates_csv(nodes: Iterable[NodeTrace]) -> str:
 def _csv_line(node: NodeTrace, column: ColumnTrace, test: CandidateTrace | None) -> list[Any]:
     where = [node.id, node.words, node.rows, column.name]
     if test is None:
-        return [*where, "", "", "", "", 0.0, 0.0, "", column.note]
+        return [*where, "", "", "", "", 0.0, 0, 0.0, "", column.note]
     branches = " | ".join(" ".join(map(str, b)) for b in test.branches)
     place = ("best" if column.name == node.winner else "best of column") if test is column.best else ""
     score = column.score if test is column.best and column.score is not None else test.score
     kind = test.candidate.split.kind
     eligible = "yes" if test.eligible else "no"
-    return [*where, test.words, kind, branches, eligible, test.gain, score, place, column.note if place else ""]
+    what = [test.words, kind, branches, eligible, test.gain, test.price_bits, score]
+    return [*where, *what, place, column.note if place else ""]
 
 
 def _json_text(nodes: Iterable[NodeTrace], single: bool = False) -> str:
@@ -140,8 +142,9 @@ def _node_data(node: NodeTrace) -> dict[str, Any]:
         "margin": node.margin,
         "tie": node.tie,
         "tried": node.tried,
+        **({} if node.p_value is None else {"p_value": node.p_value}),
         "in_tree": node.chosen.words if node.chosen else None,
-        "columns": [_column_data(column) for column in select_columns(node)],
+        "columns": [_column_data(column) for column in shown_columns(node)],
     }
 
 
@@ -154,8 +157,10 @@ def _column_data(column: ColumnTrace) -> dict[str, Any]:
         "note": column.note,
         "formula": column.formula,
     }
+    if (test := column.independence) is not None:
+        data |= {"statistic": test.statistic, "df": test.df, "p_value": test.p_value}
     if column.best is not None:
-        data |= {"arithmetic": column.arithmetic, "test": column.words}
+        data |= {"arithmetic": column.arithmetic, "test": column.words, **_price_data(column.best)}
     return {**data, "tests": list(map(_candidate_data, column.tests))}
 
 
@@ -165,9 +170,14 @@ def _candidate_data(test: CandidateTrace) -> dict[str, Any]:
         "kind": test.candidate.split.kind,
         "gain": test.gain,
         "score": test.score,
+        **_price_data(test),
         "eligible": test.eligible,
         "branches": list(branch_data(test.parts)),
     }
+
+
+def _price_data(test: CandidateTrace) -> dict[str, Any]:
+    return {"gain_bits": test.gain_bits, "price_bits": test.price_bits} if test.price_bits else {}
 
 
 def branch_data(branches: Iterable[BranchTerm]) -> Iterator[dict[str, Any]]:

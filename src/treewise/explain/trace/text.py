@@ -19,6 +19,7 @@ from treewise.explain.trace.words import (
     MAX_TESTS_WRITTEN,
     ROUNDING_NOTE,
     TraceEntry,
+    columns_by_score,
     describe_outcome,
     describe_rows,
     describe_settled,
@@ -26,11 +27,11 @@ from treewise.explain.trace.words import (
     format_column_score,
     format_impurity,
     format_score,
+    is_priced,
     legend,
     list_entries,
     note_columns_left_out,
-    rank_columns,
-    select_columns,
+    shown_columns,
     writes_formulas,
 )
 from treewise.tree.splits import Threshold
@@ -199,7 +200,7 @@ def _write_table(node: NodeTrace, width: int, blanks: bool) -> list[str]:
 
     With blanks the columns keep the order of the data: their ranks are part of the solution.
     """
-    shown = select_columns(node) if blanks else rank_columns(node)[: node.view.top]
+    shown = shown_columns(node) if blanks else columns_by_score(node)[: node.view.top]
     splittable = [c for c in shown if c.best is not None]
     lines = _lay_out_table(node, splittable, width, blanks) if splittable else []
     name_width = max([0, *(display_width(safe(c.name)) for c in shown)])
@@ -248,9 +249,11 @@ def _align(cell: str, width: int, right: bool) -> str:
 def _headings(node: NodeTrace) -> list[str]:
     training_set, score = node.number_format.training_set, []
     if training_set.criterion.rule != "gain":
-        score = ["net", "ratio"] if training_set.criterion.rule == "c45" else [training_set.criterion.rule]
-    elif training_set.by_branches:
-        score = ["per branch"]
+        net = ["net"] if training_set.criterion.rule == "c45" else []
+        score = [*net, training_set.criterion.score_heading]
+    else:
+        score = ["price", "net"] if is_priced(node) else []
+        score += ["per branch"] if training_set.by_branches else []
     return ["column", "best test", "tried", "branches", f"{node.number_format.letter} after", "gain", *score]
 
 
@@ -261,6 +264,11 @@ def _column_cells(node: NodeTrace, column: ColumnTrace, blanks: bool) -> list[st
     results = [number_format.format(node.impurity - column.gain), number_format.format(column.gain)]
     if node.average is not None:
         results.append(number_format.format(column.net))
+    if is_priced(node):
+        price = number_format.price(best.candidate)
+        results.append(f"{best.price_bits:,} bits" if price else "–")
+        if number_format.training_set.by_branches:
+            results.append(number_format.format(column.gain - (price[1] if price else 0.0)))
     if len(_headings(node)) > _GAIN + 1:
         results.append("–" if column.score is None else format_column_score(node, column.score))
     if blanks:
@@ -288,8 +296,8 @@ def _gain_profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]
     near = cuts[max(0, place - 1) : place + 2]
     scores = [f"{format_value(cut)} {format_score(node, score)}" for cut, score in near]
     criterion = node.number_format.training_set.criterion
-    what = "gain" if criterion.by_gain else {"ratio": "gain ratio"}.get(criterion.rule, criterion.rule)
-    caption = clip(f"  {what} at each threshold of {name}", width)
+    score_name = "gain" if criterion.by_gain else criterion.score_name
+    caption = clip(f"  {score_name} at each threshold of {name}", width)
     line = f"    {low} ▏{sparkline([(float(c), s) for c, s in cuts], room)}▏ {high}"
     beside = "    " + " · ".join(scores)
     if display_width(line) + display_width(beside) <= width:

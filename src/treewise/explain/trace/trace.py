@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import format_count, plural, safe
+from treewise._lib.text import format_count, format_p_value, format_rounded, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.column import truncate
 from treewise.data.encoding import Encoding
@@ -33,12 +33,14 @@ from treewise.explain.trace.nodes import (
     display_score,
     same_partition,
 )
-from treewise.explain.trace.render import TraceFormat, render
+from treewise.explain.trace.render import TraceFormat, render_trace
 from treewise.predict.predict import find_leaves, subtree_sizes
 from treewise.train.candidates import Rows, compute_group
 from treewise.train.criteria import Group, logarithm
 from treewise.train.grow import prepare, prepare_like
-from treewise.train.reference import Candidate, NodeSearch, choose, find_best_split, leaf_condition, pick
+from treewise.train.independence import ColumnTest, NodeTests
+from treewise.train.price import FEW_LEVELS
+from treewise.train.reference import Candidate, NodeSearch, choose_again, find_best_split, leaf_condition, pick
 from treewise.train.target import adopt_levels
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import STOPS
@@ -198,10 +200,10 @@ class Trace:
         >>> import treewise as tw
         >>> t = tw.grow("admissions", preset="id3").trace("admissions", node=3, per="total")
         >>> print(t.render("csv").splitlines()[1])
-        3,GPA = 3.7 and Published = no,3,GPA,,,,,0.0,0.0,,used above (all rows 3.7)
+        3,GPA = 3.7 and Published = no,3,GPA,,,,,0.0,0,0.0,,used above (all rows 3.7)
         """
         shown = self.exercise() if blanks else self
-        return render(shown.every(), TraceFormat(format, width, blanks, ascii), shown.notes)
+        return render_trace(shown.every(), TraceFormat(format, width, blanks, ascii), shown.notes)
 
     def __str__(self) -> str:
         return self.render()
@@ -299,7 +301,9 @@ def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, place: Tr
     """Compute everything about one node."""
     place, training_set = place or TracePlace(), training_set.at(rows)
     node = compute_group(training_set, rows)
-    measure = training_set.criterion.at(node if node.rows else Group(1, 1))  # no rows: there is nothing to measure
+    measure = training_set.criterion.measure_at(
+        node if node.rows else Group(1, 1)
+    )  # no rows: there is nothing to measure
     number_format = NumberFormat(training_set, rows, node, measure, view.unit, view.per)
     stop = leaf_condition(training_set, rows, node, depth=0)
     if stop in ("no_rows", "pure"):
@@ -346,7 +350,7 @@ def _search(number_format: NumberFormat, place: TracePlace) -> tuple[NodeSearch,
     if not any(map(is_chosen, listed[column])):
         listed = {**listed, column: [*listed[column], tree_split]}  # made by hand, or on another table
     was_drawn = number_format.training_set.settings.ties == "random"
-    return choose(search.scorer, listed, (lambda c: not is_chosen(c)) if was_drawn else None), chosen
+    return choose_again(search, listed, (lambda c: not is_chosen(c)) if was_drawn else None), chosen
 
 
 def _trace_column(number_format: NumberFormat, place: TracePlace, column: int, search: NodeSearch) -> ColumnTrace:
@@ -359,20 +363,39 @@ def _trace_column(number_format: NumberFormat, place: TracePlace, column: int, s
     elif best is None:
         best = pick(search.candidates[column])
         note = f"every test leaves a branch too small ({_leaf_limits(number_format.training_set)})"
-    elif column not in search.finalists:
+    elif column not in search.finalists and search.tests is None:
         note = "gain below average"
+    independence = next((test for test in search.tests.tests if test.column == column), None) if search.tests else None
+    if independence is not None and search.tests is not None and tests:
+        note = "; ".join(part for part in (describe_test(independence, search.tests), note) if part)
     score = None
     if column in search.finalists:
         is_ratio = number_format.training_set.criterion.rule != "gain"
         score = display_score(number_format, search.finalists[column].score, is_ratio)
     best_test = next((test for test in tests if test.candidate is best), None)
     return ColumnTrace(
-        encoding.name, encoding, number_format, tests, best_test, score, note, search.thresholds_tried(column)
+        encoding.name,
+        encoding,
+        number_format,
+        tests,
+        best_test,
+        score,
+        note,
+        search.thresholds_tried(column),
+        independence,
     )
 
 
+def describe_test(test: ColumnTest, tests: NodeTests) -> str:
+    """Describe a test of independence: its statistic, degrees of freedom and p-values."""
+    if not test.df:
+        return "not tested: the values that are present, or their targets, do not vary"
+    p_value, adjusted = format_p_value(test.p_value), format_p_value(tests.adjusted(test))
+    return f"χ² {format_rounded(test.statistic)}, df {test.df:,}, p {p_value}, adjusted {adjusted}"
+
+
 def _leaf_limits(training_set: TrainingSet) -> str:
-    given = training_set.settings.given()
+    given = training_set.settings.non_default_values()
     return ", ".join(f"{name}={value}" for name, value in given.items() if name.endswith("_leaf"))
 
 
@@ -380,6 +403,10 @@ def _why_no_candidates(number_format: NumberFormat, place: TracePlace, column: i
     encoding = number_format.training_set.encodings[column]
     values = number_format.training_set.columns[column][number_format.rows]
     present = [v for v in encode.decode(encoding, np.unique(values)) if v is not None]
+    training_set = number_format.training_set
+    least = training_set.limits["min_level_rows"]
+    if len(present) > 1 and training_set.criterion.name != "poisson" and len(encoding.levels) > FEW_LEVELS:
+        return f"every level has fewer than {plural(int(least), 'row')} (min_level_rows)"
     if len(present) > 1:
         return "every test leaves a branch whose target is all 0"
     if encode.is_missing(encoding, values).all():

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from treewise._lib.text import format_count, format_rounded, plural, safe
+from treewise._lib.text import format_count, format_p_value, format_rounded, plural, safe
 from treewise.explain.trace.arithmetic import BLANK, BranchTerm, Formula
 from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
 from treewise.train.criteria import RULES
-from treewise.train.reference import are_tied
+from treewise.train.independence import ColumnTest
+from treewise.train.reference import NodeSearch, are_tied
 from treewise.tree.splits import Multiway, Presence
 
 MAX_TESTS_WRITTEN, _MAX_FORMULAS = 6, 18  # with more tests per column or in all, a table is printed instead
@@ -29,6 +30,7 @@ STOP_REASONS = {
     "min_samples_leaf": "every split leaves a branch below min_samples_leaf",
     "min_impurity_decrease": "no split reaches min_impurity_decrease",
     "max_leaf_nodes": "max_leaf_nodes is reached",
+    "not_significant": "no column has an adjusted p-value of at most alpha",
     "by_hand": "made by hand",
     "not_yet": "not split yet",
 }
@@ -105,7 +107,7 @@ class TraceEntry:
 
 def list_entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[TraceEntry]:
     """Yield the entries in column order: ``every`` candidate, or the best of each column."""
-    for column in select_columns(node):
+    for column in shown_columns(node):
         if column.best is None:
             yield _entry_without_candidates(node, column)
         elif not every:
@@ -147,6 +149,8 @@ def _entry_of_candidate(node: NodeTrace, column: ColumnTrace, test: CandidateTra
 
 def _note_on_best(node: NodeTrace, column: ColumnTrace, blanks: bool) -> str:
     """Return the note on a column's best test; for C4.5 the gain that is compared with the average."""
+    if column.best is not None and column.best.eligible and column.best.price_bits and not blanks:
+        return "; ".join(filter(None, (column.best.price_text, column.note)))
     if node.average is None or column.best is None or not column.best.eligible:
         return column.note
     if blanks:
@@ -172,27 +176,33 @@ def _best_placements(node: NodeTrace, column: ColumnTrace) -> list[CandidateTrac
     return kept if chosen is None or chosen in kept else [*kept, chosen]
 
 
-def select_columns(node: NodeTrace) -> list[ColumnTrace]:
+def shown_columns(node: NodeTrace) -> list[ColumnTrace]:
     """Return the columns that the reader requested, in the order of the table."""
     if node.view.column is not None:
         return [node[node.view.column]]
-    best = {c.name for c in rank_columns(node)[: node.view.top]}
+    best = {c.name for c in columns_by_score(node)[: node.view.top]}
     return [c for c in node.columns.values() if c.name in best]
 
 
 def note_columns_left_out(node: NodeTrace) -> list[str]:
     """Return a line on the columns that ``top`` leaves out, if any."""
-    more = 0 if node.view.column is not None else len(node.columns) - len(select_columns(node))
+    more = 0 if node.view.column is not None else len(node.columns) - len(shown_columns(node))
     return [f"… {plural(more, 'more column')}"] if more else []
 
 
-def rank_columns(node: NodeTrace) -> list[ColumnTrace]:
-    """Return the columns, best first; those that cannot split last."""
+def columns_by_score(node: NodeTrace) -> list[ColumnTrace]:
+    """Return the columns, best first; those that cannot split last. With ``selection="test"``, by p-value."""
+    if node.p_value is not None:
+        return sorted(node.columns.values(), key=lambda c: (c.name != node.winner, *_p_value_key(c.independence)))
     place = {node.winner: 0, node.runner_up: 1}
     return sorted(
         node.columns.values(),
         key=lambda c: (c.best is None, c.score is None, place.get(c.name, 2), -(c.score or 0.0), -c.gain),
     )
+
+
+def _p_value_key(test: ColumnTest | None) -> tuple[bool, float]:
+    return (test is None or not test.df, 0.0 if test is None else test.log_p)
 
 
 def format_label(column: ColumnTrace, test: CandidateTrace | None = None) -> str:
@@ -277,6 +287,8 @@ def describe_outcome(node: NodeTrace, blanks: bool) -> str:
 def _describe_choice(node: NodeTrace, blanks: bool) -> str:
     is_leaf = node.place.in_tree and node.split is None
     why = STOP_REASONS.get(node.place.stop, node.place.stop.replace("_", " "))
+    if node.search is not None and node.search.tests is not None:
+        return _describe_choice_by_test(node, node.search, blanks)
     if node.winner is None:
         has_tests = any(c.tests for c in node.columns.values())
         reason = STOP_REASONS["min_samples_leaf" if has_tests else "no_candidate"]
@@ -299,6 +311,37 @@ def _describe_choice(node: NodeTrace, blanks: bool) -> str:
     if are_tied(node.chosen.candidate, winner.best.candidate):
         return f"→ the tree splits on {chosen}, as good as {_sentence_name(winner)}"
     return f"→ the tree splits on {chosen}; best here is {best}"
+
+
+def _describe_choice_by_test(node: NodeTrace, search: NodeSearch, blanks: bool) -> str:
+    """Describe the outcome of ``selection="test"``: the column with the smallest p-value, and if that suffices."""
+    tests, encodings = search.tests, node.number_format.training_set.encodings
+    if tests is None or not tests.tested:
+        return f"→ a leaf: {STOP_REASONS['no_candidate']}"
+    first = next(tests.by_p_value())
+    p_value, alpha = tests.p_value, node.number_format.training_set.settings.alpha or 0.0
+    smallest = f"the smallest adjusted p-value is {BLANK if blanks else format_p_value(p_value)}"
+    column = BLANK if blanks else safe(encodings[first.column].name)
+    if p_value > alpha:
+        outcome = f"a leaf: {smallest} ({column}), above alpha = {alpha:g}"
+    elif node.winner is None:
+        reason = STOP_REASONS[search.reason].replace("every split", "every test of a significant column")
+        outcome = f"a leaf: {smallest} ({column}), but {reason}"
+    else:
+        test = BLANK if blanks else _sentence_name(node[node.winner])
+        outcome = f"split on {test}: {smallest} ({column}), at most alpha = {alpha:g}"
+        if encodings[first.column].name != node.winner:
+            outcome += f"; no test of {column} leaves branches that are large enough"
+    if node.place.in_tree and (node.split is None) != (search.best is None):
+        why = STOP_REASONS.get(node.place.stop, node.place.stop.replace("_", " "))
+        return (
+            f"→ a leaf in the tree: {why}; by itself {outcome}"
+            if node.split is None
+            else f"→ the tree splits; {outcome}"
+        )
+    if node.split is not None and not node.agrees and node.chosen is not None:
+        return f"→ the tree splits on {node.chosen.words}; by itself {outcome}"
+    return f"→ {outcome}"
 
 
 def _runner_up_text(node: NodeTrace) -> str:
@@ -325,4 +368,13 @@ def legend(node: NodeTrace) -> str:
             text += f". The net gain of a threshold is its gain less {node.number_format.log}(thresholds tried){share}"
     elif training_set.by_branches:
         text += "; divided by the number of branches less one"
+    if is_priced(node):
+        text += ". A set of K levels pays K − 1 bits to compete"
+        if criterion.name != "entropy":
+            text += "; price(b bits) is what b bits of likelihood are worth at this node"
     return text + "."
+
+
+def is_priced(node: NodeTrace) -> bool:
+    """Tell whether a column's best test at a node has a price."""
+    return any(column.best is not None and column.best.price_bits for column in node.columns.values())

@@ -16,6 +16,7 @@ belong to the tree before the edit; a note says so. A node whose subtree was del
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 from treewise._lib.text import pad
 from treewise.data.encoding import Encoding
 from treewise.errors import ParseError
-from treewise.formats.model_file.header import quartiles_from
+from treewise.formats.model_file.header import read_quartiles
 from treewise.formats.text_format.notation import cut_comment
 from treewise.formats.text_format.parse import DEFAULTS, check_split, pack, parse_edited, with_parents
 from treewise.show.text_tree.conditions import ConditionText
@@ -37,7 +38,10 @@ _MAGIC = "# treewise tree "
 _VERSION = 1
 _TEXT_ONLY = "Delete everything after # in the whole file to read the text alone."
 _KIND_NAMES = {number: name for name, number in KIND_NUMBERS.items()}
-_PLAIN = [name for name in DEFAULTS if name not in ("parent", "kind", "column", "stop", "label")]
+_SCALAR_DEFAULTS = {
+    **{name: value for name, value in DEFAULTS.items() if name not in ("parent", "kind", "column", "stop", "label")},
+    "p_value": math.nan,
+}  # name → default
 
 
 def write(tree: Tree) -> str:
@@ -87,7 +91,11 @@ def _words(tree: Tree) -> Iterator[tuple[str, int | None]]:
 def _facts(tree: Tree) -> list[dict[str, Any]]:
     """Return all entries of each node, with names for columns, levels and classes; defaults are left out."""
     a = tree.arrays
-    plain = {name: (getattr(a, name).tolist(), DEFAULTS[name]) for name in _PLAIN if len(getattr(a, name))}
+    plain = {
+        name: (getattr(a, name).tolist(), default)
+        for name, default in _SCALAR_DEFAULTS.items()
+        if len(getattr(a, name))
+    }
     labels = a.label.tolist() if len(a.label) else [-1] * len(tree)
     facts = []
     for i in range(len(tree)):
@@ -207,7 +215,7 @@ class _Reader:
     def _quartiles(self) -> dict[str, tuple[float, float]]:
         """Read the quartiles of numeric columns; older exports have none."""
         try:
-            return quartiles_from(entries[-1], self.encodings) if (entries := self.entries["quartiles"]) else {}
+            return read_quartiles(entries[-1], self.encodings) if (entries := self.entries["quartiles"]) else {}
         except (TypeError, ValueError):
             raise ParseError('the line "# quartiles" at the top is damaged.') from None
 
@@ -225,7 +233,7 @@ class _NameCodes:
         """Return the entries of a node as numbers; ``line`` is kept for messages."""
         try:
             column = self.columns[node["column"]] if "column" in node else -1
-            raw = {name: node[name] for name in ("line", *_PLAIN) if name in node}
+            raw = {name: node[name] for name in ("line", *_SCALAR_DEFAULTS) if name in node}
             raw |= {"column": column, "kind": KIND_NUMBERS[node["split"]] if "split" in node else LEAF}
             raw["stop"] = STOPS.index(node.get("stop", ""))
             raw["label"] = self.classes[node["label"]] if "label" in node else -1
@@ -240,9 +248,9 @@ class _NameCodes:
 
 def _edited_line(tree: Tree, words: Sequence[tuple[int, str]]) -> str | None:
     """Name the first line whose text differs from what its JSON prints; None if none does."""
-    again = [text for text, _ in _words(tree)]
-    pairs = zip(words, again, strict=False)
-    edited = next((number for (number, mine), theirs in pairs if mine.split() != theirs.split()), None)
-    if edited is None and len(again) == len(words):
+    printed_lines = [text for text, _ in _words(tree)]
+    pairs = zip(words, printed_lines, strict=False)
+    edited = next((number for (number, line_text), printed in pairs if line_text.split() != printed.split()), None)
+    if edited is None and len(printed_lines) == len(words):
         return None
     return "some lines were" if edited is None else f"line {edited} was"

@@ -1,6 +1,6 @@
 """Write and read one array of a model file: as a JSON list, or packed as base64 of its bytes.
 
-Used by ``layout.py``, which writes whole files, and ``read.py``, which reads them.
+Used by ``model_file.py``, which writes and reads whole files.
 
     [0.5,NaN,1e+300]         a list: each number by its shortest repr, which reads back to the same bits
     {"int16":"AAD//w=="}     packed: little-endian, in the narrowest type that holds every number exactly
@@ -97,71 +97,71 @@ def narrowest(array: Array) -> Array:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_array(text: bytes, dtype: npt.DTypeLike, length: int, where: str, may_fill: bool = False) -> Array:
+def decode_array(text: bytes, dtype: npt.DTypeLike, length: int, where: str, may_fill: bool = False) -> Array:
     """Read an array in any of its forms, of exactly this length.
 
-    >>> read_array(b"[3,4]", np.int32, 2, "nodes.codes")
+    >>> decode_array(b"[3,4]", np.int32, 2, "nodes.codes")
     array([3, 4], dtype=int32)
-    >>> read_array(b"[3,400]", np.uint8, 2, "nodes.stop")
+    >>> decode_array(b"[3,400]", np.uint8, 2, "nodes.stop")
     Traceback (most recent call last):
     treewise.errors.ModelFormatError: nodes.stop[1] is 400: out of range
     """
-    wanted = np.dtype(dtype)
+    target = np.dtype(dtype)
     if text.startswith(b"["):
-        return _read_list(text, wanted, length, where)
+        return _read_list(text, target, length, where)
     if packed := _PACKED.fullmatch(text):
-        return _unpack(packed[1].decode(), packed[2], wanted, length, where)
+        return _unpack(packed[1].decode(), packed[2], target, length, where)
     if fill := _FILL.fullmatch(text):
         if not may_fill:
             raise ModelFormatError(f"{where} cannot be one number for all")
-        one = _read_list(b"[" + fill[1] + b"]", wanted, 1, where)
-        return np.full(length, one[0], wanted)
+        one = _read_list(b"[" + fill[1] + b"]", target, 1, where)
+        return np.full(length, one[0], target)
     raise ModelFormatError(f"{where} is neither a list, nor packed, nor a fill: {excerpt(text)}")
 
 
-def _read_list(text: bytes, wanted: np.dtype[Any], length: int, where: str) -> Array:
+def _read_list(text: bytes, target: np.dtype[Any], length: int, where: str) -> Array:
     """Read a JSON list of numbers, piece by piece."""
     if not text.endswith(b"]"):
         raise ModelFormatError(f"{where} is a list that does not end")
-    pieces, found, at, end = [], 0, 1, len(text) - 1
+    pieces, count, at, end = [], 0, 1, len(text) - 1
     while at < end:
         stop = text.find(b",", min(at + _PIECE, end), end)
         stop = end if stop < 0 else stop
-        pieces.append(_read_piece(text[at:stop], wanted, where, found))
-        found += len(pieces[-1])
-        if found > length:
+        pieces.append(_read_piece(text[at:stop], target, where, count))
+        count += len(pieces[-1])
+        if count > length:
             break
         at = stop + 1
-    if found != length or (length and text[end - 1 : end] == b","):
-        more = " or more" if found > length else ""
-        raise ModelFormatError(f"{where} has {plural(found, 'number')}{more}: {length:,} are needed")
-    return np.concatenate(pieces) if pieces else np.empty(0, wanted)
+    if count != length or (length and text[end - 1 : end] == b","):
+        more = " or more" if count > length else ""
+        raise ModelFormatError(f"{where} has {plural(count, 'number')}{more}: {length:,} are needed")
+    return np.concatenate(pieces) if pieces else np.empty(0, target)
 
 
-def _read_piece(text: bytes, wanted: np.dtype[Any], where: str, first: int) -> Array:
+def _read_piece(text: bytes, target: np.dtype[Any], where: str, first: int) -> Array:
     """Read some numbers of a list, the first of which is number ``first``."""
     if not _NUMBERS.fullmatch(text):  # so nothing is nested, and no string is among them
         raise ModelFormatError(f"{where} holds something that is no number, after number {first:,}")
-    if _longest_run(text):
+    if _has_too_many_digits(text):
         raise ModelFormatError(f"{where} holds a number of too many digits, after number {first:,}")
     try:
         values = json.loads(b"[" + text + b"]")
     except ValueError:
         raise ModelFormatError(f"{where} holds something that is no number, after number {first:,}") from None
-    whole = wanted.kind != "f"
-    if set(map(type, values)) - {int if whole else float}:
-        at = next(i for i, v in enumerate(values) if type(v) is not (int if whole else float))
-        kind = "a whole number" if whole else "a number with a point or exponent"
+    expected = float if target.kind == "f" else int
+    if set(map(type, values)) - {expected}:
+        at = next(i for i, v in enumerate(values) if type(v) is not expected)
+        kind = "a whole number" if expected is int else "a number with a point or exponent"
         raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: it must be {kind}")
-    if whole:
-        return _narrow_to(_wide_integers(values, where, first), wanted, where, first)
+    if expected is int:
+        return _narrow_to(_wide_integers(values, where, first), target, where, first)
     array = np.array(values, np.float64)
     if np.count_nonzero(np.isinf(array)) != text.count(b"Infinity"):
         raise ModelFormatError(f"{where} holds a number too large for a double, after number {first:,}")
     return array
 
 
-def _longest_run(text: bytes) -> bool:
+def _has_too_many_digits(text: bytes) -> bool:
     """Return whether some number has more digits than any double or 64-bit integer we write."""
     return re.search(rb"[0-9]{25}", text) is not None
 
@@ -175,19 +175,19 @@ def _wide_integers(values: list[int], where: str, first: int) -> Array:
         raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: out of range") from None
 
 
-def _narrow_to(array: Array, wanted: np.dtype[Any], where: str, first: int = 0) -> Array:
+def _narrow_to(array: Array, target: np.dtype[Any], where: str, first: int = 0) -> Array:
     """Convert integers to the type of the tree's array; raise if they do not fit."""
-    limit = np.iinfo(wanted)
+    limit = np.iinfo(target)
     outside = (array < limit.min) | (array > limit.max)
     if outside.any():
         at = int(np.argmax(outside))
         raise ModelFormatError(f"{where}[{first + at}] is {array[at]}: out of range")
-    return array.astype(wanted, copy=False)
+    return array.astype(target, copy=False)
 
 
-def _unpack(name: str, text: bytes, wanted: np.dtype[Any], length: int, where: str) -> Array:
+def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, where: str) -> Array:
     """Read packed numbers: sizes first, then bytes, then ranges."""
-    if name not in (*INTEGER_TYPES, *FLOAT_TYPES) or (name in FLOAT_TYPES and wanted.kind != "f"):
+    if name not in (*INTEGER_TYPES, *FLOAT_TYPES) or (name in FLOAT_TYPES and target.kind != "f"):
         raise ModelFormatError(f"{where} is packed as {name}, which it cannot be")
     stored = np.dtype(name).newbyteorder("<")
     needed = length * stored.itemsize
@@ -200,8 +200,8 @@ def _unpack(name: str, text: bytes, wanted: np.dtype[Any], length: int, where: s
     if len(data) != needed:
         raise ModelFormatError(f"{where} has {len(data):,} bytes: {needed:,} are needed")
     array = np.frombuffer(data, stored)
-    if wanted.kind != "f":
-        return _narrow_to(array, wanted, where)
+    if target.kind != "f":
+        return _narrow_to(array, target, where)
     if name == "int64" and np.any((array > _EXACT) | (array < -_EXACT)):
         raise ModelFormatError(f"{where} holds whole numbers past 2^53, which are not exact as doubles")
     with np.errstate(invalid="ignore"):  # some NaNs of 32 bits
@@ -209,5 +209,5 @@ def _unpack(name: str, text: bytes, wanted: np.dtype[Any], length: int, where: s
 
 
 def excerpt(text: bytes) -> str:
-    """Show the beginning of what was found instead."""
+    """Return the beginning of a line for an error."""
     return safe(text[:40].decode("utf-8", "replace")) + ("…" if len(text) > 40 else "")

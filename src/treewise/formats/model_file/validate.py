@@ -28,7 +28,7 @@ from treewise.tree.arrays import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBS
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-MOST_ROWS = 2**53 - 1  # sums of doubles are exact up to here
+MAX_ROWS = 2**53 - 1  # sums of doubles are exact up to here
 _TOLERANCE = 1e-9  # by how much sums of weights that are not whole numbers may be off, relative to the sum
 _NO_ROWS = STOPS.index("no_rows")
 
@@ -55,7 +55,7 @@ def check_nodes(arrays: Arrays, encodings: tuple[Encoding, ...], target: Target)
     _check_branches(arrays)
     _check_order(arrays.parent)
     check_cuts(arrays, encodings)
-    check_figures(arrays, target)
+    check_statistics(arrays, target)
     if target.task == "classification":
         _check_counts(arrays, len(target.classes))
     _check_sums(arrays)
@@ -78,6 +78,7 @@ def _check_lengths(a: Arrays, target: Target) -> None:
         raise ModelFormatError("nodes are none: a tree has a root at least")
     needed = {"code_start": n + 1, "count_start": n + 1, "codes": None, "count_class": None, "count_weight": None}
     needed |= {"label": n if classes else 0, "value": 0 if classes else n, "spread": 0 if classes else n}
+    needed["p_value"] = len(a.p_value) and n  # only with selection="test"
     for name in Arrays.__dataclass_fields__:
         length = needed.get(name, n)
         if length is not None and len(getattr(a, name)) != length:
@@ -117,16 +118,16 @@ def _check_order(parent: Ints) -> None:
         return
     numbers = np.arange(n)
     by_parent = np.argsort(parent[1:], kind="stable") + 1  # siblings side by side, in order
-    of = parent[by_parent]
-    next_is_sibling = np.append(of[1:] == of[:-1], False)
-    up = numbers.copy()  # a last child points to its parent, everyone else to himself
-    up[by_parent[~next_is_sibling]] = of[~next_is_sibling]
-    while not np.array_equal(further := up[up], up):
-        up = further
+    parents = parent[by_parent]
+    next_is_sibling = np.append(parents[1:] == parents[:-1], False)
+    ancestor = numbers.copy()  # a last child points to its parent, every other node to itself
+    ancestor[by_parent[~next_is_sibling]] = parents[~next_is_sibling]
+    while not np.array_equal(further := ancestor[ancestor], ancestor):
+        ancestor = further
     ends = np.full(n, n)
     has_sibling = np.flatnonzero(next_is_sibling)
     ends[by_parent[has_sibling]] = by_parent[has_sibling + 1]
-    ends = ends[up]
+    ends = ends[ancestor]
     inner = np.zeros(n, bool)
     inner[parent[1:]] = True
     wrong = ~inner & (ends != numbers + 1)
@@ -162,13 +163,13 @@ def check_columns(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
 
 def check_levels(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
     """The levels a split names: as many as its kind needs, all of its column, none twice."""
-    many = np.diff(a.code_start)
-    none, one = (a.kind == LEAF) | (a.kind == THRESHOLD), (a.kind == ORDINAL) | (a.kind == ONE_VALUE)
-    wrong = (none & (many != 0)) | (one & (many != 1)) | ((a.kind == MULTIWAY) & (many == 0))
+    n_named = np.diff(a.code_start)
+    names_none, names_one = (a.kind == LEAF) | (a.kind == THRESHOLD), (a.kind == ORDINAL) | (a.kind == ONE_VALUE)
+    wrong = (names_none & (n_named != 0)) | (names_one & (n_named != 1)) | ((a.kind == MULTIWAY) & (n_named == 0))
     refuse(wrong, "code_start", a.code_start, "the split at this node does not name so many levels")
-    presence = (a.kind == SUBSET) & (many == 0)
+    presence = (a.kind == SUBSET) & (n_named == 0)
     refuse(presence & (a.missing != 0), "missing", a.missing, "a set of no levels only asks what is missing: 0")
-    owner = np.repeat(np.arange(len(a)), many)
+    owner = np.repeat(np.arange(len(a)), n_named)
     n_levels = np.array([len(e.levels) for e in encodings] + [0])[a.column][owner]
     refuse((a.codes < 0) | (a.codes >= n_levels), "codes", a.codes, "the column has no such level")
     order = np.lexsort((a.codes, owner))
@@ -180,7 +181,7 @@ def check_levels(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
 
 def _check_branches(a: Arrays) -> None:
     """Missing and other values have a branch that exists, and every branch has its child."""
-    branches = checked_branches(a)
+    branches = count_branches(a)
     children = np.bincount(a.parent[1:], minlength=len(a))
     bad = children != branches
     if bad.any():
@@ -188,15 +189,15 @@ def _check_branches(a: Arrays) -> None:
         raise ModelFormatError(f"node {at} has {children[at]:,} children: its split has {branches[at]:,} branches")
 
 
-def checked_branches(a: Arrays) -> Ints:
-    """Return how many branches each node has, once missing and other values have one of them."""
+def count_branches(a: Arrays) -> Ints:
+    """Return how many branches each node has; raise if missing or other values have none of them."""
     multiway, named = a.kind == MULTIWAY, np.diff(a.code_start)
     refuse(~multiway & (a.other != -1), "other", a.other, "only a multiway split has a branch for other levels")
     refuse(multiway & (a.other != -1) & (a.other != named), "other", a.other, "it comes after the named levels")
-    own = np.where(multiway, named + (a.other >= 0), 2)
+    n_own = np.where(multiway, named + (a.other >= 0), 2)
     inner = a.kind != LEAF
-    refuse(inner & ((a.missing < 0) | (a.missing > own)), "missing", a.missing, "there is no such branch")
-    return np.where(inner, np.maximum(own, a.missing.astype(np.int64) + 1), 0)
+    refuse(inner & ((a.missing < 0) | (a.missing > n_own)), "missing", a.missing, "there is no such branch")
+    return np.where(inner, np.maximum(n_own, a.missing.astype(np.int64) + 1), 0)
 
 
 def check_cuts(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
@@ -211,13 +212,13 @@ def check_cuts(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
 # -- statistics -------------------------------------------------------------------------------------------------------
 
 
-def check_figures(a: Arrays, target: Target) -> None:
+def check_statistics(a: Arrays, target: Target) -> None:
     """Each number by itself: counts are 0 or more, weights finite, predictions known or NaN."""
     regression = target.task == "regression"
     leaf = a.kind == LEAF
     for name in ("rows", "missing_rows"):
         values = getattr(a, name)
-        refuse((values < 0) | (values > MOST_ROWS), name, values, "no table has so many rows")
+        refuse((values < 0) | (values > MAX_ROWS), name, values, "no table has so many rows")
     refuse(~((a.weight >= 0) & np.isfinite(a.weight)), "weight", a.weight, "a weight is 0 or more and finite")
     for name in ("impurity", "spread") if regression else ("impurity",):
         values = getattr(a, name)
@@ -231,21 +232,23 @@ def check_figures(a: Arrays, target: Target) -> None:
     refuse(np.isinf(a.gain) & ((a.gain < 0) | (not regression)), "gain", a.gain, "no split gains so much")
     refuse(leaf & (a.gain != 0) & ~np.isnan(a.gain), "gain", a.gain, "a leaf gains nothing")
     refuse(leaf & (a.missing_rows != 0), "missing_rows", a.missing_rows, "a leaf asks nothing: 0")
+    refuse((a.p_value < 0) | (a.p_value > 1), "p_value", a.p_value, "a p-value is between 0 and 1, or NaN")
     empty = a.stop == _NO_ROWS
     refuse(empty & (a.rows != 0), "rows", a.rows, "the node has no rows, says its stop")
 
 
 def _check_counts(a: Arrays, n_classes: int) -> None:
     """The classes at a node: in order, each once, with a positive weight; and they add up to the node's weight."""
-    many = np.diff(a.count_start)
-    owner = np.repeat(np.arange(len(a)), many)
+    n_counts = np.diff(a.count_start)
+    owner = np.repeat(np.arange(len(a)), n_counts)
     check_class_lists(a, owner, n_classes)
-    refuse((many > 0) & (a.label < 0), "label", a.label, "a node with counts predicts a class")
-    refuse((a.stop == _NO_ROWS) & (many > 0), "stop", a.stop, "a node without rows has no counts")
+    refuse((n_counts > 0) & (a.label < 0), "label", a.label, "a node with counts predicts a class")
+    refuse((a.stop == _NO_ROWS) & (n_counts > 0), "stop", a.stop, "a node without rows has no counts")
     known = ~np.isnan(a.impurity)
-    refuse(known & (a.rows > 0) & (many == 0), "rows", a.rows, "a node with rows counts their classes")
-    added = np.bincount(owner, weights=a.count_weight, minlength=len(a))
-    refuse(known & (many > 0) & ~near(added, a.weight), "weight", a.weight, "the counts of the node add up to another")
+    refuse(known & (a.rows > 0) & (n_counts == 0), "rows", a.rows, "a node with rows counts their classes")
+    total = np.bincount(owner, weights=a.count_weight, minlength=len(a))
+    differs = known & (n_counts > 0) & ~are_near(total, a.weight)
+    refuse(differs, "weight", a.weight, "the counts of the node add up to another")
     _check_class_sums(a, owner, known, n_classes)
 
 
@@ -253,9 +256,9 @@ def check_class_lists(a: Arrays, owner: Ints, n_classes: int) -> None:
     """The classes of each node by themselves: there are such, in order, each once, with a positive weight."""
     classes = a.count_class
     refuse((classes < 0) | (classes >= n_classes), "count_class", classes, f"there are {n_classes:,} classes")
-    back = np.zeros(len(owner), bool)
-    back[1:] = (owner[1:] == owner[:-1]) & (classes[1:] <= classes[:-1])
-    refuse(back, "count_class", classes, "a node's classes stand in order, each once")
+    unordered = np.zeros(len(owner), bool)
+    unordered[1:] = (owner[1:] == owner[:-1]) & (classes[1:] <= classes[:-1])
+    refuse(unordered, "count_class", classes, "a node's classes are in order, each once")
     positive = (a.count_weight > 0) & np.isfinite(a.count_weight)
     refuse(~positive, "count_weight", a.count_weight, "a class that is there has a positive, finite weight")
 
@@ -266,15 +269,15 @@ def _check_class_sums(a: Arrays, owner: Ints, known: Mask, n_classes: int) -> No
         raise ModelFormatError(f"{len(a):,} nodes of {n_classes:,} classes are too many")
     key = owner * n_classes + a.count_class  # increasing, since nodes and each node's classes are in order
     below = (owner > 0) & known[a.parent[owner]]
-    wanted = a.parent[owner[below]] * n_classes + a.count_class[below]
-    place = np.searchsorted(key, wanted)
-    place[place == len(key)] = 0
+    parent_key = a.parent[owner[below]] * n_classes + a.count_class[below]
+    position = np.searchsorted(key, parent_key)
+    position[position == len(key)] = 0
     absent = np.zeros(len(key), bool)
-    absent[below] = key[place] != wanted
+    absent[below] = key[position] != parent_key
     refuse(absent, "count_class", a.count_class, "its parent does not count this class")
-    added = np.bincount(place, weights=a.count_weight[below], minlength=len(key))
+    total = np.bincount(position, weights=a.count_weight[below], minlength=len(key))
     inner = (a.kind[owner] != LEAF) & known[owner]
-    _refuse_sums(inner, added, a.count_weight, _may_stay(a)[owner], "count_weight")
+    _refuse_sums(inner, total, a.count_weight, _may_stay(a)[owner], "count_weight")
 
 
 def _check_sums(a: Arrays) -> None:
@@ -287,20 +290,20 @@ def _check_sums(a: Arrays) -> None:
     inner, stay = known & (a.kind != LEAF), _may_stay(a)
     for name in ("rows", "weight"):
         values = getattr(a, name)
-        added = np.bincount(a.parent[1:], weights=values[1:].astype(np.float64), minlength=len(a))
-        _refuse_sums(inner, added, values, stay, name)
-    asks = np.flatnonzero(inner & (a.missing_rows > 0))
+        total = np.bincount(a.parent[1:], weights=values[1:].astype(np.float64), minlength=len(a))
+        _refuse_sums(inner, total, values, stay, name)
+    splits_missing = np.flatnonzero(inner & (a.missing_rows > 0))
     children = np.argsort(a.parent[1:], kind="stable") + 1
-    first = np.searchsorted(a.parent[children], asks)
-    short = np.zeros(len(a), bool)
-    short[asks] = a.rows[children[first + a.missing[asks]]] < a.missing_rows[asks]
-    refuse(short, "missing_rows", a.missing_rows, "the branch they take has fewer rows")
+    first = np.searchsorted(a.parent[children], splits_missing)
+    has_fewer = np.zeros(len(a), bool)
+    has_fewer[splits_missing] = a.rows[children[first + a.missing[splits_missing]]] < a.missing_rows[splits_missing]
+    refuse(has_fewer, "missing_rows", a.missing_rows, "the branch they take has fewer rows")
 
 
-def _refuse_sums(where: Mask, added: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str) -> None:
+def _refuse_sums(where: Mask, total: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str) -> None:
     """Raise for the first sum that is wrong; where rows may stay at the node, children have as much or less."""
-    equal = near(added, values)
-    refuse(where & ~(equal | (stay & (added < values))), name, values, "its children add up to another")
+    equal = are_near(total, values)
+    refuse(where & ~(equal | (stay & (total < values))), name, values, "its children add up to another")
 
 
 def _may_stay(a: Arrays) -> Mask:
@@ -308,7 +311,7 @@ def _may_stay(a: Arrays) -> Mask:
     return np.asarray((a.kind == MULTIWAY) & (a.other < 0))
 
 
-def near(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Mask:
+def are_near(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Mask:
     """Return where sums agree: exactly for whole numbers, else up to rounding."""
-    whole = (np.rint(one) == one) & (np.rint(other) == other) & (np.abs(other) <= MOST_ROWS)
+    whole = (np.rint(one) == one) & (np.rint(other) == other) & (np.abs(other) <= MAX_ROWS)
     return np.asarray((one == other) | (~whole & (np.abs(one - other) <= _TOLERANCE * np.abs(other))))

@@ -30,7 +30,8 @@ _ODD_IN_NAME = re.compile(
 # Headings of a text tree's columns, and the mark of a leaf without a prediction.
 SHARE = "%"  # "% yes" is the share of a class, "% predicted" that of the predicted class
 SHARE_OF_PREDICTED = f"{SHARE} predicted"
-HEADINGS = ("predicts", "rows", "weight", "sd", SHARE, "predicted")
+P_VALUE = "p-value"
+HEADINGS = ("predicts", "rows", "weight", P_VALUE, "sd", SHARE, "predicted")
 UNKNOWN = "?"
 PREDICTS_NUMBERS = "predicts numbers"  # written below a regression tree that is printed without columns
 
@@ -92,15 +93,15 @@ def write_label(label: str | int | float | bool, ascii: bool = False) -> str:
     """
     if not isinstance(label, str):
         return str(label)
-    is_heading = label in (*HEADINGS, UNKNOWN) or is_share(label)
+    is_heading = label in (*HEADINGS, UNKNOWN) or is_share_heading(label)
     like_value = NUMBER.fullmatch(label) or TRUTH.fullmatch(label) or is_heading
     return _quoted(label, ascii) if like_value else write_level(label, ascii)
 
 
-def is_share(heading: str) -> bool:
+def is_share_heading(heading: str) -> bool:
     """Return whether a heading is that of a column of percentages.
 
-    >>> is_share("% yes"), is_share("%"), is_share("yes %")
+    >>> is_share_heading("% yes"), is_share_heading("%"), is_share_heading("yes %")
     (True, True, False)
     """
     return heading.partition(" ")[0] == SHARE

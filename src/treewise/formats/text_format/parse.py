@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import numpy as np
 
@@ -30,17 +30,19 @@ from treewise.formats.text_format.conditions import (
     resolve_siblings,
 )
 from treewise.formats.text_format.notation import (
+    P_VALUE,
     SHARE,
     SHARE_OF_PREDICTED,
     UNKNOWN,
     are_values,
-    is_share,
+    is_share_heading,
     read_labels,
     sort_labels,
     write_label,
 )
 from treewise.formats.text_format.outline import Outline, OutlineEntry, read_outline
 from treewise.tree.arrays import (
+    DTYPES,
     LEAF,
     MULTIWAY,
     ONE_VALUE,
@@ -142,7 +144,7 @@ def _parse(text: str, target: str | None, data: Any, task: Task | None) -> Tree:
     siblings = _read_conditions(outline)
     known = {} if data is None else _encodings_of_table(data)
     encodings = infer_encodings([conditions for conditions in siblings if conditions], outline.orders, known)
-    predictions = _Predictions(outline, target if outline.target is None else outline.target, task)
+    predictions = _LinePredictions(outline, target if outline.target is None else outline.target, task)
     nodes = _nodes(outline, siblings, encodings, [predictions.facts(entry) for entry in outline.entries])
     task = predictions.target.task
     return Tree(encodings, predictions.target, pack(nodes, task), _CRITERIA[task])
@@ -166,7 +168,7 @@ def parse_edited(
     known = {encoding.name: encoding for encoding in encodings}
     inferred = infer_encodings([conditions for conditions in siblings if conditions], {}, known)
     columns = tuple((known | {encoding.name: encoding for encoding in inferred}).values())
-    predictions = _Predictions(outline, target.name, target.task)
+    predictions = _LinePredictions(outline, target.name, target.task)
     facts = [predictions.facts(entry) for entry in outline.entries]
     for entry, fact in zip(outline.entries, facts, strict=True):
         previous = previous_nodes.get(entry.line, {})
@@ -240,16 +242,18 @@ def _nodes(
     return nodes
 
 
-class _Predictions:
+class _LinePredictions:
     """The target with its classes, as inferred from all lines, and the prediction and numbers of each line."""
 
     def __init__(self, outline: Outline, name: str | None, task: Task | None = None) -> None:
         self.headings = outline.headings
         self.weighted = self.headings[1:2] == ["weight"]
-        beside_rows = self.headings[1 + self.weighted :]
-        self.counted_classes = [h for h in beside_rows if h != "sd" and not is_share(h)]  # classes that have a column
+        self.n_beside = 1 + self.weighted + (self.headings[1 + self.weighted : 2 + self.weighted] == [P_VALUE])
+        beside_rows = self.headings[self.n_beside :]
+        # the classes that have a column
+        self.counted_classes = [h for h in beside_rows if h != "sd" and not is_share_heading(h)]
         unnamed = (SHARE, SHARE_OF_PREDICTED)
-        shares = [h for h in beside_rows if is_share(h) and h not in unnamed and not h.endswith(("…", "..."))]
+        shares = [h for h in beside_rows if is_share_heading(h) and h not in unnamed and not h.endswith(("…", "..."))]
         self.positive = self.counted_classes or [share.partition(" ")[2] for share in shares]
         numbers = outline.predicts_numbers or self.headings[-1:] == ["sd"]
         if (numbers or self.headings) and task not in (None, "regression" if numbers else "classification"):
@@ -274,7 +278,7 @@ class _Predictions:
         if declared:
             return tuple(dict.fromkeys(labels[text_] for text_ in declared))
         counted_classes = [labels[text_] for text_ in self.positive]
-        if counted_classes and not is_share(self.headings[-1]):
+        if counted_classes and not is_share_heading(self.headings[-1]):
             return tuple(dict.fromkeys(counted_classes))
         others = sort_labels(set(labels.values()) - set(counted_classes))
         return (*others, *counted_classes)  # with two classes only the positive one has a column, and it comes last
@@ -298,15 +302,16 @@ class _Predictions:
 
     def _numbers(self, entry: OutlineEntry) -> dict[str, Any]:
         """Read the cells under the headings."""
-        rows, *rest = (_number(cell, entry.line) for cell in entry.cells)
-        weight = rest.pop(0) if self.weighted else rows
+        rows = _number(entry.cells[0], entry.line)
+        weight = _number(entry.cells[1], entry.line) if self.weighted else rows
+        rest = [_number(cell, entry.line) for cell in entry.cells[self.n_beside :]]  # p-values are not read back
         facts: dict[str, Any] = {"rows": int(rows), "weight": weight}
         if self.target.task == "regression":
             return facts | {"spread": rest[0]}
         if not self.counted_classes:
             return facts
         counts = {self.class_codes[text_]: value for text_, value in zip(self.counted_classes, rest, strict=False)}
-        if is_share(self.headings[-1]) and len(self.target.classes) == 2:
+        if is_share_heading(self.headings[-1]) and len(self.target.classes) == 2:
             counts[0] = round(weight - counts[1], 9)
         facts["counts"] = sorted((class_code, count) for class_code, count in counts.items() if count > 0)
         if facts["counts"]:
@@ -333,7 +338,6 @@ def pack(nodes: Sequence[NodeFacts], task: Task) -> Arrays:
     >>> pack([{"label": 1, "rows": 3, "counts": [(1, 3.0)]}], "classification").count_weight
     array([3.])
     """
-    types = {name: get_args(get_args(hint)[1])[0] for name, hint in get_type_hints(Arrays).items()}
     codes = [node.get("codes", ()) for node in nodes]
     counts = [node.get("counts", ()) for node in nodes]
     entries: dict[str, list[Any]] = {
@@ -346,7 +350,9 @@ def pack(nodes: Sequence[NodeFacts], task: Task) -> Arrays:
     for name, default in DEFAULTS.items():
         present = _ONLY_IN.get(name, task) == task
         entries[name] = [node.get(name, default) for node in nodes] if present else []
-    return Arrays(**{name: np.array(entries[name], dtype) for name, dtype in types.items()})
+    if any("p_value" in node for node in nodes):
+        entries["p_value"] = [node.get("p_value", math.nan) for node in nodes]
+    return Arrays(**{name: np.array(entries.get(name, ()), dtype) for name, dtype in DTYPES.items()})
 
 
 def _starts(lists: Sequence[Sequence[Any]]) -> list[int]:

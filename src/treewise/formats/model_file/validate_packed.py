@@ -12,6 +12,7 @@ Everything is linear in the number of nodes or n·log n, without a loop over nod
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,14 @@ from treewise.ensemble.packed_trees import INNER_ARRAYS, LEAF_ARRAYS, LIST_LENGT
 from treewise.ensemble.unpack import stack_heights, subtree_ends, tree_shape
 from treewise.errors import ModelFormatError
 from treewise.formats.model_file.validate import (
-    MOST_ROWS,
+    MAX_ROWS,
     check_class_lists,
     check_columns,
     check_cuts,
-    check_figures,
     check_leaves,
     check_levels,
-    checked_branches,
+    check_statistics,
+    count_branches,
     refuse,
 )
 from treewise.train.fixed_point import lowest_bit_exponents
@@ -39,35 +40,57 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
 _NO_ROWS = STOPS.index("no_rows")
+_NODES_AT_ONCE = 1 << 16
 
 
-def check_members(members: PackedTrees, encodings: tuple[Encoding, ...], target: Target) -> None:
+def check_packed(members: PackedTrees, encodings: tuple[Encoding, ...], target: Target) -> None:
     """Raise ModelFormatError, saying what and where, unless every member is a sound tree.
 
     >>> import treewise as tw
     >>> tree = tw.grow("xor")
     >>> members = PackedTrees.of([tree.arrays])
-    >>> check_members(members, tree.encodings, tree.target)
+    >>> check_packed(members, tree.encodings, tree.target)
     >>> from dataclasses import replace
-    >>> check_members(replace(members, column=members.column + 9), tree.encodings, tree.target)
+    >>> check_packed(replace(members, column=members.column + 9), tree.encodings, tree.target)
     Traceback (most recent call last):
     treewise.errors.ModelFormatError: nodes.column[0] is 9: there are 2 columns
     """
     _check_lengths(members, target)
     refuse((members.kind < 0) | (members.kind > MULTIWAY), "kind", members.kind, "there is no such kind of split")
     refuse(members.stop < 0, "stop", members.stop, "there is no such reason to stop")
-    asking = _inner_node_view(members)
-    check_leaves(asking, len(encodings))
-    check_columns(asking, encodings)
-    check_levels(asking, encodings)
-    check_cuts(asking, encodings)
+    groups = _group_trees(members.start)
+    if len(groups) == 1:
+        _check_trees(members, encodings, target)
+        return
+    for first, last in groups:
+        try:
+            _check_trees(members.between(first, last), encodings, target)
+        except ModelFormatError as error:
+            raise ModelFormatError(f"{error} (counted from the root of tree {first})") from None
+
+
+def _group_trees(start: Ints) -> list[tuple[int, int]]:
+    """Return groups of consecutive trees with a limited number of nodes each, so that checking needs little memory."""
+    group = start[:-1] // _NODES_AT_ONCE
+    bounds = np.flatnonzero(np.diff(group)) + 1
+    ends = [0, *bounds.tolist(), len(group)]
+    return list(itertools.pairwise(ends))
+
+
+def _check_trees(members: PackedTrees, encodings: tuple[Encoding, ...], target: Target) -> None:
+    """Check trees whose arrays have the right lengths."""
+    inner_nodes = _inner_node_view(members)
+    check_leaves(inner_nodes, len(encodings))
+    check_columns(inner_nodes, encodings)
+    check_levels(inner_nodes, encodings)
+    check_cuts(inner_nodes, encodings)
     branches = np.zeros(len(members.kind), np.int64)
-    branches[members.kind != LEAF] = checked_branches(asking)
+    branches[members.kind != LEAF] = count_branches(inner_nodes)
     _check_shape(branches, members.start)
-    answering = _leaf_view(members)
-    check_leaves(answering, len(encodings))
-    check_figures(answering, target)
-    _check_answers(members, answering, len(target.classes))
+    leaves = _leaf_view(members)
+    check_leaves(leaves, len(encodings))
+    check_statistics(leaves, target)
+    _check_predictions(members, leaves, len(target.classes))
     _check_rows(members, branches)
     _check_exact(members)
 
@@ -87,18 +110,18 @@ def _check_lengths(m: PackedTrees, target: Target) -> None:
     if not classes and len(m.n_counts):
         raise ModelFormatError("nodes.n_counts has entries: a regression counts no classes")
     for name in (*INNER_ARRAYS, *LEAF_ARRAYS, *NODE_STATS):
-        found, needed = len(getattr(m, name)), inner if name in INNER_ARRAYS else n - inner
+        length, needed = len(getattr(m, name)), inner if name in INNER_ARRAYS else n - inner
         if name in NODE_STATS and m.has_node_stats:
             needed = n
-        may_lack = name in ("cut_int", "other", "n_codes", "missing_rows", "impurity") and found == 0
+        may_lack = name in ("cut_int", "other", "n_codes", "missing_rows", "impurity") and length == 0
         only = {"n_counts": classes, "weight": not classes, "value": not classes, "spread": not classes}
         needed *= only.get(name, True)
-        if found != needed and not may_lack:
-            raise ModelFormatError(f"nodes.{name} has {found:,} entries: {needed:,} are needed")
-    for name, how_many in LIST_LENGTHS.items():
-        many = getattr(m, how_many)
-        refuse(many < 0, how_many, many, "it cannot be negative")
-        if len(getattr(m, name)) != (total := int(many.sum(dtype=np.int64))):
+        if length != needed and not may_lack:
+            raise ModelFormatError(f"nodes.{name} has {length:,} entries: {needed:,} are needed")
+    for name, length_name in LIST_LENGTHS.items():
+        lengths = getattr(m, length_name)
+        refuse(lengths < 0, length_name, lengths, "it cannot be negative")
+        if len(getattr(m, name)) != (total := int(lengths.sum(dtype=np.int64))):
             raise ModelFormatError(f"nodes.{name} has {len(getattr(m, name)):,} entries: {total:,} are needed")
 
 
@@ -118,18 +141,18 @@ def _check_shape(branches: Ints, start: Ints) -> None:
 # -- the nodes as the checks of one tree want them --------------------------------------------------------------------
 
 
-def view(n: int, **known: Array) -> Arrays:
+def _partial_arrays(n: int, **known: Array) -> Arrays:
     """Return arrays of n nodes that need not form a tree; fields not given have the values of a leaf."""
-    whole, double = np.zeros(n, np.int64), np.zeros(n)
-    none = np.full(n, -1, np.int64)
-    given: dict[str, Any] = {
-        "parent": none, "kind": np.zeros(n, np.uint8), "column": none, "cut": double, "cut_int": whole, "missing": none,
-        "other": none, "code_start": np.zeros(n + 1, np.int64), "codes": np.empty(0, np.int64),
-        "stop": np.zeros(n, np.uint8), "rows": whole, "missing_rows": whole, "weight": double, "impurity": double,
-        "gain": double, "label": whole, "count_start": np.zeros(n + 1, np.int64), "count_class": np.empty(0, np.int64),
-        "count_weight": np.empty(0), "value": double, "spread": double,
+    zero, zero_int, minus_one = (np.broadcast_to(np.array(value), n) for value in (0.0, 0, -1))  # take no memory
+    no_starts, no_codes = np.broadcast_to(np.array(0), n + 1), np.empty(0, np.int64)
+    defaults: dict[str, Any] = {
+        "parent": minus_one, "kind": np.zeros(n, np.uint8), "column": minus_one, "cut": zero, "cut_int": zero_int,
+        "missing": minus_one, "other": minus_one, "code_start": no_starts, "codes": no_codes,
+        "stop": np.zeros(n, np.uint8), "rows": zero_int, "missing_rows": zero_int, "weight": zero, "impurity": zero,
+        "gain": zero, "label": zero_int, "count_start": no_starts, "count_class": no_codes, "count_weight": np.empty(0),
+        "value": zero, "spread": zero,
     }  # fmt: skip
-    return Arrays(**{**given, **known})
+    return Arrays(**{**defaults, **known})
 
 
 def _inner_node_view(m: PackedTrees) -> Arrays:
@@ -137,36 +160,37 @@ def _inner_node_view(m: PackedTrees) -> Arrays:
     kept = {name: m.filled(name) for name in ("cut_int", "other", "missing_rows")}
     kept |= {"column": m.column.astype(np.int64), "missing": m.missing.astype(np.int64), "cut": m.cut}
     code_start = np.append(0, np.cumsum(m.filled("n_codes"), dtype=np.int64))
-    return view(len(m.column), kind=m.kind[m.kind != LEAF], code_start=code_start, codes=m.codes, **kept)
+    return _partial_arrays(len(m.column), kind=m.kind[m.kind != LEAF], code_start=code_start, codes=m.codes, **kept)
 
 
 def _leaf_view(m: PackedTrees) -> Arrays:
     """Return the leaves of all trees, with their predictions."""
-    leaf, kept = m.kind == LEAF, {"stop": m.stop, "rows": m.rows.astype(np.int64)}
+    leaf, shared = m.kind == LEAF, {"stop": m.stop, "rows": m.rows.astype(np.int64)}
     if len(m.n_counts):
         count_start = np.append(0, np.cumsum(m.n_counts, dtype=np.int64))
-        return view(
-            len(m.stop), count_start=count_start, count_class=m.count_class, count_weight=m.count_weight, **kept
+        return _partial_arrays(
+            len(m.stop), count_start=count_start, count_class=m.count_class, count_weight=m.count_weight, **shared
         )
-    said = {
+    stats = {
         name: getattr(m, name)[leaf] if m.has_node_stats else getattr(m, name)
         for name in NODE_STATS
         if len(getattr(m, name))
     }
-    return view(len(m.stop), weight=m.weight, **said, **kept)
+    return _partial_arrays(len(m.stop), weight=m.weight, **stats, **shared)
 
 
 # -- statistics -------------------------------------------------------------------------------------------------------
 
 
-def _check_answers(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
+def _check_predictions(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
     """Check that a leaf has a prediction if and only if it has rows, and that its stop reason agrees."""
     empty, rows = leaves.stop == _NO_ROWS, leaves.rows
     refuse(~empty & (rows == 0), "rows", rows, "a leaf without rows says so by its stop")
     if n_classes:
-        many = np.diff(leaves.count_start)
-        check_class_lists(leaves, np.repeat(np.arange(len(rows)), many), n_classes)
-        refuse((rows > 0) != (many > 0), "n_counts", many, "a leaf counts the classes of its rows, if it has any")
+        n_counts = np.diff(leaves.count_start)
+        check_class_lists(leaves, np.repeat(np.arange(len(rows)), n_counts), n_classes)
+        differs = (rows > 0) != (n_counts > 0)
+        refuse(differs, "n_counts", n_counts, "a leaf counts the classes of its rows, if it has any")
         return
     refuse((rows > 0) != (leaves.weight > 0), "weight", leaves.weight, "rows have weight, and no rows have none")
     refuse(~np.isfinite(m.value), "value", m.value, "a predicted number is finite")
@@ -180,7 +204,7 @@ def _check_rows(m: PackedTrees, branches: Ints) -> None:
     counts = np.zeros(len(m.kind))
     counts[leaf] = m.rows
     total = np.add.reduceat(counts, m.start[:-1])
-    refuse((total < 1) | (total > MOST_ROWS), "size", np.diff(m.start), "the tree has no rows, or too many")
+    refuse((total < 1) | (total > MAX_ROWS), "size", np.diff(m.start), "the tree has no rows, or too many")
     # A node without rows has children without rows; so if there is one, there is one whose children all are leaves.
     below = parent >= 0
     deeper = np.bincount(parent[below & ~leaf], minlength=len(leaf)) > 0
@@ -189,14 +213,14 @@ def _check_rows(m: PackedTrees, branches: Ints) -> None:
     if not len(m.missing_rows):
         return
     refuse(m.missing_rows < 0, "missing_rows", m.missing_rows, "no table has so many rows")
-    number = np.cumsum(~leaf) - 1  # of inner nodes
-    ask = number[parent.clip(0)]
-    taken = below & (m.missing[ask] == branch)
+    inner_number = np.cumsum(~leaf) - 1  # of inner nodes
+    split_number = inner_number[parent.clip(0)]
+    takes_missing = below & (m.missing[split_number] == branch)
     before = np.append(0, np.cumsum(counts))
     rows = before[subtree_ends(height, m.start)] - before[:-1]
-    short = np.zeros(len(m.missing_rows), bool)
-    short[ask[taken]] = m.missing_rows[ask[taken]] > rows[taken]
-    refuse(short, "missing_rows", m.missing_rows, "the branch they take has fewer rows")
+    has_fewer = np.zeros(len(m.missing_rows), bool)
+    has_fewer[split_number[takes_missing]] = m.missing_rows[split_number[takes_missing]] > rows[takes_missing]
+    refuse(has_fewer, "missing_rows", m.missing_rows, "the branch they take has fewer rows")
 
 
 def _check_exact(m: PackedTrees) -> None:
