@@ -20,12 +20,13 @@ the command line start fast.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from treewise._version import __version__
 
+TYPE_CHECKING = False  # as in typing, which takes long to import: Ctrl-C shows a traceback until cli.main runs
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from treewise import datasets as datasets
     from treewise.data.encoding import Encoding as Encoding
     from treewise.data.table import Table as Table
@@ -135,6 +136,8 @@ __all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - the names are the table's 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'treewise' has no attribute {name!r}")
+    from importlib import import_module
+
     home = _HOMES[name]
     found = import_module(f"treewise.{home or name}")
     value = getattr(found, name) if home else found

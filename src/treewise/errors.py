@@ -30,7 +30,7 @@ from treewise._lib.text import safe
 
 _LONGEST_WORD = 1000  # longer names are not compared for typing errors
 _LONGEST_VALUE = 60  # characters of a value in a message
-_MOST_ITEMS = 20  # of a list whose items are quoted
+_MAX_ITEMS = 20  # of a list whose items are quoted
 
 
 class _Unset(Enum):
@@ -313,10 +313,10 @@ def _quoted(value: object) -> str:
         return "…"
     if type(value) is str and value.isprintable() and '"' not in value and "\\" not in value:
         return f'"{value}"'
-    if type(value) in (list, set) and 0 < len(value) <= _MOST_ITEMS:  # type: ignore[arg-type]
+    if type(value) in (list, set) and 0 < len(value) <= _MAX_ITEMS:  # type: ignore[arg-type]
         start, end = "[]" if type(value) is list else "{}"
         return start + ", ".join(map(_quoted, value)) + end  # type: ignore[call-overload]
-    if type(value) is dict and 0 < len(value) <= _MOST_ITEMS:
+    if type(value) is dict and 0 < len(value) <= _MAX_ITEMS:
         return "{" + ", ".join(f"{_quoted(key)}: {_quoted(item)}" for key, item in value.items()) + "}"
     try:
         text = " ".join(repr(value).split())

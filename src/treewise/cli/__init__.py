@@ -20,8 +20,11 @@ This file stays small: ``treewise --help`` imports only Python and click.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:

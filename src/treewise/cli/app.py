@@ -6,22 +6,36 @@
 3    data error, or no space for the output
 4    model file error
 70   internal error
+129  ended by SIGHUP (the terminal was closed)
 130  interrupted by Ctrl-C
 141  broken pipe (as after ``| head``)
+143  ended by SIGTERM
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
-from treewise.cli.output import DISK_FULL, discard_output, flush_output, output_error, partial_output, print_error
+from treewise._lib.worker_thread import any_worker_alive, in_main_thread
+from treewise.cli.output import (
+    DISK_FULL,
+    discard_output,
+    flush_output,
+    output_error,
+    partial_output,
+    print_error,
+    replace_closed_streams,
+)
 from treewise.cli.param_types import in_options
 from treewise.errors import (
     DataError,
@@ -34,6 +48,8 @@ from treewise.errors import (
 )
 
 USAGE, DATA, MODEL, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 70, 130, 141
+_SIGNAL_REPEAT_SECONDS = 5.0  # seconds after which a signal to end is repeated
+_SIGNALLED = 128  # plus the number of the signal
 
 _EXIT_CODES: tuple[tuple[type[TreewiseError], int], ...] = (
     (ParameterError, USAGE),
@@ -66,7 +82,7 @@ VERBS = {
     "stages": "Show the error of an ensemble by number of trees.",
     "stability": "Measure how stable the structure of a tree is.",
     "refit": "Keep the splits of a tree, and recompute its nodes on a table.",
-    "export": "Export a tree as nested if/else, or as complete text.",
+    "export": "Export a tree to another format.",
     "compare": "Decide whether two trees are equivalent, and show where they differ.",
     "regions": "Draw the decision regions of trees over two columns.",
     "curve": "Plot training and validation error against the size of a tree.",
@@ -88,8 +104,32 @@ DATA is a CSV, TSV or Parquet file (.gz too), "-" for standard input, or a built
 \b
 Results go to standard output, remarks and errors to standard error.
 Exit status: 0 success, 1 negative result (compare, --fail-under), 2 usage error, 3 data error or disk full,
-4 model file error, 70 internal error, 130 interrupted by Ctrl-C, 141 broken pipe.
+4 model file error, 70 internal error, 130 interrupted by Ctrl-C, 141 broken pipe, 143 ended by SIGTERM.
 """
+
+
+class _Terminated(BaseException):
+    """Raised where a signal asks the process to end, so that unfinished files are removed."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = signal.Signals(number)
+
+
+def _terminate(number: int, _: FrameType | None) -> None:
+    """Raise ``_Terminated``, and again after a while: Python drops an exception that is raised in a destructor."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, lambda *_: _terminate(number, None))
+        signal.setitimer(signal.ITIMER_REAL, _SIGNAL_REPEAT_SECONDS)
+    raise _Terminated(number)
+
+
+def _handle_termination() -> None:
+    """Handle SIGTERM and SIGHUP, unless the process was started to ignore them (``nohup``)."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and in_main_thread() and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _terminate)
 
 
 class _App(click.Group):
@@ -123,7 +163,12 @@ class _App(click.Group):
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
         """Run, and exit with the status."""
         words = list(sys.argv[1:] if args is None else args)
-        sys.exit(run_guarded(lambda: self._run(words)))
+        replace_closed_streams()
+        _handle_termination()
+        code = run_guarded(lambda: self._run(words))
+        if code >= _SIGNALLED and any_worker_alive():
+            os._exit(code)  # a native call whose result nobody needs may take long
+        sys.exit(code)
 
     def _run(self, words: list[str]) -> int:
         try:
@@ -169,9 +214,16 @@ def run_guarded(run: Callable[[], int]) -> int:
     try:
         code = run()
         flush_output()
+        if partial_output.is_lost:
+            raise DataError("standard output is closed, and the result is lost. Name a file with -o.")
     except KeyboardInterrupt:
         print_error(f"stopped by Ctrl-C after {time.monotonic() - started:.1f} s; {partial_output}.")
         code = INTERRUPTED
+    except _Terminated as ended:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        print_error(f"stopped by {ended.signal.name} after {time.monotonic() - started:.1f} s; {partial_output}.")
+        code = _SIGNALLED + ended.signal
     except BrokenPipeError:
         discard_output()
         code = BROKEN_PIPE
@@ -202,6 +254,8 @@ def run_guarded(run: Callable[[], int]) -> int:
 def _usage_message(error: click.ClickException) -> str:
     """Return the message of a usage error, with the command that prints help."""
     message = error.format_message().rstrip()
+    if extra := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", message, re.DOTALL):
+        message = f"unexpected argument: {extra[1]}"
     if not message.endswith((".", "?", ")")):
         message += "."
     context = getattr(error, "ctx", None)

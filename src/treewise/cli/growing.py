@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treewise.tree.tree import Tree
 
 _KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
-_MOST_LISTED = 6  # columns with missing values, classes with their counts
+_MAX_LISTED = 6  # columns with missing values, classes with their counts
 
 
 class GrowthReport:
@@ -67,21 +67,22 @@ class GrowthReport:
         """Print how large the tree is, and what pruning did."""
         if self.quiet:
             return
-        seconds = self.grown_at - self.prepared_at
-        if self.full_tree is tree:
+        assert self.full_tree is not None
+        info, seconds = tree.fit_info, self.grown_at - self.prepared_at
+        pruning = info.pruning
+        remark("grow", f"{seconds:.1f} s   {'full tree: ' if pruning else ''}{_size(self.full_tree)}")
+        if pruning is not None:
+            remark("prune", f"{time.monotonic() - self.grown_at:.1f} s   {pruning_summary(pruning)}")
+        if info.honest is not None:
+            rows, others = info.honest.rows, info.honest.table_rows - info.honest.rows
+            remark("fit", f"leaves estimated on {plural(rows, 'row')} (honest); the other {others:,} chose the splits")
+        if pruning is None:
             from treewise.show.text_tree.text_tree import remarks
 
-            remark("grow", f"{seconds:.1f} s   {_size(tree)}")
             for line in remarks(tree):
                 remark("note", in_options(line))
-        else:
-            pruning = tree.fit_info.pruning
-            assert self.full_tree is not None
-            assert pruning is not None
-            remark("grow", f"{seconds:.1f} s   full tree: {_size(self.full_tree)}")
-            remark("prune", f"{time.monotonic() - self.grown_at:.1f} s   {pruning_summary(pruning)}")
-            for note in pruning.notes:
-                remark("note", note)
+        for note in () if pruning is None else pruning.notes:
+            remark("note", note)
         self._print_new_notes(tree.notes)
         remark("", "")
 
@@ -125,7 +126,7 @@ def grow_tree(
     options = read_validation(options, text_format)
     table = _read(data, options, text_format)
     report = GrowthReport(table, quiet)
-    with report.notes_on_error():
+    with report.notes_on_error(), pruning_option_in_errors(options.get("pruning")):
         tree = fit(
             table,
             options.pop("target", None),
@@ -139,7 +140,9 @@ def grow_tree(
     return report.training_set, tree
 
 
-def grow_ensemble(data: str, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool) -> Ensemble:
+def grow_ensemble_and_report(
+    data: str, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool
+) -> Ensemble:
     """Grow an ensemble by the options of its function and report on standard error."""
     import treewise
     from treewise.cli.output import progress_bar
@@ -181,6 +184,18 @@ def grow_source(
     return training_set, LoadedModel(data if isinstance(data, str) else data.name, tree, b"")
 
 
+@contextmanager
+def pruning_option_in_errors(pruning: Any) -> Iterator[None]:
+    """Report a wrong option of a pruning method as it was typed: ``--pruning gain:threshold=-1``."""
+    try:
+        yield
+    except ParameterError as error:
+        if not isinstance(pruning, dict) or error.parameter not in pruning:
+            raise
+        typed = f"{pruning['method']}:{error.parameter}={pruning[error.parameter]}"
+        raise ParameterError(error.rule, parameter="pruning", value=typed, hint=error.hint) from None
+
+
 def read_validation(options: dict[str, Any], text_format: TextOptions) -> dict[str, Any]:
     """Return the options with the validation table read, where it is named."""
     if not isinstance(options.get("validation"), str):
@@ -212,8 +227,8 @@ def _table_line(table: Table, training_set: TrainingSet) -> str:
     line = f"{safe(table.name)}   {plural(len(table), 'row')} · {columns}: {by_kind}"
     if missing:
         missing.sort(key=lambda pair: -pair[0])
-        listed = [f"{safe(name)} {n_missing:,}" for n_missing, name in missing[:_MOST_LISTED]]
-        more = f", … {len(missing) - _MOST_LISTED} more columns" if len(missing) > _MOST_LISTED else ""
+        listed = [f"{safe(name)} {n_missing:,}" for n_missing, name in missing[:_MAX_LISTED]]
+        more = f", … {len(missing) - _MAX_LISTED} more columns" if len(missing) > _MAX_LISTED else ""
         line += f" · missing: {', '.join(listed)}{more}"
     dropped = len(table) - len(training_set)
     if not dropped:
@@ -238,9 +253,9 @@ def _task_line(training_set: TrainingSet) -> str:
     counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
     pattern = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
     listed = [pattern.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
-    more = f", … {len(listed)} classes" if len(listed) > _MOST_LISTED else ""
+    more = f", … {len(listed)} classes" if len(listed) > _MAX_LISTED else ""
     positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
-    return f"classification of {name}: {', '.join(listed[:_MOST_LISTED])}{more}{positive}"
+    return f"classification of {name}: {', '.join(listed[:_MAX_LISTED])}{more}{positive}"
 
 
 def pruning_summary(pruning: PruningInfo) -> str:

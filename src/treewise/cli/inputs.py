@@ -117,7 +117,7 @@ def read_model(given: str, target: str | None = None, member: int | None = None)
 
 def _read_model_file(given: str, target: str | None) -> LoadedModel:
     """Read a model file with all that is in it."""
-    content = sys.stdin.buffer.read() if given == "-" else _read_file(given)
+    content = _read_standard_input("a model") if given == "-" else _read_file(given)
     name = "standard input" if given == "-" else Path(given).name
     if given.lower().endswith(_TABLE_ENDINGS):
         raise ModelFormatError(f"{safe(name)} is a table, not a model. {_WHAT_A_MODEL_IS}")
@@ -134,6 +134,16 @@ def _read_model_file(given: str, target: str | None) -> LoadedModel:
     if given.lower().endswith(".json"):
         raise ModelFormatError(f"{safe(name)} is not a model: it does not begin like JSON. {_WHAT_A_MODEL_IS}")
     return LoadedModel(name, _parse_text(text, safe(name), target), content)
+
+
+def _read_standard_input(expected: str) -> bytes:
+    """Read standard input to its end."""
+    if sys.stdin is None:
+        raise DataError(f"standard input is closed; {expected} was expected.")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise DataError(f"standard input cannot be read: {error.strerror or error}.") from None
 
 
 def _parse_text(text: str, name: str, target: str | None) -> Tree:
@@ -193,7 +203,7 @@ def read_data(given: str, na_values: Sequence[str] = (), text_format: TextOption
     from treewise.data.table import parse_na_values, read, read_bytes
 
     if given == "-":
-        content = sys.stdin.buffer.read()
+        content = _read_standard_input("a table")
         if content.lstrip()[:1] in (b"{", b"["):
             return _read_json_rows(content, "standard input", na_values)
         if not content.strip():

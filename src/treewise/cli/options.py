@@ -25,7 +25,7 @@ from treewise.cli.param_types import (
     read_share_or_name,
     read_shares,
 )
-from treewise.cli.verb import CUT, LEARNING, LIMITS, MANY, TABLE, WEIGHTS, Function, option
+from treewise.cli.verb import ENSEMBLES, LEARNING, LIMITS, PRUNING, TABLE, WEIGHTS, Function, option
 from treewise.errors import ParameterError
 from treewise.train.settings import (
     DEFAULTS,
@@ -103,7 +103,7 @@ def _settings_options(group: str, section: str) -> Iterator[_GrowOption]:
         if setting.group == group:
             default, help = getattr(Settings, name), setting.help
             if DEFAULTS[name] is None and default is not None:  # a preset may change it
-                default, help = None, f"{help} (default {default})"
+                default, help = None, help if "(default " in help else f"{help} (default {default})"
             yield _GrowOption(name, section, help, setting.metavar, _TYPES[type(setting.type)], default)
 
 
@@ -137,26 +137,47 @@ GROW_OPTIONS = (
         many=True,
     ),
     _GrowOption("drop_missing_target", TABLE, "Leave out rows whose target is missing", type=bool),
+    _GrowOption(
+        "groups",
+        TABLE,
+        "Column of groups, such as patients: no feature, and folds hold out whole groups",
+        "COLUMN",
+    ),
+    _GrowOption(
+        "time",
+        TABLE,
+        "Column of dates or numbers: folds are chronological; not used as a feature",
+        "COLUMN",
+    ),
     _GrowOption("preset", LEARNING, "Settings of a textbook algorithm; other options override them", "id3|cart|c45"),
     *_settings_options("learning", LEARNING),
     _GrowOption("positive", LEARNING, "Positive class, shown in percentages (default: the last)", "CLASS"),
     *_settings_options("limits", LIMITS),
     _GrowOption(
         "pruning",
-        CUT,
+        PRUNING,
         "cv (size by cross-validation), reduced_error, pessimistic, mdl, gain, collapse, cost_complexity, or none;"
-        " with options gain:threshold=0.02",
+        " with options gain:threshold=0.02, cv:loss=log_loss,rule=best,folds=5,repeats=3",
         "METHOD",
         read_method,
     ),
     _GrowOption(
         "validation",
-        CUT,
+        PRUNING,
         "For reduced_error: a validation table, or the share of rows to hold out",
         "DATA|X",
         read_share_or_name,
     ),
-    _GrowOption("ccp_alpha", CUT, "Penalty per leaf; above 0 the tree is pruned by cost complexity", "X", float, 0.0),
+    _GrowOption(
+        "ccp_alpha", PRUNING, "Penalty per leaf; above 0 the tree is pruned by cost complexity", "X", float, 0.0
+    ),
+    _GrowOption(
+        "honest",
+        PRUNING,
+        "Share of the rows kept for the numbers in the leaves; the others grow and prune the tree",
+        "X",
+        float,
+    ),
     _GrowOption("sample_weight", WEIGHTS, "Column with the weight of each row", "COLUMN"),
     _GrowOption(
         "class_weight",
@@ -194,7 +215,7 @@ class _EnsembleOption(_GrowOption):
 ENSEMBLE_OPTIONS = (
     _EnsembleOption(
         "n_estimators",
-        MANY,
+        ENSEMBLES,
         "Number of trees (default 100; bagging 10; adaboost 50 at most)",
         "N",
         int,
@@ -202,7 +223,7 @@ ENSEMBLE_OPTIONS = (
     ),
     _EnsembleOption(
         "bootstrap",
-        MANY,
+        ENSEMBLES,
         "Sample the rows of each tree with replacement (default yes; extra_trees no)",
         type=bool,
         off=True,
@@ -210,28 +231,28 @@ ENSEMBLE_OPTIONS = (
     ),
     _EnsembleOption(
         "max_samples",
-        MANY,
+        ENSEMBLES,
         "Number, or share, of rows sampled for each tree (default all)",
         "N",
         read_count_or_share,
         of=_DRAWING,
     ),
     _EnsembleOption(
-        "bootstrap_features", MANY, "Sample the columns of each tree with replacement", type=bool, of=("bagging",)
+        "bootstrap_features", ENSEMBLES, "Sample the columns of each tree with replacement", type=bool, of=("bagging",)
     ),
     _EnsembleOption(
         "oob_score",
-        MANY,
+        ENSEMBLES,
         "Estimate the error on out-of-bag rows (extra_trees: with --bootstrap)",
         type=bool,
         of=_DRAWING,
     ),
     _EnsembleOption(
-        "learning_rate", MANY, "Factor applied to the vote weight of each tree", "X", float, 1.0, of=("adaboost",)
+        "learning_rate", ENSEMBLES, "Factor applied to the vote weight of each tree", "X", float, 1.0, of=("adaboost",)
     ),
     _EnsembleOption(
         "resample",
-        MANY,
+        ENSEMBLES,
         "Sample the rows of each round by weight, instead of weighting them",
         type=bool,
         of=("adaboost",),
@@ -277,7 +298,7 @@ def ensemble_options(function: Function) -> Function:
     for each in reversed(ENSEMBLE_OPTIONS):
         function = each.add_to(function)
     help = "Grow an ensemble: forest, extra_trees, bagging or adaboost."
-    return option("--ensemble", type=click.Choice(METHODS), metavar="METHOD", section=MANY, help=help)(function)
+    return option("--ensemble", type=click.Choice(METHODS), metavar="METHOD", section=ENSEMBLES, help=help)(function)
 
 
 def _join_or(methods: Sequence[str]) -> str:

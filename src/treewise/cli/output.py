@@ -1,8 +1,10 @@
 """Write output: results to standard output, remarks and progress to standard error, files atomically.
 
 Text for people is adapted to the terminal: where its encoding lacks ``├─`` or ``→``, the nearest ASCII is written. Data
-(CSV, JSON) is always UTF-8 and never altered: a cell that begins with ``=`` stays as it is, because a guard against
-spreadsheet formulas would change values silently.
+(CSV, JSON) in files and pipes is always UTF-8 and not altered: a guard against spreadsheet formulas would change values
+silently, and is added on request (``--safe-csv``). On a terminal, control characters in data are escaped too.
+
+A standard stream that is closed (``2>&-``) is replaced by the null device: what is printed is lost, files are written.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,8 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+import click
+
 from treewise._lib.text import safe
-from treewise.errors import DataError, ParameterError, TreewiseError
+from treewise.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -53,6 +56,7 @@ _ASCII = str.maketrans(
     }
 )
 
+SAFE_CSV = "treewise.safe_csv"  # key of the option in click's context
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -62,6 +66,12 @@ class _PartialOutput:
 
     files: list[str] = field(default_factory=list)  # finished ones
     printed: bool = False
+    stdout_closed: bool = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there was a result, and nowhere to write it."""
+        return self.stdout_closed and self.printed and not self.files
 
     def forget(self) -> None:
         """Reset at the start of a command."""
@@ -77,6 +87,21 @@ class _PartialOutput:
 
 
 partial_output = _PartialOutput()
+
+
+def replace_closed_streams() -> None:
+    """Open the null device for standard streams that are closed.
+
+    Otherwise the next file that is opened would get the number of the closed stream, and what is written to the stream.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this one
+    partial_output.stdout_closed = sys.stdout is None
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
 
 
 def encode_for(text: str, stream: TextIO) -> str:
@@ -190,57 +215,34 @@ def _is_same_file(given: str, path: Path) -> bool:
 def write_output(content: str | bytes, output: str | None) -> None:
     """Write content to standard output, or atomically to a file."""
     data = content.encode() if isinstance(content, str) else content
-    if output in (None, "-"):
-        write_stdout(data)
-    else:
+    if output not in (None, "-"):
         write_file(Path(str(output)).expanduser(), data)
+    elif not sys.stdout.isatty():
+        write_stdout(data)
+    elif isinstance(content, str):
+        print_text(content.removesuffix("\n"))
+    else:
+        raise ParameterError("this format is not text, and is not written to a terminal. Name a file with -o.")
+
+
+def guard_csv(content: str) -> str:
+    """Guard the cells of CSV against spreadsheet formulas, if ``--safe-csv`` is given."""
+    from treewise._lib.result_table import guard_formulas
+
+    context = click.get_current_context(silent=True)
+    return guard_formulas(content) if context is not None and context.meta.get(SAFE_CSV) else content
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a temporary file and rename it, so that readers see the old or the new content."""
-    if path.exists() and not path.is_file():  # a pipe, a device: nothing can be moved onto it
-        return _write_device(path, data)
-    target = path.resolve()
-    temporary = None
+    """Write a file so that readers see the old or the new content, whatever happens."""
+    from treewise._lib.atomic_write import write_whole
+
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, _file_mode(target))
-        os.replace(temporary, target)
-        temporary = None
+        write_whole(path, data)
     except OSError as error:
-        raise _write_error(path, error) from None
-    finally:
-        if temporary is not None:
-            os.unlink(temporary)
-    partial_output.files.append(str(path))
-    return None
-
-
-def _write_device(path: Path, data: bytes) -> None:
-    """Write to something that is not a plain file."""
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise _write_error(path, error) from None
-
-
-def _file_mode(path: Path) -> int:
-    """Return the permissions the file has, or that a new one would get."""
-    if path.exists():
-        return path.stat().st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-def _write_error(path: Path, error: OSError) -> TreewiseError:
-    """Return the error for a file that cannot be written: disk full, or not writable."""
-    message = f"cannot write {safe(path)}: {error.strerror or error}."
-    return DataError(message) if error.errno in DISK_FULL else ParameterError(message)
+        raise (DataError if error.errno in DISK_FULL else ParameterError)(str(error)) from None
+    if path.is_file():
+        partial_output.files.append(str(path))
 
 
 # -- model files ----------------------------------------------------------------------------------------
@@ -278,13 +280,14 @@ def save_ensemble(ensemble: Ensemble, output: str) -> None:
 
 
 _DELAY = 0.5  # seconds before the bar appears
+_REFRESH = 0.1  # seconds between two updates
 
 
 class ProgressBar:
     """A progress bar that appears after a delay; called with the share of the work done."""
 
     def __init__(self, title: str) -> None:
-        self.title, self.started = title, time.monotonic()
+        self.title, self.started, self.refreshed = title, time.monotonic(), 0.0
         self.display: tuple[Progress, TaskID] | None = None
 
     def __call__(self, done: float) -> None:
@@ -294,6 +297,9 @@ class ProgressBar:
         if self.display is not None:
             progress, task = self.display
             progress.update(task, completed=done)
+            if time.monotonic() - self.refreshed > _REFRESH:
+                self.refreshed = time.monotonic()
+                progress.refresh()
 
     def _show(self) -> tuple[Progress, TaskID]:
         from rich.console import Console
@@ -305,7 +311,8 @@ class ProgressBar:
             TextColumn("{task.percentage:>3.0f} %"),
             TimeElapsedColumn(),
         )
-        progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        # A refresh thread could hang in its start when memory is short.
+        progress = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
         progress.start()
         return progress, progress.add_task(self.title, total=1.0)
 

@@ -8,6 +8,7 @@ user data is never rewritten.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from click import BadParameter
@@ -96,6 +97,18 @@ def read_method(text: str) -> str | dict[str, Any]:
     if not options:
         return name
     return {"method": name, **dict(_read_setting(part) for part in _split_outside_quotes(options, ",", keep=True))}
+
+
+def write_method(method: str | Mapping[str, Any]) -> str:
+    """Write a pruning method as ``read_method`` reads it.
+
+    >>> write_method("cv"), write_method({"method": "cv", "loss": "auc", "rule": "best"})
+    ('cv', 'cv:loss=auc,rule=best')
+    """
+    if isinstance(method, str):
+        return method
+    options = ",".join(f"{name}={value}" for name, value in method.items() if name != "method")
+    return f"{method['method']}:{options}"
 
 
 def _read_setting(text: str) -> tuple[str, Any]:
@@ -258,6 +271,8 @@ def _unquote(text: str) -> str:
 _RENAMED = {"cls": "--class", "number": "--round", "n": "--trees", "na_values": "--na", "kinds": "--kind"}
 _CALLS = {
     "tree.refit(data)": "treewise refit MODEL DATA",
+    "tree.with_cost(…)": "treewise grow --cost",
+    "predict_proba": "--proba",
     "help(treewise.grow)": "treewise grow --help",
     "print(tree)": "--all",
     '.render("csv")': "--format csv",
@@ -292,7 +307,7 @@ def _quote_word(text: str) -> str:
     >>> _quote_word("visit_no"), _quote_word("visit no")
     ('visit_no', '"visit no"')
     """
-    is_plain = bool(text) and text.isascii() and all(ch.isalnum() or ch in "_-.=,…" for ch in text)
+    is_plain = bool(text) and text.isascii() and all(ch.isalnum() or ch in "_-.=,:…" for ch in text)
     return safe(text) if is_plain or text == "…" else f'"{safe(text)}"'
 
 

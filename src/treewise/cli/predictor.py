@@ -20,12 +20,13 @@ from treewise.errors import ColumnError, did_you_mean, join_few
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+    from treewise.data.table import Table
     from treewise.predict.predict import Answers, EncodedRows
     from treewise.tree.model import Model
     from treewise.tree.tree import Tree
 
 _LEAVE_OPEN = "A value that is not known can be left open: COLUMN="
-_MOST_LOOKED_AT = 1000  # rows whose never-seen categories are named
+_MAX_LOOKED_AT = 1000  # rows whose never-seen categories are named
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Predictor:
     interval: bool = False
     confidence: float = 0.95
     estimate: str | None = None
+    calibration: Table | None = None  # rows for prediction intervals
 
     @cached_property
     def answers(self) -> Answers:
@@ -49,9 +51,8 @@ class Predictor:
     def probabilities(self) -> npt.NDArray[Any] | None:
         """The class probabilities, where they are reported."""
         from treewise.predict.predict import check_classification
-        from treewise.tree.tree import Tree
 
-        if self.proba and isinstance(self.model, Tree):
+        if self.proba:
             check_classification(self.model, "predict_proba")
         is_reported = self.model.classes and (self.proba or self.interval)
         return self.answers.probabilities() if is_reported else None
@@ -61,12 +62,27 @@ class Predictor:
         """The ends of the confidence intervals, where they are reported."""
         return self.answers.intervals(self.confidence) if self.interval else None
 
+    @cached_property
+    def prediction_ends(self) -> npt.NDArray[Any] | None:
+        """The ends of the prediction intervals, where there are calibration rows."""
+        from treewise.evaluate.prediction_intervals import prediction_intervals
+        from treewise.tree.tree import Tree
+
+        if self.calibration is None:
+            return None
+        assert isinstance(self.model, Tree)
+        return prediction_intervals(self.model, self.answers, self.calibration, self.confidence)
+
     def columns(self) -> dict[str, Any]:
         """Return the predictions as columns: prediction, probabilities, intervals; labels as (classes, numbers)."""
         model, probabilities, ends = self.model, self.probabilities, self.ends
+        single = self.prediction_ends
         if model.task == "regression":
             columns: dict[str, Any] = {"prediction": self.answers.values()}
-            return columns if ends is None else {**columns, "low": ends[:, 0], "high": ends[:, 1]}
+            for name, pair in (("mean", ends), ("prediction", single)):
+                if pair is not None:
+                    columns |= {f"{name}_low": pair[:, 0], f"{name}_high": pair[:, 1]}
+            return columns
         columns = {"prediction": (model.classes, self.answers.class_numbers())}
         for i, label in enumerate(model.classes):
             if probabilities is not None:
@@ -91,14 +107,19 @@ class Predictor:
     def _certainty(self, row: int) -> list[str]:
         from treewise._lib.text import format_rounded
 
-        sure = f"{100 * self.confidence:g} % interval"
+        sure, single = self.interval_name, self.prediction_ends
         if self.model.task == "regression":
-            if self.ends is None:
-                return []
-            low, high = self.ends[row].tolist()
-            if not -float("inf") < low <= high < float("inf"):
-                return [f"{sure}: a single row has none"]
-            return [f"{sure} {format_rounded(low)} to {format_rounded(high)}"]
+            lines = []
+            if self.ends is not None:
+                low, high = self.ends[row].tolist()
+                is_known = -float("inf") < low <= high < float("inf")
+                ends = f"{format_rounded(low)} to {format_rounded(high)}" if is_known else "unknown (one row)"
+                lines.append(f"{sure} of the mean: {ends}")
+            if single is not None:
+                low, high = single[row].tolist()
+                name = f"{100 * self.confidence:g} % prediction interval of a single row"
+                lines.append(f"{name}: {format_rounded(low)} to {format_rounded(high)}")
+            return lines
         if self.probabilities is None:
             return []
         parts = []
@@ -110,9 +131,30 @@ class Predictor:
             parts.append(f"{safe(label)} {format_percent(share)} %{between}")
         return ["  ".join(parts)]
 
+    @property
+    def interval_name(self) -> str:
+        """What the ends of the leaf's share or mean are called."""
+        from treewise.predict.confidence_intervals import interval_name
+
+        return interval_name(self.model.fit_info.has_independent_rows, self.confidence)
+
     def notes(self) -> list[str]:
-        """Note categories that the model has never seen; for a tree, on the path of their row, and where it ended."""
-        return note_unseen_categories(self.model, self.rows, self.answers.leaves)
+        """Note what the intervals are, and never-seen values on the path of a row, and where it ended."""
+        from treewise.predict.confidence_intervals import TRAINING_RANGE, TRAINING_RANGE_NOTE
+
+        notes = []
+        if self.interval and not self.rows.given:  # a row that was typed in has them in its sentences
+            of = "the mean" if self.model.task == "regression" else "each probability"
+            notes.append(f"low and high: {self.interval_name} of {of} in the leaf")
+        if self.interval and self.interval_name == TRAINING_RANGE:
+            notes.append(TRAINING_RANGE_NOTE)
+        if self.calibration is not None and not self.rows.given:
+            name = f"{100 * self.confidence:g} % prediction interval"
+            notes.append(
+                f"prediction_low and prediction_high: {name} of a single row, from {safe(self.calibration.name)}"
+            )
+        notes += note_new_missing(self.model, self.rows, self.answers.leaves)
+        return [*notes, *note_unseen_categories(self.model, self.rows, self.answers.leaves)]
 
 
 def encode_typed(model: Model, typed: Sequence[dict[str, Any]]) -> EncodedRows:
@@ -129,7 +171,7 @@ def encode_typed(model: Model, typed: Sequence[dict[str, Any]]) -> EncodedRows:
         absent = [name for i in model.used_columns if (name := model.columns[i]) not in row]
         if absent:
             raise ColumnError(
-                f'the row has no column "{safe(absent[0])}", which some of the trees ask for.'
+                f'the row has no column "{safe(absent[0])}", which some of the trees use.'
                 f"{did_you_mean(absent[0], row)}{also_missing(absent[1:])}",
                 hint=_LEAVE_OPEN,
             )
@@ -191,9 +233,32 @@ def note_unseen_categories(model: Model, rows: EncodedRows, leaves: npt.NDArray[
         at = np.flatnonzero(unseen)
         if len(at):
             column = rows.table[encoding.name]
-            labels = sorted({column.format_cell(row) for row in at[:_MOST_LOOKED_AT].tolist()})
+            labels = sorted({column.format_cell(row) for row in at[:_MAX_LOOKED_AT].tolist()})
             unseen_labels = f"never-seen {join_few(labels, most=3)} in {plural(len(at), 'row')}"
             notes.append(f"{safe(encoding.name)}: {unseen_labels}{where}")
+    return notes
+
+
+def note_new_missing(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] | None) -> list[str]:
+    """Note values that are missing on the path of a row through a tree, in columns that were never missing in training.
+
+    Such rows follow the larger branch, which no training row has confirmed.
+    """
+    import numpy as np
+
+    from treewise.data import encoding as encode
+    from treewise.tree.tree import Tree
+
+    if not isinstance(model, Tree) or leaves is None or not model.arrays.rows[0] > 0:
+        return []
+    notes, a = [], model.arrays
+    for i, (encoding, values) in enumerate(zip(model.encodings, rows.columns, strict=True)):
+        if values is None or np.any(a.missing_rows[a.column == i] > 0):
+            continue
+        missing = encode.is_missing(encoding, values) & np.array(_tests_above(model, i))[leaves]
+        if missing.any():
+            where = f"missing in {plural(int(missing.sum()), 'row')}, never in training"
+            notes.append(f"{safe(encoding.name)}: {where}; they follow the larger branch")
     return notes
 
 
@@ -223,7 +288,7 @@ def _tree_sentences(tree: Tree, answers: Answers) -> list[list[str]]:
             f"{safe(tree.target.name)} = {describe_prediction(tree, node, prediction, estimator)}, because {because}."
         ]
         if path.stays:
-            who = "the root" if tree.empty_branch == "root" else "the node that asks for it"
-            lines.append(f"(Its {safe(path.stays)} was never seen; {who} answers.)")
+            who = "the root" if tree.empty_branch == "root" else "the node that tests it"
+            lines.append(f"(Its {safe(path.stays)} was never seen; the prediction is that of {who}.)")
         row_sentences.append(lines)
     return row_sentences

@@ -22,9 +22,9 @@ from click import BadParameter
 
 from treewise._lib.result_table import align_columns
 from treewise._lib.text import format_exact, safe
-from treewise.cli.output import encode_for, is_ascii_only, print_text, remark, write_output, write_stdout
+from treewise.cli.output import encode_for, guard_csv, is_ascii_only, print_text, remark, write_output, write_stdout
 from treewise.cli.param_types import in_options, split_at_equals
-from treewise.cli.verb import Function, option, output_option
+from treewise.cli.verb import Function, option, output_option, safe_csv_option
 from treewise.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -47,13 +47,14 @@ def result_options(function: Function) -> Function:
 
 def format_by_ending_option(*forms: str) -> Callable[[Function], Function]:
     """Add ``--format`` to a verb whose default format follows from the ending of the file."""
-    return option(
+    format_choice = option(
         "--format",
         "form",
         type=click.Choice(forms),
         metavar="|".join(forms),
         help="Output format (default: by the file ending of -o, else text).",
     )
+    return lambda function: format_choice(safe_csv_option(function))
 
 
 class RowLimit(NamedTuple):
@@ -106,7 +107,7 @@ def _format_result(result: Displayable, form: str, max_rows: int | None) -> str:
     if form == "json":
         return json_text(result.to_dict())
     if form == "csv":
-        return result.to_csv()
+        return guard_csv(result.to_csv())
     if form == "markdown":
         return result.to_markdown(max_rows)
     return result.to_html(max_rows) if form == "html" else result.to_text(max_rows=max_rows) + "\n"
@@ -204,14 +205,14 @@ def tree_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, *
     """
     from treewise.show.node_stats import NodeSamples
     from treewise.show.text_tree.columns import unpainted
-    from treewise.show.text_tree.text_tree import render
+    from treewise.show.text_tree.text_tree import render_tree
 
     style = has_style()
     with_bars = bars if bars is not None or style else False
     paint = coloured if style else unpainted
     has_samples = with_bars is not False and training_set is not None and tree.task == "regression"
     samples = NodeSamples.from_training_set(tree, training_set) if has_samples and training_set is not None else None
-    return render(tree, ascii=is_ascii_only(sys.stdout), bars=with_bars, paint=paint, samples=samples, **bounds)
+    return render_tree(tree, ascii=is_ascii_only(sys.stdout), bars=with_bars, paint=paint, samples=samples, **bounds)
 
 
 def screen_width() -> int | None:
@@ -257,7 +258,7 @@ def frame_content(frame: Any, form: str) -> str | bytes:
         frame.write_parquet(content)
         return content.getvalue()
     if form == "csv":
-        return str(frame.write_csv())
+        return guard_csv(str(frame.write_csv()))
     if form == "text":
         return (
             align_columns([list(map(safe, frame.columns)), *(list(map(_format_cell, row)) for row in frame.rows())])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import click
 
 from treewise.cli.app import VERBS
+from treewise.cli.output import SAFE_CSV
 from treewise.cli.param_types import read_costs, read_count_or_share, read_row
 
 Function = Callable[..., Any]
@@ -19,12 +20,14 @@ Function = Callable[..., Any]
 # The sections of --help, in order.
 SHOWN, TABLE, OUTPUT, JUDGED = "Selection", "Input", "Output", "Exit status"
 BASELINES, VALIDATION = "Baseline models", "Validation"
-LEARNING, LIMITS, CUT, WEIGHTS = "Splits", "Limits", "Pruning", "Weights, ties and threads"
-MANY = "Ensembles"
-JUDGED_BY, TO_A_SIZE = "Cross-validation", "Pruning to a size"
+LEARNING, LIMITS, PRUNING, WEIGHTS = "Splits", "Limits", "Pruning", "Weights, ties and threads"
+ENSEMBLES = "Ensembles"
+CROSS_VALIDATION, TO_A_SIZE = "Cross-validation", "Pruning to a size"
+LOSS_HELP = "error, cost, log_loss, brier, auc; squared_error, absolute_error (default: what the tree predicts by)."
+REPEATS_HELP = "Cross-validate this many times, each time with other folds (default 1)."
 _SECTIONS = (
     *(SHOWN, VALIDATION, TABLE, OUTPUT, BASELINES, JUDGED),
-    *(LEARNING, LIMITS, CUT, MANY, JUDGED_BY, TO_A_SIZE, WEIGHTS),
+    *(LEARNING, LIMITS, PRUNING, ENSEMBLES, CROSS_VALIDATION, TO_A_SIZE, WEIGHTS),
 )
 
 
@@ -96,7 +99,7 @@ def format_option(
 ) -> Callable[[Function], Function]:
     """Add ``--format`` with the formats of a verb."""
     first = default if default is not None else formats[0]
-    return option(
+    format_choice = option(
         "--format",
         "form",
         type=click.Choice(formats),
@@ -104,6 +107,20 @@ def format_option(
         default=default or formats[0],
         help=f"{text} (default {first}).",
     )
+    return (lambda function: format_choice(safe_csv_option(function))) if "csv" in formats else format_choice
+
+
+def _note_safe_csv(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    ctx.meta[SAFE_CSV] = wanted
+
+
+safe_csv_option = option(
+    "--safe-csv",
+    is_flag=True,
+    expose_value=False,
+    callback=_note_safe_csv,
+    help="In CSV, put ' before text that a spreadsheet would evaluate (= + - @).",
+)
 
 
 def output_option(what: str) -> Callable[[Function], Function]:
@@ -202,7 +219,7 @@ estimate_option = option(
     "--estimate",
     metavar="NAME",
     help="Estimator of leaf probabilities: maximum_likelihood, laplace, m_estimate=M, shrinkage=L (default"
-    " maximum_likelihood).",
+    " maximum_likelihood; laplace for the log loss of evaluate).",
 )
 
 confidence_option = option(

@@ -3,11 +3,12 @@
 Like the command line, a front over everything else: parameters become calls, and nothing is learned here. scikit-learn
 is imported with this package, so only when an estimator is used.
 
-    inputs.py      X and y as tables, with scikit-learn's error messages
-    options.py     the parameters of each estimator
-    base.py        what all estimators share: fit, the order of classes, tags
-    trees.py       single trees
-    ensembles.py   forests, extra-trees, bagging, AdaBoost; warm starts, members, out-of-bag scores
+    inputs.py          X and y as tables, with scikit-learn's error messages
+    options.py         the parameters of each estimator
+    base.py            what all estimators share: fit, the order of classes, tags
+    trees.py           single trees
+    base_ensemble.py   what ensembles share: warm starts, members, predictions
+    ensembles.py       forests, extra-trees, bagging, AdaBoost; out-of-bag scores
 """
 
 from treewise.estimators.ensembles import (

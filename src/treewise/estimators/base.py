@@ -27,7 +27,7 @@ from treewise.estimators.inputs import (
     read_weights,
     with_target,
 )
-from treewise.train.criteria import CRITERIA
+from treewise.train.criteria import CRITERIA, get_criterion
 from treewise.train.grow import prepare
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Task
@@ -62,9 +62,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._not_options}
         _check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
+        if params["selection"] != "test":
+            params["alpha"] = None  # as usual in scikit-learn, a parameter that does not apply is ignored
         options = {**params, "random_state": self._seed(), **changed}
         table_with_target = with_target(table, column)
-        weights = read_weights(sample_weight)
+        weights = read_weights(sample_weight, len(table))
         training_set = self._prepare(table_with_target, {**options, "task": self._task, "sample_weight": weights})
         return FitInput(training_set, features, len(table))
 
@@ -185,10 +187,10 @@ def _is_fitted_name(name: str) -> bool:
 
 
 def _check_criterion(criterion: Any, task: Task, who: str) -> None:
-    """Refuse a criterion of the other task; unknown ones are refused by ``treewise.grow``."""
+    """Refuse an unknown criterion, and one of the other task."""
     fitting = [known.name for known in CRITERIA.values() if known.task == task]
-    if isinstance(criterion, str) and criterion in CRITERIA and criterion not in fitting:
-        other_task = CRITERIA[criterion].task
+    if criterion is not None and get_criterion(criterion).name not in fitting:
+        other_task = get_criterion(criterion).task
         raise ParameterError(
             f"this criterion is for {other_task}.",
             parameter="criterion",

@@ -213,6 +213,8 @@ def _flatten(y: Any) -> Array:
 def read_quantities(y: Any, estimator: str) -> Column:
     """Read y as numbers."""
     _, column = _read_y(y, estimator)
+    if column.form == "bool":
+        return replace(column, form="int", values=column.values.astype(np.int64))
     if column.form not in ("int", "float") and not encode.encode_classes(column)[0]:
         row = int(np.argmin(column.is_missing()))
         raise DataError(
@@ -230,7 +232,9 @@ def read_classes(y: Any, estimator: str) -> TargetClasses:
     if array.dtype == object and column.form in ("int", "float", "bool"):
         array = column.values.astype(bool) if column.form == "bool" else column.values
     elif array.dtype == object and isinstance(y, (list, tuple)):
-        array = np.where(present, array, "").astype(str)
+        texts = np.where(present, array, "")
+        # NumPy drops a NUL at the end of a string: such classes stay Python objects.
+        array = texts if any(text.endswith("\0") for text in texts) else texts.astype(str)
     values, codes = np.unique(array[present], return_inverse=True)
     labels = tuple(_class_label(value) for value in values)
     every = np.full(len(array), -1, np.int32)
@@ -286,28 +290,32 @@ def with_target(table: Table, column: Column) -> Table:
     return replace(table, columns=together, target=name)
 
 
-def read_weights(sample_weight: Any) -> Any:
-    """Return the weights as an array (None and column names stay); refuse weights that are all zero.
+def read_weights(sample_weight: Any, n_rows: int) -> Any:
+    """Return the weights as an array (None and column names stay); one number is the weight of every row.
 
-    The message is the one that scikit-learn's own checks expect.
+    Weights that are all zero are refused, with the message that scikit-learn's own checks expect.
     """
     if sample_weight is None or isinstance(sample_weight, str):
         return sample_weight
     weights = np.asanyarray(sample_weight)
+    if weights.ndim == 0 and weights.dtype.kind in "iuf":
+        weights = np.full(n_rows, weights)
     if weights.ndim == 1 and weights.dtype.kind in "biuf" and not weights.any():
         raise DataError(Param("sample_weight") + " is zero in every row; there is nothing to learn from.")
     return weights
 
 
-def validation_table(given: Any, features: FeatureTable, target: Target, estimator: str) -> Any:
-    """Read the validation data: a pair (X, y) becomes a table with the target; a share stays."""
-    if given is None or isinstance(given, (int, float, np.number)):
+def validation_table(
+    given: Any, features: FeatureTable, target: Target, estimator: str, parameter: str = "validation"
+) -> Any:
+    """Read validation or calibration data: a pair (X, y) becomes a table with the target; a share of rows stays."""
+    takes_share = parameter == "validation"
+    if given is None or (takes_share and isinstance(given, (int, float, np.number))):
         return given
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise ParameterError(
-            "must be a pair (X, y) that fit has not seen, or a share between 0 and 1.", parameter="validation"
-        )
+        or_share = ", or a share between 0 and 1" if takes_share else ""
+        raise ParameterError(f"must be a pair (X, y) that fit has not seen{or_share}.", parameter=parameter)
     X, y = given
     column = read_classes(y, estimator).column if target.task == "classification" else read_quantities(y, estimator)
     table = read_new_features(X, features, features.names, estimator)
-    return with_target(replace(table, name="validation"), replace(column, name=target.name))
+    return with_target(replace(table, name=parameter), replace(column, name=target.name))

@@ -44,13 +44,16 @@ class _ClassOptions(TypedDict, total=False):
 
 
 class TreeOptions(_GrowOptions, total=False):
-    """Parameters of a single tree: ``max_features``, ``splitter`` and pruning."""
+    """Parameters of a single tree: ``max_features``, ``splitter``, pruning and honest estimation."""
 
     max_features: int | float | str | None
     splitter: str
+    groups: Any
+    time: Any
     pruning: Any
     validation: Any
     ccp_alpha: float
+    honest: float | None
 
 
 class TreeClassifierOptions(TreeOptions, _ClassOptions, total=False):

@@ -43,7 +43,7 @@ class BaseTree(Estimator):
     def _learn(self, given: FitInput) -> Tree:
         """Grow the tree, and prune it if asked for."""
         validation = validation_table(self.validation, given.features, given.training_set.target, type(self).__name__)
-        plan = pruning_for(self.preset, self.pruning, validation, self.ccp_alpha)
+        plan = pruning_for(self.preset, self.pruning, validation, self.ccp_alpha, self.honest)
         return grow_prepared(given.training_set, plan, self.n_jobs)
 
     def apply(self, X: Any) -> Ints:
@@ -51,6 +51,22 @@ class BaseTree(Estimator):
         table = self._read(X)
         nodes: Ints = predict.apply(self.tree_, table)
         return nodes
+
+    def predict_interval(self, X: Any, *, confidence: float = 0.95, calibration: Any = None) -> Floats:
+        """Return the low and the high end for each row, as ``Tree.predict_interval``.
+
+        For classes, (rows, classes, 2) in the order of ``classes_``. ``calibration`` is a pair (X, y) that ``fit`` has
+        not seen; with it, the ends are a prediction interval for single rows.
+
+        >>> from treewise import TreeRegressor
+        >>> model = TreeRegressor(max_depth=1).fit([[1], [1], [2], [2]], [1.0, 3.0, 5.0, 9.0])
+        >>> model.predict_interval([[1]]).round(1)
+        array([[-10.7,  14.7]])
+        """
+        table = self._read(X)
+        target, who = self.tree_.target, type(self).__name__
+        held = validation_table(calibration, self._features, target, who, "calibration")
+        return self.tree_.predict_interval(table, confidence=confidence, calibration=held)
 
     def decision_path(self, X: Any) -> Any:
         """Return a sparse indicator matrix of shape (rows, nodes): the nodes that each row passes."""
@@ -67,7 +83,9 @@ class BaseTree(Estimator):
         >>> TreeRegressor().cost_complexity_pruning_path(X, y).ccp_alphas.round(3).tolist()
         [0.0, 0.167, 1.389]
         """
-        full = clone(self).set_params(pruning="none", validation=None, ccp_alpha=0.0).fit(X, y, sample_weight)
+        full = (
+            clone(self).set_params(pruning="none", validation=None, ccp_alpha=0.0, honest=None).fit(X, y, sample_weight)
+        )
         alphas, impurities = find_nested_trees(full.tree_).path
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
@@ -150,6 +168,15 @@ class TreeClassifier(BaseClassifier, BaseTree):
         nodes: Ints = predict.apply(self.tree_, table)
         answering = predict.answering_nodes(self.tree_, nodes)
         return self._classes_at(predict.predict_at_nodes(self.tree_, answering, estimate))
+
+    def predict_interval(self, X: Any, *, confidence: float = 0.95, calibration: Any = None) -> Floats:
+        """Return the low and the high end of the share of each class in the leaf: (rows, classes, 2).
+
+        >>> from treewise import TreeClassifier
+        >>> TreeClassifier().fit([[1], [2], [2]], ["a", "b", "b"]).predict_interval([[2]]).round(2).tolist()
+        [[[0.0, 0.66], [0.34, 1.0]]]
+        """
+        return self._in_order(super().predict_interval(X, confidence=confidence, calibration=calibration))
 
     def predict_proba(self, X: Any, *, estimate: str | None = None) -> Floats:
         """Return the probability of each class for each row, from the counts of its leaf.

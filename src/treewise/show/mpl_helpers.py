@@ -157,6 +157,6 @@ def figure_bytes(figure: Figure, file_format: str, dpi: int = _DPI) -> bytes:
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure as PNG, SVG or PDF by the extension of its path, atomically."""
-    from treewise.formats.model_file.atomic_write import write_whole
+    from treewise._lib.atomic_write import write_whole
 
     write_whole(path, figure_bytes(figure, image_format(path)))

@@ -9,7 +9,7 @@ from treewise._lib.result_table import escape_html
 from treewise.show.picture.build_scene import PictureStyle, build_scene
 from treewise.show.picture.node_selection import SelectionLimits
 from treewise.show.picture.render import to_svg
-from treewise.show.text_tree.text_tree import header, missing_value_notes, render
+from treewise.show.text_tree.text_tree import header, missing_value_notes, render_tree
 from treewise.tree.tree import Tree
 
 _MAX_DEPTH, _MAX_LEAVES, _MAX_WIDTH = 4, 30, 1000  # of the picture; its width in pixels
@@ -49,6 +49,6 @@ def _html(tree: Tree, svg: str) -> str:
 
 
 def _text_tree(tree: Tree) -> str:
-    lines = render(tree, max_lines=_MAX_LINES, width=_LINE_WIDTH, ascii=False).split("\n")
+    lines = render_tree(tree, max_lines=_MAX_LINES, width=_LINE_WIDTH, ascii=False).split("\n")
     text = "\n".join(map(escape_html, lines))
     return f'<details><summary>as text</summary>\n<pre style="{_PRE_STYLE}">{text}</pre></details>'

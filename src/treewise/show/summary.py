@@ -16,6 +16,7 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, Sty
 from treewise._lib.text import format_rounded, format_share, plural, safe
 from treewise.data.encoding import Encoding
 from treewise.errors import join_few
+from treewise.prune.losses import describe_cross_validation
 from treewise.show.node_stats import describe_training_error
 from treewise.tree.arrays import LEAF, STOPS, Target
 from treewise.tree.history import describe_step
@@ -66,8 +67,10 @@ class TreeSummary(_Summary):
         """Return the lines, each with its heading."""
         tree = self.tree
         size = [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)]
+        found = describe_cross_validation(tree)
         return [
             ("tree", " · ".join([_describe_target(tree.target), *size])),
+            *([("unseen", found)] if found else []),
             ("leaves", " · ".join(f"{count:,} {name}" for name, count in self.stops.items())),
             ("needs", " · ".join(map(_describe_column, self.needs)) or "no column: it always predicts the same"),
             ("made", " → ".join(map(describe_step, tree.history)) or "written by hand"),
@@ -75,7 +78,7 @@ class TreeSummary(_Summary):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain values."""
-        tree = self.tree
+        tree, found = self.tree, self.tree.fit_info.cross_validated
         return {
             "task": tree.task,
             "target": tree.target.name,
@@ -86,6 +89,7 @@ class TreeSummary(_Summary):
             "rows": int(tree.arrays.rows[0]),
             "stops": self.stops,
             "needs": [{"column": e.name, "kind": e.kind, "levels": list(e.levels)} for e in self.needs],
+            "cross_validated": None if found is None else found.to_dict(),
             "history": [dict(step) for step in tree.history],
         }
 

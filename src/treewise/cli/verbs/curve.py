@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import click
 
-from treewise._lib.text import plural, safe
+from treewise._lib.text import format_exact, plural, safe
 from treewise.cli.growing import prepare_and_report
 from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options_without, take_grow_options
-from treewise.cli.output import check_output, print_text, remark, write_output
-from treewise.cli.param_types import read_numbers
+from treewise.cli.output import check_output, guard_csv, print_text, remark, write_output
+from treewise.cli.param_types import read_numbers, write_method
 from treewise.cli.render import check_picture, is_picture, json_text, picture_content
 from treewise.cli.verb import (
-    CUT,
+    LOSS_HELP,
+    PRUNING,
+    REPEATS_HELP,
     VALIDATION,
     format_option,
     option,
@@ -40,6 +43,7 @@ def _read_over(text: str) -> str:
     "curve",
     "DATA --target COLUMN --over PARAMETER [options]",
     examples=(
+        "treewise curve penguins",
         "treewise curve penguins --over max_leaf_nodes",
         "treewise curve noisy --over max_leaf_nodes --folds 0",
         "treewise curve yours.csv --target COLUMN --over ccp_alpha -o curve.csv",
@@ -54,12 +58,14 @@ def _read_over(text: str) -> str:
 @option(
     "--over",
     type=_read_over,
-    default="max_leaf_nodes",
+    default="pruning",
     metavar="PARAMETER",
     section=VALIDATION,
-    help="max_leaf_nodes, max_depth, min_samples_split, ccp_alpha, min_samples_leaf or rows (default max_leaf_nodes).",
+    help="pruning, ccp_alpha, max_leaf_nodes, max_depth, min_samples_split, min_samples_leaf or rows (default pruning:"
+    " the trees that --pruning cv chooses from).",
 )
 @option("--values", type=read_numbers, metavar="A,B,…", section=VALIDATION, help="Evaluate only these values.")
+@option("--loss", metavar="LOSS", section=VALIDATION, help=LOSS_HELP)
 @option(
     "--validation",
     metavar="FILE|SHARE",
@@ -73,7 +79,8 @@ def _read_over(text: str) -> str:
     section=VALIDATION,
     help="Number of folds (default 10); 0 uses only the true error.",
 )
-@grow_options_without(CUT)
+@option("--repeats", type=int, metavar="N", section=VALIDATION, help=REPEATS_HELP)
+@grow_options_without(PRUNING)
 @text_options
 @format_option("text", "csv", "json")
 @output_option("Write all points to a CSV file, or draw them: .png, .svg or .pdf.")
@@ -82,8 +89,10 @@ def command(
     data: str,
     over: str,
     values: list[float] | None,
+    loss: str | None,
     validation: str | None,
     folds: int | None,
+    repeats: int | None,
     form: str,
     output: str | None,
     quiet: bool,
@@ -105,20 +114,40 @@ def command(
             read_data(validation, grow_params.get("na_values", ()), text_format) if share is None else share
         )
     with progress_bar("curve") as progress:
-        validation_plan = Validation(validation_data, folds, known_truth(data), grow_params.get("random_state", 0))
+        seed, truth = grow_params.get("random_state", 0), known_truth(data)
+        validation_plan = Validation(validation_data, folds, truth, seed, 1 if repeats is None else repeats, loss)
         curve = curve_from_training_set(
             training_set, over, validation_plan, values, grow_params.get("n_jobs"), progress
         )
     if form == "text" and output != "-":
-        print_text(str(curve) if quiet else f"\n{curve}")
+        page = curve.page(lambda chosen: _grow_command(data, grow_params, chosen))
+        print_text(page if quiet else f"\n{page}")
     elif form == "json":
         write_output(json_text(curve.to_dict()), None)
     else:
-        write_output(curve.to_csv(), None)
+        write_output(guard_csv(curve.to_csv()), None)
     if output is not None and output != "-":
-        write_output(picture_content(curve.draw(), output) if is_picture(output) else curve.to_csv(), output)
+        write_output(picture_content(curve.draw(), output) if is_picture(output) else guard_csv(curve.to_csv()), output)
         if not quiet:
             remark("", f"{plural(len(curve), 'point')} → {safe(output)}")
+
+
+def _grow_command(data: str, given: dict[str, Any], chosen: dict[str, Any]) -> str:
+    """Return the command that grows a chosen tree; options with a notation of their own are left to the reader (…)."""
+    words = ["treewise", "grow", data]
+    for name, value in given.items():
+        flag = {"na_values": "--na"}.get(name, f"--{name.replace('_', '-')}")
+        if isinstance(value, bool):
+            words += [flag] if value else []
+        elif name != "n_jobs" and isinstance(value, str | int | float):
+            words += [flag, str(value)]
+        elif isinstance(value, tuple | list) and all(isinstance(each, str) for each in value):
+            words += [word for each in value for word in (flag, each)]
+        elif name != "n_jobs":
+            words.append("…")
+    for name, value in chosen.items():
+        words += [f"--{name.replace('_', '-')}", write_method(value) if name == "pruning" else format_exact(value)]
+    return " ".join(word if word == "…" else shlex.quote(word) for word in words)
 
 
 def _read_share(text: str) -> float | None:

@@ -68,9 +68,9 @@ def _first_rows(table: Table) -> list[str]:
 
 def _tree_lines(tree: Tree) -> list[str]:
     """Return the lines of a tree."""
-    from treewise.show.text_tree.text_tree import render
+    from treewise.show.text_tree.text_tree import render_tree
 
-    return render(tree, ascii=is_ascii_only(sys.stdout)).splitlines()
+    return render_tree(tree, ascii=is_ascii_only(sys.stdout)).splitlines()
 
 
 def _describe_fit(tree: Tree, table: Table) -> str:

@@ -72,9 +72,9 @@ def command(
     check_output(output, source, data)
     form = "svg" if output in (None, "-") else picture_format(str(output))
     if form != "svg":
-        from treewise.show.picture.render import check_format
+        from treewise.show.picture.render import check_picture_format
 
-        check_format(form)
+        check_picture_format(form)
     text_format, grow_params = take_text_options(options), take_grow_options(options)
     table: Any = None
     if data is None and not is_model(source, grow_params, standard_input=False):

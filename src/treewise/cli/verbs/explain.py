@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from treewise.tree.model import Model
     from treewise.tree.tree import Tree
 
-_MOST_ROWS = 20  # of a table that are explained without being asked for
+_MAX_ROWS = 20  # of a table that are explained without being asked for
 
 
 @verb(
@@ -210,7 +210,7 @@ def _explain_by_ensemble(
 def _select_rows(table: Table, rows: list[int] | None) -> Sequence[int]:
     """Return the rows asked for, from 0; without a choice all of a small table."""
     if rows is None:
-        if len(table) > _MOST_ROWS:
+        if len(table) > _MAX_ROWS:
             raise ParameterError(f"{table.name} has {plural(len(table), 'row')}: say which, as in --rows 1,5.")
         return range(len(table))
     for row in rows:

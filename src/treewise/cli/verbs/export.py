@@ -10,6 +10,9 @@ from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.verb import format_option, output_option, tree_option, verb
 from treewise.formats.export.export import FORMATS
 
+_DEFAULT = "if-else"
+_NAMES = (_DEFAULT, *(name for name in FORMATS if name != _DEFAULT))
+
 
 @verb(
     "export",
@@ -18,12 +21,11 @@ from treewise.formats.export.export import FORMATS
         "treewise export model.json",
         "treewise export model.json --format text -o tree.txt",
     ),
-    about="if-else is pseudocode for readers. text contains every number and can be read back as a MODEL,"
-    " edited or not.",
+    about=" ".join(f"{name} {FORMATS[name].description}." for name in _NAMES),
 )
 @click.argument("model")
 @tree_option
-@format_option("if-else", *(name for name in FORMATS if name != "if-else"))
+@format_option(*_NAMES)
 @output_option("Write the result to a file.")
 def command(model: str, member: int | None, form: str, output: str | None) -> None:
     """Write a tree."""

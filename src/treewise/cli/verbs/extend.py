@@ -13,7 +13,7 @@ from treewise.cli.inputs import check_training_table, read_model_and_data
 from treewise.cli.output import check_ensemble_ending, check_output, remark, save_ensemble
 from treewise.cli.render import show_ensemble
 from treewise.cli.verb import (
-    MANY,
+    ENSEMBLES,
     all_option,
     jobs_option,
     na_option,
@@ -41,7 +41,7 @@ from treewise.errors import ParameterError
 )
 @click.argument("model")
 @click.argument("data")
-@option("--trees", type=int, required=True, metavar="N", section=MANY, help="Number of trees to add.")
+@option("--trees", type=int, required=True, metavar="N", section=ENSEMBLES, help="Number of trees to add.")
 @na_option
 @text_options
 @weight_option

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from treewise._lib.text import safe
-from treewise.cli.growing import grow_ensemble, grow_tree
+from treewise.cli.growing import grow_ensemble_and_report, grow_tree
 from treewise.cli.options import ensemble_options, grow_options, take_ensemble_options, take_grow_options
 from treewise.cli.output import (
     check_ensemble_ending,
@@ -93,7 +93,7 @@ def _grow_ensemble(
     whole: bool,
     quiet: bool,
 ) -> None:
-    ensemble = grow_ensemble(data, method, options, text_format, quiet)
+    ensemble = grow_ensemble_and_report(data, method, options, text_format, quiet)
     if output is not None:  # before the page, whose reader may leave early
         save_ensemble(ensemble, output)
     if output == "-":

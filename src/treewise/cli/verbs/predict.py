@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise._lib.text import plural, safe
-from treewise.cli.inputs import read_model, read_model_and_data
+from treewise.cli.inputs import read_data, read_model, read_model_and_data
 from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.param_types import read_names
 from treewise.cli.predictor import Predictor, encode_typed, remark_on_typed
@@ -20,6 +20,7 @@ from treewise.cli.verb import (
     option,
     output_option,
     row_option,
+    safe_csv_option,
     take_text_options,
     text_options,
     tree_option,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     ),
     about="MODEL is a saved tree or ensemble (.json) or a tree written by hand (.txt). DATA needs the columns"
     ' used in splits, in any order; it may also be JSON rows, or "-" for standard input. Cells are'
-    " written unchanged: a spreadsheet may interpret one that begins with = as a formula.",
+    " written unchanged: a spreadsheet may interpret one that begins with = as a formula (--safe-csv).",
 )
 @click.argument("model")
 @click.argument("data", required=False)
@@ -55,7 +56,13 @@ if TYPE_CHECKING:
 @option(
     "--interval",
     is_flag=True,
-    help="Add confidence intervals of the leaf: Wilson's for probabilities, Student's for means.",
+    help="Add the ends of the leaf's probabilities (Wilson) or mean (Student): an interval for an honest or refitted"
+    " tree, else a training range.",
+)
+@option(
+    "--calibration",
+    metavar="DATA",
+    help="Regression: add prediction intervals for single rows, calibrated on these rows, which the tree has not seen.",
 )
 @option(
     "--confidence",
@@ -79,6 +86,7 @@ if TYPE_CHECKING:
     metavar="|".join(TABLE_FORMATS),
     help="Output format (default: by the file ending of -o, else csv; text for --row).",
 )
+@safe_csv_option
 @output_option("Write the predictions to a file.")
 def command(
     model: str,
@@ -89,6 +97,7 @@ def command(
     proba: bool,
     estimate: str | None,
     interval: bool,
+    calibration: str | None,
     confidence: float,
     cost: dict[str, dict[str, float]] | None,
     keep: Sequence[list[str]],
@@ -100,7 +109,8 @@ def command(
     from treewise.predict.confidence_intervals import check_confidence
     from treewise.train.target import adopt_levels
 
-    check_output(output, model, data)
+    check_output(output, model, data, calibration)
+    text_format = take_text_options(options)
     check_confidence(confidence)
     form = choose_format(form, output, TABLE_ENDINGS, default="text" if typed else "csv")
     if (data is None) == (not typed):
@@ -108,17 +118,16 @@ def command(
     if data is None:
         loaded = read_model(model, member=member)
     else:
-        loaded, table = read_model_and_data(
-            model, data, na_values, text_format=take_text_options(options), member=member
-        )
+        loaded, table = read_model_and_data(model, data, na_values, text_format=text_format, member=member)
     fitted: Model = loaded.model
     if loaded.ensemble is not None:
-        loaded.refuse_for_ensemble(estimate=estimate, interval=interval, cost=cost)
+        loaded.refuse_for_ensemble(estimate=estimate, interval=interval, calibration=calibration, cost=cost)
     elif data is not None or cost is not None:
         tree = loaded.tree if data is None else adopt_levels(loaded.tree, table)
         fitted = tree if cost is None else tree.with_cost(cost)
     rows = encode_typed(fitted, typed) if data is None else fitted.encode(table)
-    predictor = Predictor(fitted, rows, proba, interval, confidence, estimate)
+    held = None if calibration is None else read_data(calibration, na_values, text_format)
+    predictor = Predictor(fitted, rows, proba, interval, confidence, estimate, held)
     if form == "text" and typed:
         sentences = "\n".join(predictor.sentences())
         if output in (None, "-"):

@@ -24,8 +24,10 @@ from treewise.cli.output import (
 from treewise.cli.param_types import read_at
 from treewise.cli.render import json_text, print_tree
 from treewise.cli.verb import (
-    CUT,
-    JUDGED_BY,
+    CROSS_VALIDATION,
+    LOSS_HELP,
+    PRUNING,
+    REPEATS_HELP,
     SHOWN,
     TO_A_SIZE,
     format_option,
@@ -52,48 +54,51 @@ _TABLES = ("validation", "data")
     examples=(
         "treewise grow outlier -o full.json && treewise prune full.json --method reduced_error"
         " --validation outlier_validation",
-        "treewise grow penguins -o full.json && treewise prune full.json --method cost_complexity --data penguins"
-        " -o model.json",
+        "treewise grow penguins -o full.json && treewise prune full.json --method cv --data penguins -o model.json",
         "treewise prune model.json --cp-table",
         "treewise prune model.json --at 1",
     ),
-    about="METHOD is reduced_error (--validation), gain (--threshold, --measure), cost_complexity"
-    " (--ccp-alpha, or --data to choose the size by cross-validation), pessimistic (--confidence,"
-    " --raising with --data), mdl or collapse.",
+    about="METHOD is cv (--data; the size is chosen by cross-validation), reduced_error (--validation), gain"
+    " (--threshold, --measure), cost_complexity (--ccp-alpha), pessimistic (--confidence, --raising with --data), mdl"
+    " or collapse.",
 )
 @click.argument("model")
 @tree_option
-@option("--method", metavar="METHOD", section=CUT, help="Pruning method; without one, prune to a size.")
-@option("--validation", metavar="DATA", section=CUT, help="For reduced_error: a table the tree has not seen.")
-@option("--order", metavar="bottom-up|top-down", section=CUT, help="For reduced_error (default bottom-up).")
-@option("--threshold", type=float, metavar="X", section=CUT, help="For gain: minimum gain (default 0.01).")
-@option("--measure", metavar="accuracy|criterion", section=CUT, help="For gain: which gain (default accuracy).")
-@option("--ccp-alpha", type=float, metavar="X", section=CUT, help="For cost_complexity: penalty per leaf.")
+@option("--method", metavar="METHOD", section=PRUNING, help="Pruning method; without one, prune to a size.")
+@option("--validation", metavar="DATA", section=PRUNING, help="For reduced_error: a table the tree has not seen.")
+@option("--order", metavar="bottom-up|top-down", section=PRUNING, help="For reduced_error (default bottom-up).")
+@option("--threshold", type=float, metavar="X", section=PRUNING, help="For gain: minimum gain (default 0.01).")
+@option("--measure", metavar="accuracy|criterion", section=PRUNING, help="For gain: which gain (default accuracy).")
+@option("--ccp-alpha", type=float, metavar="X", section=PRUNING, help="For cost_complexity: penalty per leaf.")
 @option(
     "--risk",
     metavar="impurity|error",
-    section=CUT,
-    help="For cost_complexity: impurity, or error (with cross-validation).",
+    section=PRUNING,
+    help="For cost_complexity (default impurity) and cv (default as the loss needs it).",
 )
 @option(
     "--confidence",
     type=float,
     metavar="X",
-    section=CUT,
+    section=PRUNING,
     help="For pessimistic: above 0, at most 0.5 (default 0.25, as C4.5).",
 )
 @option(
-    "--raising", is_flag=True, default=None, section=CUT, help="For pessimistic: also raise subtrees; needs --data."
+    "--raising", is_flag=True, default=None, section=PRUNING, help="For pessimistic: also raise subtrees; needs --data."
 )
-@option("--data", metavar="DATA", section=JUDGED_BY, help="The table the tree was grown on.")
-@option("--folds", type=int, metavar="N", section=JUDGED_BY, help="Number of folds (default 10).")
+@option("--data", metavar="DATA", section=CROSS_VALIDATION, help="The table the tree was grown on.")
+@option("--loss", metavar="LOSS", section=CROSS_VALIDATION, help=f"For cv: {LOSS_HELP}")
+@option("--folds", type=int, metavar="N", section=CROSS_VALIDATION, help="Number of folds (default 10).")
+@option("--repeats", type=int, metavar="N", section=CROSS_VALIDATION, help=REPEATS_HELP)
+@option("--groups", metavar="COLUMN", section=CROSS_VALIDATION, help="Folds hold out whole groups of rows.")
+@option("--time", metavar="COLUMN", section=CROSS_VALIDATION, help="Folds go forward in time.")
 @option(
     "--rule",
-    metavar="1-SE|best",
-    section=JUDGED_BY,
-    help="Choose the smallest tree within one standard error of the best, or the best.",
+    metavar="1se|best",
+    section=CROSS_VALIDATION,
+    help="The smallest tree within one standard error of the best, or the best (default 1se).",
 )
-@option("--random-state", type=int, metavar="N", section=JUDGED_BY, help="Seed of the folds (default 0).")
+@option("--random-state", type=int, metavar="N", section=CROSS_VALIDATION, help="Seed of the folds (default 0).")
 @option(
     "--max-leaf-nodes",
     type=int,

@@ -158,5 +158,5 @@ def _choose_columns(trees: Sequence[Tree], x: str | None, y: str | None) -> tupl
     rest = [name for name in known if name not in (x, y)]
     chosen = [name if name is not None else rest.pop(0) if rest else None for name in (x, y)]
     if chosen[0] is None or chosen[1] is None:
-        raise ParameterError("a plane has two columns, and the tree knows fewer. --x and --y name them.")
+        raise ParameterError("a plane needs two columns, and the tree has fewer.")
     return chosen[0], chosen[1]

@@ -157,6 +157,7 @@ def _node_records(tree: Tree) -> dict[str, Any]:
             "weight": n.weight,
             "counts": {str(label): weight for label, weight in n.counts.items()},
             "stop": n.stop or None,
+            **({} if n.p_value is None else {"p_value": n.p_value}),
         }
         for n in tree
     ]

@@ -11,7 +11,7 @@ from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_output, remark
 from treewise.cli.render import present, result_options, row_limit
 from treewise.cli.verb import (
-    CUT,
+    PRUNING,
     SHOWN,
     all_option,
     option,
@@ -48,7 +48,7 @@ from treewise.cli.verb import (
 @unit_option
 @per_option
 @result_options
-@grow_options_without(CUT, "max_depth", "max_leaf_nodes", "max_features", "splitter")
+@grow_options_without(PRUNING, "max_depth", "max_leaf_nodes", "max_features", "splitter")
 @text_options
 @quiet_option
 def command(

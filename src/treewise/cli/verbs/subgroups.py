@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from treewise._lib.text import plural
 from treewise.cli.inputs import read_data, read_model_and_data
-from treewise.cli.output import check_output, remark
+from treewise.cli.output import check_output, progress_bar, remark
 from treewise.cli.render import present, result_options, row_limit
 from treewise.cli.verb import (
     SHOWN,
@@ -37,7 +38,8 @@ from treewise.cli.verb import (
     ),
     about="Compares every node, inner ones included, with the rows outside it: exact counts, an interval, and a p-value"
     " adjusted for the number of groups. Redundant groups are left out. On the training rows all differences are"
-    " overstated; --test tests the groups on other rows.",
+    " overstated, and there are no p-values unless --permutations repeats the whole search; --test tests the groups on"
+    " other rows.",
 )
 @click.argument("model")
 @click.argument("data")
@@ -50,6 +52,13 @@ from treewise.cli.verb import (
     help="The class whose share is compared (default: the second of two; else the one each node predicts).",
 )
 @option("--test", metavar="DATA", section=SHOWN, help="Held-out rows on which to test the groups.")
+@option(
+    "--permutations",
+    type=int,
+    metavar="N",
+    section=SHOWN,
+    help="On the training rows: p-values by growing N trees, such as 200, on permuted targets.",
+)
 @support_option("Minimum number, or share, of rows of a group.")
 @confidence_option
 @top_option("groups")
@@ -78,7 +87,8 @@ def command(
     text_format = take_text_options(options)
     loaded, table = read_model_and_data(model, data, na_values, options["target"], text_format, member)
     test_table = None if test is None else read_data(test, na_values, text_format)
-    groups = loaded.tree.subgroups(table, test=test_table, **options)
+    with progress_bar("permutations") if options["permutations"] is not None else nullcontext() as progress:
+        groups = loaded.tree.subgroups(table, test=test_table, progress=progress, **options)
     hidden = 0 if whole else len(groups.redundant) + len(groups.insignificant)
     groups = groups.all_groups if whole else groups
     present(groups if top is None else groups[:top], form, output, row_limit(groups, whole, output))

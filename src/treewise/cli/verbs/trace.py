@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,6 +18,7 @@ from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import (
     check_output,
     flush_output,
+    guard_csv,
     is_ascii_only,
     print_text,
     progress_bar,
@@ -206,40 +206,45 @@ def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
 
     Elsewhere a bar, or a remark, says that it takes long.
     """
-    from treewise.explain.trace.render import TraceFormat, render, render_blocks
+    from treewise.explain.trace.render import TraceFormat, render_blocks, render_trace
 
     trace_format = TraceFormat(form, _page_width(), blanks, ascii=is_ascii_only(sys.stdout), write=in_options)
     notes = [in_options(note) for note in trace.notes]
     printed = form == "text" and output in (None, "-")
     watched = printed and sys.stdout.isatty()
-    with progress_bar("trace", enabled=not watched) as progress, remark_when_long(progress is None and not watched):
+    with progress_bar("trace", enabled=not watched) as progress:
+        report = progress or (_ignore if watched else remark_when_long())
 
         def nodes() -> Iterator[NodeTrace]:
             for done, node in enumerate(trace.every()):
-                if progress is not None:
-                    progress(done / len(trace.tree))
+                report(done / len(trace.tree))
                 yield node
 
         if not printed:
-            write_output(render(nodes(), trace_format, notes).rstrip("\n") + "\n", output)
+            content = render_trace(nodes(), trace_format, notes).rstrip("\n") + "\n"
+            write_output(guard_csv(content) if form == "csv" else content, output)
             return
         for piece in render_blocks(nodes(), trace_format, notes):
             print_text(piece)
             flush_output()
 
 
-@contextmanager
-def remark_when_long(silent: bool) -> Iterator[None]:
-    """Print one remark if the work takes long and no progress bar is shown."""
-    message = "every candidate of every node is computed; --node N asks for one node"
-    waiting = threading.Timer(PATIENCE, remark, ("trace", message))
-    waiting.daemon = True
-    if silent:
-        waiting.start()
-    try:
-        yield
-    finally:
-        waiting.cancel()
+def remark_when_long() -> Callable[[float], None]:
+    """Return a function to call at each node: it prints one remark once the work has taken long."""
+    deadline = time.monotonic() + PATIENCE
+    is_due = True
+
+    def report(_: float) -> None:
+        nonlocal is_due
+        if is_due and time.monotonic() > deadline:
+            is_due = False
+            remark("trace", "every candidate of every node is computed; --node N asks for one node")
+
+    return report
+
+
+def _ignore(_: float) -> None:
+    """Report nothing: the nodes themselves appear on the terminal."""
 
 
 def _page_width() -> int:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.atomic_write import write_whole
 from treewise._lib.text import safe
 from treewise.data.table import Table, read
 from treewise.errors import Param, ParameterError
-from treewise.formats.model_file.atomic_write import write_whole
 from treewise.predict.predict import series_as_dict
 from treewise.show.node_stats import NodeSamples
 from treewise.show.picture.build_scene import PictureStyle, build_scene

@@ -113,7 +113,7 @@ def _number(value: float) -> str:
 # -- PNG and PDF --------------------------------------------------------------------------------------------
 
 
-def check_format(form: str) -> None:
+def check_picture_format(form: str) -> None:
     """Raise if a format needs matplotlib and it is missing; called before a scene is built, which may take long."""
     try:
         import matplotlib.figure  # noqa: F401
@@ -126,7 +126,7 @@ def check_format(form: str) -> None:
 
 def to_png_or_pdf(scene: VectorScene, form: str) -> bytes:
     """Return a scene as the bytes of a ``png`` or ``pdf`` file, deterministic."""
-    check_format(form)
+    check_picture_format(form)
     import matplotlib
     from matplotlib.figure import Figure
 

@@ -145,7 +145,7 @@ def _draw_calibration(evaluation: ClassificationEvaluation, ranking: Ranking, ax
     point = "one predicted probability" if len(bins) == len(ranking.probability) else "neighbouring probabilities"
     entries = [
         (points, f"{point}; area: rows"),
-        (intervals, "95 % confidence interval"),
+        (intervals, evaluation.interval_name),
         (perfect, "perfect calibration"),
     ]
     add_legend(ax, entries, below=True)

@@ -262,7 +262,7 @@ def _check_fixed(fixed: Mapping[str, Any] | None, known: Sequence[str], axes: tu
             )
         if name not in known:
             raise ColumnError(
-                f'fixed: no column "{safe(name)}".{did_you_mean(name, known)} Columns: {join_few(known)}.'
+                f'no column "{safe(name)}".{did_you_mean(name, known)} Columns: {join_few(known)}.', parameter="fixed"
             )
     return fixed or {}
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import format_exact, format_rounded, plural, safe
+from treewise._lib.text import format_exact, format_p_value, format_rounded, plural, safe
 from treewise.data.encoding import UNSEEN, Encoding, is_missing
 from treewise.data.table import Table
 from treewise.explain.rules import columns_with_missing, describe_conditions
@@ -37,6 +37,7 @@ REASONS = {
     "min_impurity_decrease": "no split gains enough",
     "max_leaf_nodes": "the tree has the maximum number of leaves",
     "by_hand": "it was written by hand",
+    "not_significant": "no column is significantly related to the target",
     "not_yet": "it has not been split yet",
     **{
         stop: f"the splits below it were pruned ({stop[7:-1].replace('_', ' ')})"
@@ -200,6 +201,8 @@ def computations(trace: Trace, tree: Tree, with_rows: bool) -> dict[int, dict[st
         if at.runner_up is not None and at.margin is not None:
             margin = f"Margin over {safe(at.runner_up)}: {format_rounded(at.margin)}."
             summary += " The first two are tied." if at.tie else f" {margin}"
+        if at.p_value is not None:
+            summary += f" Smallest adjusted p-value of a column: {format_p_value(at.p_value)}."
         by_node[node] = {"summary": summary, "candidates": lines}
     return by_node
 

@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from treewise._lib.result_table import escape_html
-from treewise.show.report.sections import ReportSection, legend
+from treewise.show.report.sections import ReportSection, colour_legend
 from treewise.tree.tree import Tree
 
 _SCRIPTS = ("model.js", "picture.js", "panels.js", "main.js")  # one module, in this order
@@ -43,6 +43,8 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
     )
     menu = "".join(f'<a href="#{section.id}">{escape_html(section.title)}</a>' for section in sections)
     below = "".join(f'<section id="{s.id}"><h2>{escape_html(s.title)}</h2>{s.html}</section>' for s in sections)
+    workspace = _WORKSPACE.replace("<!--tables-->", _TABLE_BUTTONS if facts["test"] else "")
+    workspace = workspace.replace("<!--legend-->", colour_legend(tree))
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -62,7 +64,7 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
 </header>
 <main>
 {"".join(f'<p class="warning">{escape_html(text)}</p>' for text in head.warnings)}
-{_WORKSPACE.replace("<!--tables-->", _TABLE_BUTTONS if facts["test"] else "").replace("<!--legend-->", legend(tree))}
+{workspace}
 <nav aria-label="Sections">{menu}</nav>
 {below}
 </main>

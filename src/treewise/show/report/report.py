@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.atomic_write import write_whole
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import LazyColumns
 from treewise.data.table import Table, read
 from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.evaluate import Evaluation, evaluate
-from treewise.formats.model_file.atomic_write import write_whole
 from treewise.prune.cp_table import cp_table
 from treewise.show.node_stats import has_training_rows
 from treewise.show.report import facts as page_facts
@@ -39,7 +39,7 @@ from treewise.tree.tree import Tree
 _ROWS = ("none", "sample", "all")
 _SAMPLE_SIZE = 500  # rows in the file with rows="sample"
 _MAX_LEAVES = 5_000  # a larger tree is pruned to this size, and the page says so
-_MAX_TRACED_CELLS = 4_000_000  # rows × columns × levels of the tree for which every candidate is computed
+_MAX_TRACED_CELLS = 100_000  # rows × columns × levels of the tree for which every candidate is computed
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions 
     parts = [
         sections.rules_section(tree),
         sections.columns_section(tree, table),
-        sections.errors_section(test_evaluation, _evaluate(whole, table)),
+        sections.errors_section(whole, test_evaluation, _evaluate(whole, table)),
         sections.importances_section(tree, test_table),
         *(section for section in (regions, size) if section),
         sections.history_section(whole, lines),

@@ -16,6 +16,7 @@ from treewise.data.table import Table
 from treewise.errors import DataError
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
 from treewise.prune.cp_table import CpTable
+from treewise.prune.losses import describe_cross_validation
 from treewise.show.node_stats import describe_training_error, training_error
 from treewise.show.palette import CLASS_COLOURS, class_colour
 from treewise.show.regions.plane import make_plane
@@ -105,9 +106,11 @@ def _describe_prediction(tree: Tree, node: int) -> str:
 
 
 def describe_error(tree: Tree, test: Evaluation | None) -> str:
-    """Describe the test error, or else the training error."""
+    """Describe the test error, or else the cross-validated error, or else the training error."""
     if test is None:
         training = " · ".join(describe_training_error(tree))
+        if (found := describe_cross_validation(tree)) is not None:
+            return " · ".join([found, training])
         return f"{training} (no test table was given)" if training else "no error is known"
     if isinstance(test, RegressionEvaluation):
         baseline = test.baseline_rmse
@@ -115,7 +118,8 @@ def describe_error(tree: Tree, test: Evaluation | None) -> str:
         return f"test RMSE {format_rounded(test.rmse)}{against}"
     assert isinstance(test, ClassificationEvaluation)
     low, high = test.interval
-    error = f"test error {format_share(test.error)} % [{format_percent(low)}, {format_percent(high)}]"
+    ends = f"{test.interval_name} {format_percent(low)} to {format_percent(high)} %"
+    error = f"test error {format_share(test.error)} % ({ends})"
     baseline = test.baseline_error
     return error + (
         "" if baseline is None else f', baseline (always "{safe(test.majority)}") {format_share(baseline)} %'
@@ -218,14 +222,17 @@ def _describe_values(encoding: Encoding, table: Table | None) -> tuple[int | Non
     return int(missing.sum()), ", ".join([*frequent, *more])
 
 
-def errors_section(test: Evaluation | None, training: Evaluation | None) -> ReportSection:
-    """Show the evaluation on the test table, then on the training table."""
+def errors_section(tree: Tree, test: Evaluation | None, training: Evaluation | None) -> ReportSection:
+    """Show the evaluation on the test table, then on the training table; without a test table the cross-validation."""
     parts = []
     for name, evaluation in (("Test table", test), ("Training table", training)):
         if evaluation is not None:
             text = "\n".join(map(escape_html, str(evaluation).splitlines()))
             parts.append(f"<h3>{name}</h3><pre>{text}</pre>")
-    if test is None:
+    found = describe_cross_validation(tree)
+    if test is None and found is not None:
+        parts.insert(0, f"<p>New rows: {escape_html(found)}. No test table was given.</p>")
+    elif test is None:
         parts.insert(0, '<p class="warning">No test table was given: the error on new rows is unknown.</p>')
     return ReportSection("errors", "Errors", "".join(parts))
 
@@ -268,7 +275,7 @@ def size_section(tree: Tree, cp_table: CpTable) -> ReportSection | None:
         lines.append(
             ("cross-validated", "validation", [float(row.xerror or 0.0) * cp_table.root_error for row in rows])
         )
-    is_error_rate = tree.task == "classification" and cp_table.counted == "errors"
+    is_error_rate = tree.task == "classification" and cp_table.loss == "error"
     write = (lambda error: f"{format_percent(error)} %") if is_error_rate else format_rounded
     chart = curve_svg(leaves, lines, write, cp_table.chosen)
     how = "by cross-validation too" if is_cross_validated else "on the training rows only, which favours larger trees"
@@ -302,7 +309,7 @@ def _format_fixed(value: float | str | None) -> str:
     return safe(value) if isinstance(value, str) else format_exact(value)
 
 
-def legend(tree: Tree) -> str:
+def colour_legend(tree: Tree) -> str:
     """Return the legend of the class colours, or of the bars."""
     if tree.task == "regression":
         return '<p class="muted">The bar of a box shows its mean between the lowest and the highest leaf.</p>'

@@ -5,6 +5,7 @@
     more              rows · share of the predicted class in %
     regression        rows · standard deviation
     weighted rows     a weight column after rows, and class counts are weights
+    selection="test"  a p-value after rows and weight
     by hand           nothing: such a tree has seen no rows
 
 On a narrow page the class counts are dropped first, then the share; the rows stay. Bars, on request:
@@ -22,8 +23,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import clip, display_width, format_count, format_percent, format_rounded
-from treewise.formats.text_format.notation import SHARE, SHARE_OF_PREDICTED, are_values, sort_labels, write_label
+from treewise._lib.text import clip, display_width, format_count, format_p_value, format_percent, format_rounded
+from treewise.formats.text_format.notation import (
+    P_VALUE,
+    SHARE,
+    SHARE_OF_PREDICTED,
+    are_values,
+    sort_labels,
+    write_label,
+)
 from treewise.show.node_stats import (
     NodeSamples,
     class_shares,
@@ -57,6 +65,8 @@ class NumberColumns:
         self.is_weighted, self.has_rows = is_weighted(tree), has_training_rows(tree)
         self.is_regression, self.has_two_classes = tree.task == "regression", len(tree.classes) == 2
         self.only_rows = narrow > 1
+        self.p_value = a.p_value.tolist()
+        self.is_tested = bool(self.p_value) and not self.only_rows
         self.has_counts = not (self.is_regression or narrow) and len(tree.classes) <= _MAX_COUNTED_CLASSES
         self.share = [] if self.is_regression else class_shares(tree, 1 if self.has_two_classes else None).tolist()
 
@@ -65,7 +75,8 @@ class NumberColumns:
         """The headings of the columns; empty when there are none."""
         if not self.has_rows:
             return []
-        return ["rows"] + ["weight"] * self.is_weighted + ([] if self.only_rows else self._target_headings())
+        beside_rows = ["weight"] * self.is_weighted + [P_VALUE] * self.is_tested
+        return ["rows", *beside_rows, *([] if self.only_rows else self._target_headings())]
 
     def _target_headings(self) -> list[str]:
         if self.is_regression:
@@ -94,6 +105,8 @@ class NumberColumns:
                 rows.append([])
                 continue
             cells = [format_count(self.rows[node])] + [format_count(self.weight[node])] * self.is_weighted
+            if self.is_tested:
+                cells.append(self.blank if math.isnan(self.p_value[node]) else format_p_value(self.p_value[node]))
             if not self.only_rows:
                 cells += [spread[i]] if self.is_regression else self._class_cells(node)
             rows.append(cells)

@@ -1,6 +1,6 @@
 """The text tree: numbered lines, one per node, with columns for the prediction and the rows that reached it.
 
-``print(tree)`` is ``render`` without bounds, ``tree.show()`` is bounded. ``treewise.parse`` reads the text back.
+``print(tree)`` is ``render_tree`` without bounds, ``tree.show()`` is bounded. ``treewise.parse`` reads the text back.
 ``lines.py`` composes the lines (conditions by ``conditions.py``), ``layout.py`` aligns them with their numbers
 (``columns.py``); this module adds what is printed above and below the tree.
 """
@@ -30,7 +30,7 @@ from treewise.show.text_tree.lines import ASCII, UNICODE
 from treewise.tree.arrays import LEAF, ORDINAL, Label
 from treewise.tree.tree import Tree
 
-__all__ = ["header", "render", "training_error", "view"]
+__all__ = ["header", "render_tree", "show_text", "training_error"]
 
 _SHORTENED_SET = re.compile(r", \+\d+\}")
 
@@ -40,7 +40,7 @@ class _AllLines(Call):
     """How to see every line of a tree that is shown in part."""
 
 
-def render(
+def render_tree(
     tree: Tree,
     *,
     max_lines: int | None = None,
@@ -65,7 +65,7 @@ def render(
     ...     Published = no  -> N
     ...     Published = yes -> P
     ... GPA = 4.0 -> P''')
-    >>> print(render(tree))
+    >>> print(render_tree(tree))
     0  all rows
     1  ├─ GPA = 3.5           → N
     2  ├─ GPA = 3.7
@@ -101,15 +101,15 @@ def render(
 
 
 def is_folded(text: str) -> bool:
-    """Tell whether lines were left out of a tree that ``render`` returned."""
+    """Tell whether lines were left out of a tree that ``render_tree`` returned."""
     return isinstance(text, Message) and any(isinstance(part, _AllLines) for part in text.parts)
 
 
-def view(tree: Tree, **bounds: Any) -> str:
+def show_text(tree: Tree, **bounds: Any) -> str:
     """Return what ``tree.show()`` prints: the header, notes, and the tree within bounds.
 
     >>> from treewise.formats.text_format.parse import parse
-    >>> print(view(parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)))))
+    >>> print(show_text(parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)))))
     class: a, b · 2 leaves · depth 1
     note  missing values take the first branch of a split unless another one says "or missing"
     0  all rows
@@ -117,7 +117,7 @@ def view(tree: Tree, **bounds: Any) -> str:
     2  └─ x > 1   → b
     """
     notes = [*tree.notes, *missing_value_notes(tree)]
-    return "\n".join([header(tree), *(f"note  {note}" for note in notes), render(tree, **bounds)])
+    return "\n".join([header(tree), *(f"note  {note}" for note in notes), render_tree(tree, **bounds)])
 
 
 def read_samples(tree: Tree, data: Any) -> NodeSamples | None:
