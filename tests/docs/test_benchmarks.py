@@ -5,6 +5,9 @@ import re
 import numpy as np
 import pytest
 from benchmarks.__main__ import main
+from benchmarks.coverage.__main__ import main as measure_coverage
+from benchmarks.coverage.measured import Measured
+from benchmarks.coverage.parts import PARTS
 from benchmarks.peers import LEARNERS
 from benchmarks.report import draw_times, growth_table, times_table
 from benchmarks.workloads import WORKLOADS, load_table, store_table
@@ -129,3 +132,25 @@ def test_same_models_grows_at_least_fifty_and_reads_golden_files():
     names = [name for name, _ in grown_models(tw)]
     assert len(names) == len(set(names)) >= 50
     assert list(GOLDEN.glob("*.json"))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_coverage_is_measured_for_every_part(part, capsys):
+    assert measure_coverage([part, "--tables", "2"]) in (0, 1)  # two tables are too few to judge
+    lines = capsys.readouterr().out.splitlines()[2:]
+    assert lines
+    assert all(line.startswith(f"| {part} |") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("share", "promise", "holds"),
+    [
+        (0.95, "interval", True),
+        (0.9, "interval", False),
+        (0.05, "p-value", True),
+        (0.2, "p-value", False),
+        (0.2, "", True),
+    ],
+)
+def test_a_figure_holds_within_the_range_of_its_promise(share, promise, holds):
+    assert Measured("part", "figure", "table", share, 10_000, promise).holds is holds

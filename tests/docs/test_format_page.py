@@ -9,12 +9,20 @@ import pytest
 import treewise as tw
 from treewise.ensemble import packed_trees as many
 from treewise.ensemble.packed_trees import ARRAY_NAMES
-from treewise.formats.model_file.ensemble_file import METHODS
-from treewise.formats.model_file.header import KINDS, MOST_CHARACTERS, UNITS, column_to, target_to
-from treewise.formats.model_file.layout import FORMAT, LISTS, OF_A_TREE, ONLY_IN, stored_arrays
-from treewise.formats.model_file.model_file import dumps
+from treewise.formats.model_file.header import KINDS, MAX_CHARACTERS, UNITS, write_column, write_target
+from treewise.formats.model_file.json_lines import MAX_NESTING
+from treewise.formats.model_file.model_file import (
+    DTYPES,
+    ENSEMBLE_FORMAT,
+    LIST_STARTS,
+    METHODS,
+    ONLY_IN,
+    P_VALUE_FORMAT,
+    TREE_FORMAT,
+    dumps,
+    stored_arrays,
+)
 from treewise.formats.model_file.packing import FLOAT_TYPES, INTEGER_TYPES
-from treewise.formats.model_file.read import DTYPES, MOST_NESTED
 from treewise.tree.arrays import KIND_NUMBERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
@@ -40,22 +48,24 @@ def words(pattern):
 def test_the_fields_are_those_of_a_file(tree):
     model = json.loads(dumps(tree))
     assert list(table("field")) == list(model)
-    assert table("field")["format"].startswith(f"| `format` | {OF_A_TREE}; {FORMAT} for ensembles.")
-    for name in target_to(tree.target):
+    assert table("field")["format"].startswith(
+        f"| `format` | {TREE_FORMAT}; {ENSEMBLE_FORMAT} for ensembles, {P_VALUE_FORMAT} for trees with p-values."
+    )
+    for name in write_target(tree.target):
         assert f"`{name}`" in table("field")["target"]
     for encoding in tree.encodings:
-        for name in column_to(encoding):
+        for name in write_column(encoding):
             assert f"`{name}`" in table("field")["columns"]
 
 
 def test_the_arrays_are_those_of_a_file():
-    stored = {*stored_arrays("classification"), *stored_arrays("regression")}
+    stored = {*stored_arrays("classification", P_VALUE_FORMAT), *stored_arrays("regression", P_VALUE_FORMAT)}
     assert set(DTYPES) == stored
-    assert {*table("array")} == stored - set(LISTS)
-    assert {*table("list")} == set(LISTS)
+    assert {*table("array")} == stored - set(LIST_STARTS)
+    assert {*table("list")} == set(LIST_STARTS)
     for task in ("classification", "regression"):
         said = {name for name, row in table("array").items() if row.startswith(f"| `{name}` | {task}:")}
-        assert said == {name for name, only in ONLY_IN.items() if only == task} - set(LISTS)
+        assert said == {name for name, only in ONLY_IN.items() if only == task} - set(LIST_STARTS)
 
 
 def test_kinds_units_types_and_limits_are_those_of_the_code():
@@ -73,8 +83,8 @@ def test_kinds_units_types_and_limits_are_those_of_the_code():
     assert set(words(r"little-endian.*?whichever")) == {*INTEGER_TYPES, *FLOAT_TYPES}
     said = dict(re.findall(r"(\d) ([a-z ]+?)[,|]", table("array")["kind"].replace(" |", "|")))
     assert said == {"0": "leaf", **{str(number): name.replace("_", " ") for name, number in KIND_NUMBERS.items()}}
-    assert f"of {MOST_CHARACTERS:,} letters at most" in PAGE
-    assert f"nested {MOST_NESTED} deep at most" in PAGE
+    assert f"of {MAX_CHARACTERS:,} letters at most" in PAGE
+    assert f"nested {MAX_NESTING} deep at most" in PAGE
 
 
 def test_the_arrays_of_many_trees_are_those_of_a_file():

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 import treewise as tw
-from treewise.formats.model_file.layout import FORMAT, format_of
-from treewise.formats.model_file.model_file import dumps
-from treewise.formats.model_file.model_file import dumps as dumps_many
+from treewise.formats.model_file.model_file import dumps, format_of
 
 HERE = Path(__file__).parent
 NAN, INF = float("nan"), float("inf")
@@ -72,6 +70,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "datetimes": lambda: grown(SORT, columns=["seen"]),
     "numbers": lambda: grown(SORT, columns=["mass", "legs"]),
     "presence": lambda: tw.grow({"mass": [1.0, 2.0, None, None], "y": ["a", "a", "b", "b"]}, "y"),
+    "tests": lambda: grown(SORT, selection="test", alpha=0.5),
+    "tests-of-numbers": lambda: grown(PRICE, task="regression", selection="test", alpha=0.9),
     "missing-branch": lambda: grown(SORT, missing="branch"),
     "weights": lambda: grown(SORT, sample_weight=np.linspace(0.1, 2.3, 12), class_weight={"bug": 3.5}),
     "costs-and-priors": lambda: grown(
@@ -126,11 +126,10 @@ def expected(tree: Any) -> dict[str, Any]:
 def main() -> None:
     for name, make in {**MODELS, **ENSEMBLES}.items():
         made = make()
-        write, number = (dumps, format_of(made)) if name in MODELS else (dumps_many, FORMAT)
-        model = HERE / f"{number}-{name}.json"
+        model = HERE / f"{format_of(made)}-{name}.json"
         if model.exists():
             continue
-        model.write_text(write(made, compact=name.startswith("packed")), encoding="utf-8", newline="\n")
+        model.write_text(dumps(made, compact=name.startswith("packed")), encoding="utf-8", newline="\n")
         answers = json.dumps(expected(made), ensure_ascii=False)
         model.with_suffix(".expected").write_text(answers + "\n", encoding="utf-8", newline="\n")
         print(f"{model.name}: {made!r}")

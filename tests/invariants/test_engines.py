@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import treewise as tw
+from tests.support.criteria import WITH_ENGINES
 from tests.support.engines import NO_SUBTREES, differing_arrays, grow_arrays
 from tests.support.random_problems import random_options, random_table
 from treewise.errors import ParameterError
@@ -72,7 +73,7 @@ def wide_table(rng, n):
     }
 
 
-@pytest.mark.parametrize("criterion", ["entropy", "gini", "error", "gain_ratio", "c45", "squared_error", "poisson"])
+@pytest.mark.parametrize("criterion", WITH_ENGINES)
 @pytest.mark.parametrize("weighted", [False, True], ids=["unit", "weighted"])
 def test_thousands_of_rows_by_counts_and_clusters(criterion, weighted):
     rng = np.random.default_rng([len(criterion), weighted])
@@ -108,7 +109,7 @@ def test_drawn_columns_of_two_classes_are_counted_without_losing_the_best(criter
                 assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), (seed, tuning)
 
 
-@pytest.mark.parametrize("criterion", ["entropy", "gini", "error", "gain_ratio", "c45", "squared_error", "poisson"])
+@pytest.mark.parametrize("criterion", WITH_ENGINES)
 @pytest.mark.parametrize("limits", [{}, {"min_samples_leaf": 7, "min_weight_fraction_leaf": 0.01}, {"ties": "random"}])
 def test_random_cuts_are_passed_over_without_losing_the_best(criterion, limits):
     """Numbers with and without gaps, whole numbers and categories; all columns, or three a node."""

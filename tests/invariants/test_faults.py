@@ -24,6 +24,7 @@ import pytest
 
 import treewise as tw
 from tests.support.subprocesses import run_function, send_result, start_function
+from treewise._lib.worker_thread import wait_for_workers
 from treewise.data.table import read_bytes
 from treewise.formats.model_file.model_file import dumps, loads
 
@@ -97,9 +98,7 @@ def interrupted(folder):
             time.sleep(0.05)
         except KeyboardInterrupt:
             found["twice"] = True
-        for thread in threading.enumerate():  # what polars was in the middle of
-            if thread is not threading.current_thread():
-                thread.join(30)
+        wait_for_workers()  # what polars was in the middle of
         found["threads"] = threading.active_count()
         found["works"] = dumps(tw.grow(small, "y")) == expected
         send_result(found)

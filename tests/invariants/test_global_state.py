@@ -9,7 +9,6 @@ import hashlib
 import locale
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ import pytest
 
 import treewise as tw
 from tests.support.subprocesses import run_function
+from treewise._lib.worker_thread import any_worker_alive
 from treewise.formats.model_file.model_file import dumps
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
@@ -166,7 +166,7 @@ def test_no_threads_and_no_open_files_are_left(tmp_path):
         after = sorted(os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if link(fd))
         assert [name for name in after if "m.json" in name or "t.csv" in name] == []
         assert len(after) <= len(before) + 1
-    assert not [t for t in threading.enumerate() if re.match("treewise", t.name)]
+    assert not any_worker_alive()
 
 
 def link(fd):

@@ -113,10 +113,10 @@ def test_changed_line_ends_are_named():
 
 
 def test_a_newer_format_is_named_whatever_else_is_in_it():
-    for rest in ('{"format": 4, "trees": ["…"]}', '{\n"format":4}', '{ "format" : 4 ,\0\xff'):
+    for rest in ('{"format": 5, "trees": ["…"]}', '{\n"format":5}', '{ "format" : 5 ,\0\xff'):
         message = assert_load_refused(rest)
         assert (
-            message == f"m.json is format 4; this treewise ({tw.__version__}) reads up to 3. pip install -U treewise."
+            message == f"m.json is format 5; this treewise ({tw.__version__}) reads up to 4. pip install -U treewise."
         )
 
 
@@ -171,7 +171,7 @@ CRAFTED = {
     "a class of 3": (changed("label", 0, 3), "nodes.label[0] is 3: there are 3 classes"),
     "a class below": (changed("label", 0, -2), "nodes.label[0] is -2"),
     "a counted class of 3": (changed("count_class", 0, 3), "there are 3 classes"),
-    "classes out of order": (changed("count_class", 0, 1), "a node's classes stand in order"),
+    "classes out of order": (changed("count_class", 0, 1), "a node's classes are in order"),
     "a count of 0": (changed("count_weight", 0, 0.0), "positive, finite"),
     "a negative count": (changed("count_weight", 0, -2.0), "positive, finite"),
     "an infinite count": (changed("count_weight", 0, INF), "positive, finite"),
@@ -235,7 +235,7 @@ HEADERS = {
     "columns that are none": (with_parts(columns=7), "line 7"),
     "the same column twice": (
         with_parts(columns=taken_apart(dumps(small()))["columns"][:1] * 3),
-        "stands there already",
+        "a duplicate",
     ),
     "a column of an unknown kind": (column(name="x", kind="complex"), "columns[0].kind"),
     "a number with levels": (column(name="x", kind="number", levels=[]), 'has a field "levels"'),
@@ -296,7 +296,7 @@ HEADERS = {
     ),
     "deep nesting": (with_parts(history=[{"did": "grow", "deep": DEEP}]), "nested more than 64 deep"),
     "deep nesting in nodes": (changed("rows", 0, DEEP), "no number"),
-    "a field twice": (with_parts(history=[Raw('{"did":"grow","did":"x"}')]), "stands there twice"),
+    "a field twice": (with_parts(history=[Raw('{"did":"grow","did":"x"}')]), "occurs twice"),
     "a number past doubles": (with_parts(history=[{"did": "grow", "x": Raw("1e999")}]), "too large for a double"),
     "no nodes": (with_parts(nodes={}), 'should be "count"'),
     "0 nodes": (with_nodes(count=0), "nodes.count is 0: a tree has a root at least"),
@@ -323,7 +323,7 @@ def test_headers(name):
 
 def test_whole_sums_must_be_exact_and_others_nearly_so():
     one, other = np.array([1e12, 3.0, 0.1 + 0.2, 0.5]), np.array([1e12 + 1, 3.0, 0.3, 0.6])
-    assert soundness.near(one, other).tolist() == [False, True, True, False]
+    assert soundness.are_near(one, other).tolist() == [False, True, True, False]
 
 
 def test_invalid_utf8_is_refused():
@@ -334,7 +334,7 @@ def test_invalid_utf8_is_refused():
 def test_text_is_not_too_long(monkeypatch):
     content = with_parts(notes=["abcde"])
     assert loads(content)
-    monkeypatch.setattr(header, "MOST_CHARACTERS", 4)
+    monkeypatch.setattr(header, "MAX_CHARACTERS", 4)
     assert_load_refused(content, "has 5 letters: 4 are the most")
 
 

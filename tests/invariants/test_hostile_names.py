@@ -15,6 +15,8 @@ from tests.support.output_checks import CHECKS, check_csv, check_text
 from treewise._lib.result_table import Displayable
 from treewise.cli.app import VERBS
 from treewise.data.table import read
+from treewise.explain.trace.render import TRACE_FORMATS
+from treewise.formats.export.export import FORMATS
 from treewise.tree.structure import TreeStructure
 from treewise.tree.tree import Tree
 
@@ -89,7 +91,7 @@ COMMANDS = {
     "report": [
         "report m.json {data} -o report.html --rows all"
     ],  # tests/unit/show/test_report.py and tests/browser look inside
-    "trace": [f"trace m.json {{data}} --format {form}" for form in ("text", "markdown", "latex", "csv", "json")],
+    "trace": [f"trace m.json {{data}} --format {form}" for form in TRACE_FORMATS],
     "explain": [f"explain m.json {{data}} --rows 1,2 --format {form}" for form in ("text", "markdown", "csv", "json")],
     "predict": [f"predict m.json {{data}} --proba --format {form}" for form in ("csv", "json", "text")],
     "evaluate": ["evaluate m.json {data} --paths --check", "evaluate m.json {data} --paths --check --format json"],
@@ -100,7 +102,7 @@ COMMANDS = {
     "regions": [],  # a picture: matplotlib's text, which tests/draw holds to be text
     "importance": [f"importance m.json --format {form}" for form in ("text", "markdown", "csv", "json", "html")],
     "refit": ["refit m.json {data}"],
-    "export": ["export m.json --format if-else", "export m.json --format text"],
+    "export": [f"export m.json --format {form}" for form in FORMATS],
     "stump": ["stump {data} --target {target}", "stump {data} --target {target} --format csv"],
     "distill": ["distill m.json {data} --max-depth 2 --folds 2"],
     "extend": ["extend many.json {data} --trees 1 -o more.json"],
@@ -132,7 +134,7 @@ def test_verbs(names, run, tmp_path):
             answer = run(command.format(**quoted))
             assert answer.code == 0, (command, answer)
             check_text(answer.err)
-            form = {"if-else": "text"}.get(form_of(command), form_of(command))
+            form = "text" if command.startswith("export") else form_of(command)
             CHECKS[form](answer.out.removesuffix("\n") if form == "text" else answer.out)
 
 

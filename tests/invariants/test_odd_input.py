@@ -9,6 +9,7 @@ import decimal
 import enum
 import fractions
 import gzip
+import inspect
 import math
 import re
 import sys
@@ -297,45 +298,14 @@ ODD_VALUES = {
     "a date": dt.date(2024, 3, 31),
 }
 
-PARAMETERS = [
-    "task",
-    "preset",
-    "criterion",
-    "categorical",
-    "kinds",
-    "ignore",
-    "columns",
-    "na_values",
-    "missing",
-    "empty_branch",
-    "positive",
-    "max_depth",
-    "min_samples_split",
-    "min_samples_leaf",
-    "max_leaf_nodes",
-    "min_weight_fraction_leaf",
-    "min_impurity_decrease",
-    "sufficient_accuracy",
-    "max_features",
-    "splitter",
-    "pruning",
-    "validation",
-    "ccp_alpha",
-    "sample_weight",
-    "class_weight",
-    "priors",
-    "cost",
-    "drop_missing_target",
-    "ties",
-    "random_state",
-    "n_jobs",
-]
+PARAMETERS = sorted(set(inspect.signature(tw.grow).parameters) - {"data", "target", "unknown"})
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS)
 def test_odd_values_of_a_parameter_are_refused_by_its_name(parameter):
     data = {"a": [1, 2, 3], "b": ["x", "y", "x"], "y": ["p", "q", "p"]}
-    named = {"kinds": "kind|declared levels", "sample_weight": "column|sample_weight"}.get(parameter, parameter)
+    column = {name: f"column|{name}" for name in ("sample_weight", "groups", "time")}
+    named = {"kinds": "kind|declared levels", **column}.get(parameter, parameter)
     for value in ODD_VALUES.values():
         try:
             tree = tw.grow(data, "y", **{parameter: value})
@@ -344,12 +314,6 @@ def test_odd_values_of_a_parameter_are_refused_by_its_name(parameter):
             assert re.search(named, str(error)), error
         else:
             assert loads(dumps(tree)) == tree, "what is accepted can be saved"
-
-
-def test_every_parameter_is_tried():
-    import inspect
-
-    assert set(PARAMETERS) == set(inspect.signature(tw.grow).parameters) - {"data", "target", "unknown"}
 
 
 @pytest.mark.parametrize("name", ODD_VALUES)
@@ -422,9 +386,10 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
     [
         (lambda: tw.grow(PEOPLE), "no target is given. Name it: target=…. Columns: age, town, ill."),
         (lambda: tw.grow(PEOPLE, "il"), 'no column "il" in the table. Did you mean "ill"? Columns: age, town, ill.'),
+        (lambda: tw.grow(PEOPLE, 3), 'no column "3" in the table. Columns: age, town, ill.'),
         (
-            lambda: tw.grow(PEOPLE, 3),
-            "target=3: must be the name of a column, or an array with a value for each row. Columns: age, town, ill.",
+            lambda: tw.grow(PEOPLE, 2.5),
+            "target=2.5: must be the name of a column, or an array with a value for each row. Columns: age, town, ill.",
         ),
         (
             lambda: tw.grow(PEOPLE, ["no", "yes"]),

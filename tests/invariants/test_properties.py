@@ -20,7 +20,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.support.random_tables import CELLS, CLASSIFICATION, RandomTable, limit_examples, random_tables
+from tests.support.random_tables import CELLS, RandomTable, limit_examples, random_tables
 from treewise import _core
 from treewise.formats.model_file.model_file import dumps, loads
 from treewise.tree.splits import midpoint
@@ -200,7 +200,8 @@ def test_mirrored_columns_gain_the_same(table):
 def test_every_row_k_times_is_the_same_tree(table, k):
     if table.options["criterion"] == "c45":
         return  # its price for a threshold, log2(cuts)/n, falls with the number of rows
-    one, many = table.grow(), table.rows([i for i in range(len(table)) for _ in range(k)]).grow()
+    free = {"selection": "gain", "min_level_rows": 1}  # more rows are more evidence for a set of many levels
+    one, many = table.grow(**free), table.rows([i for i in range(len(table)) for _ in range(k)]).grow(**free)
     agree(one, many, *STRUCTURE, "cut", "cut_int", "label", "value")
     assert (one.arrays.rows * k).tolist() == many.arrays.rows.tolist()
     assert one.arrays.gain == pytest.approx(many.arrays.gain, abs=1e-12)
@@ -223,7 +224,8 @@ def test_an_integer_weight_is_the_row_repeated_and_zero_is_no_row(table, draw):
     repeated = table.rows([i for i in range(len(table)) for _ in range(weight[i])])
     if not repeated.is_usable():
         return
-    weighted, plain = table.grow(sample_weight=weight), repeated.grow()
+    free = {"selection": "gain", "min_level_rows": 1}  # the price and the pooling of levels count rows
+    weighted, plain = table.grow(sample_weight=weight, **free), repeated.grow(**free)
     agree(weighted, plain, *STRUCTURE, "cut", "cut_int", "weight", "impurity", "gain", "label", "value", "count_weight")
     assert weighted.encodings == plain.encodings
     assert weighted.classes == plain.classes
@@ -528,7 +530,3 @@ def test_the_estimator_answers_as_the_tree(table):
     assert [int(row.indices.max()) for row in paths] == model.apply(frame).tolist()
     stream = io.BytesIO(pickle.dumps(model))
     assert pickle.load(stream).predict(frame).tolist() == model.predict(frame).tolist()
-
-
-def test_the_criteria_are_all_drawn():
-    assert set(CLASSIFICATION) == {"entropy", "gini", "error", "gain_ratio", "c45"}

@@ -72,7 +72,7 @@ def take(name, size):
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.json"
-        tree = step("grow", lambda: tw.grow(data, "y"))
+        tree = step("grow", lambda: tw.grow(data, "y", selection="gain", min_level_rows=1))  # names every level
         text = step("print", lambda: str(tree))
         step("save", lambda: tree.save(path))
         again = step("load", lambda: tw.load(path))

@@ -62,7 +62,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Settings:
-    """What may be chosen; names and defaults are those of ``treewise.grow``."""
+    """What may be chosen; names and defaults are those of ``treewise.grow`` with a preset."""
 
     criterion: str = "entropy"
     missing: str = "learn"
@@ -74,6 +74,8 @@ class Settings:
     min_weight_fraction_leaf: float = 0.0
     min_impurity_decrease: float = 0.0
     sufficient_accuracy: float = 1.0
+    selection: str = "gain"
+    min_level_rows: int = 1
     per_branch: bool = False  # "any": candidates compete by gain / (non-empty branches − 1)
 
 
@@ -182,6 +184,7 @@ class Candidate(NamedTuple):
 
     question: Question
     branches: list[Rows]
+    bits: int = 0  # its price
 
     @property
     def filled(self) -> list[Rows]:
@@ -300,6 +303,43 @@ def score(problem: Problem, rows: Rows, branches: list[Rows], settings: Settings
     return gain / (len(branches) - 1) if settings.per_branch else gain
 
 
+def price_in_bits(problem: Problem, rows: Rows, kind: str, groups: int) -> int:
+    """Return the bits that a test telling so many groups of levels apart pays: none up to four."""
+    predictions = max(1, sum(count > 0 for count in problem.counts(rows)) - 1) if problem.classes else 1
+    bits = {"subset": groups - 1, "multiway": (groups - 2) * predictions}.get(kind, 0)
+    return bits if bits > 4 else 0
+
+
+def score_less_price(problem: Problem, rows: Rows, candidate: Candidate, settings: Settings) -> Approximate:
+    """Return the gain less its price, as a share of the node's impurity.
+
+    Classes: the node's impurity is worth its entropy in bits. Numbers: what is left is multiplied by two to the price
+    per row, or twice that for squares.
+    """
+    whole = in_units(total_impurity(problem, rows, settings.criterion), settings.criterion)
+    share = DIGITS.divide(
+        in_units(total_gain(problem, rows, candidate.filled, settings.criterion), settings.criterion), whole
+    )
+    bits_per_row = DIGITS.divide(Decimal(candidate.bits), Decimal(len(rows)))
+    if problem.classes:
+        entropy = total_bits(problem, rows)
+        weight = Decimal(problem.weight(rows))
+        net = DIGITS.subtract(share, DIGITS.divide(DIGITS.multiply(bits_per_row, weight), entropy))
+    else:
+        exponent = bits_per_row * 2 if settings.criterion == "squared_error" else bits_per_row
+        factor = DIGITS.exp(DIGITS.multiply(exponent, ln(2)))
+        net = DIGITS.subtract(1, DIGITS.multiply(factor, DIGITS.subtract(1, share)))
+    return Approximate(DIGITS.divide(net, Decimal(len(candidate.filled) - 1)) if settings.per_branch else net)
+
+
+def total_bits(problem: Problem, rows: Rows) -> Decimal:
+    """Return n·log2 n − Σ c·log2 c to some fifty digits: boosted weights are too large for the powers of ``Log``."""
+    nats = Decimal(0)
+    for factor, number in [(1, problem.weight(rows)), *((-1, count) for count in problem.counts(rows) if count)]:
+        nats = DIGITS.add(nats, DIGITS.multiply(Decimal(factor * number), ln(number)))
+    return DIGITS.divide(nats, ln(2))
+
+
 def prediction(problem: Problem, rows: Rows, criterion: str) -> Any:
     """Return what a node says: its heaviest class (the first of equals), its mean, or its median."""
     if problem.classes:
@@ -317,21 +357,25 @@ def candidates(problem: Problem, rows: Rows, column: Column, settings: Settings)
     absent = [row for row in rows if column.values[row] is None]
     own_branch = bool(absent) and settings.missing == "branch" and may_be_leaf(problem, absent, settings)
     for kind in sorted(column.kinds, key=KIND_ORDER.index):
-        for question, branches, first in questions(problem, present, column, kind, settings.criterion):
+        groups = group_by_value(present, column, kind, settings)
+        priced = settings.selection == "priced"
+        bits = price_in_bits(problem, rows, kind, len(groups)) if priced else 0
+        for question, branches, first in questions(problem, groups, column, kind, settings.criterion):
             if own_branch:
-                yield Candidate(question._replace(missing=len(branches)), [*branches, absent])
+                yield Candidate(question._replace(missing=len(branches)), [*branches, absent], bits)
             elif absent:
-                yield from each_place(question, branches, absent, first)
+                for placed in each_place(question, branches, absent, first):
+                    yield placed._replace(bits=bits)
             else:
                 weights = [problem.weight(branch) for branch in branches]
-                yield Candidate(question._replace(missing=weights.index(max(weights))), branches)
+                yield Candidate(question._replace(missing=weights.index(max(weights))), branches, bits)
     if present and absent:
         yield presence(column, present, absent)
 
 
 def each_place(question: Question, branches: list[Rows], absent: Rows, first: int) -> Iterator[Candidate]:
     """Send the missing rows to each branch that has rows of its own, branch ``first`` before the others."""
-    places = range(len(branches) - question.other)
+    places = [place for place, rows in enumerate(branches) if rows or place < len(branches) - question.other]
     for place in sorted(places, key=lambda place: (place != first, place)):
         joined = [rows + absent if i == place else rows for i, rows in enumerate(branches)]
         yield Candidate(question._replace(missing=place), joined)
@@ -372,11 +416,23 @@ def may_be_leaf(problem: Problem, rows: Rows, settings: Settings) -> bool:
 Bare = tuple[Question, list[Rows], int]  # a question, the rows present in each branch, where missing goes first
 
 
-def questions(problem: Problem, present: Rows, column: Column, kind: str, criterion: str) -> Iterator[Bare]:
-    """List the questions of one kind about a column, as if nothing were missing."""
+POOL = ("rare levels",)  # in the place of a level: those of too few rows to be named
+
+
+def group_by_value(present: Rows, column: Column, kind: str, settings: Settings) -> dict[Any, Rows]:
+    """Return the rows of each value; levels of few rows together, in columns of more than ten and out of order."""
     by_value: dict[Any, Rows] = {}
     for row in present:
         by_value.setdefault(column.values[row], []).append(row)
+    if kind not in ("one_value", "subset", "multiway") or len(column.levels or ()) <= 10:
+        return by_value
+    rare = {value for value, rows in by_value.items() if len(rows) < settings.min_level_rows}
+    named = {value: rows for value, rows in by_value.items() if value not in rare}
+    return {**named, POOL: [row for value in rare for row in by_value[value]]} if rare else named
+
+
+def questions(problem: Problem, by_value: dict[Any, Rows], column: Column, kind: str, criterion: str) -> Iterator[Bare]:
+    """List the questions of one kind about a column, as if nothing were missing."""
     if kind == "threshold":
         for a, b in pairwise(sorted(by_value)):
             cut = (a + b) // 2 if column.wide else midpoint(float(a), float(b))
@@ -388,14 +444,14 @@ def questions(problem: Problem, present: Rows, column: Column, kind: str, criter
         for i, level in enumerate(levels[:-1]):
             yield Question(kind, column.name, levels=(level,)), halves(by_value, set(levels[: i + 1])), 0
     elif kind == "one_value":
-        for level in levels if len(levels) > 1 else ():  # one level against none is the test of presence
+        for level in levels if len(by_value) > 1 else ():  # one level against none is the test of presence
             yield Question(kind, column.name, levels=(level,)), halves(by_value, {level}), 0
     elif kind == "subset":
-        for side in sides(problem, by_value, levels, criterion):
+        for side in sides(problem, by_value, (*levels, POOL) if POOL in by_value else levels, criterion):
             yield listing_the_lighter(problem, column, by_value, side)
     elif levels:
         other = len(levels) < len(column.levels)
-        branches = [by_value[level] for level in levels] + [[]] * other
+        branches = [by_value[level] for level in levels] + [by_value.get(POOL, [])] * other
         yield Question(kind, column.name, levels=levels, other=other), branches, 0
 
 
@@ -433,10 +489,13 @@ def rate(problem: Problem, rows: Rows, wanted: int, criterion: str) -> Fraction:
 
 
 def listing_the_lighter(problem: Problem, column: Column, by_value: dict[Any, Rows], side: set[str]) -> Bare:
-    """Write a division of the present levels as a question whose branch 0 lists the lighter side."""
+    """Write a division of the present levels as a question whose branch 0 lists the lighter side.
+
+    The pool of rare levels is never listed, nor are those on its side.
+    """
     assert column.levels is not None
     inside, outside = halves(by_value, side)
-    if problem.weight(inside) <= problem.weight(outside):
+    if POOL not in side if POOL in by_value else problem.weight(inside) <= problem.weight(outside):
         listed = tuple(level for level in column.levels if level in side)
         return Question("subset", column.name, levels=listed), [inside, outside], 0
     listed = tuple(level for level in column.levels if level in by_value and level not in side)
@@ -510,12 +569,15 @@ def consider(node: Node, problem: Problem, settings: Settings) -> None:
         node.stop = "min_samples_leaf" if tests else "no_candidate"
         return
     # the first of equals, as max takes it
-    best = max(allowed, key=lambda candidate: score(problem, node.rows, candidate.filled, settings))
+    if any(candidate.bits for candidate in tests):
+        best = max(allowed, key=lambda candidate: score_less_price(problem, node.rows, candidate, settings))
+    else:
+        best = max(allowed, key=lambda candidate: score(problem, node.rows, candidate.filled, settings))
     node.gain = total_gain(problem, node.rows, best.filled, settings.criterion)
     if not is_enough(node.gain, problem, settings):
         node.stop = "min_impurity_decrease"
         return
-    node.question, node.branches = best
+    node.question, node.branches = best.question, best.branches
     values = next(column.values for column in problem.columns if column.name == best.question.column)
     node.missing_rows = sum(values[row] is None for row in node.rows)
 

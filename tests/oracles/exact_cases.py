@@ -57,6 +57,8 @@ def parameters(case: Case) -> dict[str, Any]:
         "sample_weight": list(case.sample_weight) if set(case.sample_weight) != {1} else None,
         "class_weight": case.class_weight,
         **given,
+        "selection": case.settings.selection if case.settings.criterion != "gain_ratio" else None,
+        "min_level_rows": case.settings.min_level_rows,
     }
 
 

@@ -65,7 +65,8 @@ class PeerTable:
         """Grow our tree on some rows; levels are declared, so that they do not depend on the rows."""
         data = {name: [cells[r] for r in rows] for name, cells in self.columns.items()}
         kinds = {name: set(self.levels(name)) for name in self.columns if not self.is_number(name)}
-        return tw.grow({**data, "y": [self.y[r] for r in rows]}, "y", kinds=kinds, **options)
+        books = {"selection": "gain", "min_level_rows": 1}
+        return tw.grow({**data, "y": [self.y[r] for r in rows]}, "y", kinds=kinds, **{**books, **options})
 
 
 @dataclass

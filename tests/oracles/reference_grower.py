@@ -24,6 +24,7 @@ class ReferenceNode:
     best: Candidate | None = None
     priority: tuple = (0, 0, 0.0)
     prediction: object = None
+    p_value: float | None = None
     children: list = field(default_factory=list)
 
 
@@ -37,11 +38,13 @@ def look_at(training_set, node):
         return
     search = find_best_split(training_set, node.rows, node.key)
     node.stop, node.best = search.reason, search.best
+    if search.tests is not None and search.tests.tested:
+        node.p_value = search.tests.p_value
     if node.best is None:
         return
-    measure = training_set.criterion.at(group)
+    measure = training_set.criterion.measure_at(group)
     if node.best.gain:  # in 40 bits and an exponent of its own: squares of 1e200 compare as well as any
-        mantissa, exponent = math.frexp(float(node.best.gain) * measure.worth)
+        mantissa, exponent = math.frexp(float(node.best.gain) * measure.unit_value)
         rounded, carried = math.frexp(float(np.rint(math.ldexp(mantissa, 40))))
         node.priority = (1, exponent + carried - training_set.criterion.degree * training_set.target_scale, rounded)
 
@@ -89,7 +92,7 @@ def grow_reference(training_set):
 
 
 def reference_facts(training_set, built):
-    """What must agree: split, rows, stop reason, prediction, counts."""
+    """What must agree: split, rows, stop reason, prediction, counts, p-value to the last bit."""
     scale = 2.0**-training_set.weight_scale
     return [
         (
@@ -99,6 +102,7 @@ def reference_facts(training_set, built):
             None if node.stop == "no_rows" else node.prediction,
             tuple(c * scale for c in compute_group(training_set, node.rows).counts),
             node.best.missing_rows if node.children else 0,
+            node.p_value,
         )
         for node in built
     ]
@@ -120,6 +124,7 @@ def tree_facts(tree: Tree):
                 None if node.stop == "no_rows" else said,
                 counts,
                 node.missing_rows,
+                node.p_value,
             )
         )
     return out

@@ -170,7 +170,11 @@ def any_settings(choose: Choose, criteria: Sequence[str]) -> Settings:
         min_weight_fraction_leaf=sometimes(0.0, 0.0625, 0.1, 0.25),
         min_impurity_decrease=sometimes(0.0, 0.03125, 0.125, 0.25),
         sufficient_accuracy=sometimes(1.0, 0.6, 0.75, 0.9),
+        selection=choose(("gain", "priced")),
+        min_level_rows=choose((1, 1, 2, 3)),
     )
+    if settings.criterion in ("gain_ratio", "poisson"):  # the one takes no price, the other is not written down here
+        settings = replace(settings, selection="gain")
     numbers = settings.criterion not in CLASSIFICATION
     return replace(settings, sufficient_accuracy=1.0) if numbers else settings  # which have no majority
 

@@ -12,7 +12,9 @@ import treewise as tw
 from tests.support.ensembles import ensemble_of
 from treewise.ensemble import OutOfBag
 from treewise.evaluate import paths
-from treewise.show.text_tree.text_tree import header, view
+from treewise.explain.trace.render import TRACE_FORMATS
+from treewise.formats.export.export import FORMATS
+from treewise.show.text_tree.text_tree import header, show_text
 
 
 def boosted(tree, data):
@@ -54,19 +56,18 @@ RESULTS = {
     "distill": lambda tree, data: tw.distill(tree, data, folds=2, max_depth=1),
     "compare_models": lambda tree, data: tw.compare_models(data, tree.target.name, "majority", folds=2),
 }
-FORMATS = ("text", "markdown", "latex", "csv", "json")
 
 
 def text_outputs(tree, data):
     """Yield (name, format, text) for outputs that are plain text."""
     yield "print(tree)", "text", str(tree)
-    yield "show", "text", view(tree, max_lines=60, width=80)
+    yield "show", "text", show_text(tree, max_lines=60, width=80)
     yield "header", "text", header(tree)
-    yield "export text", "text", tree.export("text")
-    yield "export if-else", "text", tree.export("if-else")
+    for form in FORMATS:
+        yield f"export {form}", "text", tree.export(form)
     yield "history", "text", str(tree.prune(max_depth=1).history[-1])
     traced = tree.trace(data)
-    for form in FORMATS:
+    for form in TRACE_FORMATS:
         yield f"trace {form}", form, traced.render(form)
     for form in ("text", "markdown", "latex"):
         yield f"exercise {form}", form, traced.render(form, blanks=True)

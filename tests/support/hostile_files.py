@@ -45,7 +45,7 @@ def taken_apart(text: str) -> Parts:
 
 
 def rendered(parts: Parts) -> bytes:
-    """Write parts in the layout of a model file; an independent twin of ``treewise.formats.model_file.layout``."""
+    """Write parts in the layout of a model file; an independent twin of ``treewise.formats.model_file.model_file``."""
     lines = ["{"]
     for name, value in parts.items():
         if name in ("columns", "history") and isinstance(value, list):

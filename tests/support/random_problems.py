@@ -25,7 +25,8 @@ def random_table(rng, regression):
         elif kind == "int":
             values = (rng.integers(0, 3, n) + 2**60).tolist()
         elif kind == "text":
-            values = rng.choice(list("abcdefghijklm")[: int(rng.integers(1, 14))], n).tolist()
+            levels = list("abcdefghijklmnopqrst")[: int(rng.integers(1, 14) if rng.random() < 0.7 else 20)]
+            values = rng.choice(levels, n).tolist()
         elif kind == "bool":
             values = rng.integers(0, 2, n).astype(bool).tolist()
         else:
@@ -71,6 +72,10 @@ def random_options(rng, data, n, regression):
     for name, value in limits.items():
         if rng.random() < 0.2:
             options[name] = value
+    if rng.random() < 0.5:
+        options["min_level_rows"] = int(rng.integers(1, 5))
+    if CRITERIA[options["criterion"]].rule == "gain" and rng.random() < 0.7:
+        options["selection"] = str(rng.choice(["gain", "priced", "priced"]))
     if regression:
         options.pop("sufficient_accuracy", None)
     if rng.random() < 0.4:
@@ -81,4 +86,6 @@ def random_options(rng, data, n, regression):
         options["max_features"] = MAX_FEATURES[rng.integers(len(MAX_FEATURES))]
     if rng.random() < 0.3:
         options["splitter"] = "random"
+    if rng.random() < 0.4:
+        options |= {"selection": "test", "alpha": float(rng.choice([0.05, 0.5, 1.0]))}
     return options

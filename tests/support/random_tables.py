@@ -15,12 +15,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 import treewise as tw
+from tests.support.criteria import CLASSIFICATION, REGRESSION
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 EXAMPLES = 150 if LONG else 40
 
-CLASSIFICATION = ("entropy", "gini", "error", "gain_ratio", "c45")
-REGRESSION = ("squared_error", "absolute_error", "poisson")
 CATEGORICAL = ("subset", "multiway", "one_value", "ordinal", "any")
 
 # Cell types: each is compared or encoded differently.

@@ -51,8 +51,8 @@ def test_estimates_and_intervals(run, credit):
     assert [round(float(x), 4) for x in answer.lines[1].split(",")[1:]] == [0.375, 0.0968, 0.7, 0.625, 0.3, 0.9032]
     first, said = run("predict m.json --row savings=1 --proba --interval --confidence 0.9 --estimate laplace").lines
     share = re.search(r"\((.*) % by laplace: ", first)[1]
-    assert f" {share} % (90 % interval" in said  # one probability, not two
-    assert said == "bad 16.7 % (90 % interval 0.0 to 40.3)  good 83.3 % (90 % interval 59.7 to 100.0)"
+    assert f" {share} % (training range" in said  # one probability, not two
+    assert said == "bad 16.7 % (training range 0.0 to 40.3)  good 83.3 % (training range 59.7 to 100.0)"
     assert run(f"predict m.json {credit} --estimate laplace --interval").out == answer.out
     for line in ("--row savings=1", credit):
         refused = run(f"predict m.json {line} --interval --confidence 2")
@@ -67,9 +67,14 @@ def test_estimates_and_intervals(run, credit):
 def test_intervals_of_numbers(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,y\n0,1.5\n0,2.5\n1,7.25\n")
     run("grow t.csv --target y --max-depth 1 -o m.json")
-    assert run("predict m.json t.csv --interval").lines[0] == "prediction,low,high"
-    assert run("predict m.json --row x=1 --interval").lines[1] == "95 % interval: a single row has none"
-    assert run("predict m.json --row x=0 --interval").lines[1] == "95 % interval -4.3531 to 8.3531"
+    assert run("predict m.json t.csv --interval").lines[0] == "prediction,mean_low,mean_high"
+    assert run("predict m.json --row x=1 --interval").lines[1] == "training range of the mean: unknown (one row)"
+    assert run("predict m.json --row x=0 --interval").lines[1] == "training range of the mean: -4.3531 to 8.3531"
+    tmp_path.joinpath("new.csv").write_text("x,y\n0,1\n0,2\n1,7\n")
+    run("refit m.json new.csv -o r.json")
+    answer = run("predict r.json --row x=0 --interval --confidence 0.9")
+    assert answer.lines[1] == "90 % interval of the mean: -1.6569 to 4.6569"
+    assert "training range" not in answer.err
     assert run("predict m.json --row x=0 --estimate shrinkage").out.startswith("y = 3.3462 ")
 
 

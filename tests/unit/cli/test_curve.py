@@ -6,10 +6,18 @@ import treewise as tw
 from treewise.evaluate.validation_curve.curve import OVER
 
 
+def without_calls(text):
+    """The lines but the one that says how to grow the chosen tree: in Python, or on the command line."""
+    return [line for line in text.splitlines() if not line.startswith("take it")]
+
+
 def test_a_chart_and_a_file(run):
     answer = run("curve penguins --over max_depth --folds 5 -o c.csv")
     found = tw.curve("penguins", over="max_depth", folds=5)
-    assert answer.out == f"\n{found}\n"
+    assert without_calls(answer.out) == without_calls(f"\n{found}\n")
+    best, one_se = (int(point.value) for point in (found.best, found.one_se))
+    take = f"take it   treewise grow penguins --max-depth {one_se}"
+    assert take + (f"; the best: treewise grow penguins --max-depth {best}" if best != one_se else "") in answer.out
     assert answer.err.splitlines()[-1] == "6 points → c.csv"
     with open("c.csv") as file:
         assert file.read() == found.to_csv()
@@ -23,26 +31,56 @@ def test_what_can_be_followed_is_said_in_help_and_refusal(run):
 
 
 def test_forms(run):
-    found = tw.curve("penguins", folds=5, values=[1, 4, 8])
-    assert run("curve penguins --folds 5 --values 1,4,8 --format csv -q").out == found.to_csv()
-    assert run("curve penguins --folds 5 --values 1,4,8 -o -").out == found.to_csv()
-    assert json.loads(run("curve penguins --folds 5 --values 1,4,8 --format json").out) == found.to_dict()
-    assert run("curve penguins --folds 5 --values 1,4,8 -q").err == ""
+    found = tw.curve("penguins", "species", "max_leaf_nodes", folds=5, values=[1, 4, 8])
+    given = "curve penguins --over max_leaf_nodes --folds 5 --values 1,4,8"
+    assert run(f"{given} --format csv -q").out == found.to_csv()
+    assert run(f"{given} -o -").out == found.to_csv()
+    assert json.loads(run(f"{given} --format json").out) == found.to_dict()
+    assert run(f"{given} -q").err == ""
 
 
 def test_options_of_growing_and_judges(run):
     run("data outlier -o o.csv")
     answer = run("curve o.csv --target y --over max_leaf_nodes --validation outlier_validation -q")
-    assert answer.out == f"{tw.curve('o.csv', 'y', validation='outlier_validation')}\n"
+    wanted = tw.curve("o.csv", "y", "max_leaf_nodes", validation="outlier_validation")
+    assert without_calls(answer.out) == without_calls(str(wanted))
     answer = run("curve penguins --validation 0.3 --criterion gini --random-state 5 --over ccp_alpha -q")
     wanted = tw.curve("penguins", validation=0.3, criterion="gini", random_state=5, over="ccp_alpha")
-    assert answer.out == f"{wanted}\n"
+    assert without_calls(answer.out) == without_calls(str(wanted))
+    command = "treewise grow penguins --random-state 5 --criterion gini --ccp-alpha"
+    assert sorted(f"{command} {wanted.one_se.value}".split()) == sorted(
+        answer.out.split("take it")[1].split(";")[0].split()
+    )
+
+
+def test_the_command_takes_the_choice(run):
+    for words in ("", " --loss auc", " --loss log_loss --repeats 2 --folds 5"):
+        take = next(line for line in run(f"curve noisy{words} -q").out.splitlines() if line.startswith("take it"))
+        for command in take.removeprefix("take it").split("; the best:"):
+            answer = run(command.strip().removeprefix("treewise ") + " -o m.json")
+            assert answer.code == 0, answer
+            tree, curve = tw.load("m.json"), json.loads(run(f"curve noisy{words} --format json").out)
+            assert tree.n_leaves == curve["best" if "rule=best" in command else "one_se"]["leaves"]
+
+
+def test_groups_and_time_are_columns(run):
+    data = {"x": [i % 7 for i in range(80)], "who": [i // 4 for i in range(80)], "when": list(range(80))}
+    tw.read({**data, "y": ["ab"[(i // 4) % 2] for i in range(80)]}).to_polars().write_csv("t.csv")
+    answer = run("curve t.csv --target y --groups who --ignore when --folds 4 -q")
+    assert "judged by 4 folds of whole groups" in answer.out
+    assert "take it   treewise grow t.csv --target y --ignore when --groups who --pruning cv:folds=4" in answer.out
+    answer = run("grow t.csv --target y --time when --ignore who --pruning cv:folds=4,loss=brier -o m.json")
+    assert "4 folds forward in time, 1se: cross-validated Brier score" in answer.err
+    assert tw.load("m.json").columns == ("x",)
+    answer = run("prune m.json --method cv --data t.csv --folds 3 --loss log_loss")
+    assert "3 folds forward in time" in answer.out
+    assert run("curve t.csv --target y --groups nobody").code == 3
 
 
 def test_the_truth_of_a_built_in_table(run):
     answer = run("curve noisy --folds 0 -q")
     assert ". training   + true" in answer.out
-    assert answer.out.rstrip().endswith("best      max_leaf_nodes = 4: error 11.2 %")
+    assert answer.out.rstrip().endswith("best      4 leaves: error 11.2 %")
 
 
 def test_what_goes_wrong(run, tmp_path):
@@ -58,8 +96,11 @@ def test_what_goes_wrong(run, tmp_path):
 
 
 def test_pictures_by_their_ending(run, tmp_path):
-    answer = run("curve penguins --folds 3 --values 1,2,4 -q -o c.svg")
+    answer = run("curve penguins --over max_leaf_nodes --folds 3 --values 1,2,4 -q -o c.svg")
     assert (answer.code, answer.err) == (0, "")
     assert "best      max_leaf_nodes = 4" in answer.out
     assert b"<svg" in tmp_path.joinpath("c.svg").read_bytes()
-    assert run("curve penguins --folds 3 --values 1,2,4 -o c.png").err.splitlines()[-1] == "3 points → c.png"
+    assert (
+        run("curve penguins --over max_leaf_nodes --folds 3 --values 1,2,4 -o c.png").err.splitlines()[-1]
+        == "3 points → c.png"
+    )

@@ -173,7 +173,7 @@ def test_predict_a_row(run, forest):
     short = run("predict f.json --row 'island=Dream'")
     assert short.code == 3
     assert short.err == (
-        'treewise: the row has no column "bill_length_mm", which some of the trees ask for. Also missing:'
+        'treewise: the row has no column "bill_length_mm", which some of the trees use. Also missing:'
         ' "bill_depth_mm", "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open:'
         " COLUMN=\n"
     )

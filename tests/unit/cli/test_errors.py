@@ -37,6 +37,7 @@ def command_line(*args, **settings):
         ("grwo penguins", 2, 'no verb "grwo". Did you mean "grow"?'),
         ("grow penguins --max-dept 3", 2, "--max-depth"),
         ("grow", 2, "Missing argument"),
+        ("grow penguins species", 2, "unexpected argument: species. Help: treewise grow --help"),
         ("grow penguins --max-depth x", 2, "--max-depth"),
         ("grow penguins --max-depth -1", 2, "--max-depth -1: must be a whole number, 0 or more."),
         ("grow penguins --max-features 0", 2, "a share of them above 0 and up to 1.\n"),
@@ -54,7 +55,16 @@ def command_line(*args, **settings):
         ("grow penguins --criterion squared_error", 2, "--criterion squared_error: this criterion is for regression"),
         ("grow penguins --preset id4", 2, "--preset"),
         ("grow penguins --target specie", 3, 'no column "specie" in penguins. Did you mean "species"?'),
-        ("grow penguins --ignore isle", 3, 'no column "isle"'),
+        ("grow penguins --ignore isle", 3, '--ignore: no column "isle"'),
+        ("grow penguins --kind isle=nominal", 3, '--kind: no column "isle"'),
+        ("grow penguins --pruning gain:threshold=-1", 2, "--pruning gain:threshold=-1: must be a number 0 or more."),
+        ("prune hand.txt --method gain", 2, "--method gain needs the training rows of each node"),
+        ("prune hand.txt --method cost_complexity --ccp-alpha 1", 2, "--risk impurity needs the training rows"),
+        (
+            "importance good.json penguins --measure cost",
+            2,
+            "the tree has no costs; treewise grow --cost gives it some",
+        ),
         ("grow admissions --class-weight Q=3", 2, '--class-weight names "Q"; the classes are N, P.'),
         ("grow nothing.csv --target y", 3, 'no file "nothing.csv"'),
         ("grow penguins --missing error", 3, "missing"),
@@ -203,7 +213,7 @@ def test_files_are_written_at_once_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(tw.DataError, match="No space left on device"):
+    with pytest.raises(tw.DataError, match="no space left on device"):
         write_file(path, b"newer")
     assert path.read_text() == "new"
     assert [p.name for p in tmp_path.iterdir()] == ["m.json"]
@@ -314,7 +324,7 @@ def test_a_full_disk_is_said(words, unbuffered):
 def test_a_full_disk_is_said_of_a_file_too(run):
     done = run("grow penguins -q --max-depth 1 -o /dev/full")
     assert done.code == 3
-    assert "cannot write /dev/full: No space left on device." in done.err
+    assert "cannot save /dev/full: no space left on device. Nothing was saved." in done.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import treewise as tw
@@ -63,7 +64,7 @@ def test_options_are_the_parameters_of_grow():
     parameters = dict(inspect.signature(grow).parameters)
     del parameters["data"]
     assert {each.parameter for each in GROW_OPTIONS} == set(parameters)
-    defaults = {name: field.default for name, field in Settings.__dataclass_fields__.items()}
+    defaults = asdict(Settings.of())
     for each in GROW_OPTIONS:
         own = parameters[each.parameter].default
         if each.default is not None:

@@ -108,7 +108,10 @@ def test_predict_numbers(run, tmp_path):
     run("grow t.csv --target y -o m.json")
     assert run("predict m.json --row x=1").out == "y = 0.5 (1 row there), because x <= 1.5.\n"
     assert run("predict m.json t.csv").lines == ["prediction", "0.5", "1.5"]
-    assert run("predict m.json t.csv --proba").code == 3
+    refused = run("predict m.json t.csv --proba")
+    assert (refused.code, "--proba is for classification; this tree predicts numbers." in refused.err) == (3, True)
+    assert run("grow t.csv --target y --ensemble forest --n-estimators 2 -o f.json").code == 0
+    assert "--proba is for classification; these trees predict numbers." in run("predict f.json t.csv --proba").err
 
 
 def test_predict_notes_what_was_never_seen(run, model, tmp_path):
@@ -150,7 +153,7 @@ def test_evaluate_prints_and_judges(run, model):
     answer = run(f"evaluate {model} penguins")
     assert answer.code == 0
     assert answer.lines[0] == "m.json on penguins, column species"
-    assert "13 of 344 rows wrong; 95 % interval 2.2 to 6.4 % (Wilson)" in answer.out
+    assert "13 of 344 rows wrong; training range 2.2 to 6.4 % (Wilson)" in answer.out
     assert run(f"evaluate {model} penguins --fail-under accuracy=0.9 --fail-over error=0.1").code == 0
     no = run(f"evaluate {model} penguins --fail-under accuracy=0.99")
     assert no.code == 1
@@ -270,3 +273,24 @@ def test_a_table_is_encoded_and_walked_once(run, monkeypatch, options):
     intervals = "" if options else " --interval"
     assert run(f"predict once.json penguins --proba{intervals} -o out.csv").code == 0
     assert calls == ["encode_columns", "sums" if options else "find_leaves"]
+
+
+def test_other_class_names_are_refused(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,y\n" + "1,0\n2,1\n" * 10)
+    tmp_path.joinpath("other.csv").write_text("x,y\n1,no\n2,yes\n")
+    run("grow t.csv --target y -o m.json")
+    answer = run("evaluate m.json other.csv")
+    assert (answer.code, answer.out) == (3, "")
+    assert 'none of its values ("no", "yes") is a class of the model ("0", "1")' in answer.err
+
+
+def test_a_value_that_was_never_missing_is_noted(run, tmp_path):
+    tmp_path.joinpath("t.csv").write_text("x,z,y\n" + "1,,a\n2,3,b\n" * 10)
+    tmp_path.joinpath("new.csv").write_text("x,z\n,3\n1,\n")
+    run("grow t.csv --target y --columns x -o m.json")
+    note = "x: missing in 1 row, never in training; they follow the larger branch"
+    assert note in run("predict m.json new.csv").err
+    assert note in run("predict m.json --row x=").err
+    assert "missing" not in run("predict m.json t.csv").err
+    run("grow t.csv --target y --columns z -o m.json")
+    assert "missing" not in run("predict m.json new.csv").err

@@ -21,7 +21,7 @@ def test_decisions_then_the_tree(run):
 
 def test_folds_and_the_cp_table(run):
     run("grow penguins -o full.json")
-    answer = run("prune full.json --method cost_complexity --data penguins --folds 5 --rule best -o m.json")
+    answer = run("prune full.json --method cv --data penguins --folds 5 --rule best -o m.json")
     assert any("5 folds, best: cross-validated error" in line for line in answer.lines)
     assert any(line.startswith("cp table of species") for line in answer.lines)
     table = run("prune full.json --cp-table")
@@ -34,7 +34,7 @@ def test_folds_and_the_cp_table(run):
 
 def test_the_sequence_has_as_many_trees_as_its_table_has_rows(run):
     run("grow noisy --max-depth 6 -o full.json")  # with splits that lower no error: they are in no tree
-    answer = run("prune full.json --method cost_complexity --data noisy --folds 3")
+    answer = run("prune full.json --method cv --data noisy --folds 3")
     said = next(line for line in answer.lines if line.startswith("nested sequence of "))
     head = next(i for i, line in enumerate(answer.lines) if line.startswith("cp table of "))
     rows = answer.lines[head + 2 : answer.lines.index("", head)]
@@ -83,14 +83,17 @@ def test_what_goes_wrong(run):
             "prune full.json --at 2 --max-depth 2",
             "--max-depth 2 and --at 2 cannot be combined. Give one of them, or prune twice.",
         ),
-        ("prune full.json --method cv", "Cross-validation is --method cost_complexity, --data train.csv."),
+        ("prune full.json --method cv", "needs --data DATA, the training table"),
         ("prune full.json --method pessimistic --raising", "--raising needs the training table: give --data"),
         ("prune full.json --method pessimistic --confidence 2", "2.0: must be a number above 0 and at most 0.5 ("),
         ("prune full.json --method pessimistic --confidence 0", "0.0: must be a number above 0 and at most 0.5 ("),
-        ("prune full.json --method cost_complexity", "--ccp-alpha X, a penalty per leaf, or"),
+        (
+            "prune full.json --method cost_complexity",
+            "needs --ccp-alpha X, a penalty per leaf. Cross-validation chooses one: --method cv, --data",
+        ),
         (
             "prune full.json --method cost_complexity --ccp-alpha 1 --folds 3",
-            "--ccp-alpha fixes the penalty, and --folds would",
+            "has no option folds",
         ),
         ("grow penguins --pruning gain:foo=1", "pruning by gain has no option foo. It takes threshold, measure."),
         ("predict full.json penguins --estimate foo", "maximum_likelihood, laplace, m_estimate=2, shrinkage=10."),
@@ -141,7 +144,7 @@ def test_cuts_are_listed_and_with_all_every_decision(run):
 def test_growing_and_pruning_at_once(run):
     answer = run("grow penguins --pruning cv -o m.json")
     assert "full tree: 13 leaves" in answer.err
-    assert "cost complexity: 13 → 8 leaves · 10 folds, 1-SE" in answer.err
+    assert "cv: 13 → 8 leaves · 10 folds, 1se" in answer.err
     assert tw.load("m.json") == tw.grow("penguins", pruning="cv")
     run("grow outlier --pruning reduced_error --validation outlier_validation -o o.json")
     assert tw.load("o.json").n_leaves == 2

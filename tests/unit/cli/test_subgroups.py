@@ -27,3 +27,12 @@ def test_what_goes_wrong(run, model):
     assert "--class Gento:" in answer.err
     assert run(f"subgroups penguins {model}").err.startswith("treewise: MODEL comes first, then DATA")
     assert run(f"subgroups {model} penguins --test nothing.csv").code == 3
+
+
+def test_permutations(run):
+    run("grow noisy --max-leaf-nodes 6 -o m.json")
+    answer = run("subgroups m.json noisy --permutations 20")
+    assert answer.code == 0
+    assert "20 searches on permuted targets" in answer.out.replace("\n", " ")
+    assert "--permutations 0: must be a whole number" in run("subgroups m.json noisy --permutations 0").err
+    assert "--permutations 200" in run("subgroups m.json noisy").out

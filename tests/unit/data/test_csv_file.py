@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
-from treewise.data.csv_file import CsvFormat, drop_blank_lines, read_csv, split_with_polars, split_with_python
+from treewise.data.csv_cells import drop_blank_lines, split_with_polars, split_with_python
+from treewise.data.csv_file import CsvFormat, read_csv
 from treewise.errors import DataError, ParameterError
 
 
@@ -141,6 +142,35 @@ def test_a_decimal_comma(stray):
     assert [first[name].values.tolist() for name in first] == [[1.5, 3.5], [2.5, 4.0]]
 
 
+@pytest.mark.parametrize("town", ["Rome", 'say "no"'])  # a stray quote is for the slow way
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["1.500", "1.234,5", "3"], [1500, 1234.5, 3]),
+        (["1.500", "2.000", "3"], [1500, 2000, 3]),
+        (["0.500", "0,5", "3"], [0.5, 0.5, 3]),
+        (["1.5", "2,5", ""], [1.5, 2.5, None]),
+    ],
+)
+def test_points_separate_thousands_where_all_cells_agree(cells, values, town):
+    text = "a;town\n" + "".join(f"{cell};{town}\n" for cell in cells)
+    found, notes = read_csv(text.encode(), "t.csv", (), CsvFormat(decimal=","))
+    assert found["a"].values[~found["a"].is_missing()].tolist() == [value for value in values if value is not None]
+    assert len(notes) == 1
+
+
+@pytest.mark.parametrize("town", ["Rome", 'say "no"'])
+def test_points_beside_decimal_points_are_decimal_points_with_a_note(town):
+    text = f"a;town\n1.5;{town}\n1.234;Bari\n2.75;Bari\n12.625;Bari\n"
+    found, notes = read_csv(text.encode(), "t.csv", (), CsvFormat(decimal=","))
+    assert found["a"].values.tolist() == [1.5, 1.234, 2.75, 12.625]
+    assert notes[1:] == ('a: the point of "1.234" is read as a decimal point, like that of "1.5"',)
+    found, _ = read_csv(f"{text}1.234.567;Bari\n".encode(), "t.csv", (), CsvFormat(decimal=","))
+    assert len(found["town"]) == 5
+    with pytest.raises(DataError, match=r'column "a": "1\.234\.567" in row 5 has .* but "1\.5" in row 1 has a decimal'):
+        found["a"]
+
+
 @pytest.mark.parametrize(
     ("form", "said"),
     [
@@ -183,6 +213,14 @@ def test_short_lines_are_found_in_long_files_with_quotes():
         columns(good + "3\n")
 
 
+def test_a_first_line_with_odd_quotes():
+    assert list(columns('5" pipe,b\n1,2\n3,4\n')) == ['5" pipe', "b"]
+    assert list(columns('"a ""b"", c",d"\n1,2\n')) == ['a "b", c', 'd"']
+    assert list(columns('a,"b\nc",d\n1,2,3\n')) == ["a", "b\nc", "d"]
+    with pytest.raises(DataError, match=r"t\.csv line 1 is not proper CSV"):
+        columns('a,"b\n1,2\n')
+
+
 def test_stray_quotes_are_borne():
     assert columns("a,b\n1,5'11\"\n2,6'\n")["b"].labels == ("5'11\"", "6'")
 
@@ -200,7 +238,7 @@ def test_the_fast_way_and_the_slow_way_agree(rows):
     csv.writer(file).writerows([names, *rows])
     data = file.getvalue().encode()
     fast = split_with_polars(data, ",", len(names))
-    slow = split_with_python(data, ",", names, "t.csv")
+    slow, _ = split_with_python(data, ",", names, "t.csv")
     assert [list(row) for row in zip(*slow, strict=True)] == rows
     if fast is not None:
         assert [["" if cell is None else cell for cell in row] for row in fast.rows()] == rows

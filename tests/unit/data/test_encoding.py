@@ -263,8 +263,10 @@ def test_an_order_nobody_gave_is_said():
 
 def test_nearly_unique_columns_get_a_note():
     note = 'visit_no: 30 different values in 30 rows; a tree can memorise it. Leave it out: ignore=["visit_no"]'
-    for values in (list(range(30)), [float(i) for i in range(30)], [f"p{i}" for i in range(30)]):
+    for values in (list(range(30)), [float(i) for i in range(30)]):
         assert fit_encoding(column(values, "visit_no")).notes == (note,)
+    texts = note.replace("30 different values in 30 rows", "30 levels in 30 rows, each of them once")
+    assert fit_encoding(column([f"p{i}" for i in range(30)], "visit_no")).notes == (texts,)
     assert fit_encoding(column([2**60 + i for i in range(30)])).notes
 
 

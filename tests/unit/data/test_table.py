@@ -4,6 +4,8 @@ import csv
 import datetime as dt
 import gzip
 import io
+import itertools
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -12,11 +14,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset as dataset
+import pyarrow.parquet as parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import treewise as tw
 from treewise.data import encoding as encode
+from treewise.data import table as table_module
 from treewise.data.column import Column
 from treewise.data.table import Table, read, read_rows
 from treewise.errors import ColumnError, DataError, ParameterError
@@ -199,13 +205,83 @@ def test_unsigned_numbers_past_63_bits_stay_text_until_someone_asks():
     assert column(np.array([5], np.uint64)).form == "int"
 
 
-def test_decimals_become_the_nearest_doubles():
+def decimal_containers(cells, precision=30, scale=0):
+    arrow = pa.array(cells, pa.decimal128(precision, scale))
+    file = io.BytesIO()
+    parquet.write_table(pa.table({"x": arrow}), file)
+    yield from (cells, np.array(cells, object), pd.Series(cells, dtype=object), arrow, pa.chunked_array([arrow]))
+    yield pl.Series(cells, dtype=pl.Decimal(precision, scale))
+    yield pa.array(cells, pa.decimal256(precision + 40, scale))
+    yield pd.Series(cells, dtype=pd.ArrowDtype(pa.decimal128(precision, scale)))
+    yield table_module.read_bytes(file.getvalue(), "x.parquet", ())
+
+
+def test_whole_decimals_are_compared_exactly():
+    whole = [2**60 + i for i in range(12)]
+    for cells in ([Decimal(v) for v in whole], [Decimal(v).scaleb(-2).scaleb(2) for v in whole]):
+        for data in decimal_containers(cells):
+            made = data["x"] if isinstance(data, Table) else column(data)
+            assert made.form == "int"
+            assert made.values.tolist() == whole
+    assert column([Decimal("1.00"), None, 2, Decimal("NaN"), Decimal("sNaN")]).values.tolist() == [1, 0, 2, 0, 0]
+    fitted = encode.fit_encoding(column([Decimal(v) for v in whole]))
+    assert (fitted.encoding.kind, fitted.notes) == ("integer", ())
+
+
+def test_whole_decimals_past_64_bits_are_refused_by_name():
+    for data in decimal_containers([Decimal(1), Decimal(2) ** 64]):
+        made = data["x"] if isinstance(data, Table) else column(data)
+        with pytest.raises(DataError, match=r'column "x": 18446744073709551616 in row 2 exceeds 2\^63.*nominal'):
+            encode.fit_encoding(made)
+    with pytest.raises(DataError, match=r'column "x": the whole number in row 2 has thousands of digits'):
+        column([Decimal(1), Decimal("1e999999")])
+
+
+def test_decimals_with_a_fraction_become_the_nearest_doubles():
     cells = [Decimal("0.1"), None, Decimal("12345678901234567.89")]
-    for data in (cells, pl.Series(cells, dtype=pl.Decimal(30, 2)), pa.chunked_array([pa.array(cells)])):
-        made = column(data)
+    for data in decimal_containers(cells, scale=2):
+        made = data["x"] if isinstance(data, Table) else column(data)
         assert made.form == "float"
         assert made.values[[0, 2]].tolist() == [0.1, 12345678901234567.89]
         assert np.isnan(made.values[1])
+        assert made.rounding == ""
+
+
+def test_different_numbers_that_share_a_double_get_a_note():
+    wide = [Decimal(2**60 + i) for i in range(12)]
+    for cells in ([*wide, Decimal("0.5")], [*map(int, wide), 0.5], [*wide, np.float32(0.5)]):
+        fitted = encode.fit_encoding(column(cells))
+        assert fitted.notes[0].startswith("x: 13 different numbers are compared as 2, the nearest doubles")
+        exact = encode.fit_encoding(column(wide)).encoding
+        with pytest.raises(DataError, match=r'column "x": the model was grown on whole numbers past 2\^53.*Round'):
+            encode.encode_column(exact, column(cells), "new.csv")
+    assert encode.fit_encoding(column([2**60, 0.5])).notes == ()
+
+
+ODD_CELLS = [1, 2.5, np.int64(7), np.float32(1.5), 2**70, Decimal(3), Decimal("4.5"), Decimal("NaN"), Decimal("sNaN")]
+ODD_CELLS += [Decimal("Infinity"), Decimal("1e5000"), Decimal("-0"), Decimal(2**60 + 1), None, float("nan")]
+ODD_CELLS += [
+    pd.NA,
+    pd.NaT,
+    np.datetime64("NaT"),
+    np.datetime64("2024-01-31"),
+    dt.date(2024, 1, 31),
+    True,
+    "a",
+    10**5000,
+]
+
+
+def test_any_mix_of_objects_is_a_column_or_a_clear_error():
+    for cells in itertools.combinations(ODD_CELLS, 2):
+        for data in (list(cells), np.array(cells, object), pd.Series(cells, dtype=object)):
+            try:
+                made = column(data)
+                encode.fit_encoding(made)
+            except DataError as error:
+                assert re.search(r"mixes|exceeds 2\^63|thousands of digits", str(error)), cells
+            else:
+                assert len(made) == 2
 
 
 @pytest.mark.parametrize(
@@ -267,7 +343,7 @@ def test_times_finer_than_nanoseconds_are_refused():
     ],
 )
 def test_values_that_cannot_be_compared_are_refused_by_name(data, what):
-    with pytest.raises(DataError, match=f'column "x" holds {what}.*ignore=\\["x"\\]'):
+    with pytest.raises(DataError, match=f'(?i)column "x" holds {what}.*ignore=\\["x"\\]'):
         column(data)
 
 
@@ -426,7 +502,7 @@ print(*(table[name].values.tolist() for name in table.columns))
 
 def test_lazy_frames_and_arrow_data():
     assert read(pl.LazyFrame({"a": [1]}))["a"].values.tolist() == [1]
-    assert read(pa.record_batch({"a": [1]}))["a"].values.tolist() == [1]
+    assert read(pa.RecordBatch.from_pydict({"a": [1]}))["a"].values.tolist() == [1]
     assert read({"a": pa.array([1, None])})["a"].is_missing().tolist() == [False, True]
 
 
@@ -573,3 +649,77 @@ def test_no_dataframe_library_is_loaded_before_it_is_needed():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def test_columns_may_be_numbered():
+    frame = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (30, 23)))
+    tree = tw.grow(frame, target=22, ignore=[3], kinds={4: "nominal"})
+    assert tree == tw.grow(frame, target="22", ignore=["3"], kinds={"4": "nominal"})
+    assert tree == tw.grow(frame, target=np.int64(22), ignore=["3"], kinds={"4": "nominal"})
+    assert tree.predict(frame.to_dict("records")[0]) == tree.predict(frame)[0]
+    assert list(read(frame, columns=[1, 2]).columns) == list(read(frame).columns)[1:3]
+    assert len(read(frame).drop([1]).columns) == 22
+    with pytest.raises(ColumnError, match=r'no column "22" .* the one with index 22 is "x23"\.'):
+        tw.grow(frame.to_numpy(), target=22)
+    with pytest.raises(
+        ColumnError, match=r'no column "23" in the table\. Columns without names are x1, x2, …\. Columns: x1'
+    ):
+        tw.grow(frame.to_numpy(), target=23)
+
+
+def test_arrow_datasets(tmp_path):
+    parquet.write_table(pa.table({"x": [1, 2, 3], "y": ["a", "b", "a"]}), tmp_path / "t.parquet")
+    data = dataset.dataset(tmp_path / "t.parquet")
+    assert read(data)["x"].values.tolist() == [1, 2, 3]
+    assert list(read(data.scanner(columns=["y"])).columns) == ["y"]
+
+
+# -- messages ------------------------------------------------------------------------------------------------
+
+
+def test_messages_stay_short_whatever_they_quote():
+    long, word = "n" * 3000, "w" * 3000
+    numbers = [str(i) for i in range(30)]
+    attempts = [
+        lambda: read({long: [1], f"{long}2": [1]})["x"],
+        lambda: read({f"{long}{i}": [1] for i in range(30)})[f"{long}x"],
+        lambda: read({long: [1, 2], f"{long}2": [1]}),
+        lambda: read({long: [1, word]})[long],
+        lambda: read({long: [[1], [2]]})[long],
+        lambda: read({long: np.zeros((2, 2))})[long],
+        lambda: read([[1, 2]], columns=[long, long]),
+        lambda: read(f"{word}.csv"),
+        lambda: read(np.array([[1]]), columns=[long, "b"]),
+        lambda: encode.fit_encoding(read({long: [*numbers, word]})[long]),
+        lambda: encode.fit_encoding(read({long: ["9" * 300, "1"]})[long]),
+        lambda: encode.fit_encoding(read({long: [word]})[long], "number"),
+        lambda: encode.fit_encoding(read({long: [word]})[long], "nominale"),
+        lambda: encode.fit_encoding(read({long: [word]})[long], [f"{word}{i}" for i in range(30)]),
+        lambda: encode.encode_column(encode.Encoding(long, "number"), read({long: [word]})[long], "new.csv"),
+        lambda: encode.encode_column(encode.Encoding(long, "nominal", (word,)), read({long: [1]})[long], "new.csv"),
+        lambda: encode.encode_classes(read({long: [*numbers, word]})[long]),
+        lambda: table_module.read_bytes(f"{long},{long}\n1,2\n".encode(), "t.csv", ()),
+    ]
+    for attempt in attempts:
+        with pytest.raises((DataError, ParameterError)) as caught:
+            attempt()
+        assert len(str(caught.value)) < 800, str(caught.value)[:200]
+
+
+def test_times_with_and_without_an_offset_are_refused_with_rows():
+    naive, aware = dt.datetime(2024, 1, 31, 10), dt.datetime(2024, 1, 31, 10, tzinfo=dt.UTC)
+    said = r'column "x" mixes times with an offset \("?2024-01-31 10:00:00\+00:00"? in row 3\) and .* in row 1\)'
+    cells = [naive, None, aware]
+    stamps = [None if cell is None else pd.Timestamp(cell) for cell in cells]
+    for data in (cells, np.array(cells, object), pd.Series(cells, dtype=object), stamps):
+        with pytest.raises(DataError, match=said):
+            column(data)
+    texts = [None if cell is None else str(cell) for cell in cells]
+    for data in (texts, pd.Series(texts), pl.Series(texts), pa.array(texts)):
+        with pytest.raises(DataError, match=said):
+            encode.fit_encoding(column(data))
+        with pytest.raises(DataError, match=said):
+            encode.encode_column(encode.Encoding("x", "datetime", unit="s"), column(data), "new.csv")
+        assert encode.fit_encoding(column(data), "nominal").encoding.levels == tuple(sorted(filter(None, texts)))
+    assert encode.fit_encoding(column([dt.date(2024, 1, 31), aware])).encoding.kind == "datetime"
+    assert encode.fit_encoding(column(["2024-01-31", str(aware)])).encoding.kind == "datetime"

@@ -89,7 +89,7 @@ def test_parameters_are_those_of_the_functions(kind):
     assert ours.pop("warm_start") is False
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
     apart = {"data", "target", "options", "progress", "on_prepared", "task", "sample_weight"}
-    apart |= {"pruning", "validation", "ccp_alpha", "cost"}
+    apart |= {"pruning", "validation", "ccp_alpha", "honest", "cost", "groups", "time"}
     if kind in (ExtraTreesClassifier, ExtraTreesRegressor):
         apart |= {"splitter"}  # theirs is always random
     if kind in REGRESSORS:
@@ -496,3 +496,16 @@ def test_numbers_are_for_the_regressor_of_the_same_way(classifier, regressor):
 def test_classes_are_for_the_classifier_of_the_same_way():
     with pytest.raises(tw.DataError, match=r"\. ForestClassifier is for classes"):
         tw.ForestRegressor().fit([[1.0], [2.0]], ["a", "b"])
+
+
+def test_an_ensemble_is_the_sequence_of_its_members():
+    X, y = [[1], [2], [3], [4]], ["a", "a", "b", "a"]
+    model = AdaBoostClassifier(n_estimators=3).fit(X, y)
+    assert len(model) == len(model.estimators_) == 3
+    assert [member.tree_ for member in model] == list(model.ensemble_)
+    assert model[-1].tree_ == model.ensemble_[2]
+    stages = list(model.staged_decision_function(X))
+    assert len(stages) == 3
+    np.testing.assert_array_equal(stages[-1], model.decision_function(X))
+    with pytest.raises(NotFittedError):
+        len(AdaBoostClassifier())

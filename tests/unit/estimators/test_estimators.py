@@ -384,8 +384,7 @@ def test_a_tree_is_pickled_as_its_file():
     tree = TreeClassifier().fit(X, Y).tree_
     assert pickle.loads(pickle.dumps(tree)) == tree
     assert copy.deepcopy(tree) == tree
-    function, arguments = tree.__reduce__()
-    assert (function, arguments) == (loads, (dumps(tree),))
+    assert tree.__getstate__() == {"model_file": dumps(tree)}
     assert b"numpy" not in pickle.dumps(tree)
 
 
@@ -486,7 +485,7 @@ AB = ["a", "b"] * 3
             'criterion="gini": this criterion is for classification. TreeRegressor',
         ),
         (lambda: TreeClassifier(criterion="poisson").fit(ONE, AB), "TreeClassifier takes entropy, gini, error"),
-        (lambda: TreeClassifier(criterion="log_loss").fit(ONE, AB), 'criterion="log_loss": must be one of'),
+        (lambda: TreeClassifier(criterion="friedman_mse").fit(ONE, AB), 'criterion="friedman_mse": must be one of'),
         (lambda: TreeClassifier(positive="c").fit(ONE, AB), 'positive="c": target "y" has the classes a, b'),
         (lambda: TreeClassifier(ignore=["z"]).fit(ONE, AB), 'ignore: no column "z"'),
         (lambda: TreeClassifier(random_state=-1).fit(ONE, AB), "random_state=-1: must be"),
@@ -532,3 +531,11 @@ def test_a_target_named_as_a_column_is_called_y():
     assert "island" in model.tree_.columns
     with pytest.raises(DataError, match=r'^target "y" is missing in'):
         TreeClassifier().fit(X, X["sex"])
+
+
+def test_names_and_values_that_scikit_learn_accepts():
+    X, y = np.arange(20.0).reshape(-1, 1), np.arange(20) > 9
+    assert TreeClassifier(criterion="log_loss").fit(X, y).tree_ == TreeClassifier(criterion="entropy").fit(X, y).tree_
+    assert TreeRegressor().fit(X, y).predict(X[[0, 15]]).tolist() == [0.0, 1.0]
+    assert TreeClassifier(min_samples_split=1.0).fit(X, y).get_n_leaves() == 2
+    assert TreeClassifier().fit(X, y, sample_weight=2.0).tree_.arrays.weight.tolist() == [40.0, 20.0, 20.0]

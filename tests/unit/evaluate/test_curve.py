@@ -15,15 +15,19 @@ from treewise.errors import DataError, ParameterError
 from treewise.evaluate.validation_curve.curve import OVER, Validation, curve_from_training_set
 from treewise.evaluate.validation_curve.growers import NestedTreeSequence, ScoringRows, geometric_range
 from treewise.evaluate.validation_curve.result import choose_best
+from treewise.prune.choice_error import FoldLosses
+from treewise.prune.losses import find_loss
 from treewise.train.edit import collapse_nodes
+from treewise.train.folds import Folds, assign_folds
 from treewise.train.grow import grow_training_set, prepare
-from treewise.train.resampling import LossStats, assign_folds, hold_out, take_rows
+from treewise.train.resampling import LossStats, hold_out, take_rows
 
 NESTED = ("max_leaf_nodes", "max_depth", "min_samples_split", "ccp_alpha")
 VALUES = {
     "max_leaf_nodes": [1, 2, 3, 4, 5, 7, 10, 15],
     "max_depth": [0, 1, 2, 3, 4, 6, 9],
     "min_samples_split": [2, 3, 4, 6, 9, 14, 40],
+    "pruning": [0, 0.001, 0.01, 0.03, 0.05, 0.1, 0.5],
     "ccp_alpha": [0, 0.001, 0.01, 0.03, 0.05, 0.1, 0.5],
     "min_samples_leaf": [1, 2, 3, 5, 9],
     "rows": [2, 4, 6],
@@ -63,6 +67,8 @@ def grown(training_set, over, value, seed=0):
     """The tree for one value, grown for it."""
     if over == "ccp_alpha":
         return training_set, grow_training_set(training_set).prune("cost_complexity", ccp_alpha=value)
+    if over == "pruning":
+        return training_set, grow_training_set(training_set).prune("cost_complexity", ccp_alpha=value, risk="error")
     if over == "rows":
         rows = np.random.default_rng(seed).permutation(len(training_set))[:value]
         training_set = take_rows(training_set, np.sort(rows))
@@ -72,7 +78,7 @@ def grown(training_set, over, value, seed=0):
 
 
 def loss_of(rows, tree):
-    return float(ScoringRows.of(rows).score(tree).mean[0])
+    return float(ScoringRows.of(rows).score(tree, find_loss(tree, None)).mean[0])
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -86,7 +92,11 @@ def test_a_curve_is_what_growing_for_each_value_gives(training_set, over, folds)
         sums, own, leaves = LossStats.nothing(1), [], []
         for fold in range(folds):
             mine, tree = grown(take_rows(training_set, np.flatnonzero(number != fold)), over, point.value, seed=1)
-            sums.add(ScoringRows.of(take_rows(training_set, np.flatnonzero(number == fold))).score(tree))
+            sums.add(
+                ScoringRows.of(take_rows(training_set, np.flatnonzero(number == fold))).score(
+                    tree, find_loss(tree, None)
+                )
+            )
             own.append(loss_of(mine, tree))
             leaves.append(tree.n_leaves)
         root = math.sqrt if found.measure == "rmse" else float
@@ -137,7 +147,7 @@ def test_a_limit_on_leaves_is_not_read_off_another_tree(over):
 
 
 def test_more_leaves_fit_better_and_ties_go_to_the_simplest():
-    found = tw.curve("penguins", folds=5)
+    found = tw.curve("penguins", over="max_leaf_nodes", folds=5)
     training = [point.training for point in found.points]
     assert [point.value for point in found.points] == list(range(1, 14))
     assert training == sorted(training, reverse=True)
@@ -152,8 +162,9 @@ def test_the_choice_by_hand():
     sums = LossStats(np.array([9.0, 4.0, 3.0, 3.0, 5.0]), np.array([9.0, 4.0, 3.0, 3.0, 5.0]), 30.0, 30.0)
     # least 3/30 at place 2; its standard error is √(0.1·0.9/30) = 0.0548: 0.1548 lets 4/30 in, not 5/30
     assert sums.standard_error[2] == pytest.approx(math.sqrt(0.09 / 30))
-    assert choose_best(sums, one_se=True) == (2, 1)
-    assert choose_best(sums, one_se=False) == (2, 2)
+    judged = FoldLosses.of([sums], Folds((), 1, "given"), has_row_losses=True)
+    assert choose_best(judged, LossStats.nothing(5)) == (2, 1)
+    assert choose_best(None, sums) == (2, 2)
 
 
 def test_validation_tables_and_shares():
@@ -211,10 +222,10 @@ def test_rows_of_a_class_the_sample_does_not_have_are_errors():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"over": "depth"}, 'over="depth": must be one of max_leaf_nodes'),
+        ({"over": "depth"}, 'over="depth": must be one of pruning, ccp_alpha, max_leaf_nodes'),
         ({"values": []}, "values is empty"),
-        ({"values": [1.5]}, "max_leaf_nodes takes whole numbers"),
-        ({"values": [0]}, "max_leaf_nodes=0: must be a whole number, 1 or more"),
+        ({"over": "max_leaf_nodes", "values": [1.5]}, "max_leaf_nodes takes whole numbers"),
+        ({"over": "max_leaf_nodes", "values": [0]}, "max_leaf_nodes=0: must be a whole number, 1 or more"),
         ({"over": "ccp_alpha", "values": [-1]}, "ccp_alpha is a number, 0 or more"),
         ({"over": "rows", "values": [400]}, "must be from 1 to 309 rows"),
         ({"validation": 0.2, "folds": 3}, "validation and folds cannot be combined"),
@@ -223,7 +234,7 @@ def test_rows_of_a_class_the_sample_does_not_have_are_errors():
         ({"validation": 1.5}, "must be a table, or a share between 0 and 1"),
         ({"max_deep": 3}, "no option max_deep"),
         ({"pruning": "cv"}, "pruning: a curve is computed from unpruned trees"),
-        ({"max_leaf_nodes": 3}, "max_leaf_nodes is the parameter of the curve. Leave it out"),
+        ({"over": "max_leaf_nodes", "max_leaf_nodes": 3}, "max_leaf_nodes is the parameter of the curve. Leave it out"),
     ],
 )
 def test_what_makes_no_sense_is_said(options, said):
@@ -247,7 +258,7 @@ def test_progress_is_told_and_ctrl_c_is_answered():
 def test_long_sequences_are_thinned_and_drawn_within_the_page():
     rng = np.random.default_rng(0)
     data = {"x": rng.random(5000), "y": rng.choice(["a", "b"], 5000)}
-    found = tw.curve(data, "y", validation=0.5)
+    found = tw.curve(data, "y", "max_leaf_nodes", validation=0.5)
     assert found.points[-1].value > 1000 >= len(found)
     assert max(map(len, str(found).splitlines())) <= 100
     assert len(str(found).splitlines()) < 40
@@ -256,7 +267,7 @@ def test_long_sequences_are_thinned_and_drawn_within_the_page():
 def test_one_leaf_makes_a_curve_of_one_point():
     found = tw.curve({"x": [1, 1, 1, 1], "y": ["a", "b", "a", "b"]}, "y", folds=2)
     assert len(found) == 1
-    assert "best      max_leaf_nodes = 1" in str(found)
+    assert "best      1 leaf: error" in str(found)
 
 
 def test_plain_values():

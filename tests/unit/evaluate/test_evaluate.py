@@ -32,7 +32,8 @@ def test_penguins_figures_follow_from_the_tree(penguins):
     assert found.confusion.tolist() == [[145, 7, 0], [5, 63, 0], [0, 1, 123]]
     assert found.baseline_error == pytest.approx(192 / 344)
     assert found.majority == "Adelie"
-    assert found.log_loss == pytest.approx(-penguins.log_likelihood("penguins") / 344)
+    assert found.log_loss == pytest.approx(-penguins.log_likelihood("penguins", estimate="laplace") / 344)
+    assert (found.estimate, found.log_loss_estimate) == ("maximum_likelihood", "laplace")
     assert found.impossible_rows == ()
 
 
@@ -40,12 +41,25 @@ def test_log_loss_is_scikit_learns(penguins):
     found = penguins.evaluate("penguins")
     table = tw.datasets.penguins()
     truth = [table["species"].labels[code] for code in table["species"].values]
-    assert found.log_loss == pytest.approx(metrics.log_loss(truth, penguins.predict_proba(table)))
+    assert found.log_loss == pytest.approx(metrics.log_loss(truth, penguins.predict_proba(table, estimate="laplace")))
+    counted = penguins.evaluate("penguins", estimate="maximum_likelihood")
+    assert counted.log_loss == pytest.approx(metrics.log_loss(truth, penguins.predict_proba(table)))
+
+
+def test_log_loss_is_finite_unless_it_is_asked_as_counted():
+    table = {"x": [0, 1, 1, 0], "y": ["a", "b", "b", "a"]}
+    new = {"x": [0, 1, 1], "y": ["a", "b", "a"]}
+    plain = tw.grow(table, "y").evaluate(new)
+    assert plain.log_loss == pytest.approx(-(2 * math.log(3 / 4) + math.log(1 / 4)) / 3)
+    assert plain.errors == tw.grow(table, "y").evaluate(new, estimate="maximum_likelihood").errors == 1
+    for unit in (8.0, 0.125):  # only proportions of weights matter
+        weighted = tw.grow(table, "y", sample_weight=[unit] * 4).evaluate(new)
+        assert weighted.log_loss == pytest.approx(plain.log_loss)
 
 
 def test_log_loss_of_a_certain_wrong_answer_is_infinite_and_names_the_row():
     tree = tw.grow({"x": [0, 1], "y": ["a", "b"]}, "y")
-    found = tree.evaluate({"x": [0, 1, 1], "y": ["a", "b", "a"]})
+    found = tree.evaluate({"x": [0, 1, 1], "y": ["a", "b", "a"]}, estimate="maximum_likelihood")
     assert found.log_loss == math.inf
     assert found.impossible_rows == (3,)
     assert found.log_loss_of_others == 0
@@ -81,7 +95,8 @@ def test_missing_answers_are_refused_by_row_or_dropped(penguins):
 
 def test_rows_keep_their_numbers_when_others_are_dropped():
     tree = tw.grow({"x": [0, 1], "y": ["a", "b"]}, "y")
-    found = evaluate(tree, {"x": [0, 1, 1], "y": [None, "b", "a"]}, drop_missing_target=True)
+    options = {"drop_missing_target": True, "estimate": "maximum_likelihood"}
+    found = evaluate(tree, {"x": [0, 1, 1], "y": [None, "b", "a"]}, **options)
     assert found.impossible_rows == (3,)
 
 
@@ -98,7 +113,7 @@ def test_no_answer_column(penguins):
 
 def test_printed_block(penguins):
     lines = str(penguins.evaluate("penguins")).splitlines()
-    assert lines[0] == "error        3.8 %   13 of 344 rows wrong; 95 % interval 2.2 to 6.4 % (Wilson)"
+    assert lines[0] == "error        3.8 %   13 of 344 rows wrong; training range 2.2 to 6.4 % (Wilson)"
     assert lines[1] == 'baseline    55.8 %   always "Adelie", the majority where the tree was grown'
     assert lines[3] == "note       this looks like the table the tree was grown on; expect more errors on new rows"
     assert lines[5].split() == ["true", "\\", "predicted", "Adelie", "Chinstrap", "Gentoo", "right", "%"]
@@ -140,7 +155,7 @@ def test_confusion_counts_every_row_once(rows, data):
     assert found.confusion.sum() == found.n == len(rows)
     assert found.errors == sum(a != b for a, b in zip(said, y, strict=True))
     assert found.impossible_rows == ()  # the tree has seen every row
-    assert found.log_loss == pytest.approx(-tree.log_likelihood({"x": x, "y": y}) / len(rows))
+    assert found.log_loss == pytest.approx(-tree.log_likelihood({"x": x, "y": y}, estimate="laplace") / len(rows))
 
 
 # -- numbers ---------------------------------------------------------------------------------------------
@@ -380,3 +395,17 @@ def test_one_row_is_spoken_of_as_one(gone, said):
         tw.grow(table, "y")
     with pytest.raises(tw.DataError, match=re.escape(said.split("(")[-1])):
         evaluate(tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y"), table)
+
+
+@pytest.mark.parametrize("grow", [tw.grow, tw.forest])
+def test_labels_that_are_no_classes_at_all_are_refused(grow):
+    train = {"x": [1, 2, 3, 4] * 5, "y": [0, 0, 1, 1] * 5}
+    model = grow(train, "y", task="classification")
+    other = {"x": [1, 4], "y": ["no", "yes"]}
+    for call in (model.evaluate, model.importances):
+        with pytest.raises(
+            tw.DataError, match=r'"y": none of its values \("no", "yes"\) is a class of the model \("0", "1"\)'
+        ):
+            call(other)
+    some = {"x": [1, 4], "y": ["0", "yes"]}
+    assert model.evaluate(some).unknown == {"yes": 1}

@@ -16,7 +16,7 @@ from tests.support.random_tables import limit_examples
 from tests.support.random_tables import random_tables as drawn_table
 from treewise.errors import DataError, ParameterError
 from treewise.evaluate.evaluate import prepare_evaluation
-from treewise.evaluate.permutation import measure_rise, prepare_trial
+from treewise.evaluate.permutation import Shuffle, measure_rise, prepare_trial
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(300, 5))
@@ -170,6 +170,24 @@ def test_intervals_cover_what_other_rows_say():
     assert 62 <= hits <= 79  # of 80; about 72 are expected
 
 
+@pytest.mark.parametrize("measure", ["error", "rmse"])
+def test_the_standard_error_is_that_of_repeated_tables(measure):
+    """A rare value matters when it is given to others: without that the error of a rare flag is a third too small."""
+    rng = np.random.default_rng(5)
+
+    def draw(n=400):
+        flag, x = rng.random(n) < 0.04, rng.normal(size=n)
+        y = 3.0 * flag + x + rng.normal(size=n)
+        return {"flag": flag, "x": x, "y": y if measure == "rmse" else np.where(y > 1.5, "yes", "no")}
+
+    tree = tw.grow(draw(4000), "y", max_depth=4)
+    found = [tree.importances(draw(), repeats=10, random_state=i) for i in range(200)]
+    for name in ("flag", "x"):
+        actual = np.std([each[name].importance for each in found])
+        stated = np.mean([each[name].high - each[name].low for each in found]) / (2 * 1.96)
+        assert 0.87 < stated / actual < 1.15
+
+
 @pytest.mark.parametrize("scale", [1e200, 1e-200])
 def test_numbers_of_any_size(scale):
     """Squares of these are too large, or nothing, for a double: all is as for numbers of a usual size."""
@@ -254,8 +272,11 @@ def test_what_is_wrong_is_said(options, said):
 
 def test_infinite_log_loss_is_said():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": ["a", "a", "b", "b"]}, "y")
+    table = {"x": [1, 2, 3, 4], "y": ["b", "a", "b", "b"]}
     with pytest.raises(DataError, match='estimate="laplace"'):
-        tree.importances({"x": [1, 2, 3, 4], "y": ["b", "a", "b", "b"]}, measure="log_loss")
+        tree.importances(table, measure="log_loss", estimate="maximum_likelihood")
+    plain, laplace = (tree.importances(table, measure="log_loss", estimate=how) for how in (None, "laplace"))
+    assert plain["x"].importance == laplace["x"].importance
 
 
 @pytest.mark.parametrize("y", ["number", "class"])
@@ -278,7 +299,7 @@ def test_shuffles_are_added_up_as_they_come():
         for number in range(50):
             losses = np.full(344, float(number))
             handed.append(weakref.ref(losses))
-            yield losses
+            yield Shuffle(losses, np.arange(344))
             del losses
             assert sum(each() is not None for each in handed) <= 2
 

@@ -98,7 +98,7 @@ def test_a_cut_that_finer_moments_cannot_tell_is_refused():
 
 
 def test_rows_of_other_oddities_are_no_places(monkeypatch):
-    monkeypatch.setattr(sys.modules["treewise.explain.compare.compare"], "_MOST_BOXES", 1)
+    monkeypatch.setattr(sys.modules["treewise.explain.compare.compare"], "_MAX_BOXES", 1)
     a = tw.parse("u = p or missing -> A\nu = q -> A\nu otherwise\n  v = r -> B\n  v otherwise -> A")
     b = tw.parse("u = p -> A\nu = q -> A\nu otherwise or missing -> C")
     found = tw.compare(a, b, {"u": ["zz", None, None, None, "q"], "v": ["r"] * 5})
@@ -126,3 +126,28 @@ def test_both_are_judged_by_what_the_grown_one_predicts():
     grown, written = tw.grow(table, "survived", columns=["x"]), tw.parse("x <= 2.5 -> 1\nx > 2.5 -> 0")
     for pair in ((written, grown), (grown, written), (written, written)):
         assert [side.error.wrong for side in tw.compare(*pair, data=table).sides] == [0, 0]
+
+
+def test_chains_are_compared_in_linear_time(monkeypatch):
+    from treewise.explain.compare.joint_traversal import BranchTable
+    from treewise.tree.regions.traverse import RegionTraversal
+
+    steps = []
+
+    def count_calls(cls, name):
+        original = getattr(cls, name)
+        monkeypatch.setattr(cls, name, lambda *words: steps.append(1) or original(*words))
+
+    count_calls(BranchTable, "partition")
+    count_calls(RegionTraversal, "take")
+
+    def cost(rows):
+        steps.clear()
+        x, y = np.arange(rows), np.arange(rows) % 2
+        comparison = tw.compare(tw.grow({"x": x, "y": y}, "y"), tw.grow({"x": x + 0.25, "y": y}, "y"))
+        assert not comparison.equivalent
+        assert comparison.where
+        return len(steps)
+
+    assert cost(800) < 2.5 * cost(400)
+    assert cost(800) < 20 * 800

@@ -208,7 +208,7 @@ def test_long_paths_stay_short_in_words():
 
 def test_sets_of_many_levels_are_shortened():
     towns = [f"t{i:02d}" for i in range(40)]
-    tree = tw.grow({"town": towns * 2, "y": [i % 2 for i in range(40)] * 2}, "y", max_depth=1)
+    tree = tw.grow({"town": towns * 2, "y": [i % 2 for i in range(40)] * 2}, "y", max_depth=1, min_level_rows=1)
     assert len(tree.explain({"town": "t00"}).sentence) < 160
     assert "+15}" in tree.explain({"town": "t00"}).sentence
     assert "town is t01 (" in tree.explain({"town": "t01"}).sentence

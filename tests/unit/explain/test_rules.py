@@ -189,7 +189,7 @@ def test_deep_and_large_trees_cost_what_is_read():
         ({"sort": "size"}, 'sort="size": must be one of "support", "probability", "lift", "node" for classification.'),
         ({"sort": "value"}, 'sort="value": must be one of "support"'),
         ({"cls": "Gento"}, 'cls="Gento": "species" has no such class. Did you mean "Gentoo"? Its classes: Adelie,'),
-        ({"min_support": -1}, "min_support=-1: must be a whole number, 0 or more, or a share between 0 and 1"),
+        ({"min_support": -1}, "min_support=-1: must be a whole number, 0 or more, or a share above 0 and up to 1.0"),
         ({"confidence": 95}, "confidence=95: must be a number between 0 and 1"),
     ],
 )

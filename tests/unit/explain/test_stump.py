@@ -154,7 +154,7 @@ def test_forms():
     for form, text in renderings(found):
         CHECKS[form](text)
     frame = found.to_frame()
-    assert frame.columns == ["rank", "column", "test", "kind", "gain", "score", "branches", "chosen"]
+    assert frame.columns == ["rank", "column", "test", "kind", "gain", "price_bits", "score", "branches", "chosen"]
     assert len(frame) == len(found)
     assert found.to_dict()["candidates"][0]["test"] == found.best.test
     assert repr(found[0]) == f"<1. {found.best.test} · gain {found.best.gain:.4g}>"
@@ -191,7 +191,9 @@ def test_a_column_that_gives_the_target_away_is_noted():
 
 def test_a_long_test_is_short_for_readers_and_whole_as_data():
     names = [f"n{i:02}" for i in range(40)]
-    found = tw.stump({"name": names * 2, "y": ["abc"[i % 3] for i in range(40)] * 2}, "y", categorical="subset")
+    found = tw.stump(
+        {"name": names * 2, "y": ["abc"[i % 3] for i in range(40)] * 2}, "y", categorical="subset", min_level_rows=1
+    )
     shown = found.to_text(200, max_rows=2)
     assert "name in {n00, n03, n06, n09, n12, +9}" in shown
     assert "n15" not in shown

@@ -1,6 +1,7 @@
 """Subgroups: counts agree with the rows, p-values with other programs, and noise is not significant."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,10 @@ from tests.support.handmade_trees import OFFICIALS
 from tests.support.random_tables import limit_examples, random_tables
 from treewise.explain.rules import class_index
 from treewise.explain.subgroups.node_groups import WHOLE_TABLE, KeptGroups
+from treewise.explain.subgroups.permuted_search import permute_target
 from treewise.explain.subgroups.statistics import GroupStatistics, fisher, holm, newcombe, welch
 from treewise.predict.confidence_intervals import wilson
+from treewise.train.grow import prepare
 
 # -- arithmetic -------------------------------------------------------------------------------------------------------
 
@@ -88,7 +91,10 @@ def test_counts_are_those_of_the_rows(table):
             assert group.group.interval(0.95) == pytest.approx(wilson(mine.count(cls), len(mine)))
     sizes = [(g.rows, g.node) for g in found]
     assert len(sizes) == len(set(sizes)) == found.n_compared
-    assert [g.p_adjusted for g in found] == pytest.approx(holm([g.difference.p for g in found]))
+    assert found.is_training_data
+    assert {g.p_adjusted for g in found} <= {None}
+    other = replace(found, is_training_data=False)  # as if they were other rows
+    assert [g.p_adjusted for g in other] == pytest.approx(holm([g.difference.p for g in other]))
 
 
 def test_rows_are_in_the_groups_that_cover_them():
@@ -143,6 +149,81 @@ def test_what_is_found_in_noise_is_not_found_again():
     assert again <= 6
 
 
+# -- p-values on the training rows ------------------------------------------------------------------------------------
+
+
+def test_training_rows_have_no_p_value_and_say_why():
+    tree = tw.grow("outlier", max_leaf_nodes=4)
+    found = tree.subgroups("outlier")
+    heading = next(line for line in str(found).splitlines() if line.startswith("node"))
+    assert "training range" in heading
+    assert " p " not in heading
+    assert "A p-value would have to account for that search: give permutations=200" in str(found).replace("\n", " ")
+    assert (found[0].p_adjusted, found.to_dict()["groups"][0]["p"]) == (None, None)
+    other = tree.subgroups("outlier_validation")
+    assert "95 % interval" in str(other)
+    assert other.all_groups[0].p_adjusted is not None
+
+
+def test_permutations_account_for_the_search():
+    rng = np.random.default_rng(1)
+    x = rng.random((2, 150))
+    noise = {"x1": x[0], "x2": x[1], "y": rng.integers(0, 2, 150)}
+    signal = {**noise, "y": (x[0] > 0.6).astype(int) ^ (rng.random(150) < 0.2)}
+    for data, is_found in ((noise, False), (signal, True)):
+        tree = tw.grow(data, "y", task="classification", max_leaf_nodes=6)
+        found = tree.subgroups(data, permutations=60)
+        assert (len(found) > 0) is is_found
+        ps = [group.p_adjusted for group in found.all_groups]
+        assert min(ps) >= 1 / 61
+        assert {round(61 * p, 6) % 1 for p in ps} == {0.0}
+        again = tree.subgroups(data, permutations=60, n_jobs=1)
+        assert [g.p_adjusted for g in again.all_groups] == ps
+        assert "the share of 60 searches on permuted targets" in str(found).replace("\n", " ")
+
+
+def test_permuted_search_by_hand():
+    """One permutation, done by hand: the smallest p-value of the tree that is grown on it."""
+    data = {"x": np.arange(40.0), "y": np.where(np.arange(40) % 7 < 3, "a", "b")}
+    tree = tw.grow(data, "y", max_depth=2, pruning="pessimistic")
+    order = np.random.default_rng((3, 0)).permutation(40)
+    permuted = {**data, "y": data["y"][order]}
+    again = tw.grow(permuted, "y", max_depth=2, pruning="pessimistic")
+    best = min((g.difference.p for g in again.subgroups(permuted).all_groups), default=1.0)
+    found = tree.subgroups(data, permutations=1, random_state=3).all_groups
+    for group in found:
+        assert group.p_adjusted == (1.0 if best <= group.difference.p else 0.5)
+
+
+@pytest.mark.parametrize("regression", [False, True])
+def test_permuted_targets_keep_their_weights(regression):
+    rng = np.random.default_rng(2)
+    y = rng.random(60) if regression else np.where(rng.random(60) < 0.2, "a", "b")
+    options = {} if regression else {"class_weight": {"a": 5}}
+    training_set = prepare({"x": rng.random(60), "y": y}, "y", **options)
+    permuted = permute_target(training_set, (0, 1))
+    pairs = [sorted(zip(t.y.tolist(), t.weight.tolist(), strict=True)) for t in (training_set, permuted)]
+    assert pairs[0] == pairs[1]
+    assert not np.array_equal(training_set.y, permuted.y)
+    assert np.array_equal(training_set.columns[0], permuted.columns[0])
+
+
+def test_what_cannot_be_permuted_is_refused():
+    tree = tw.grow("outlier", max_leaf_nodes=3)
+    with pytest.raises(tw.ParameterError, match="is not the table that the tree was grown on"):
+        tree.subgroups("outlier_validation", permutations=5)
+    for wrong in (0, -1, 1.5, True):
+        with pytest.raises(tw.ParameterError, match=r"^permutations="):
+            tree.subgroups("outlier", permutations=wrong)
+    pruned = tw.grow("noisy", pruning="reduced_error", validation=0.3)
+    rows = np.arange(200)
+    with pytest.raises(tw.ParameterError, match=r"cannot be repeated"):
+        pruned.refit("noisy").subgroups("noisy", permutations=5)
+    weighted = tw.grow("noisy", sample_weight=1 + rows % 2, max_depth=2)
+    with pytest.raises(tw.ParameterError, match="weights given as an array"):
+        weighted.subgroups("noisy", permutations=5)
+
+
 def test_groups_that_repeat_others_are_told_apart():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     found = tree.subgroups("penguins", "Gentoo")
@@ -174,7 +255,8 @@ def test_of_more_classes_each_node_speaks_of_its_own():
 def test_every_form():
     found = tw.grow("outlier", max_leaf_nodes=4).subgroups("outlier", test="outlier_validation")
     frame = found.all_groups.to_frame()
-    assert frame["p"].to_list() == [g.difference.p for g in found.all_groups]
+    assert frame["p"].to_list() == [None] * len(frame)  # on the training rows there is none
+    assert frame["test_p"].to_list() == [g.test.difference.p for g in found.all_groups]
     assert {"hits", "rest_rate", "redundancy", "confirmed", "group"} <= set(frame.columns)
     assert found.to_dict()["groups"][0]["rows"] == found[0].rows
     assert found[:1].to_csv().count("\n") == 2
@@ -188,7 +270,7 @@ def test_numbers_are_compared_by_their_means():
     found = tree.subgroups("penguins", drop_missing_target=True)
     assert found[0].hits is None
     assert found[0].cls is None
-    assert "Welch's t-test" in str(found)
+    assert "Welch's t-test" in str(tree.subgroups("penguins", drop_missing_target=True, permutations=1))
     assert str(found[0]) == "species = Gentoo AND sex = MALE: mean 5,484.8 of 61 rows, against 3,923.2 of 281 others"
 
 
@@ -208,7 +290,7 @@ def test_nothing_to_find():
         ({"cls": "Gento"}, 'Did you mean "Gentoo"?'),
         ({"test": 0.3}, "test=0.3: the tree has seen the rows it was grown on. Hold some out before growing"),
         ({"confidence": 0}, "confidence=0: must be a number between 0 and 1"),
-        ({"min_support": 1.5}, "min_support=1.5: must be a whole number, 0 or more, or a share between 0 and 1"),
+        ({"min_support": 1.5}, "min_support=1.5: must be a whole number, 0 or more, or a share above 0 and up to 1.0"),
     ],
 )
 def test_what_cannot_be_asked(asked, said):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treewise as tw
+from tests.support.criteria import CLASSIFICATION, REGRESSION
 from treewise.explain.trace import NodeTrace
 from treewise.train import criteria
 from treewise.train.candidates import bucketise
@@ -209,7 +210,7 @@ def test_missing_rows_are_tried_on_both_sides_and_apart(penguins):
         "flipper_length_mm <= 206.5 or missing",
         "flipper_length_mm <= 206.5 (missing with >)",
     ]
-    assert penguins["flipper_length_mm"].tests[-1].words == "flipper_length_mm missing"
+    assert penguins["flipper_length_mm"].tests[-1].words == "flipper_length_mm present"
     apart = tw.candidates("penguins", missing="branch", columns=["sex"])["sex"]
     assert apart.words == apart.best.label == "sex = FEMALE (missing apart)"
     assert [sum(b) for b in apart.branches] == [165, 168, 11]
@@ -274,7 +275,7 @@ def test_columns_that_cannot_split_say_why():
 
 def test_one_value_and_missing_rows_can_be_split():
     root = tw.candidates({"x": [1, 1, None, None], "y": [0, 0, 1, 1]}, "y")
-    assert (root["x"].words, root["x"].gain, root["x"].tried) == ("x missing", 1, 1)
+    assert (root["x"].words, root["x"].gain, root["x"].tried) == ("x present", 1, 1)  # as the tree prints it
 
 
 def test_a_leaf_says_why_it_stopped_and_what_it_could_have_asked():
@@ -320,7 +321,7 @@ tables = st.integers(2, 9).flatmap(
 )
 options = st.fixed_dictionaries(
     {
-        "criterion": st.sampled_from(["entropy", "gini", "error", "gain_ratio", "c45"]),
+        "criterion": st.sampled_from(CLASSIFICATION),
         "categorical": st.sampled_from(["subset", "multiway", "one_value", "ordinal", "any"]),
         "missing": st.sampled_from(["learn", "branch"]),
         "min_samples_leaf": st.integers(1, 2),
@@ -367,7 +368,7 @@ def test_gains_are_those_of_the_formula(data):
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("uvw"), st.floats(0, 100)), min_size=2, max_size=8))
 def test_regression_before_is_after_plus_gain(rows):
     data = {"a": [r[0] for r in rows], "b": [r[1] for r in rows], "y": [r[2] for r in rows]}
-    for criterion in ("squared_error", "absolute_error", "poisson"):
+    for criterion in REGRESSION:
         root = tw.candidates(data, "y", task="regression", criterion=criterion)
         for test in (t for column in root.columns.values() for t in column.tests):
             after = sum(b.weight * b.impurity for b in test.parts) / len(rows)
@@ -568,7 +569,7 @@ def test_a_rule_of_ones_own_is_shown_beside_the_gain(monkeypatch):
     by_gini = replace(criteria.CRITERIA["gini"], name="evenness", rule="even", impurity="gini")
     monkeypatch.setitem(criteria.CRITERIA, "evenness", by_gini)
     legend = "candidates compete by how even their branches are"
-    rule = criteria.Rule(legend, lambda gain, tolerance, node, groups: (min(g.weight for g in groups) << 60, 0))
+    rule = criteria.ScoreRule(legend, lambda gain, tolerance, node, groups: (min(g.weight for g in groups) << 60, 0))
     monkeypatch.setitem(criteria.RULES, "even", rule)
     root = tw.candidates("four_points", criterion="evenness")
     assert root.winner == "x1"
@@ -576,3 +577,11 @@ def test_a_rule_of_ones_own_is_shown_beside_the_gain(monkeypatch):
     said = str(root)
     assert re.search(r"column +best test .* gain +even\n", said)
     assert "; candidates compete by how even their branches are." in " ".join(said.split())
+
+
+def test_scores_are_headed_as_their_rule_says(monkeypatch):
+    rule = replace(criteria.RULES["ratio"], name="evenness of branches", heading="even")
+    monkeypatch.setitem(criteria.RULES, "ratio", rule)
+    assert re.search(r"test +gain +even ", tw.stump("admissions", criterion="gain_ratio").to_text())
+    unstable = tw.stability("admissions", criterion="gain_ratio", resamples=2)
+    assert "Best split on another column, by evenness of branches" in unstable.to_text()

@@ -199,12 +199,13 @@ def test_a_model_is_traced_with_weights_on_the_command_line(tmp_path):
 
 def test_silence_is_explained_once(capsys, monkeypatch):
     monkeypatch.setattr("treewise.cli.verbs.trace.PATIENCE", 0.01)
-    with remark_when_long(silent=True):
-        time.sleep(0.2)
-    assert capsys.readouterr().err == ("trace every candidate of every node is computed; --node N asks for one node\n")
-    with remark_when_long(silent=False):
-        time.sleep(0.1)
+    report = remark_when_long()
+    report(0.0)
     assert capsys.readouterr().err == ""
+    time.sleep(0.02)
+    report(0.1)
+    report(0.2)
+    assert capsys.readouterr().err == "trace every candidate of every node is computed; --node N asks for one node\n"
 
 
 def test_help_says_what_can_be_asked_and_what_is_shown():

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import tracemalloc
 from dataclasses import fields, replace
 
 import numpy as np
@@ -15,8 +16,10 @@ import treewise as tw
 from tests.support.ensembles import ensemble_of
 from tests.support.random_tables import limit_examples, random_tables
 from treewise.ensemble import OutOfBag, PackedTrees
+from treewise.errors import ModelFormatError
 from treewise.formats.model_file import model_file
-from treewise.formats.model_file.model_file import FORMAT, dumps, loads
+from treewise.formats.model_file.model_file import ENSEMBLE_FORMAT, dumps, loads
+from treewise.formats.model_file.validate_packed import check_packed
 
 BEASTS = {
     "legs": [4, 4, 2, 2, 0, 0, 6, 8, None, 4, 2, 0],
@@ -109,13 +112,13 @@ def test_pickles_and_copies_are_files():
     made = ENSEMBLES["numbers"]()
     assert pickle.loads(pickle.dumps(made)) == made
     assert copy.deepcopy(made) == copy.copy(made) == made
-    assert b"treewise.formats.model_file.model_file" in pickle.dumps(made)
+    assert dumps(made, compact=True).encode() in pickle.dumps(made)
 
 
 def test_single_trees_are_still_written_as_they_were():
     assert json.loads(model_file.dumps(tw.grow("xor")))["format"] == 2
     assert json.loads(model_file.dumps(tw.parse("x <= 1 -> a\nx > 1 -> b")))["format"] == 1
-    assert json.loads(dumps(ENSEMBLES["gini"]()))["format"] == FORMAT == 3
+    assert json.loads(dumps(ENSEMBLES["gini"]()))["format"] == ENSEMBLE_FORMAT == 3
 
 
 def large():
@@ -174,3 +177,30 @@ def test_votes_and_decreases_go_with_the_trees():
     ):
         with pytest.raises(tw.ModelFormatError, match=words):
             dumps(made.with_(**change))
+
+
+def test_loading_a_forest_takes_little_more_memory_than_its_file():
+    rng = np.random.default_rng(0)
+    table = {f"c{i}": rng.normal(size=20_000) for i in range(4)}
+    forest = tw.forest({**table, "y": rng.integers(0, 2, 20_000).astype(str)}, "y", n_estimators=60, random_state=0)
+    content = dumps(forest).encode()
+    assert len(content) > 4_000_000
+    tracemalloc.start()
+    try:
+        loaded = loads(content)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert loaded == forest
+    assert peak < 3 * len(content)  # the content itself was there before
+
+
+def test_a_wrong_tree_among_many_is_named():
+    rng = np.random.default_rng(0)
+    table = {"x": rng.normal(size=20_000), "y": rng.normal(size=20_000)}
+    forest = tw.forest(table, "y", n_estimators=8, random_state=0)
+    members = forest.members
+    column = members.column.copy()
+    column[-1] = 7
+    with pytest.raises(ModelFormatError, match=r"there are 1 columns \(counted from the root of tree [3-7]\)"):
+        check_packed(replace(members, column=column), forest.encodings, forest.target)

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support import handmade_trees as handmade
 from tests.support.hostile_files import chain
-from treewise.formats.model_file import atomic_write as disk
-from treewise.formats.model_file.layout import checksum
+from treewise._lib import atomic_write as disk
+from treewise.formats.model_file.json_lines import checksum
 from treewise.formats.model_file.model_file import dumps, loads
 from treewise.formats.model_file.model_file import dumps as dumps_many
 from treewise.tree.arrays import STOPS, Target
@@ -495,3 +495,9 @@ def test_a_file_that_was_cut_short_is_said_to_be():
 def test_load_takes_a_file_and_says_so(given, says):
     with pytest.raises(tw.ParameterError, match=says):
         tw.load(given)
+
+
+def test_a_nul_in_a_path_is_a_clear_error(tmp_path):
+    for call in (tw.load, tw.grow("penguins", max_depth=1).save):
+        with pytest.raises(tw.TreewiseError, match="cannot be a path: it contains a NUL character"):
+            call(str(tmp_path / "a\0b.json"))

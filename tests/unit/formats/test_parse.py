@@ -16,7 +16,7 @@ from treewise.errors import ParameterError, ParseError
 from treewise.formats.export.export import export
 from treewise.formats.text_format.conditions import ANY_OTHER, parse_split
 from treewise.formats.text_format.parse import parse
-from treewise.show.text_tree.text_tree import header, render
+from treewise.show.text_tree.text_tree import header, render_tree
 from treewise.train.grow import grow
 from treewise.tree.arrays import Target
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Presence, Split, Subset, Threshold
@@ -223,7 +223,8 @@ def test_what_grow_would_not_take_for_classes_are_values() -> None:
     assert parse(many).task == "regression"
     classes = parse("classes: 2.5, 10\nx <= 1 -> 2.5\nx > 1 -> 10")
     assert classes.classes == (2.5, 10)
-    assert classes == parse("x <= 1 -> 2.5\nx > 1 -> 10", task="classification") == parse(render(classes, ascii=False))
+    assert classes == parse("x <= 1 -> 2.5\nx > 1 -> 10", task="classification")
+    assert classes == parse(render_tree(classes, ascii=False))
 
 
 def test_the_positive_class_is_declared_last() -> None:
@@ -358,7 +359,7 @@ def assert_same_splits_and_classes(back: Tree, tree: Tree) -> None:
 @settings(max_examples=150, deadline=None)
 @given(trees(), st.booleans())
 def test_what_is_printed_reads_back(tree: Tree, ascii: bool) -> None:
-    text = render(tree, ascii=ascii)
+    text = render_tree(tree, ascii=ascii)
     note(text)
     assert not ascii or text.isascii()
     assert_same_splits_and_classes(parse(text, target=tree.target.name), tree)
@@ -368,25 +369,25 @@ def test_what_is_printed_reads_back(tree: Tree, ascii: bool) -> None:
 @settings(max_examples=100, deadline=None)
 @given(trees())
 def test_printing_what_was_read_prints_the_same(tree: Tree) -> None:
-    text = render(tree, ascii=False)
+    text = render_tree(tree, ascii=False)
     # Not in the text: counts beyond six classes, all digits of weights, whether two levels were compared
     # (``= small``, ``= large``) or told apart, and levels never named.
     back = parse(text)
     told = not any(words in text for words in ("\norder ", "  weight"))
     if told and len(tree.classes) <= 6 and not any(ANY_OTHER in e.levels for e in back.encodings):
-        assert render(back, ascii=False) == text
+        assert render_tree(back, ascii=False) == text
 
 
 def test_the_numbers_are_kept_as_printed() -> None:
     root = node(Threshold("x", 0.5), leaf("N", {"N": 1500, "P": 2}), leaf("P", {"P": 7}))
-    back = parse(render(build_tree([Encoding("x", "number")], N_P, root), ascii=False))
+    back = parse(render_tree(build_tree([Encoding("x", "number")], N_P, root), ascii=False))
     assert back[0].counts == {"N": 1500.0, "P": 9.0}
     assert back[1].rows == 1502
     assert back[0].prediction == "N"
     assert math.isnan(back[0].gain)
     price = Target("price", "regression")
     root = node(Threshold("x", 0.5), leaf(1234.5, rows=3, spread=2.25), leaf(-0.5, rows=1500, spread=0.0))
-    back = parse(render(build_tree([Encoding("x", "number")], price, root), ascii=False), target="price")
+    back = parse(render_tree(build_tree([Encoding("x", "number")], price, root), ascii=False), target="price")
     assert back.target == price
     assert (back[1].prediction, back[1].spread, back[2].prediction, back[2].rows) == (
         1234.5,
@@ -398,7 +399,7 @@ def test_the_numbers_are_kept_as_printed() -> None:
 
 def test_a_subtree_that_was_printed_alone_reads_back() -> None:
     tree = parse(OFFICIALS)
-    back = parse(render(tree, node=7, ascii=False))
+    back = parse(render_tree(tree, node=7, ascii=False))
     assert back.split_at(0) == tree.split_at(7)
     assert len(back) == 6
 
@@ -409,14 +410,14 @@ def test_a_tree_of_numbers_may_be_written_by_hand() -> None:
     assert tree.predict({"x": [0, 2]}).tolist() == [1.5, -2.0]
     assert parse(export(tree), task="regression") == tree
     assert parse("predicts numbers\nx <= 1 -> 1.5\nx > 1 -> -2", target="y") == tree
-    assert "sd" not in render(tree, ascii=False)
-    assert parse(render(tree, ascii=False), target="y") == tree
+    assert "sd" not in render_tree(tree, ascii=False)
+    assert parse(render_tree(tree, ascii=False), target="y") == tree
     with pytest.raises(ParseError, match='expected a number instead of "many"'):
         parse("x <= 1 -> 1.5\nx > 1 -> many", task="regression")
     with pytest.raises(ParseError, match='task="classification" does not fit'):
         parse(export(tree), task="classification")
     with pytest.raises(ParseError, match='task="classification" does not fit'):
-        parse(render(tree, ascii=False), task="classification")
+        parse(render_tree(tree, ascii=False), task="classification")
     with pytest.raises(ParameterError, match='task="numbers": must be'):
         parse("x <= 1 -> 1.5\nx > 1 -> 2", task="numbers")  # type: ignore[arg-type]
 

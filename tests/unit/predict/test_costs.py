@@ -167,7 +167,7 @@ def test_numbers_have_no_costs_and_no_priors():
 
 
 def test_a_class_without_costs_makes_them_undefined():
-    found = tw.grow(CREDIT, "risk", cost=FIVE).evaluate({"savings": [0], "risk": ["ugly"]})
+    found = tw.grow(CREDIT, "risk", cost=FIVE).evaluate({"savings": [0, 0], "risk": ["ugly", "bad"]})
     assert found.cost is None
     assert "cost       not defined" in str(found)
 

@@ -117,7 +117,8 @@ def test_estimates_by_hand():
     assert tree.predict_proba(row, estimate="m_estimate=4") == pytest.approx([3 / 8, 5 / 8])
     assert tree.predict_proba(row, estimate="shrinkage=6") == pytest.approx([0.5 - 0.25 / 2, 0.5 + 0.25 / 2])
     assert tree.predict_proba({"x": 1}, estimate="laplace") == pytest.approx([3 / 4, 1 / 4])
-    assert tree.evaluate({"x": [1], "y": ["y"]}).log_loss == math.inf
+    assert tree.evaluate({"x": [1], "y": ["y"]}, estimate="maximum_likelihood").log_loss == math.inf
+    assert tree.evaluate({"x": [1], "y": ["y"]}).log_loss == pytest.approx(math.log(4))
     assert tree.evaluate({"x": [1], "y": ["y"]}, estimate="laplace").log_loss == pytest.approx(math.log(4))
     assert tree.log_likelihood({"x": [1], "y": ["y"]}, estimate="laplace") == pytest.approx(-math.log(4))
 

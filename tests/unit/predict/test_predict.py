@@ -179,3 +179,15 @@ def test_many_rows_take_the_branches_their_splits_say(missing, narrow, order):
         return node
 
     assert tree.apply(table).tolist() == [ends(row) for row in range(400)]
+
+
+def test_labels_that_end_in_nul_stay_apart():
+    table = {"x": [1, 2, 3, 4], "y": ["a\0", "a\0", "a", "a"]}
+    tree = tw.grow(table, "y")
+    for model in (tree, tw.forest(table, "y", n_estimators=9, random_state=0, max_features=None)):
+        assert model.predict(table).tolist() == table["y"]
+        assert model.predict({"x": 1}) == "a\0"
+    X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    for y in (table["y"], np.array(table["y"], object)):
+        assert tw.TreeClassifier().fit(X, y).predict(X).tolist() == table["y"]
+        assert tw.ForestClassifier(n_estimators=9, random_state=0).fit(X, y).predict(X).tolist() == table["y"]

@@ -65,7 +65,7 @@ def our_table(sheet, criterion, folds, limits):
     tree = sheet.grow(
         range(len(sheet)), task=task, criterion=criterion, min_samples_split=split, min_samples_leaf=leaf, max_depth=30
     )
-    pruned = tree.prune("cost_complexity", data={**sheet.columns, "y": sheet.y}, folds=folds)
+    pruned = tree.prune("cv", data={**sheet.columns, "y": sheet.y}, folds=folds)
     return np.array([[r.cp, r.nsplit, r.rel_error, r.xerror, r.xstd] for r in pruned.cp_table])
 
 

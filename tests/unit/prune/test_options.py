@@ -14,7 +14,7 @@ def noisy():
 
 
 def test_a_cp_table_is_that_of_the_tree_as_it_is_now(noisy):
-    chosen = tw.grow(noisy, "y").prune("cost_complexity", data=noisy, folds=4, rule="best")
+    chosen = tw.grow(noisy, "y").prune("cv", data=noisy, folds=4, rule="best")
     assert chosen.cp_table.chosen is not None
     assert chosen.prune("collapse").prune("collapse").cp_table[0].xerror == chosen.cp_table[0].xerror
     for later in (chosen.prune(at=0), chosen.refit(noisy), chosen.with_cost({"yes": {"no": 5}})):
@@ -28,6 +28,9 @@ def test_a_cp_table_is_that_of_the_tree_as_it_is_now(noisy):
     [
         ('rule="worst"', {"method": "cv", "rule": "worst"}),
         ('risk="none"', {"method": "cv", "risk": "none"}),
+        ('loss="luck"', {"method": "cv", "loss": "luck"}),
+        ("groups is a parameter of growing", {"method": "cv", "groups": "x"}),
+        ("has no option fold", {"method": "cv", "fold": 3}),
         ('order="sideways"', {"method": "reduced_error", "order": "sideways"}),
         ('measure="luck"', {"method": "gain", "measure": "luck"}),
         ("leave it out of the pruning options", {"method": "reduced_error", "sample_weight": [1.0] * 240}),
@@ -48,9 +51,10 @@ def test_options_after_growth_are_checked_as_well(noisy):
         assert_refused(lambda: tree.prune(method, **options), words, error=tw.ParameterError)
 
     wrong('order="sideways"', "reduced_error", validation=noisy, order="sideways")
-    wrong('rule="worst"', "cost_complexity", data=noisy, rule="worst")
-    wrong("rule, n_jobs would choose it by cross-validation", "cost_complexity", ccp_alpha=0.1, rule="best", n_jobs=1)
-    wrong("random_state would choose it", "cost_complexity", ccp_alpha=0.1, random_state=0)
+    wrong('rule="worst"', "cv", data=noisy, rule="worst")
+    wrong('loss="luck"', "cv", data=noisy, loss="luck")
+    wrong("has no option rule", "cost_complexity", ccp_alpha=0.1, rule="best", n_jobs=1)
+    wrong("has no option random_state", "cost_complexity", ccp_alpha=0.1, random_state=0)
     wrong("sample_weight is used only with raising=True", "pessimistic", sample_weight=[1.0] * 240)
     assert tree.prune("reduced_error", validation=noisy, order=None).history[-1]["options"] == {"order": "bottom-up"}
 

@@ -148,14 +148,14 @@ def test_a_tree_that_has_seen_no_rows_says_so():
     assert_refused(lambda: tree.prune("cost_complexity", ccp_alpha=0.1), "refit(data)", error=tw.ParameterError)
     table = {"a": [1.0], "b": [1.0], "t": ["x"]}
     assert_refused(lambda: tree.prune("reduced_error", validation=table), "refit(data)", error=tw.ParameterError)
-    assert_refused(lambda: tree.prune("cost_complexity", data=table), "written by hand", error=tw.ParameterError)
+    assert_refused(lambda: tree.prune("cv", data=table), "written by hand", error=tw.ParameterError)
 
 
 def test_what_is_asked_wrongly(penguins):
     def wrong(*parts, method=None, **options):
         assert_refused(lambda: penguins.prune(method, **options), *parts, error=tw.ParameterError)
 
-    wrong("prune needs a method (reduced_error", "max_leaf_nodes=8")
+    wrong("prune needs a method (cv, reduced_error", "max_leaf_nodes=8")
     wrong('method="reduced"', 'Did you mean "reduced_error"', method="reduced")
     wrong("Prune twice", method="mdl", max_depth=3)
     wrong("has no option tresh", 'Did you mean "threshold"', method="gain", tresh=1)
@@ -164,12 +164,13 @@ def test_what_is_asked_wrongly(penguins):
     wrong('order="up"', method="reduced_error", validation="penguins", order="up")
     wrong("threshold=-1", method="gain", threshold=-1)
     wrong('measure="x"', method="gain", measure="x")
-    wrong("ccp_alpha", "data=", method="cost_complexity")
+    wrong("ccp_alpha", 'method="cv", data=', method="cost_complexity")
+    wrong('method="cv" needs data=', method="cv")
     wrong("ccp_alpha=-0.1", method="cost_complexity", ccp_alpha=-0.1)
-    wrong("Leave one of them out", method="cost_complexity", ccp_alpha=0.1, data="penguins")
-    wrong('rule="2se"', method="cost_complexity", data="penguins", rule="2se")
-    wrong("folds=1", method="cost_complexity", data="penguins", folds=1)
-    wrong("344 rows", method="cost_complexity", data="penguins", folds=[1, 2])
+    wrong("has no option data", method="cost_complexity", ccp_alpha=0.1, data="penguins")
+    wrong('rule="2se"', method="cv", data="penguins", rule="2se")
+    wrong("folds=1", method="cv", data="penguins", folds=1)
+    wrong("344 rows", method="cv", data="penguins", folds=[1, 2])
     wrong("confidence=0", method="pessimistic", confidence=0)
     wrong("confidence=0.7", method="pessimistic", confidence=0.7)
     wrong("data=", method="pessimistic", raising=True)

@@ -45,17 +45,19 @@ def test_validation_rows_of_a_class_of_weight_0_are_absent(noisy):
 
 def test_the_unit_of_weights_does_not_matter_to_folds(noisy):
     folds = np.arange(300) % 5
-    plain = tw.grow(noisy, "y").prune("cost_complexity", data=noisy, folds=folds)
+    plain = tw.grow(noisy, "y").prune("cv", data=noisy, folds=folds)
     for unit in (10.0, 0.125):
         weight = np.full(300, unit)
         tree = tw.grow(noisy, "y", sample_weight=weight)
-        heavy = tree.prune("cost_complexity", data=noisy, sample_weight=weight, folds=folds)
+        heavy = tree.prune("cv", data=noisy, sample_weight=weight, folds=folds)
         np.testing.assert_allclose(np.array(heavy.cp_table.rows), np.array(plain.cp_table.rows), rtol=1e-9, atol=1e-12)
-        assert heavy.history[-1]["error"] == pytest.approx(plain.history[-1]["error"])
+        for name in ("value", "low", "high"):
+            found, expected = (getattr(tree.fit_info.cross_validated, name) for tree in (heavy, plain))
+            assert found == pytest.approx(expected)
     assert plain.cp_table[0].xerror == pytest.approx(1.0, abs=0.1)
 
 
-@pytest.mark.parametrize("method", ["cost_complexity", "pessimistic"])
+@pytest.mark.parametrize("method", ["cv", "pessimistic"])
 def test_another_table_than_the_trees_own_is_refused(noisy, method):
     more = {"raising": True} if method == "pessimistic" else {}
     plain, heavy = tw.grow(noisy, "y"), tw.grow(noisy, "y", sample_weight=np.full(300, 10.0))
@@ -70,21 +72,21 @@ def test_costs_that_were_taken_back_are_none_in_the_folds_either(noisy):
     folds = np.arange(300) % 5
     priced = tw.grow(noisy, "y", cost={"yes": {"no": 20}})
     plain, again = tw.grow(noisy, "y"), priced.with_cost(None)
-    tables = [tree.prune("cost_complexity", data=noisy, folds=folds).cp_table.rows for tree in (plain, again, priced)]
+    tables = [tree.prune("cv", data=noisy, folds=folds).cp_table.rows for tree in (plain, again, priced)]
     assert tables[0] == tables[1] != tables[2]
 
 
 def test_a_pure_target_has_no_error_to_divide_by(noisy):
     same = {**noisy, "y": np.where(noisy["x0"] > 9, "no", "yes")}
-    tree = tw.grow(same, "y").prune("cost_complexity", data=same)
+    tree = tw.grow(same, "y").prune("cv", data=same)
     assert tree.cp_table.root_error == 0
-    assert tree.history[-1]["error"] == [0.0, 0.0]
+    assert tree.fit_info.cross_validated.value == tree.fit_info.cross_validated.low == 0.0
     assert "root alone 0.0 %" in str(tree.history[-1])
 
 
 def test_cp_is_in_units_of_the_risk_it_prices(noisy):
     tree = tw.grow(noisy, "y")
-    table = tree.prune("cost_complexity", data=noisy, risk="impurity", folds=5).cp_table
+    table = tree.prune("cv", data=noisy, risk="impurity", folds=5).cp_table
     nested = find_nested_trees(tree, "impurity")
     assert table[0].cp == pytest.approx(nested.alpha[-1] / nested.root_risk)
     assert 0 < table[0].cp <= 1
@@ -94,6 +96,6 @@ def test_absolute_errors_are_held_out_as_absolute_errors():
     rng = np.random.default_rng(0)
     data = {"x": rng.normal(size=200)}
     data["y"] = 1000 * (data["x"] > 0) + rng.normal(size=200)
-    tree = tw.grow(data, "y", criterion="absolute_error").prune("cost_complexity", data=data, folds=5)
+    tree = tw.grow(data, "y", criterion="absolute_error").prune("cv", data=data, folds=5)
     assert 0.9 < tree.cp_table[0].xerror < 1.5  # squares in units of absolute errors would be hundreds
     assert "mean absolute error" in str(tree.history[-1])

@@ -12,7 +12,7 @@ from treewise.cli.render import COLOURS, STYLES, coloured
 from treewise.show.node_stats import NodeSamples
 from treewise.show.palette import CLASS_COLOURS
 from treewise.show.text_tree.columns import BAR_WIDTH, DistributionBars, apportion
-from treewise.show.text_tree.text_tree import render
+from treewise.show.text_tree.text_tree import render_tree
 
 
 @limit_examples()
@@ -27,8 +27,8 @@ def test_cells_are_divided_by_share(weights, cells):
 @limit_examples()
 @given(handmade.trees(), st.booleans())
 def test_bars_stand_after_what_is_printed_without_them(tree, ascii):
-    plain = render(tree, ascii=ascii).split("\n")
-    barred = render(tree, ascii=ascii, bars=True).split("\n")
+    plain = render_tree(tree, ascii=ascii).split("\n")
+    barred = render_tree(tree, ascii=ascii, bars=True).split("\n")
     assert len(barred) == len(plain)
     assert all(line.startswith(before) or "below" in before for line, before in zip(barred, plain, strict=True))
     assert all(display_width(DistributionBars(tree, ascii).bar(i)) in (0, BAR_WIDTH) for i in range(len(tree)))
@@ -39,15 +39,15 @@ def test_bars_stand_after_what_is_printed_without_them(tree, ascii):
 @limit_examples()
 @given(handmade.trees())
 def test_colour_only_doubles_what_is_written(tree):
-    painted = render(tree, ascii=False, bars=True, paint=coloured)
-    assert STYLES.sub("", painted) == render(tree, ascii=False, bars=True)
+    painted = render_tree(tree, ascii=False, bars=True, paint=coloured)
+    assert STYLES.sub("", painted) == render_tree(tree, ascii=False, bars=True)
 
 
 @limit_examples(0.5)
 @given(handmade.trees(), st.integers(40, 160))
 def test_bars_keep_to_a_width_and_take_nothing_away_unasked(tree, width):
-    without = render(tree, ascii=False, width=width)
-    fitting = render(tree, ascii=False, width=width, bars=None)
+    without = render_tree(tree, ascii=False, width=width)
+    fitting = render_tree(tree, ascii=False, width=width, bars=None)
     if fitting != without and "{" not in without:  # only long sets may give way
         both = zip(fitting.split("\n"), without.split("\n"), strict=False)
         assert all(line.startswith(before) for line, before in both)
@@ -83,7 +83,7 @@ def test_many_classes_share_the_last_mark():
 
 def test_a_tree_without_rows_has_no_bars():
     tree = tw.parse("x <= 1 -> a\nx > 1 -> b")
-    assert render(tree, bars=True) == render(tree)
+    assert render_tree(tree, bars=True) == render_tree(tree)
 
 
 def test_a_terminal_shows_the_colours_of_pictures():

@@ -23,7 +23,7 @@ from treewise.show.picture import picture as front
 from treewise.show.picture import scene as letters
 from treewise.show.picture.node_selection import MAX_LEVELS, SelectionLimits, select_nodes
 from treewise.show.picture.scene import BoxShape, EdgeShape, ShapeGroup, TextShape, hatch_lines
-from treewise.show.text_tree.text_tree import render
+from treewise.show.text_tree.text_tree import render_tree
 from treewise.tree.arrays import LEAF
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pictures"
@@ -168,7 +168,7 @@ def test_missing_values_are_marked_on_their_branch():
 
 def test_long_sets_are_shortened_and_told_in_full():
     levels = [f"level number {i}" for i in range(20)]
-    tree = tw.grow({"c": levels * 2, "y": (["a"] * 10 + ["b"] * 10) * 2}, "y")
+    tree = tw.grow({"c": levels * 2, "y": (["a"] * 10 + ["b"] * 10) * 2}, "y", selection="gain", min_level_rows=1)
     groups = check(tree.draw())
     assert any("+" in part.text for group in groups for part in group.parts if isinstance(part, TextShape))
     told = next(group.title for group in groups if "c in {" in group.title)
@@ -280,7 +280,9 @@ def test_as_deep_as_can_be(direction):
 
 def test_as_many_branches_as_can_be():
     levels = [f"level {i}" for i in range(3000)]
-    tree = tw.grow({"c": levels * 2, "y": ([0, 1] * 1500) * 2}, "y", categorical="multiway")
+    tree = tw.grow(
+        {"c": levels * 2, "y": ([0, 1] * 1500) * 2}, "y", categorical="multiway", selection="gain", min_level_rows=1
+    )
     groups = check(tree.draw(max_leaves=12))
     assert len(groups) == 1 + 12
     assert groups[-1].title == "+ 2,989 more branches, 2,989 leaves"
@@ -294,7 +296,7 @@ def test_many_nodes_of_many_classes_are_drawn_in_the_room_of_those_shown():
     tracemalloc.start()
     try:
         tree.draw(max_leaves=10)
-        render(tree, bars=True, max_lines=20)
+        render_tree(tree, bars=True, max_lines=20)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

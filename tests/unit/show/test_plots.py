@@ -111,7 +111,7 @@ def test_hostile_names_are_shown_as_they_are():
     root = tree.trace(table)[0]
     for name in (a, b):
         assert name in all_texts(root.draw(name))
-    assert "$x_1^2$" in all_texts(tw.candidates(table, "_t$", kinds={c: "one_value"}).draw(c))
+    assert "$x_1^2$" in all_texts(tw.candidates(table, "_t$", kinds={c: "one_value"}, min_level_rows=1).draw(c))
 
 
 def test_said():

@@ -9,6 +9,7 @@ import re
 from base64 import b64encode
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 import treewise as tw
@@ -106,7 +107,8 @@ def test_rows_are_in_the_file_only_on_request(tmp_path):
     assert secret not in json.dumps(everything)  # a column the tree was never given
 
 
-def test_without_rows_no_cell_of_few_rows_is_named():
+@pytest.mark.parametrize("options", [{}, {"selection": "gain", "min_level_rows": 1}, {"selection": "test"}])
+def test_without_rows_no_cell_of_few_rows_is_named(options):
     """Levels of columns that are not asked about, rare levels and exact ends of ranges are cells of rows."""
     n = 200
     table = {
@@ -115,13 +117,14 @@ def test_without_rows_no_cell_of_few_rows_is_named():
         "ward": ["Rome"] * 195 + ["Hiddenville"] * 5,
         "y": ["a" if i < 100 else "b" for i in range(n)],
     }
-    tree = tw.grow(table, "y")
+    tree = tw.grow(table, "y", **options)
     text = report_html(tree, table)
     assert "Secret" not in text
     assert "Hiddenville" not in text
     assert "Rome 195" in text
     assert "199.000024477" not in text
-    assert "patient: 100 of 200 levels" in text
+    assert "ward: 1 of 2 levels" in text
+    assert ("patient: 100 of 200 levels" in text) == ("min_level_rows" in options)
     assert "Secret7" in report_html(tree, table, options=ReportOptions(rows="all"))
 
 
@@ -241,3 +244,14 @@ def test_rows_without_an_answer_are_treated_as_when_it_was_grown():
 
 def test_round_numbers_for_the_axis():
     assert axis_ticks(1, 15) == [1, 2, 5, 10, 15]
+
+
+def test_computations_have_a_bounded_cost(monkeypatch):
+    from treewise.explain.trace.trace import Trace
+
+    rng = np.random.default_rng(0)
+    data = {"x": rng.normal(size=4000), "z": rng.normal(size=4000), "y": rng.choice(["a", "b"], 4000)}
+    tree = tw.grow(data, "y")
+    monkeypatch.setattr(Trace, "__getitem__", lambda *_: pytest.fail("a node was traced"))
+    html = report_html(tree, data)
+    assert "The other candidates were not computed: the table is large." in html

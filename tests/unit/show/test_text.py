@@ -21,7 +21,7 @@ from treewise.show.node_stats import is_weighted
 from treewise.show.text_tree.columns import common_decimals, format_column
 from treewise.show.text_tree.conditions import ConditionText
 from treewise.show.text_tree.lines import MAX_BLOCK_DEPTH
-from treewise.show.text_tree.text_tree import header, render, training_error
+from treewise.show.text_tree.text_tree import header, render_tree, training_error
 from treewise.tree.arrays import Target
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Subset, Threshold
 from treewise.tree.tree import Tree
@@ -86,7 +86,7 @@ def lines(text: str) -> list[str]:
 
 
 def test_two_classes_show_the_positive_one_and_its_share() -> None:
-    assert render(admissions(), ascii=False) == (
+    assert render_tree(admissions(), ascii=False) == (
         """\
                                 predicts   rows      P    % P
 0  all rows                                  12      6   50.0
@@ -102,7 +102,7 @@ def test_two_classes_show_the_positive_one_and_its_share() -> None:
 
 
 def test_three_classes_have_a_column_each_and_missing_values_are_said_once() -> None:
-    assert render(penguins(), ascii=False) == (
+    assert render_tree(penguins(), ascii=False) == (
         """\
                                             predicts      rows  Adelie  Chinstrap  Gentoo
 0  all rows                                                344     152         68     124
@@ -116,7 +116,7 @@ def test_three_classes_have_a_column_each_and_missing_values_are_said_once() -> 
 
 
 def test_ascii_needs_no_other_letter() -> None:
-    text = render(penguins(), ascii=True)
+    text = render_tree(penguins(), ascii=True)
     assert text.isascii()
     assert "2  |  |- bill_length_mm <= 43.35" in text
     assert "3  |  `- bill_length_mm > 43.35             -> Chinstrap" in text
@@ -124,19 +124,19 @@ def test_ascii_needs_no_other_letter() -> None:
 
 def test_ascii_quotes_what_is_not_ascii() -> None:
     tree = build_tree([Encoding("größe", "number")], N_P, node(Threshold("größe", 1.5), leaf("N"), leaf("P")))
-    assert lines(render(tree, ascii=True))[1] == '1  |- "gr\\xf6\\xdfe" <= 1.5  -> N'
+    assert lines(render_tree(tree, ascii=True))[1] == '1  |- "gr\\xf6\\xdfe" <= 1.5  -> N'
 
 
 def test_the_encoding_of_standard_output_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     for encoding, glyph in (("latin-1", "|- "), ("utf-8", "├─ ")):
         monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
-        assert glyph in render(admissions())
+        assert glyph in render_tree(admissions())
 
 
 def test_many_classes_show_the_share_of_the_predicted_one() -> None:
     digit = Target("digit", "classification", tuple(range(10)))
     root = node(Threshold("x", 4.5), leaf(3, {3: 30, 4: 10}), leaf(7, {7: 1200, 8: 0.0, 9: 300}), missing_rows=0)
-    text = render(build_tree([X], digit, root), ascii=False)
+    text = render_tree(build_tree([X], digit, root), ascii=False)
     assert lines(text)[0].split() == ["predicts", "rows", "%", "predicted"]
     assert lines(text)[2].split()[-3:] == ["3", "40", "75.0"]
     assert lines(text)[3].split()[-3:] == ["7", "1,500", "80.0"]
@@ -150,7 +150,7 @@ def test_regression_shows_values_rows_and_spread() -> None:
         leaf(1058.46, rows=24951, spread=524.3712),
         leaf(13533.4, rows=1437, spread=2324.6),
     )
-    assert lines(render(build_tree([X], price, root), ascii=False))[1:] == [
+    assert lines(render_tree(build_tree([X], price, root), ascii=False))[1:] == [
         "0  all rows               26,388      0.0",
         "1  ├─ x <= 0.5  →  1,058  24,951    524.4",
         "2  └─ x > 0.5   → 13,533   1,437  2,324.6",
@@ -168,7 +168,7 @@ def test_numbers_of_a_column_have_as_many_decimals_and_stay_near(values: list[fl
 
 def test_weights_are_shown_where_they_differ_from_rows() -> None:
     root = node(Threshold("x", 0.5), leaf("N", {"N": 2.5, "P": 0.25}, rows=4), leaf("P", {"P": 1234.5}, rows=2))
-    text = lines(render(build_tree([X], N_P, root), ascii=False))
+    text = lines(render_tree(build_tree([X], N_P, root), ascii=False))
     assert text[0].split() == ["predicts", "rows", "weight", "P", "%", "P"]
     assert text[2].split()[-4:] == ["4", "2.75", "0.25", "9.1"]
     assert text[3].split()[-4:] == ["2", "1,234.50", "1,234.50", "100.0"]
@@ -176,12 +176,12 @@ def test_weights_are_shown_where_they_differ_from_rows() -> None:
 
 def test_a_branch_without_rows_has_no_share() -> None:
     root = node(Multiway("city", ("Rome",), other=True), leaf("N", {"N": 3}), leaf("P", stop="no_rows"))
-    assert lines(render(build_tree([CITY], N_P, root), ascii=False))[-1].split()[-3:] == ["0", "0", "–"]
+    assert lines(render_tree(build_tree([CITY], N_P, root), ascii=False))[-1].split()[-3:] == ["0", "0", "–"]
 
 
 def test_a_tree_written_by_hand_has_no_columns() -> None:
     tree = parse("city = Rome -> P\ncity otherwise -> N")
-    assert lines(render(tree, ascii=False)) == [
+    assert lines(render_tree(tree, ascii=False)) == [
         "0  all rows",
         "1  ├─ city = Rome     → P",
         "2  └─ city otherwise  → N",
@@ -192,7 +192,7 @@ def test_no_name_can_break_a_line_or_reach_the_terminal() -> None:
     nasty = Encoding("a\nb", "nominal", ("\x1b[31mred", "->"))
     target = Target("y", "classification", ("N\x07", "# P"))
     root = node(OneValue("a\nb", "->"), leaf("# P", {"# P": 1}), leaf("N\x07", {"N\x07": 1}))
-    text = render(build_tree([nasty], target, root), ascii=False)
+    text = render_tree(build_tree([nasty], target, root), ascii=False)
     assert len(lines(text)) == 4
     assert text.replace("\n", "").isprintable()
     assert '"a\\nb" = "->"' in text
@@ -203,7 +203,7 @@ def test_no_name_can_break_a_line_or_reach_the_terminal() -> None:
 def test_wide_letters_keep_the_columns_aligned() -> None:
     city = Encoding("都市", "nominal", ("東京", "Rome", "大阪"))
     root = node(Multiway("都市", city.levels), *(leaf("P", {"P": 1}) for _ in range(3)))
-    text = lines(render(build_tree([city], N_P, root), ascii=False))
+    text = lines(render_tree(build_tree([city], N_P, root), ascii=False))
     assert {display_width(line) for line in text[1:5]} == {display_width(text[0])}
     arrows = {display_width(line[: line.index("→")]) for line in text[2:5]}
     assert len(arrows) == 1
@@ -212,17 +212,17 @@ def test_wide_letters_keep_the_columns_aligned() -> None:
 def test_the_order_of_compared_levels_is_said() -> None:
     size = Encoding("size", "ordered", ("small", "medium", "large", "huge"))
     tree = build_tree([size], N_P, node(Ordinal("size", "medium"), leaf("N"), leaf("P")))
-    assert lines(render(tree, ascii=False))[-1] == "order size: small < medium < large < huge"
+    assert lines(render_tree(tree, ascii=False))[-1] == "order size: small < medium < large < huge"
 
 
 def test_levels_that_look_like_numbers_are_quoted_where_they_are_compared() -> None:
     gpa = Encoding("GPA", "nominal", ("3.5", "3.7", "4.0"))
     tree = build_tree([gpa], N_P, node(Ordinal("GPA", "3.5"), leaf("N"), leaf("P")))
-    assert '└─ GPA > "3.5"' in render(tree, ascii=False)
+    assert '└─ GPA > "3.5"' in render_tree(tree, ascii=False)
 
 
 def test_a_subtree_can_be_shown_alone() -> None:
-    text = lines(render(admissions(), node=3, ascii=False))
+    text = lines(render_tree(admissions(), node=3, ascii=False))
     assert text[1].startswith("3  Published = no")
     assert [line.split()[0] for line in text[1:]] == ["3", "4", "5", "6"]
 
@@ -238,13 +238,13 @@ def test_a_subtree_can_be_shown_alone() -> None:
 )
 def test_bounds_that_make_no_sense_are_refused(bound: dict[str, int], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        render(admissions(), **bound)
+        render_tree(admissions(), **bound)
 
 
 @settings(max_examples=100, deadline=None)
 @given(trees())
 def test_every_node_has_its_line_with_the_words_of_its_split(tree: Tree) -> None:
-    body = [line for line in lines(render(tree, ascii=False)) if re.match(r" *\d+  ", line)]
+    body = [line for line in lines(render_tree(tree, ascii=False)) if re.match(r" *\d+  ", line)]
     assert [int(line.split()[0]) for line in body] == list(range(len(tree)))
     plain = ConditionText(tree)
     for i in range(1, len(tree)):
@@ -258,7 +258,7 @@ def test_every_node_has_its_line_with_the_words_of_its_split(tree: Tree) -> None
 
 
 def test_what_fits_is_shown_whole() -> None:
-    assert render(admissions(), max_lines=9, ascii=False) == render(admissions(), ascii=False)
+    assert render_tree(admissions(), max_lines=9, ascii=False) == render_tree(admissions(), ascii=False)
 
 
 def test_subtrees_whose_leaves_agree_are_folded_first() -> None:
@@ -268,7 +268,7 @@ def test_subtrees_whose_leaves_agree_are_folded_first() -> None:
         node(Threshold("x", 2.5), leaf("N", {"N": 2, "P": 1}), leaf("N", {"N": 1})),
     )
     root = node(OneValue("city", "Rome", missing=1), leaf("P", {"P": 3}), agreeing)
-    text = lines(render(build_tree([X, CITY], N_P, root), max_lines=6, ascii=False))
+    text = lines(render_tree(build_tree([X, CITY], N_P, root), max_lines=6, ascii=False))
     assert text[1:] == [
         "0  all rows                              12      4   33.3",
         "1  ├─ city = Rome           → P           3      3  100.0",
@@ -281,14 +281,14 @@ def test_subtrees_whose_leaves_agree_are_folded_first() -> None:
 def test_classes_that_are_numbers_are_told_from_numbers_of_leaves() -> None:
     target = Target("y", "classification", (0, 1))
     tree = build_tree([X], target, node(Threshold("x", 1.5), leaf(0, {0: 3}), leaf(1, {1: 2})))
-    assert "… 2 leaves: 1 × 0, 1 × 1" in render(tree, max_depth=0, ascii=False)
-    assert "... 2 leaves: 1 x 0, 1 x 1" in render(tree, max_depth=0, ascii=True)
+    assert "… 2 leaves: 1 × 0, 1 × 1" in render_tree(tree, max_depth=0, ascii=False)
+    assert "... 2 leaves: 1 x 0, 1 x 1" in render_tree(tree, max_depth=0, ascii=True)
 
 
 def test_deep_levels_are_folded_until_it_fits() -> None:
     tree = alternating(6)
     for limit in range(2, 127):
-        text = lines(render(tree, max_lines=limit, ascii=False))
+        text = lines(render_tree(tree, max_lines=limit, ascii=False))
         body = text[1:-1]
         assert len(body) <= limit
         if limit >= 5:
@@ -299,7 +299,7 @@ def test_deep_levels_are_folded_until_it_fits() -> None:
 
 
 def test_the_depth_can_be_bounded() -> None:
-    text = lines(render(alternating(5), max_depth=2, ascii=False))
+    text = lines(render_tree(alternating(5), max_depth=2, ascii=False))
     assert [line.split()[0] for line in text[1:-1] if line[:2].strip()] == [
         "0",
         "1",
@@ -315,7 +315,7 @@ def test_the_depth_can_be_bounded() -> None:
 def test_a_node_with_too_many_branches_is_opened_in_part() -> None:
     street = Encoding("street", "nominal", tuple(f"s{i:03}" for i in range(500)))
     root = node(Multiway("street", street.levels), *(leaf("NP"[i % 2], {"NP"[i % 2]: 1}) for i in range(500)))
-    text = lines(render(build_tree([street], N_P, root), max_lines=10, ascii=False))
+    text = lines(render_tree(build_tree([street], N_P, root), max_lines=10, ascii=False))
     assert len(text) == 12
     assert "street = s007" in text[-3]
     assert "└─ … 492 more branches, 492 leaves" in text[-2]
@@ -327,8 +327,8 @@ def test_long_sets_are_shortened_in_a_bounded_view_only() -> None:
     below = node(Threshold("x", 1.5), leaf("N", {"N": 9}), leaf("P", {"P": 2}))
     root = node(Subset("education", levels[:4], missing=1), leaf("P", {"P": 1}), below)
     tree = build_tree([X, education], N_P, root)
-    assert "education in {Bachelors, Doctorate, Masters, +1}  " in render(tree, max_lines=4, ascii=False)
-    assert "education in {Bachelors, Doctorate, Masters, Prof-school}" in render(tree, ascii=False)
+    assert "education in {Bachelors, Doctorate, Masters, +1}  " in render_tree(tree, max_lines=4, ascii=False)
+    assert "education in {Bachelors, Doctorate, Masters, Prof-school}" in render_tree(tree, ascii=False)
 
 
 def nursery() -> Tree:
@@ -352,7 +352,7 @@ def test_a_long_set_goes_on_below_when_the_whole_tree_is_printed() -> None:
     split = Subset("place of birth", tuple(towns[:20]), missing=0)
     root = node(split, node(Threshold("x", 1.5), leaf("P", {"P": 3}), leaf("N", {"N": 2})), leaf("N", {"N": 4}))
     tree = build_tree([Encoding("place of birth", "nominal", tuple(towns)), X], N_P, root)
-    text = render(tree, ascii=False)
+    text = render_tree(tree, ascii=False)
     assert lines(text) == [
         "                                                       predicts   rows      P    % P",
         "0  all rows                                                          9      3   33.3",
@@ -366,15 +366,15 @@ def test_a_long_set_goes_on_below_when_the_whole_tree_is_printed() -> None:
         "4  └─ place of birth otherwise                         → N           4      0    0.0",
     ]
     for ascii in (False, True):
-        assert parse(render(tree, ascii=ascii)).split_at(0) == split
-    shown = render(tree, max_lines=60, ascii=False)
+        assert parse(render_tree(tree, ascii=ascii)).split_at(0) == split
+    shown = render_tree(tree, max_lines=60, ascii=False)
     assert "place of birth in {town_00, town_01, +18}" in shown
     assert lines(shown)[-1] == "… long sets are shortened; in full: print(tree)"
 
 
 def test_on_a_narrow_page_the_counts_give_way_first_and_no_test_is_cut() -> None:
-    assert lines(render(nursery(), width=140, ascii=False))[0].split() == ["predicts", "rows", *nursery().classes]
-    assert lines(render(nursery(), width=80, ascii=False)) == [
+    assert lines(render_tree(nursery(), width=140, ascii=False))[0].split() == ["predicts", "rows", *nursery().classes]
+    assert lines(render_tree(nursery(), width=80, ascii=False)) == [
         "                                               predicts       rows  % predicted",
         "0  all rows                                                  6,438          5.1",
         "1  ├─ health = not_recom                       → not_recom   4,320        100.0",
@@ -384,22 +384,22 @@ def test_on_a_narrow_page_the_counts_give_way_first_and_no_test_is_cut() -> None
         "classes: not_recom, priority, recommend, spec_prior, very_recom",
         "… long sets are shortened; in full: print(tree)",
     ]
-    assert "has_nurs in {critical, +2}" in render(nursery(), width=70, ascii=False)
+    assert "has_nurs in {critical, +2}" in render_tree(nursery(), width=70, ascii=False)
     for width in range(66, 140):
-        text = render(nursery(), width=width, ascii=False)
+        text = render_tree(nursery(), width=width, ascii=False)
         assert max(map(display_width, lines(text))) <= width
         assert "has_nurs otherwise" in text
-    narrow = render(nursery(), width=60, ascii=False)
+    narrow = render_tree(nursery(), width=60, ascii=False)
     assert "has_nurs in {critical, +2}" in narrow
     assert "has_nurs otherwise" in narrow
 
 
 def test_two_classes_keep_their_share_on_a_narrow_page_and_only_rows_on_a_very_narrow_one() -> None:
-    text = lines(render(admissions(), width=54, ascii=False))
+    text = lines(render_tree(admissions(), width=54, ascii=False))
     assert text[0].split() == ["predicts", "rows", "%", "P"]
     assert text[2].split()[-3:] == ["N", "4", "0.0"]
     assert parse("\n".join(text)).classes == ("N", "P")
-    text = lines(render(admissions(), width=50, ascii=False))
+    text = lines(render_tree(admissions(), width=50, ascii=False))
     assert text[0].split() == ["predicts", "rows"]
     assert text[5].split()[-6:] == ["University", "=", "top10", "→", "N", "1"]
     assert parse("\n".join(text)).classes == ("N", "P")
@@ -410,12 +410,12 @@ def test_levels_are_folded_before_names_are_cut() -> None:
     for i in range(8):
         root = node(Threshold("length_of_the_bill", float(i), missing=1), leaf("N", {"N": 1}), root)
     tree = build_tree([Encoding("length_of_the_bill", "number")], N_P, root)
-    text = render(tree, width=62, ascii=False)
+    text = render_tree(tree, width=62, ascii=False)
     assert max(map(display_width, lines(text)[:-1])) <= 62
     assert "length_of_the_bill > 5" in text
     assert "leaves: " in text
     assert "lines shown of 17" in text
-    assert render(tree, width=120, ascii=False) == render(tree, ascii=False)
+    assert render_tree(tree, width=120, ascii=False) == render_tree(tree, ascii=False)
 
 
 def test_names_are_cut_in_their_middle_and_tests_stay() -> None:
@@ -426,7 +426,7 @@ def test_names_are_cut_in_their_middle_and_tests_stay() -> None:
         leaf("P", {"P": 1}),
         missing_rows=1,
     )
-    text = render(build_tree(columns, N_P, root), width=60, ascii=False)
+    text = render_tree(build_tree(columns, N_P, root), width=60, ascii=False)
     assert max(map(display_width, lines(text))) <= 60
     assert re.search(r"pic\S*…\S*ne <= 1234\.5 ", text)
     assert re.search(r"pic\S*…\S*ne > 1234\.5 or missing ", text)
@@ -434,15 +434,15 @@ def test_names_are_cut_in_their_middle_and_tests_stay() -> None:
 
 def test_a_width_cuts_long_conditions() -> None:
     tree = build_tree([Encoding("x" * 200, "number")], N_P, node(Threshold("x" * 200, 0.5), leaf("N"), leaf("P")))
-    assert max(map(display_width, lines(render(tree, width=60, ascii=False)))) <= 60
-    assert render(tree, width=60, ascii=True).isascii()
+    assert max(map(display_width, lines(render_tree(tree, width=60, ascii=False)))) <= 60
+    assert render_tree(tree, width=60, ascii=True).isascii()
 
 
 # -- depth -------------------------------------------------------------------------------------------------
 
 
 def test_a_deep_subtree_continues_at_the_margin() -> None:
-    text = lines(render(chain(50), ascii=False))
+    text = lines(render_tree(chain(50), ascii=False))
     assert text[41].startswith(" 40    ")
     assert text[41].endswith("… continues at 40 below")
     assert text[42].startswith(" 40  x > 19.5 ")
@@ -452,14 +452,14 @@ def test_a_deep_subtree_continues_at_the_margin() -> None:
 
 def test_the_text_of_a_chain_is_linear_in_its_nodes_and_reads_back() -> None:
     tree = chain(20_000)
-    text = render(tree, ascii=False)
+    text = render_tree(tree, ascii=False)
     assert len(text) < 200 * len(tree)
     back = parse(text, target="Class")
     assert back.depth == 20_000
     assert np.array_equal(back.arrays.parent, tree.arrays.parent)
     assert np.array_equal(back.arrays.cut, tree.arrays.cut)
     assert np.array_equal(back.arrays.label[1::2], tree.arrays.label[1::2])
-    assert len(lines(render(tree, max_lines=60, ascii=False))) <= 62
+    assert len(lines(render_tree(tree, max_lines=60, ascii=False))) <= 62
 
 
 def test_one_long_name_does_not_widen_every_line() -> None:
@@ -469,7 +469,7 @@ def test_one_long_name_does_not_widen_every_line() -> None:
     for i in range(300):
         root = node(Threshold("x", float(i)), root, leaf("P", {"P": 1}))
     root = node(Subset("wide", levels[:2900], missing=1), leaf("N", {"N": 1}), root)
-    assert len(render(build_tree([wide, X], N_P, root), ascii=False)) < 2900 * 14 + 200 * 700
+    assert len(render_tree(build_tree([wide, X], N_P, root), ascii=False)) < 2900 * 14 + 200 * 700
 
 
 # -- the header --------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from treewise import _core
 from treewise._lib.rng import tie_key
 from treewise.train.criteria import FRACTION, log2_fixed, nlogn
 from treewise.train.reference import Candidate, TieOrder, pick
+from treewise.train.settings import SETTINGS
 from treewise.tree.splits import Threshold, midpoint
 
 finite_or_not = st.floats(allow_nan=False)
@@ -52,6 +53,15 @@ def test_log2_is_right_to_sixty_bits(n):
 
 def test_powers_of_two_have_exact_logarithms():
     assert all(log2_fixed(2**k) == k << FRACTION for k in range(53))
+
+
+def test_every_limit_is_a_setting_of_the_core():
+    core = _core.Settings()
+    limits = [setting.core for setting in SETTINGS.values() if setting.core]
+    assert len(limits) > 5
+    assert all(isinstance(getattr(core, name), int | float) for name in limits)
+    with pytest.raises(AttributeError):
+        core.max_dept = 3
 
 
 @pytest.mark.parametrize(

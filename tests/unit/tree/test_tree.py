@@ -8,7 +8,8 @@ from hypothesis import given, settings
 import treewise as tw
 from tests.support.handmade_trees import trees
 from tests.support.hostile_files import chain
-from treewise.show.text_tree.text_tree import view
+from treewise.show.text_tree.text_tree import show_text
+from treewise.tree.arrays import DTYPES, Arrays
 
 
 @settings(max_examples=50, deadline=None)
@@ -38,6 +39,13 @@ def test_a_node_is_asked_for_by_its_number(method, node):
 
 def test_a_tree_written_by_hand_says_where_missing_values_go():
     note = 'note  missing values take the first branch of a split unless another one says "or missing"'
-    assert note in view(tw.parse("x <= 1 -> a\nx > 1 -> b"))
-    assert note not in view(tw.parse("x <= 1 -> a\nx > 1 or missing -> b"))
-    assert note not in view(tw.grow("penguins", max_depth=1))
+    assert note in show_text(tw.parse("x <= 1 -> a\nx > 1 -> b"))
+    assert note not in show_text(tw.parse("x <= 1 -> a\nx > 1 or missing -> b"))
+    assert note not in show_text(tw.grow("penguins", max_depth=1))
+
+
+def test_the_dtypes_of_the_arrays_are_those_of_a_grown_tree():
+    for table in ("penguins", "xor"):
+        arrays = tw.grow(table, max_depth=2).arrays
+        assert all(getattr(arrays, name).dtype == dtype for name, dtype in DTYPES.items())
+    assert list(DTYPES) == list(Arrays.__dataclass_fields__)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.random_tables import limit_examples
-from treewise.ensemble.bootstrap import canonical_order, canonical_rows, cell_bits
+from treewise.train.canonical_rows import canonical_order, canonical_rows, cell_bits
 from treewise.train.grow import prepare
 from treewise.train.resampling import take_rows
 

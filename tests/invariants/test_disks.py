@@ -1,0 +1,98 @@
+"""A really full disk, and folders that may not be written to: a clear error, the old file whole, nothing left behind.
+
+The full disk is a small tmpfs, which only root can mount; the unprivileged user is set with ``setpriv``.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import treewise as tw
+from tests.support.subprocesses import ROOT
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or os.geteuid() != 0, reason="needs root on Linux to mount a small disk"
+)
+
+COMMANDS = (
+    "grow penguins --target species -o m.json -q",
+    "grow penguins --ensemble forest --n-estimators 30 -o m.json -q",
+    "predict old.json penguins --proba -o m.json",
+    "report old.json penguins -o m.html",
+    "draw old.json -o m.svg",
+    "rules old.json -o m.csv",
+    "trace old.json penguins -o m.md",
+    "curve penguins -o m.csv",
+    "export old.json -o m.txt",
+)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 64 kB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], check=False)
+    if mounted.returncode != 0:
+        pytest.skip("no disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def run(line, folder, *before):
+    environment = {**os.environ, "PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}{os.pathsep}{ROOT}"}
+    return subprocess.run(
+        [*before, sys.executable, "-m", "treewise", *line.split()],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_full_disk_keeps_the_old_file(small_disk, line):
+    tree = tw.grow("penguins", max_depth=2)
+    tree.save(small_disk / "old.json")
+    name = line.split()[line.split().index("-o") + 1]
+    (small_disk / name).write_text("old")
+    with open(small_disk / "filler", "wb", buffering=0) as filler:
+        try:
+            while filler.write(bytes(512)):
+                pass
+        except OSError:
+            pass
+    done = run(line, small_disk)
+    assert done.returncode == 3, done.stderr
+    assert f"cannot save {name}: no space left on device. Nothing was saved." in done.stderr
+    assert (small_disk / name).read_text() == "old"
+    assert sorted(path.name for path in small_disk.iterdir()) == sorted(["filler", name, "old.json"])
+
+
+def test_python_says_that_the_disk_is_full(small_disk):
+    (small_disk / "m.json").write_text("old")
+    with pytest.raises(OSError, match=r"no space left on device\. Nothing was saved"):
+        tw.forest("penguins", "species", n_estimators=2000).save(small_disk / "m.json")
+    assert (small_disk / "m.json").read_text() == "old"
+    assert [path.name for path in small_disk.iterdir()] == ["m.json"]
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv")
+@pytest.mark.parametrize("line", COMMANDS)
+def test_a_folder_that_may_not_be_written_to_is_named(tmp_path, line):
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    tw.grow("penguins", max_depth=2).save(folder / "old.json")
+    os.chmod(folder / "old.json", 0o644)
+    for parent in (folder, *folder.parents[:-1]):
+        if parent.stat().st_uid == os.getuid() and "pytest" in str(parent):
+            os.chmod(parent, 0o755)
+    ids = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    loads = [*ids, sys.executable, "-c", "import treewise._core"]  # an editable installation rebuilds as its owner only
+    if subprocess.run(loads, cwd=folder, capture_output=True, check=False).returncode != 0:
+        pytest.skip("the package is not readable for other users")
+    done = run(line, folder, *ids)
+    assert done.returncode == 2, done.stderr
+    name = line.split()[line.split().index("-o") + 1]
+    assert f'cannot save {name}: the folder "{folder}" may not be written to. Nothing was saved.' in done.stderr
+    assert [path.name for path in folder.iterdir()] == ["old.json"]

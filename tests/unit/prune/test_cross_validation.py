@@ -1,0 +1,200 @@
+"""Sizes chosen by cross-validation: every loss against trees grown by hand, one answer everywhere, its honest error."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss, roc_auc_score
+
+import treewise as tw
+from tests.support.errors import assert_refused
+from tests.support.noisy_table import noisy_split_table
+from treewise.predict.leaf_probabilities import default_smoothing
+from treewise.prune.choice_error import estimate_choice_error
+from treewise.prune.cross_validation import CrossValidation, cross_validate
+from treewise.prune.losses import LOSSES
+from treewise.train.folds import make_folds
+from treewise.train.grow import grow_training_set, prepare
+from treewise.train.resampling import take_rows
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    return noisy_split_table(seed=5, rows=240, columns=3, wrong=0.2)
+
+
+def take(data, rows):
+    return {name: np.asarray(values)[rows] for name, values in data.items()}
+
+
+def loss_by_hand(tree, data, loss):
+    """The loss of a tree on held-out rows, by scikit-learn or by definition."""
+    truth = np.asarray(data["y"])
+    if loss == "error":
+        return float(np.mean(tree.predict(data) != truth))
+    if loss == "squared_error":
+        return float(np.mean((tree.predict(data) - truth) ** 2))
+    if loss == "absolute_error":
+        return float(np.mean(np.abs(tree.predict(data) - truth)))
+    probabilities = tree.predict_proba(data, estimate=default_smoothing(tree))
+    if loss == "auc":
+        return 1 - roc_auc_score(truth == tree.classes[-1], probabilities[:, -1])
+    if loss == "log_loss":
+        return log_loss(truth, probabilities, labels=list(tree.classes))
+    one_hot = truth[:, None] == np.array(tree.classes)
+    return float(np.mean(((probabilities - one_hot) ** 2).sum(axis=1)))
+
+
+@pytest.mark.parametrize("loss", [name for name in LOSSES if name != "cost"])
+def test_every_loss_is_that_of_trees_grown_without_the_fold(noisy, loss):
+    data = noisy if LOSSES[loss].task == "classification" else {**noisy, "y": noisy["x1"] + (noisy["y"] == "yes")}
+    training_set = prepare(data, "y")
+    tree = grow_training_set(training_set)
+    found = cross_validate(tree, training_set, CrossValidation(loss=loss, folds=3, random_state=2))
+    folds = make_folds(training_set, 3, random_state=2)
+    risk, alphas = LOSSES[loss].risk, found.nested.alpha
+    for place in (0, len(found.sequence_index) // 2, len(found.sequence_index) - 1):
+        entry = found.sequence_index[place]
+        price = math.sqrt(alphas[entry] * alphas[entry + 1]) if entry + 1 < len(alphas) else 1e9
+        by_hand = 0.0
+        for fold in folds.folds:
+            small = grow_training_set(take_rows(training_set, fold.training))
+            small = small.prune("cost_complexity", ccp_alpha=price, risk=risk)
+            by_hand += loss_by_hand(small, take(data, fold.held_out), loss) * len(fold.held_out) / 240
+        assert found.losses.mean[place] == pytest.approx(by_hand, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"loss": "log_loss"},
+        {"loss": "auc", "rule": "best"},
+        {"loss": "brier", "repeats": 2, "folds": 4},
+        {"loss": "error", "rule": "best", "repeats": 3},
+    ],
+)
+def test_one_answer_in_growth_after_it_in_the_curve_and_in_the_table(noisy, options):
+    grown = tw.grow(noisy, "y", pruning={"method": "cv", **options})
+    assert grown == tw.grow(noisy, "y").prune("cv", data=noisy, **options)
+    curve = tw.curve(noisy, "y", **{name: value for name, value in options.items() if name != "rule"})
+    point = curve.best if options.get("rule") == "best" else curve.one_se
+    assert point.leaves == grown.n_leaves
+    row = grown.cp_table[grown.cp_table.chosen]
+    assert row.leaves == grown.n_leaves
+    assert point.validation == pytest.approx(row.xerror * grown.cp_table.root_error)
+    assert point.standard_error == pytest.approx(row.xstd * grown.cp_table.root_error)
+    assert tw.grow(noisy, "y", **curve.grow_options(point)) == grown
+
+
+def test_a_loss_of_probabilities_keeps_splits_that_change_no_class():
+    rng = np.random.default_rng(0)
+    x = rng.random(2000)
+    data = {"x": x, "y": np.where(rng.random(2000) < np.where(x < 0.5, 0.05, 0.35), "yes", "no")}
+    assert tw.grow(data, "y", pruning="cv", min_samples_leaf=50).n_leaves == 1
+    for loss in ("log_loss", "brier", "auc"):
+        assert tw.grow(data, "y", pruning={"method": "cv", "loss": loss}, min_samples_leaf=50).n_leaves >= 2
+
+
+def test_groups_keep_copies_of_a_row_from_judging_it():
+    rng = np.random.default_rng(1)
+    n = 80
+    single = {"x": rng.random(n), "z": rng.random(n), "y": rng.choice(["a", "b"], n)}
+    copies = {name: np.repeat(values, 3) for name, values in single.items()}
+    copies["id"] = np.repeat(np.arange(n), 3)
+    leaky = tw.grow(copies, "y", ignore=["id"], pruning={"method": "cv", "rule": "best"})
+    honest = tw.grow(copies, "y", groups="id", pruning={"method": "cv", "rule": "best"})
+    assert leaky.fit_info.cross_validated.value < 0.1 < 0.35 < honest.fit_info.cross_validated.value
+    assert honest.fit_info.cross_validated.kind == "groups"
+    assert "id" not in honest.columns
+    again = tw.grow(copies, "y", groups="id").prune("cv", data=copies, rule="best")
+    assert again == honest
+    assert 'groups="id"' in str(honest.summary())
+    lacking = {name: values for name, values in copies.items() if name != "id"}
+    assert_refused(lambda: tw.grow(copies, "y", groups="id").prune("cv", data=lacking), "id", error=tw.ColumnError)
+
+
+def test_time_judges_by_later_rows(noisy):
+    data = {**noisy, "day": np.arange(240)}
+    tree = tw.grow(data, "y", time="day", pruning={"method": "cv", "folds": 4})
+    assert tree.fit_info.cross_validated.kind == "time"
+    assert "4 folds forward in time" in tree.fit_info.pruning.facts[-1]
+    backwards = take(data, np.arange(240)[::-1])
+    assert tw.grow(backwards, "y", time="day", pruning={"method": "cv", "folds": 4}).cp_table.rows == tree.cp_table.rows
+
+
+def test_repeats_judge_no_more_rows(noisy):
+    once, thrice = (tw.grow(noisy, "y", pruning={"method": "cv", "repeats": r}) for r in (1, 3))
+    assert thrice.cp_table[0].xstd == pytest.approx(once.cp_table[0].xstd, rel=0.05)
+    assert thrice.fit_info.cross_validated.repeats == 3
+
+
+def test_each_fold_is_judged_at_the_choice_of_the_others(noisy):
+    training_set = prepare(noisy, "y")
+    found = cross_validate(grow_training_set(training_set), training_set, CrossValidation(folds=4))
+    loss, weight = found.losses.loss, found.losses.weight
+    total = 0.0
+    for fold in range(4):
+        others = [other for other in range(4) if other != fold]
+        mean = loss[others].sum(axis=0) / weight[others].sum()
+        total += loss[fold, np.flatnonzero(mean <= mean.min() * (1 + 1e-12))[-1]]
+    estimate = estimate_choice_error(found.losses, "best", found.loss)
+    assert estimate.value == pytest.approx(total / 240)
+    assert estimate.value >= found.losses.mean.min() - 1e-12
+    assert 0 <= estimate.low < estimate.value < estimate.high <= 1
+
+
+def test_no_errors_are_no_certainty():
+    data = {"x": np.arange(60.0), "y": np.where(np.arange(60) < 30, "a", "b")}
+    found = tw.grow(data, "y", pruning="cv").fit_info.cross_validated
+    assert found.low <= found.value < found.high
+    assert found.high > 0.05
+
+
+def test_the_figure_is_in_the_model_until_the_tree_changes(noisy, tmp_path):
+    tree = tw.grow(noisy, "y", pruning="cv")
+    found = tree.fit_info.cross_validated
+    tree.save(tmp_path / "m.json")
+    assert tw.load(tmp_path / "m.json").fit_info.cross_validated == found
+    assert tree.prune(at=0).fit_info.cross_validated is None
+    assert tree.refit(noisy).fit_info.cross_validated is None
+    assert tree.prune("collapse").prune("collapse").fit_info.cross_validated in (None, found)
+
+
+def test_costs_are_a_loss_of_their_own(noisy):
+    priced = tw.grow(noisy, "y", cost={"yes": {"no": 5}}, pruning="cv")
+    assert priced.fit_info.cross_validated.loss == "cost"
+    assert "cost per row" in priced.fit_info.pruning.facts[-1]
+    errors = tw.grow(noisy, "y", cost={"yes": {"no": 5}}, pruning={"method": "cv", "loss": "error"})
+    assert errors.fit_info.cross_validated.loss == "error"
+
+
+def test_what_does_not_apply_is_said(noisy):
+    def refused(words, data=noisy, **options):
+        options = {"method": "cv", **options}
+        assert_refused(lambda: tw.grow(data, "y", pruning=options), words, error=tw.TreewiseError)
+
+    refused('loss="cost" needs cost=', loss="cost")
+    refused("is for regression", loss="squared_error")
+    refused("is for two classes, and this tree has 3", {"x": range(9), "y": list("abcabcabc")}, loss="auc")
+    numbers = {"x": np.arange(40.0), "y": np.arange(40.0) ** 1.5}
+    refused("is for classification", numbers, loss="log_loss")
+    refused("repeats=1.5", repeats=1.5)
+    rare = {"x": np.arange(30.0), "y": ["a"] * 27 + ["b"] * 3}
+    refused("holds rows of one class only, so it has no AUC. Give fewer folds", rare, loss="auc")
+
+
+def test_numbers_are_written_as_people_write_them():
+    tree = tw.grow("penguins", "body_mass_g", drop_missing_target=True, pruning="cv")
+    assert "cross-validated RMSE 317 ± 31 (95 % interval); root alone 801" in tree.fit_info.pruning.facts[-1]
+
+
+def test_estimators_take_groups_and_time_as_columns_of_x():
+    who = np.repeat(np.arange(30), 4)
+    X = [{"x": float(x), "who": int(g)} for x, g in zip(np.random.default_rng(0).random(120), who, strict=True)]
+    model = tw.TreeClassifier(pruning="cv", groups="who").fit(X, np.where(who % 2, "a", "b"))
+    assert model.tree_.columns == ("x",)
+    assert model.tree_.fit_info.cross_validated.kind == "groups"
+    assert len(model.predict(X)) == 120
+    forward = tw.TreeRegressor(pruning={"method": "cv", "folds": 3}, time="who").fit(X, who * 1.5)
+    assert forward.tree_.fit_info.cross_validated.kind == "time"
