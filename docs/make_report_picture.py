@@ -1,4 +1,4 @@
-"""Makes the picture of docs/report.md: the report of a small tree in a real browser, half asked.
+"""Makes the picture of docs/report.md: the report of a small tree in a real browser, with one cell of a row typed in.
 
 pip install ".[browser]" and a Chromium, then: python docs/make_report_picture.py
 """
@@ -24,7 +24,7 @@ def main() -> None:
         page = browser.new_page(viewport={"width": 1200, "height": 800})
         page.goto(path.as_uri())
         page.wait_for_selector("html[data-ready=yes]")
-        page.select_option(f"#ask-{tree.columns.index('island')}", label="Dream")
+        page.select_option(f"#input-{tree.columns.index('island')}", label="Dream")
         page.screenshot(path=PLACE)
         browser.close()
 

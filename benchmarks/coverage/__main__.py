@@ -1,0 +1,24 @@
+"""``python -m benchmarks.coverage [PART ...] [--tables N]``: run the simulations and print one line per figure."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from benchmarks.coverage.measured import format_table
+from benchmarks.coverage.parts import PARTS
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run the parts and print their lines; return 1 if a figure does not hold what it promises."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[], metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--tables", type=int, default=500, help="simulated tables of each situation (default 500)")
+    given = parser.parse_args(words)
+    lines = [line for name in given.parts or PARTS for line in PARTS[name](given.tables)]
+    print(format_table(lines))
+    return int(not all(line.holds for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""The line that every part of ``benchmarks.coverage`` yields, and the table of lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+RANGES = {"interval": (0.92, 0.97), "p-value": (0.0, 0.06)}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How often one printed figure held: the share of intervals that cover the truth, or of p-values below 0.05."""
+
+    part: str
+    figure: str  # as it is printed
+    situation: str  # the simulated table
+    share: float
+    n: int  # the number of intervals, or of tables with a p-value
+    promise: str = "interval"  # "interval", "p-value", or "" for a range that promises nothing
+
+    @property
+    def holds(self) -> bool:
+        """Whether the share is in the range of its promise, give or take two standard errors of the simulation."""
+        low, high = RANGES.get(self.promise, (0.0, 1.0))
+        noise = 2 * math.sqrt(high * (1 - high) / self.n)
+        return low - noise <= self.share <= high + noise
+
+
+def format_table(lines: Iterable[Measured]) -> str:
+    """Return the lines as a Markdown table."""
+    rows = ["| part | figure | situation | share % | of | holds |", "|---|---|---|--:|--:|---|"]
+    for line in lines:
+        holds = "no promise" if not line.promise else "yes" if line.holds else "NO"
+        rows.append(
+            f"| {line.part} | {line.figure} | {line.situation} | {100 * line.share:.1f} | {line.n:,} | {holds} |"
+        )
+    return "\n".join(rows)
