@@ -231,6 +231,6 @@ def test_ctrl_c_while_python_is_loading_shows_no_traceback(tmp_path):
         if err.count("  File ") == 1 and 'File "<string>", line 1' in err:
             continue  # before the first line of ours
         assert "Traceback" not in err, err
-        assert process.returncode in (0, 130), err
+        assert process.returncode in (0, 130, -signal.SIGINT), err  # ended by the signal: while Python shuts down
         seen.add(process.returncode)
     assert 130 in seen
