@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from treewise.explain.stability.stability import stability as stability
     from treewise.explain.stump import stump as stump
     from treewise.explain.trace import candidates as candidates
+    from treewise.formats.importers.sklearn_trees import from_sklearn as from_sklearn
     from treewise.formats.model_file.model_file import load as load
     from treewise.formats.text_format.parse import parse as parse
     from treewise.show.plots.splits import draw_impurity as draw_impurity
@@ -98,6 +99,7 @@ _HOMES = {
     "draw_impurity": "show.plots.splits",
     "parse": "formats.text_format.parse",
     "load": "formats.model_file.model_file",
+    "from_sklearn": "formats.importers.sklearn_trees",
     "TreeClassifier": "estimators",
     "TreeRegressor": "estimators",
     "ForestClassifier": "estimators",

@@ -169,7 +169,8 @@ def test_public_names_are_pinned():
     assert treewise.__all__ == [
         "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
         "adaboost", "curve", "compare_models", "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
-        "draw_impurity", "parse", "load", "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
+        "draw_impurity", "parse", "load", "from_sklearn", "TreeClassifier", "TreeRegressor", "ForestClassifier",
+        "ForestRegressor",
         "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",
         "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node",
         "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "Presence", "TreewiseError", "DataError",

@@ -55,6 +55,7 @@ STOPS = (
     "pruned(mdl)",
     "pruned(collapse)",
     "not_significant",  # selection="test"; after min_samples_split in precedence
+    "imported",  # from another library, which does not say why
 )
 
 

@@ -17,7 +17,8 @@ import numpy.typing as npt
 from treewise.tree.history import is_pruning
 
 Found = TypeVar("Found")
-Origin = Literal["hand-written", "grown", "edited", "member"]
+Origin = Literal["hand-written", "grown", "edited", "member", "imported"]
+_IMPORTS = ("from_sklearn", "from_lightgbm", "from_xgboost")  # names of steps
 
 
 @dataclass(frozen=True)
@@ -269,6 +270,8 @@ def _origin(steps: Sequence[Mapping[str, Any]]) -> Origin:
         return "hand-written"
     if steps[-1].get("did") == "member":
         return "member"
+    if steps[0].get("did") in _IMPORTS:
+        return "imported"
     return "grown" if any(step.get("did") == "grow" or "ensemble" in step for step in steps) else "edited"
 
 

@@ -32,6 +32,7 @@ STOP_REASONS = {
     "max_leaf_nodes": "max_leaf_nodes is reached",
     "not_significant": "no column has an adjusted p-value of at most alpha",
     "by_hand": "made by hand",
+    "imported": "imported as a leaf",
     "not_yet": "not split yet",
 }
 

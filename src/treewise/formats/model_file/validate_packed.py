@@ -194,7 +194,7 @@ def _check_predictions(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
         return
     refuse((rows > 0) != (leaves.weight > 0), "weight", leaves.weight, "rows have weight, and no rows have none")
     refuse(~np.isfinite(m.value), "value", m.value, "a predicted number is finite")
-    refuse(~(m.spread >= 0), "spread", m.spread, "it cannot be negative")
+    refuse(m.spread < 0, "spread", m.spread, "it cannot be negative")  # NaN: not known, in an imported tree
     refuse(~(m.impurity >= 0), "impurity", m.impurity, "it cannot be negative")
 
 

@@ -37,6 +37,7 @@ REASONS = {
     "min_impurity_decrease": "no split gains enough",
     "max_leaf_nodes": "the tree has the maximum number of leaves",
     "by_hand": "it was written by hand",
+    "imported": "it was imported as a leaf",
     "not_significant": "no column is significantly related to the target",
     "not_yet": "it has not been split yet",
     **{

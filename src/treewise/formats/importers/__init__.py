@@ -1,0 +1,1 @@
+"""Importers: trees of scikit-learn, LightGBM and XGBoost as ordinary models."""
