@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from treewise.estimators import TreeClassifier as TreeClassifier
     from treewise.estimators import TreeRegressor as TreeRegressor
     from treewise.evaluate.baselines.compare_models import compare_models as compare_models
+    from treewise.evaluate.baselines.indicators import indicators as indicators
     from treewise.evaluate.validation_curve.curve import curve as curve
     from treewise.explain.compare.compare import compare as compare
     from treewise.explain.distill.distill import distill as distill
@@ -91,6 +92,7 @@ _HOMES = {
     "adaboost": "ensemble.adaboost",
     "curve": "evaluate.validation_curve.curve",
     "compare_models": "evaluate.baselines.compare_models",
+    "indicators": "evaluate.baselines.indicators",
     "distill": "explain.distill.distill",
     "compare": "explain.compare.compare",
     "stability": "explain.stability.stability",

@@ -278,6 +278,29 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     return f' Did you mean "{_printable(near[0])}"?' if near else ""
 
 
+# Names that lecture notes and other libraries give to our options, in lower case without separators.
+_OTHER_NAMES = {
+    "minparent": "min_samples_split",  # chapter 8
+    "minleaf": "min_samples_leaf",
+    "minsplit": "min_samples_split",  # rpart
+    "minbucket": "min_samples_leaf",
+    "cp": "ccp_alpha",
+    "minnumobj": "min_samples_leaf",  # Weka
+    "maxleaves": "max_leaf_nodes",
+    "depth": "max_depth",
+    "accuracy": "sufficient_accuracy",
+}
+
+
+def known_name(name: str) -> str:
+    """Return our name of an option that is called otherwise elsewhere; "" if it is not known by that name.
+
+    >>> known_name("minLeaf"), known_name("--min-parent"), known_name("max_depht")
+    ('min_samples_leaf', 'min_samples_split', '')
+    """
+    return _OTHER_NAMES.get(name.casefold().replace("-", "").replace("_", ""), "")
+
+
 def refuse_unknown(given: Iterable[str], known: Iterable[str], ask: str, also: Iterable[str] = ()) -> None:
     """Raise for the first unknown option name; ``also`` are further names to suggest.
 
@@ -288,7 +311,7 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str], ask: str, also: I
     options = [*known]
     for name in given:
         if name not in options:
-            near = did_you_mean(name, [word for word in (*options, *also) if word != name])
+            near = did_you_mean(known_name(name) or name, [word for word in (*options, *also) if word != name])
             raise ParameterError(f"no option {name}.{near} Options: {ask}.")
 
 

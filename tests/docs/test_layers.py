@@ -168,7 +168,8 @@ def test_functions_win_over_modules_of_the_same_name():
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
         "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
-        "adaboost", "curve", "compare_models", "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
+        "adaboost", "curve", "compare_models", "indicators",
+        "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
         "draw_impurity", "parse", "load", "from_sklearn", "TreeClassifier", "TreeRegressor", "ForestClassifier",
         "ForestRegressor",
         "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",

@@ -54,6 +54,7 @@ RESULTS = {
     "importances on a table": lambda tree, data: tree.importances(data, repeats=2),
     "curve": lambda tree, data: tw.curve(data, tree.target.name, folds=2),
     "distill": lambda tree, data: tw.distill(tree, data, folds=2, max_depth=1),
+    "indicators": lambda tree, data: tw.indicators(data, tree.target.name),
     "compare_models": lambda tree, data: tw.compare_models(data, tree.target.name, "majority", folds=2),
 }
 

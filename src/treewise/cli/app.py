@@ -45,6 +45,7 @@ from treewise.errors import (
     ParseError,
     TreewiseError,
     did_you_mean,
+    known_name,
 )
 
 USAGE, DATA, MODEL, INTERNAL, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 70, 130, 141
@@ -254,6 +255,8 @@ def run_guarded(run: Callable[[], int]) -> int:
 def _usage_message(error: click.ClickException) -> str:
     """Return the message of a usage error, with the command that prints help."""
     message = error.format_message().rstrip()
+    if isinstance(error, click.NoSuchOption) and (ours := known_name(error.option_name)):
+        message = f"{error.message} Did you mean '--{ours.replace('_', '-')}'?"
     if extra := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", message, re.DOTALL):
         message = f"unexpected argument: {extra[1]}"
     if not message.endswith((".", "?", ")")):

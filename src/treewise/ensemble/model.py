@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from treewise.explain.ensemble.agreement import Agreement
     from treewise.explain.ensemble.explanation import EnsembleExplanation
     from treewise.explain.ensemble.stages import Stages
+    from treewise.explain.trace import Trace
     from treewise.predict.predict import EncodedRows
     from treewise.show.summary import EnsembleSummary
 
@@ -314,6 +315,33 @@ class Ensemble(Model):
         from treewise.ensemble.rounds import worked_round
 
         return worked_round(self, data, number, target, sample_weight)
+
+    def trace_round(
+        self,
+        data: Any,
+        number: int,
+        *,
+        node: int | None = None,
+        unit: str = "bits",
+        per: str = "row",
+        column: str | None = None,
+        top: int | None = None,
+        target: Any = None,
+        sample_weight: Any = None,
+    ) -> Trace:
+        """Show why AdaBoost chose the learner of a round, from 1: every candidate, on the rows weighted by D_b.
+
+        The options are those of ``Tree.trace``; target and weights are needed as in ``worked_round``.
+
+        >>> import treewise as tw
+        >>> trace = tw.adaboost("admissions", n_estimators=5).trace_round("admissions", 2)
+        >>> trace[0].winner, trace[0].agrees, trace.notes[0]
+        ('GPA', True, 'weighted by D_2, the weights of round 2 of AdaBoost, here with a sum of 20')
+        """
+        from treewise.explain.trace.trace import trace_round
+
+        view = {"node": node, "unit": unit, "per": per, "column": column, "top": top, "sample_weight": sample_weight}
+        return trace_round(self, data, number, target, **view)
 
     def summary(self) -> EnsembleSummary:
         """Return a summary of a few lines: target, sizes of the trees, most used columns, parameters.

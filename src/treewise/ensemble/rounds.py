@@ -278,6 +278,13 @@ class WorkedRound(Displayable):
         return self.before.shares
 
     @property
+    def unit_weights(self) -> Floats:
+        """Weights in proportion to D_b: whole numbers where D_b are fractions of a small denominator, else D_b."""
+        if not self.as_fractions:
+            return self.weights
+        return (self.before.units // self.before.common_factor).astype(np.float64)
+
+    @property
     def next_weights(self) -> Floats | None:
         """D_{b+1}, one weight per row; None if boosting ended with this round."""
         return None if self.after is None else self.after.shares

@@ -57,7 +57,8 @@ def alpha_decision(
         is_internal(tree) & np.isfinite(alphas),
         before=alphas,
         after=np.full(len(tree), options["ccp_alpha"]),
-        measure=f"the price from which on the node is a leaf ({risk} per row and leaf), and the price",
+        measure=f"{risk} per row and leaf; a node becomes a leaf from its own alpha on",
+        headings=("its alpha", "alpha"),
         reason=lambda node: "not worth the price" if cut[node] else "worth the price",
         options=options,
         facts=[

@@ -39,8 +39,9 @@ class PruneDecision:
     considered: Bools
     before: Floats | None  # NaN where there is none
     after: Floats | None
-    measure: str  # describes the two numbers
+    measure: str  # describes the two numbers …
     reason: Callable[[int], str]  # for a node that was considered
+    headings: tuple[str, str] = ("before", "after")  # … and what heads their columns
     options: dict[str, Any] = field(default_factory=dict)  # as recorded in the history
     facts: Sequence[str] = ()  # lines printed above the table of decisions
     extra: dict[str, Any] = field(default_factory=dict)  # further entries of the history step

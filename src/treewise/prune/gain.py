@@ -56,7 +56,8 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
         is_internal(tree),
         before=np.where(ready, gains, np.nan),
         after=np.full(len(tree), float(threshold)),
-        measure=f"gain in {unit} per row of the node, and the threshold",
+        measure=f"in {unit} per row of the node",
+        headings=("gain", "threshold"),
         reason=lambda node: "gains too little" if cut[node] else "gains enough" if ready[node] else "a child stays",
         options={"threshold": float(threshold), "measure": measure},
     )

@@ -132,6 +132,7 @@ def apply_decision(tree: Tree, decision: PruneDecision, method: str | None, stop
         "leaves": [tree.n_leaves, pruned.n_leaves],
         "facts": list(decision.facts),
         "measure": decision.measure,
+        "headings": list(decision.headings),
         "looked_at": int(np.count_nonzero(decision.considered)),
         "decisions": _list_decisions(tree, decision),
     }

@@ -86,9 +86,14 @@ def set_title(ax: Axes, *lines: str, size: float = 9.5) -> None:
 
 
 def add_legend(
-    ax: Axes, entries: Sequence[tuple[Artist, str]], *, beside: bool = False, below: bool = False, **options: Any
+    ax: Axes,
+    entries: Sequence[tuple[Artist | tuple[Artist, ...], str]],
+    *,
+    beside: bool = False,
+    below: bool = False,
+    **options: Any,
 ) -> None:
-    """Add a legend beside the axes, below them, or on them.
+    """Add a legend beside the axes, below them, or on them; several artists of an entry are drawn over each other.
 
     The texts are set afterwards, because matplotlib omits those that begin with ``_``.
     """

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate
 from operator import add
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from treewise.errors import ParameterError, brief, did_you_mean
 
@@ -105,30 +105,51 @@ def conditional_entropy(
     >>> round(conditional_entropy([[1/3, 1/3], [1/3, 0]], given="columns", unit="nats"), 3)     # ID3 notes: 2/3 log 2
     0.462
     """
+    groups = _groups_given(joint, given)
+    weights = _shares([math.fsum(group) for group in groups])
+    return math.fsum(w * entropy(group, unit) for w, group in zip(weights, groups, strict=True) if w > 0)
+
+
+def _groups_given(joint: Sequence[Sequence[float]], given: str) -> list[list[float]]:
+    """Return a joint table as one list of numbers for each value of the known variable."""
     if not isinstance(given, str) or given not in ("rows", "columns"):
         raise ParameterError(
             'must be "rows" or "columns", whichever holds the known variable.', parameter="given", value=given
         )
     table = _number_table("joint", joint)
-    groups = table if given == "rows" else [list(column) for column in zip(*table, strict=True)]
-    weights = _shares([math.fsum(group) for group in groups])
-    return math.fsum(w * entropy(group, unit) for w, group in zip(weights, groups, strict=True) if w > 0)
+    return table if given == "rows" else [list(column) for column in zip(*table, strict=True)]
 
 
 def information_gain(
-    parent: Sequence[float],
-    branches: Sequence[Sequence[float]],
+    parent: Sequence[Any],
+    branches: Sequence[Sequence[float]] | None = None,
     per: Per = "row",
     unit: Unit = "bits",
     criterion: Literal["entropy", "gini", "error"] = "entropy",
+    given: Literal["rows", "columns"] = "rows",
 ) -> float:
     """Return the decrease of impurity by a split: H(parent) − Σ m_i/m·H(branch i), times m for ``per="total"``.
+
+    Instead of parent and branches a joint table may be given, as for ``conditional_entropy``: then it is
+    H(X) − H(X|Z), and ``given`` says whether Z runs over its rows or its columns.
 
     >>> round(information_gain([6, 6], [[3, 0], [3, 2], [0, 4]], per="total"), 3)     # CS221 section 5, GPA
     7.145
     >>> round(information_gain([3, 4], [[2, 1], [1, 3]], criterion="gini"), 3)        # chapter 8, example 8-3
     0.085
+    >>> joint = [[1/3, 1/3], [1/3, 0]]                                                # ID3 notes: X down, Z across
+    >>> round(information_gain(joint, given="columns", unit="nats"), 3)
+    0.174
     """
+    if branches is None:
+        if len(parent) == 0 or not all(hasattr(row, "__len__") for row in parent):
+            raise ParameterError(
+                "is needed beside the counts of the parent.",
+                parameter="branches",
+                hint="Or give a joint table alone, such as [[3, 0], [1, 2]].",
+            )
+        branches = _groups_given(parent, given)
+        parent = [math.fsum(column) for column in zip(*branches, strict=True)]
     if not isinstance(per, str) or per not in ("row", "total"):
         raise ParameterError('must be "row" or "total".', parameter="per", value=per)
     _shares(parent)  # raises for anything but counts

@@ -266,18 +266,28 @@ def adopt_target(tree: Tree, table: Table, target: Any = None) -> Tree:
 
 
 def adopt_classes(tree: Tree, column: Column) -> Tree:
-    """Add the classes of a column that no leaf of a handwritten tree predicts."""
+    """Give a handwritten tree the classes of a column, in their order: those that no leaf predicts, too.
+
+    Figures of both then have the same colours. An order that the text declares stays.
+    """
     if not tree.fit_info.is_handwritten or tree.arrays.rows[0] > 0 or tree.task == "regression":
         return tree
-    new = encode_labels(tree, column.take(~column.is_missing()))[1][len(tree.classes) :]
-    if not new:
+    _, places, known = _match_labels(tree, column.take(~column.is_missing()))
+    of_column, classes = [known[i] for i in places], known
+    if tree.classes == _sort_classes(tree.classes):
+        is_sorted = tuple(of_column) == _sort_classes(of_column)
+        classes = _sort_classes(known) if is_sorted else tuple(dict.fromkeys((*of_column, *known)))
+    if classes == tree.classes:
         return tree
-    classes = (*tree.classes, *new)
-    if all(isinstance(label, str) for label in classes) and list(tree.classes) == sorted(map(str, tree.classes)):
-        classes = tuple(sorted(classes, key=str))
     indices = np.array([*map(classes.index, tree.classes), -1])  # a node that predicts nothing has label -1, the last
     labels = indices[tree.arrays.label].astype(tree.arrays.label.dtype)
     return tree.with_(target=replace(tree.target, classes=classes), arrays=replace(tree.arrays, label=labels))
+
+
+def _sort_classes(labels: Sequence[Label]) -> tuple[Label, ...]:
+    """Sort classes as a text without a declared order has them: numbers by value, then text."""
+    texts = [label for label in labels if isinstance(label, str)]
+    return (*sorted(label for label in labels if not isinstance(label, str)), *encode.sort_levels(texts))
 
 
 def adopt_levels(tree: Tree, table: Table) -> Tree:
@@ -324,6 +334,12 @@ def select_labelled_rows(
 
 def encode_labels(model: Model, column: Column) -> tuple[Ints, tuple[Label, ...]]:
     """Return each row's index into the labels, and the labels: the model's classes, then those it does not know."""
+    codes, indices, labels = _match_labels(model, column)
+    return np.array(indices, np.int64)[codes], labels
+
+
+def _match_labels(model: Model, column: Column) -> tuple[Ints, list[int], tuple[Label, ...]]:
+    """Return each row's class code, the index of each class of the column into the labels, and the labels."""
     _, codes, column_labels = encode.encode_classes(column)
     exact = {str(label): i for i, label in enumerate(model.classes)}
     folded = {str(label).casefold(): i for i, label in enumerate(model.classes)}
@@ -336,7 +352,7 @@ def encode_labels(model: Model, column: Column) -> tuple[Ints, tuple[Label, ...]
             index = len(labels)
             labels.append(label)
         indices.append(index)
-    return np.array(indices, np.int64)[codes], tuple(labels)
+    return codes, indices, tuple(labels)
 
 
 def encode_known_labels(model: Model, column: Column) -> tuple[Ints, tuple[Label, ...]]:

@@ -15,7 +15,7 @@ from treewise._lib.text import clip, format_count, format_rounded, plural, safe
 
 _MAX_LINES = 30  # of the table of decisions
 _MAX_TEST_WIDTH = 40
-_HEADINGS = ("node", "now", "test", "rows", "before", "after", "", "why")
+_NUMBERS = ["before", "after"]  # the headings of the two numbers, unless a step has others
 _NUMBER_COLUMNS = (0, 1, 3, 4, 5)
 _NOT_OPTIONS = ("method", "table", "majority", "errors", "training_errors", "stopped")  # results of an ensemble
 _ROLES = ("sample_weight", "class_weight", "priors", "cost", "groups", "time")  # recorded beside the settings
@@ -117,6 +117,9 @@ def is_pruning(step: Mapping[str, Any]) -> bool:
         return False
     if not (isinstance(facts, list) and all(isinstance(fact, str) for fact in facts) and isinstance(decisions, list)):
         return False
+    headings = step.get("headings", _NUMBERS)
+    if not (isinstance(headings, list) and len(headings) == 2 and all(isinstance(text, str) for text in headings)):
+        return False
     if type(step.get("looked_at", 0)) is not int or not isinstance(step.get("measure", ""), str):
         return False
     return all(map(_is_decision, decisions))
@@ -168,8 +171,9 @@ def cut_lines(step: Mapping[str, Any], option_for_all: str) -> list[str]:
 def _decision_table(step: Mapping[str, Any], decisions: Sequence[Mapping[str, Any]]) -> list[str]:
     if not decisions:
         return []
-    rows = [_HEADINGS, *map(_decision_cells, decisions)]
-    return [f"before and after: {step['measure']}", *align_columns(rows, _NUMBER_COLUMNS).splitlines()]
+    first, second = map(safe, step.get("headings", _NUMBERS))
+    rows = [["node", "now", "test", "rows", first, second, "", "why"], *map(_decision_cells, decisions)]
+    return [f"{first} and {second}: {step['measure']}", *align_columns(rows, _NUMBER_COLUMNS).splitlines()]
 
 
 def _decision_cells(decision: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.figure import Figure
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
@@ -293,7 +294,20 @@ def test_many_rows_are_thinned_and_that_is_said():
     table = tw.read({"a": rng.normal(size=5000), "b": rng.normal(size=5000), "y": rng.integers(0, 2, 5000)})
     ax = tw.grow(table, "y", max_depth=2).draw_regions(table, "a", "b")
     assert ax.get_title(loc="left").splitlines()[-1] == "3,000 of 5,000 rows shown"
-    assert sum(len(each.get_offsets()) for each in ax.collections[1:]) == 3000
+    assert sum(len(each.get_offsets()) for each in ax.collections if isinstance(each, PathCollection)) == 3000
+
+
+def test_regions_keep_their_classes_in_greyscale():
+    """Areas of each class have their own hatching, as in pictures of trees; the first class has none."""
+    table = tw.datasets.penguins()
+    tree = tw.grow(table, max_leaf_nodes=5)
+    ax = tree.draw_regions(table, "flipper_length_mm", "island", fixed={"bill_length_mm": 50})
+    hatched = [each for each in ax.collections if isinstance(each, PolyCollection) and each.get_hatch()]
+    assert {each.get_hatch() for each in hatched} == {"//", "||"}
+    near = KNeighborsClassifier(1).fit([[0, 0], [1, 1]], ["a", "b"])
+    points = {"x1": [0, 1], "x2": [0, 1], "y": ["a", "b"]}
+    drawn = tw.draw_regions(near, points, "x1", "x2", target="y")
+    assert [c.hatches for c in drawn.collections if getattr(c, "hatches", None)] == [["//"]]
 
 
 def test_names_and_levels_are_shown_as_they_are():
@@ -322,7 +336,8 @@ def test_rows_of_few_values_lie_beside_each_other_but_never_beyond_a_threshold()
     for cut, moved in ((1.5, True), (2.1, False)):
         tree = tw.parse(f"a <= {cut} -> p\na > {cut} -> q", target="y").refit(table)
         ax = tw.draw_regions(tree.with_(encodings=(*tree.encodings, tw.Encoding("b", "number"))), table, "a", "b")
-        at = np.concatenate([np.asarray(each.get_offsets())[:, 0] for each in ax.collections[1:]])
+        points = [each for each in ax.collections if isinstance(each, PathCollection)]
+        at = np.concatenate([np.asarray(each.get_offsets())[:, 0] for each in points])
         assert (len(set(at.tolist())) > 3) == moved
         assert np.abs(at - at.round()).max() <= 0.2
         assert ((at <= cut) == (at.round() <= cut)).all()

@@ -209,12 +209,21 @@ def test_gains_are_those_of_the_trace():
     root = tw.candidates("penguins")
     column = root["bill_length_mm"]
     ax = root.draw("bill_length_mm")
-    drawn = {point for line in ax.lines[:2] for point in zip(*line.get_data(), strict=True)}
-    wanted = {(t.candidate.split.cut, t.gain) for t in column.tests if t.candidate.split.kind != "presence"}
-    assert drawn == wanted
+    drawn = {line.get_ydata()[i] for line in ax.lines[:2] for i in range(0, len(line.get_ydata()), 2)}
+    assert drawn == {t.gain for t in column.tests if t.candidate.split.kind != "presence"}
     assert list(ax.lines[2].get_xdata()) == [column.best.candidate.split.cut] * 2
     bars = root.draw("island").patches
     assert sorted(bar.get_width() for bar in bars) == sorted(t.gain for t in root["island"].tests)
+
+
+def test_between_two_values_the_gain_is_constant():
+    root = tw.candidates({"x": [1, 2, 4, 7], "y": [0, 1, 1, 0]}, "y")
+    steps, markers, _ = root.draw("x").lines
+    gains = [t.gain for t in root["x"].tests]
+    assert list(steps.get_xdata()) == [1, 2, 2, 4, 4, 7]
+    assert list(steps.get_ydata()) == [gain for gain in gains for _ in range(2)]
+    assert list(markers.get_xdata()) == [1.5, 3, 5.5]
+    assert list(markers.get_ydata()) == gains
 
 
 def test_the_tree_s_own_split_is_marked_where_it_is_another_one():

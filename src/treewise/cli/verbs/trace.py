@@ -42,13 +42,14 @@ from treewise.cli.verb import (
     option,
     output_option,
     per_option,
+    quiet_option,
     take_text_options,
     text_options,
     tree_option,
     unit_option,
     verb,
 )
-from treewise.errors import ParameterError
+from treewise.errors import ParameterError, join_few
 
 if TYPE_CHECKING:
     from treewise.explain.trace import NodeTrace, Trace
@@ -100,6 +101,7 @@ _TREE_OPTIONS = ("blanks", "node", "column", "top", "unit", "per")  # options th
 @output_option("Write the trace to a file; .png, .svg or .pdf plots the gain of all splits of --column at --node.")
 @grow_options
 @text_options
+@quiet_option
 def command(
     source: str,
     data: str | None,
@@ -110,6 +112,7 @@ def command(
     form: str | None,
     blanks: bool,
     output: str | None,
+    quiet: bool,
     **options: Any,
 ) -> None:
     """Trace a tree on a table."""
@@ -130,33 +133,41 @@ def command(
     if data is None:
         if number is not None:
             raise ParameterError("--round is for boosting, with its table: treewise trace MODEL DATA --round N.")
-        trace = _trace_grown(source, grow_params, text_format, member, node, options)
+        trace = _trace_grown(source, grow_params, text_format, member, node, options, quiet)
     else:
         target = grow_params.pop("target", None)
         na_values = grow_params.pop("na_values", ())
         options["sample_weight"] = grow_params.pop("sample_weight", None)
         refuse_growing(source, grow_params)
-        model, table = read_model_and_data(source, data, na_values, target, text_format, member)
+        model, table = read_model_and_data(source, data, na_values, target, text_format)
         if number is not None:
             if target is None:
                 check_training_table(model.required_ensemble, table)
             given = {"target": target, "sample_weight": options["sample_weight"]}
             worked_round = model.required_ensemble.worked_round(table, number, **given)
             return present(worked_round, form, output, row_limit(worked_round.rows, whole, output))
-        if model.ensemble is not None and model.ensemble.method == "adaboost":
+        boosted = model.ensemble if model.ensemble is not None and model.ensemble.method == "adaboost" else None
+        if boosted is not None and member is None:
             raise ParameterError(
-                f"{safe(model.name)} holds {plural(len(model.ensemble), 'boosted tree')}. Work a round out with"
-                f" --round N (1 to {len(model.ensemble)}), or pick a tree with --tree N"
-                f" (0 to {len(model.ensemble) - 1})."
+                f"{safe(model.name)} holds {plural(len(boosted), 'boosted tree')}. Work a round out with"
+                f" --round N (1 to {len(boosted)}), or pick a tree with --tree N (0 to {len(boosted) - 1})."
             )
-        trace = adopt_target(model.tree, table, target).trace(table, node=node, **options)
+        picked = model.pick_tree(member)
+        if boosted is not None and member is not None:  # on the weights of its round
+            trace = boosted.trace_round(table, member + 1, node=node, target=target, **options)
+        else:
+            trace = adopt_target(picked.tree, table, target).trace(table, node=node, **options)
     if is_drawn:
         assert output is not None
         traced_node = trace[0 if node is None else node]
         write_output(picture_content(traced_node.draw(options["column"]), output), output)
-        remark("", f"node {traced_node.id} → {safe(output)}")
+        if not quiet:
+            remark("", f"node {traced_node.id} → {safe(output)}")
     else:
         assert form is not None
+        if blanks and node is None and len(trace.exercise_nodes) > 1 and not quiet:
+            others = join_few(trace.exercise_nodes[1:], most=5)  # on standard error: not on the student's page
+            remark("note", f"an exercise has one node, here node 0; --node N selects another: {others}")
         write(trace.exercise() if blanks else trace, form, blanks, output)
     return None
 
@@ -187,6 +198,7 @@ def _trace_grown(
     member: int | None,
     node: int | None,
     view: dict[str, Any],
+    quiet: bool,
 ) -> Trace:
     """Grow a tree and trace it on the very table it was grown on, weights included."""
     from treewise.explain.trace.nodes import TraceView
@@ -194,7 +206,7 @@ def _trace_grown(
 
     if is_model(source, grow_params, standard_input=False):
         raise ParameterError(f"a trace needs the table too: treewise trace {safe(source)} DATA.")
-    training_set, model = grow_source(source, grow_params, text_format, member)
+    training_set, model = grow_source(source, grow_params, text_format, member, quiet)
     tree = model.tree
     if node is not None and not 0 <= node < len(tree):
         raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")

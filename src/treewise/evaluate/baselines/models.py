@@ -18,6 +18,7 @@ from treewise._lib.text import format_rounded, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError, did_you_mean, join_few
+from treewise.evaluate.baselines.indicators import level_codes, match_codes
 from treewise.predict.costs import CostMatrix, least_costly, losses
 from treewise.predict.predict import answering_nodes, find_leaves, predict_at_nodes
 from treewise.train.folds import assign_folds
@@ -267,7 +268,7 @@ class FeatureMatrix:
     """Encodes rows as a numeric matrix, fitted on training rows.
 
     Numbers are centred and scaled, with the mean for missing values and an indicator if some are missing; categories
-    become indicators of the levels in the training rows, missing included.
+    become indicators of the levels of the column, declared ones and missing included.
     """
 
     def __init__(self, training: TrainingSet) -> None:
@@ -293,9 +294,9 @@ class FeatureMatrix:
         self.encoders.append(encode_rows)
 
     def _add_levels(self, encoding: Encoding, values: npt.NDArray[Any]) -> None:
-        present = np.unique(values)  # missing counts as a level
-        self.indicators += len(present)
-        self.encoders.append(lambda values: (values[:, None] == present).astype(np.float64))
+        codes = level_codes(encoding, values)
+        self.indicators += len(codes)
+        self.encoders.append(lambda values: match_codes(values, codes))
 
     @property
     def width(self) -> int:

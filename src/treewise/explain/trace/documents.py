@@ -16,6 +16,7 @@ from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.words import (
     ROUNDING_NOTE,
     TraceEntry,
+    branches_heading,
     describe_outcome,
     describe_rows,
     describe_settled,
@@ -53,7 +54,7 @@ def _markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     yield ""
     yield f"{rows} · {escape_markdown(format_impurity(node, blanks))}"
     yield ""
-    yield "| candidate | branches | computation | result |"
+    yield f"| candidate | {escape_markdown(branches_heading(node))} | computation | result |"
     yield "|---|---|---|---:|"
     for entry in list_entries(node, blanks, every=writes_formulas(node)):
         yield _markdown_entry(entry, blanks)
@@ -231,13 +232,14 @@ def _escape_latex(text: str) -> str:
     return _LATEX_BLANK.join("".join(_LATEX_ESCAPES.get(ch, ch) for ch in part) for part in parts)
 
 
-_HEADINGS = (
-    ColumnSpec("candidate"),
-    ColumnSpec("branches"),
-    ColumnSpec("computation"),
-    ColumnSpec("result", "number", formatter=str),
-    ColumnSpec("mark", title=""),
-)
+def _headings(node: NodeTrace) -> tuple[ColumnSpec, ...]:
+    return (
+        ColumnSpec("candidate"),
+        ColumnSpec("branches", title=branches_heading(node)),
+        ColumnSpec("computation"),
+        ColumnSpec("result", "number", formatter=str),
+        ColumnSpec("mark", title=""),
+    )
 
 
 def notebook_formats(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> dict[str, str]:
@@ -251,7 +253,7 @@ def notebook_formats(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> d
 def _node_table(node: NodeTrace) -> ResultTable:
     title, rows = f"node {node.id}: {node.words}", describe_rows(node)
     if node.settled:
-        return ResultTable(f"{title} · {rows} · {describe_settled(node)}", _HEADINGS, [])
+        return ResultTable(f"{title} · {rows} · {describe_settled(node)}", _headings(node), [])
     cells = []
     for entry in list_entries(node, blanks=False, every=writes_formulas(node)):
         formula = "" if entry.formula is None else "".join(entry.formula.pieces())
@@ -261,7 +263,7 @@ def _node_table(node: NodeTrace) -> ResultTable:
         cells.append((entry.label, entry.branches, computation, entry.result, entry.mark))
     return ResultTable(
         title,
-        _HEADINGS,
+        _headings(node),
         cells,
         above=(f"{rows} · {format_impurity(node, blanks=False)}",),
         below=(*note_columns_left_out(node), describe_outcome(node, blanks=False)),

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,11 +41,14 @@ from treewise.train.grow import prepare, prepare_like
 from treewise.train.independence import ColumnTest, NodeTests
 from treewise.train.price import FEW_LEVELS
 from treewise.train.reference import Candidate, NodeSearch, choose_again, find_best_split, leaf_condition, pick
-from treewise.train.target import adopt_levels
+from treewise.train.target import adopt_levels, adopt_target
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import STOPS
 from treewise.tree.splits import quote
 from treewise.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from treewise.ensemble.model import Ensemble
 
 _MAX_CACHED_NODES = 32  # computed nodes kept in memory
 _MAX_CONDITIONS = 5  # conditions of a path that are printed; a node may be 100,000 deep
@@ -86,7 +89,7 @@ def trace(
     view = check_view(TraceView(unit, per, column, top), tree.columns)
     if tree.fit_info.is_handwritten:
         data = read(data)
-        tree = adopt_levels(tree, data)
+        tree = adopt_levels(adopt_target(tree, data), data)
     return Trace(tree, prepare_like(tree, data, sample_weight), view, None if node is None else [node])
 
 
@@ -110,6 +113,24 @@ def candidates(
     training_set = prepare(data, target, **grow_options)
     view = check_view(TraceView(unit, per, column, top), [e.name for e in training_set.encodings])
     return trace_node(training_set, np.arange(len(training_set)), view)
+
+
+def trace_round(ensemble: Ensemble, data: Any, number: int, target: Any = None, **view: Any) -> Trace:
+    """Return the trace of the learner of a round of AdaBoost, on the rows weighted as in that round.
+
+    See ``Ensemble.trace_round``.
+    """
+    sample_weight = view.pop("sample_weight", None)
+    worked = ensemble.worked_round(data, number, target=target, sample_weight=sample_weight)
+    table = read(data, na_values=ensemble.na_values)
+    weight = np.zeros(len(table))
+    weight[worked.rows - 1] = worked.unit_weights
+    found = trace(ensemble[worked.number - 1], table, sample_weight=weight, **view)
+    options = ensemble.fit_info.ensemble.options if ensemble.fit_info.ensemble else {}
+    b, total = worked.number, format_count(float(weight.sum()))
+    if not options.get("resample"):  # a learner of a sample of rows need not be the best on all of them
+        found.notes = (f"weighted by D_{b}, the weights of round {b} of AdaBoost, here with a sum of {total}",)
+    return found
 
 
 class Trace:
@@ -180,8 +201,17 @@ class Trace:
             return self
         sheet = copy(self)
         sheet._selected, sheet._impure, sheet._whole = (0,), self._impure[:1], False
-        sheet.notes = (*self.notes, "an exercise has one node, here node 0; " + Param("node", 2) + " selects another")
         return sheet
+
+    @property
+    def exercise_nodes(self) -> tuple[int, ...]:
+        """The nodes that make an exercise: those with something to compute.
+
+        >>> import treewise as tw
+        >>> tw.grow("admissions", preset="id3").trace("admissions").exercise_nodes
+        (0, 2, 3)
+        """
+        return tuple(self._impure)
 
     def __iter__(self) -> Iterator[NodeTrace]:
         return (self[i] for i in self._impure)

@@ -249,6 +249,16 @@ def format_branches(test: CandidateTrace) -> str:
     return "  ".join(f"{name} {part}" for name, part in zip(names, parts, strict=False))
 
 
+def branches_heading(node: NodeTrace) -> str:
+    """Return the heading of a column of branches, which says in which order a branch lists its numbers."""
+    target, centre = node.number_format.training_set.target, node.number_format.training_set.criterion.centre
+    if not target.classes:
+        return f"branches [rows {centre}]"
+    if len(target.classes) > MAX_CLASSES:
+        return "branches [rows]"
+    return f"branches [{' '.join(map(safe, target.classes))}]"
+
+
 def _groups_text(node: NodeTrace, test: CandidateTrace) -> tuple[str, ...]:
     """Regression: format the rows and the mean of each branch, ``Var₁: 2 rows, mean 1.5``."""
     if node.number_format.training_set.target.classes:

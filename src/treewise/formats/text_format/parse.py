@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.text import format_rounded
-from treewise.data.encoding import Encoding
+from treewise.data.encoding import Encoding, fit_encoding
+from treewise.data.table import Table, read
 from treewise.errors import ParameterError, ParseError
 from treewise.formats.text_format.conditions import (
     Condition,
@@ -41,6 +43,7 @@ from treewise.formats.text_format.notation import (
     write_label,
 )
 from treewise.formats.text_format.outline import Outline, OutlineEntry, read_outline
+from treewise.train.target import adopt_target
 from treewise.tree.arrays import (
     DTYPES,
     LEAF,
@@ -60,6 +63,8 @@ from treewise.tree.tree import Tree
 
 _BY_HAND = STOPS.index("by_hand")
 _CRITERIA: dict[Task, str] = {"classification": "entropy", "regression": "squared_error"}  # until rows are counted
+
+_UNNAMED_VALUE = "value"  # the target of a regression tree that does not name one
 
 NodeFacts = Mapping[str, Any]  # the entries of ``Arrays`` for one node; what is left out has its default
 
@@ -83,9 +88,9 @@ def parse(
     Columns compared with numbers or dates are numeric or datetime columns; columns compared with true or false are
     boolean; others are categorical with the levels mentioned. Declare an ordered column on a line of its own, such as
     ``order size: small < medium < large``; ``classes: no, yes`` puts the positive class last. With a table as ``data``
-    the columns are encoded as in that table. The task is inferred as ``grow`` does it: text and a few whole numbers are
-    classes, other numbers are values; ``task="regression"``, or a line ``predicts numbers`` or ``classes: 1.5, 2.5``,
-    overrides that.
+    the columns are encoded as in that table, and the tree predicts its target, with its classes in their order. The
+    task is inferred as ``grow`` does it: text and a few whole numbers are classes, other numbers are values;
+    ``task="regression"``, or a line ``predicts numbers`` or ``classes: 1.5, 2.5``, overrides that.
 
     ``target`` names what is predicted; the default is "class", or "value" for regression.
 
@@ -142,12 +147,24 @@ def _parse(text: str, target: str | None, data: Any, task: Task | None) -> Tree:
         return tree
     outline = read_outline(text)
     siblings = _read_conditions(outline)
-    known = {} if data is None else _encodings_of_table(data)
+    table = None if data is None else read(data)
+    known = {} if table is None else _encodings_of_table(table)
     encodings = infer_encodings([conditions for conditions in siblings if conditions], outline.orders, known)
     predictions = _LinePredictions(outline, target if outline.target is None else outline.target, task)
     nodes = _nodes(outline, siblings, encodings, [predictions.facts(entry) for entry in outline.entries])
     task = predictions.target.task
-    return Tree(encodings, predictions.target, pack(nodes, task), _CRITERIA[task])
+    tree = Tree(encodings, predictions.target, pack(nodes, task), _CRITERIA[task])
+    return tree if table is None else _adopt_target(tree, table, named=predictions.target.name, outline=outline)
+
+
+def _adopt_target(tree: Tree, table: Table, named: str, outline: Outline) -> Tree:
+    """Give a tree the target of its table and the order of its classes, unless the text or the caller gives them."""
+    name = named if named in table.columns else table.target
+    if name is None:
+        return tree
+    adopted = tree if outline.classes else adopt_target(tree, table, name)
+    is_unnamed = named in (UNNAMED, _UNNAMED_VALUE) and named not in table.columns
+    return adopted.with_(target=replace(adopted.target, name=name if is_unnamed else named))
 
 
 def parse_edited(
@@ -207,11 +224,7 @@ def _read_conditions(outline: Outline) -> list[list[Condition]]:
     return siblings
 
 
-def _encodings_of_table(data: Any) -> dict[str, Encoding]:
-    from treewise.data.encoding import fit_encoding
-    from treewise.data.table import read
-
-    table = read(data)
+def _encodings_of_table(table: Table) -> dict[str, Encoding]:
     return {name: fit_encoding(table[name], table.kinds.get(name)).encoding for name in table.columns}
 
 
@@ -259,7 +272,7 @@ class _LinePredictions:
         if (numbers or self.headings) and task not in (None, "regression" if numbers else "classification"):
             raise ParseError(f'task="{task}" does not fit: the text predicts {"numbers" if numbers else "classes"}.')
         if numbers or task == "regression":
-            self.target = Target("value" if name is None else name, "regression")
+            self.target = Target(_UNNAMED_VALUE if name is None else name, "regression")
             return
         predicted = [entry.label for entry in outline.entries if entry.label not in (None, UNKNOWN)]
         texts = [text_ for text_ in (*outline.classes, *self.positive, *predicted) if text_ is not None]
@@ -267,7 +280,7 @@ class _LinePredictions:
             raise ParseError("no line of this tree predicts anything.")
         labels = dict(zip(texts, read_labels(texts), strict=True))
         if task is None and not (self.headings or outline.classes) and are_values(tuple(set(labels.values()))):
-            self.target = Target("value" if name is None else name, "regression")
+            self.target = Target(_UNNAMED_VALUE if name is None else name, "regression")
             return
         classes = self._order_classes(labels, outline.classes)
         self.target = Target(UNNAMED if name is None else name, "classification", classes)

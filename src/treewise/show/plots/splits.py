@@ -6,11 +6,15 @@ Gains are those of ``train/reference.py``, each candidate scored exactly; impuri
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from treewise._lib.checks import check_choice
 from treewise._lib.text import plural, safe
+from treewise.data.encoding import is_missing
 from treewise.errors import DataError
 from treewise.explain.trace.nodes import same_partition
 from treewise.show import palette
@@ -64,7 +68,11 @@ def draw_impurity(criteria: Sequence[str] = ("entropy", "gini"), ax: Axes | None
 
 
 def draw_gains(node: NodeTrace, column: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draw the gain of each candidate of a column at a node: a curve over thresholds, bars over category splits."""
+    """Draw the gain of each candidate of a column at a node: steps over thresholds, bars over category splits.
+
+    Every threshold between two neighbouring values is the same rule on these rows (chapter 8), so the gain changes at
+    the values only.
+    """
     name = column if column is not None else node.winner
     if name is None:
         reasons = {"pure": "all its rows are of one class", "no_rows": "no row reaches it"}
@@ -95,17 +103,20 @@ def draw_gains(node: NodeTrace, column: str | None = None, ax: Axes | None = Non
 
 
 def _draw_thresholds(node: NodeTrace, column_trace: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
-    """Draw a curve; where rows are missing, one for each branch they may take."""
+    """Draw the steps; where rows are missing, one line for each branch they may take."""
+    values = _distinct_values(column_trace)
     by_placement: dict[int, list[CandidateTrace]] = {}
     for test in sorted(tests, key=_cut):
         by_placement.setdefault(test.candidate.split.missing if test.candidate.missing_rows else -1, []).append(test)
     entries: list[LegendEntry] = []
     names = {0: "missing values with <=", 1: "missing values with >", 2: "missing values apart", -1: "every threshold"}
     for place, (missing, candidates) in enumerate(sorted(by_placement.items())):
-        style: dict[str, Any] = {"marker": "o", "markersize": 3.5} if len(candidates) <= _MAX_MARKERS else {}
-        style |= {"color": palette.class_colour(place), "linestyle": ("-", "--", ":")[place % 3], "linewidth": 1.5}
-        (line,) = ax.plot([_cut(t) for t in candidates], [t.gain for t in candidates], **style)
+        colour = palette.class_colour(place)
+        style: dict[str, Any] = {"color": colour, "linestyle": ("-", "--", ":")[place % 3], "linewidth": 1.5}
+        (line,) = ax.plot(*_steps(candidates, values), **style)
         entries.append((line, names[missing]))
+        if len(candidates) <= _MAX_MARKERS:
+            ax.plot([_cut(t) for t in candidates], [t.gain for t in candidates], "o", color=colour, markersize=3.5)
     too_small = [t for t in tests if not t.eligible]
     if too_small:
         cuts, gains = [_cut(t) for t in too_small], [t.gain for t in too_small]
@@ -127,6 +138,28 @@ def _draw_thresholds(node: NodeTrace, column_trace: ColumnTrace, tests: list[Can
     if column_trace.encoding.kind == "datetime":
         ax.xaxis.set_major_formatter(lambda value, _: column_trace.encoding.format(round(value)))
     add_legend(ax, entries, below=True)
+
+
+def _distinct_values(column_trace: ColumnTrace) -> list[float]:
+    """Return the values of a column at a node, without missing ones, in order."""
+    number_format = column_trace.number_format
+    place = next(i for i, e in enumerate(number_format.training_set.encodings) if e.name == column_trace.name)
+    values = number_format.training_set.columns[place][number_format.rows]
+    present = values[~is_missing(column_trace.encoding, values)]
+    distinct: list[float] = np.unique(present).astype(np.float64).tolist()
+    return distinct
+
+
+def _steps(tests: Sequence[CandidateTrace], values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return the corners of the steps: a gain holds from the value below its threshold to the value above it."""
+    x: list[float] = []
+    y: list[float] = []
+    for test in tests:
+        above = bisect_right(values, _cut(test))
+        if 0 < above < len(values):  # else a test that separates missing values alone
+            x += values[above - 1 : above + 1]
+            y += [test.gain, test.gain]
+    return x, y
 
 
 def _cut(test: CandidateTrace) -> float:

@@ -20,7 +20,7 @@ from treewise.data.table import Column, Table
 from treewise.errors import Param, ParameterError, brief
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, thresholds
-from treewise.train.target import adopt_levels, resolve_handwritten_task
+from treewise.train.target import adopt_classes, adopt_levels, resolve_handwritten_task
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -76,9 +76,11 @@ class TreeRegions(RegionModel):
         return plural(self.tree.n_leaves, "leaf", "leaves")
 
     def adapt_to(self, table: Table, target: Column | None) -> TreeRegions:
-        """Give a tree written by hand the levels of a table, and the type of its target."""
+        """Give a tree written by hand the levels of a table, and the type and classes of its target."""
         tree = adopt_levels(self.tree, table)
-        return replace(self, tree=tree if target is None else resolve_handwritten_task(tree, target))
+        if target is not None:
+            tree = adopt_classes(resolve_handwritten_task(tree, target), target)
+        return replace(self, tree=tree)
 
     def predict_nodes(self, nodes: Ints, classes: Sequence[Label]) -> Predictions:
         """Return the predictions of nodes."""

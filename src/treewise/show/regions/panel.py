@@ -15,6 +15,7 @@ from treewise._lib.text import format_rounded, plural
 from treewise.data.table import Table
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, label_text, set_title, style_axes
+from treewise.show.picture.scene import class_fill
 from treewise.show.regions.models import Predictions, PredictorRegions, RegionModel, TreeRegions
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, Span, jitter_width
 from treewise.tree.arrays import Label
@@ -56,6 +57,15 @@ class RegionScene:
             probability = float(predictions.probability[i])
             return palette.confidence_tint(palette.class_colour(index), probability, len(self.classes))
         return palette.tint(palette.scale_colour(self.relative_position(float(predictions.value[i]))), 0.75)
+
+    def hatchings(self, predictions: Predictions) -> npt.NDArray[Any]:
+        """Return the index of each area's class where that class is hatched, so that greyscale print shows it; or −1.
+
+        As in pictures of trees, the first class has no hatching.
+        """
+        index = predictions.class_index
+        hatched = [bool(class_fill(place).hatching) for place in range(len(self.classes))]
+        return np.where((index >= 0) & np.array([*hatched, False])[index], index, -1)
 
     def relative_position(self, value: float) -> float:
         """Return the position of a number on the colour scale, from 0 to 1; NaN for NaN."""
@@ -152,22 +162,41 @@ def _draw_areas(ax: Axes, areas: Sequence[PlaneArea], predictions: Predictions, 
     """Draw the areas of a tree as rectangles, exactly."""
     from matplotlib.collections import PolyCollection
 
-    corners, colours, largest = [], [], []
+    corners, colours, largest, n_boxes = [], [], [], []
     for i, area in enumerate(areas):
         boxes = [
             (x0, x1, y0, y1) for x0, x1 in scene.plane.x.intervals(area.x) for y0, y1 in scene.plane.y.intervals(area.y)
         ]
         corners += [[(x0, y0), (x1, y0), (x1, y1), (x0, y1)] for x0, x1, y0, y1 in boxes]
         colours += [scene.colour(predictions, i)] * len(boxes)
+        n_boxes.append(len(boxes))
         largest.append((max(boxes, key=lambda b: (b[1] - b[0]) * (b[3] - b[2]), default=None), area.node))
     edge = 1.0 if len(corners) <= 200 else 0.3 if len(corners) <= 2000 else 0.0
     ax.add_collection(
         PolyCollection(corners, facecolors=colours, edgecolors="white", linewidths=edge, zorder=0.5), autolim=False
     )
+    if scene.classes:
+        _hatch_areas(ax, corners, np.repeat(scene.hatchings(predictions), n_boxes))
     has_numbers = scene.show_node_numbers if scene.show_node_numbers is not None else len(areas) <= _MAX_NUMBERED_AREAS
     for box, node in largest if has_numbers else []:
         if box is not None:
             _write_number(ax, box, node)
+
+
+def _hatch_areas(ax: Axes, corners: Sequence[Any], classes: npt.NDArray[Any]) -> None:
+    """Draw the hatching of each class over its areas."""
+    from matplotlib.collections import PolyCollection
+
+    for place in np.unique(classes[classes >= 0]).tolist():
+        boxes = [corners[i] for i in np.flatnonzero(classes == place).tolist()]
+        style = hatch_style(place) | {"facecolors": "none", "linewidths": 0.0}
+        ax.add_collection(PolyCollection(boxes, zorder=0.6, **style), autolim=False)
+
+
+def hatch_style(place: int) -> dict[str, Any]:
+    """Return the options of matplotlib that hatch an area in the lines of its class."""
+    fill = class_fill(place)
+    return {"hatch": fill.hatching * 2, "edgecolor": palette.tint(fill.colour, 0.7)}
 
 
 def _write_number(ax: Axes, box: tuple[float, float, float, float], node: int) -> None:
@@ -193,6 +222,14 @@ def _draw_grid(ax: Axes, model: PredictorRegions, scene: RegionScene) -> None:
     cells = colours[inverse.ravel()].reshape(*shape, 3)
     extent = (plane.x.low, plane.x.high, plane.y.low, plane.y.high)
     ax.imshow(cells, extent=extent, origin="lower", aspect="auto", interpolation="nearest", zorder=0.5)
+    if scene.classes:
+        hatched = scene.hatchings(predictions).reshape(shape)
+        for place in np.unique(hatched[hatched >= 0]).tolist():
+            style = hatch_style(place)
+            hatches, edge = [style["hatch"]], style["edgecolor"]
+            inside = np.pad((hatched == place).astype(float), 1, mode="edge")
+            lines = ax.contourf(inside, [0.5, 1.5], colors="none", hatches=hatches, extent=extent, zorder=0.6)
+            lines.set(edgecolor=edge, linewidth=0.0)
 
 
 # -- points -----------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from treewise.show.regions.models import (
     label_key,
     region_model,
 )
-from treewise.show.regions.panel import RegionScene, draw_panel
+from treewise.show.regions.panel import RegionScene, draw_panel, hatch_style
 from treewise.show.regions.plane import make_plane
 from treewise.train.target import are_integer_classes, find_target_column
 from treewise.tree.arrays import Label
@@ -41,6 +41,8 @@ from treewise.tree.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+
+    LegendEntry = tuple[Artist | tuple[Artist, ...], str]
 
 __all__ = ["draw_regions", "draw_regions_grid"]
 
@@ -368,18 +370,20 @@ def _add_key(axes: npt.NDArray[Any], scene: RegionScene, is_own_figure: bool) ->
         entry.set_text(text)
 
 
-def _legend_entries(scene: RegionScene) -> list[tuple[Artist, str]]:
-    """Return a marker per class, and the meaning of shades and rims."""
+def _legend_entries(scene: RegionScene) -> list[LegendEntry]:
+    """Return area and marker of each class, and the meaning of shades and rims."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     target = f"{label_text(scene.target, 24)} = " if scene.target else ""
-    entries: list[tuple[Artist, str]] = []
+    entries: list[LegendEntry] = []
     for place, label in enumerate(scene.classes[:_MAX_LEGEND_CLASSES]):
         mark = Line2D(
             [], [], linestyle="", marker=palette.class_marker(place), color=palette.class_colour(place), markersize=6
         )
-        entries.append((mark, f"{target}{label_text(label, 24)}"))
+        area = Patch(facecolor=palette.confidence_tint(palette.class_colour(place), 1.0, 2), linewidth=0)
+        area.set(**hatch_style(place))
+        entries.append(((area, mark), f"{target}{label_text(label, 24)}"))
     if len(scene.classes) > _MAX_LEGEND_CLASSES:
         entries.append((Line2D([], [], linestyle=""), f"… {len(scene.classes) - _MAX_LEGEND_CLASSES} more"))
     entries.append(
