@@ -59,7 +59,9 @@ if TYPE_CHECKING:
     from treewise.explain.stability.stability import stability as stability
     from treewise.explain.stump import stump as stump
     from treewise.explain.trace import candidates as candidates
+    from treewise.formats.importers.lightgbm_model import from_lightgbm as from_lightgbm
     from treewise.formats.importers.sklearn_trees import from_sklearn as from_sklearn
+    from treewise.formats.importers.xgboost_model import from_xgboost as from_xgboost
     from treewise.formats.model_file.model_file import load as load
     from treewise.formats.text_format.parse import parse as parse
     from treewise.show.plots.splits import draw_impurity as draw_impurity
@@ -102,6 +104,8 @@ _HOMES = {
     "parse": "formats.text_format.parse",
     "load": "formats.model_file.model_file",
     "from_sklearn": "formats.importers.sklearn_trees",
+    "from_lightgbm": "formats.importers.lightgbm_model",
+    "from_xgboost": "formats.importers.xgboost_model",
     "TreeClassifier": "estimators",
     "TreeRegressor": "estimators",
     "ForestClassifier": "estimators",

@@ -40,10 +40,16 @@ if TYPE_CHECKING:
     from treewise.predict.predict import EncodedRows
     from treewise.show.summary import EnsembleSummary
 
-Method = Literal["forest", "extra_trees", "bagging", "adaboost"]
+Method = Literal["forest", "extra_trees", "bagging", "adaboost", "gradient_boosting"]
 Progress = Callable[[float], None]
 
-METHOD_NAMES = {"forest": "forest", "extra_trees": "extra-trees", "bagging": "bagging", "adaboost": "AdaBoost"}
+METHOD_NAMES = {
+    "forest": "forest",
+    "extra_trees": "extra-trees",
+    "bagging": "bagging",
+    "adaboost": "AdaBoost",
+    "gradient_boosting": "gradient boosting",  # imported models only
+}
 ENDED = "boosting ended"  # beginning of the note that says why there are fewer trees than requested
 
 
@@ -68,7 +74,7 @@ class Ensemble(Model):
     """Many trees that predict together.
 
     Forests, extra-trees and bagging average the predictions of their trees; AdaBoost predicts the class with the
-    largest total vote weight (``votes``).
+    largest total vote weight (``votes``). The trees of gradient boosting, imported from other libraries, add up.
 
     >>> import treewise as tw
     >>> trees = tw.forest("penguins", n_estimators=5)
@@ -142,6 +148,15 @@ class Ensemble(Model):
     def trees(self) -> Sequence[Tree]:
         """The trees as a sequence; each is unpacked on access."""
         return Trees(self)
+
+    def divisor(self, trees: int) -> int:
+        """Return what the sum over the first trees is divided by: their number, or 1 where the trees add up.
+
+        >>> import treewise as tw
+        >>> tw.forest("penguins", n_estimators=5).divisor(5)
+        5
+        """
+        return 1 if self.method == "gradient_boosting" else trees
 
     def first(self, k: int) -> Self:
         """Return the ensemble of the first k trees, as if only k had been grown.

@@ -7,6 +7,7 @@ members (eight bytes per node, and the leaf values) and adds up their prediction
                                     largest probability, the first of equals
     adaboost                        the class with the largest vote weight: Σ votes·[the tree predicts it], the first of
                                     equals
+    gradient_boosting               the sum of the trees' values
 
 Each tree contributes exactly what it predicts alone, and sums are taken row by row: so a prediction depends neither on
 the other rows nor on the number of threads. Tables are read and encoded by ``predict/predict.py``; a single row of
@@ -180,7 +181,7 @@ class ForestPredictor:
     def probabilities_of(self, sums: Floats, trees: int) -> Floats:
         """Return probabilities, or values: the mean over the trees; for AdaBoost the normalised vote weights."""
         if self.ensemble.method != "adaboost":
-            return sums / trees * self.unit
+            return sums / self.ensemble.divisor(trees) * self.unit
         total = sums.sum(axis=1, keepdims=True)
         return sums / np.where(total > 0, total, 1.0)
 
@@ -199,7 +200,7 @@ class ForestPredictor:
     def single_answer(self, sums: Floats, trees: int) -> Any:
         """Return the predicted class or value of a single row."""
         if self.ensemble.task == "regression":
-            return float(sums[0, 0]) / trees * self.unit
+            return float(sums[0, 0]) / self.ensemble.divisor(trees) * self.unit
         return self.ensemble.classes[int(self.best(sums, trees)[0])]
 
 
@@ -376,7 +377,8 @@ def baseline_of(ensemble: Ensemble) -> Label | None:
     """
     if ensemble.task == "regression":
         unit = ensemble.predictor.unit
-        return float((root_values(ensemble.members) / unit).mean()) * unit
+        total = float((root_values(ensemble.members) / unit).sum())
+        return total / ensemble.divisor(len(ensemble)) * unit
     info = ensemble.fit_info.ensemble
     if info is not None and info.majority is not None and 0 <= info.majority < len(ensemble.classes):
         return ensemble.classes[info.majority]

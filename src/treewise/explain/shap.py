@@ -131,8 +131,8 @@ class ShapValues(Displayable):
 def shap(model: Model, data: Any, estimate: Any = None, progress: Progress | None = None) -> ShapValues:
     """Return the Shapley values of the columns for each row of a table, or for a single row (``Model.shap``).
 
-    The Shapley values of a mean are the mean of Shapley values, and AdaBoost's vote share is the mean of its trees'
-    decisions by vote weight; so the values of an ensemble are exact too.
+    The Shapley values of a mean are the mean of Shapley values, those of a sum their sum, and AdaBoost's vote share is
+    the mean of its trees' decisions by vote weight; so the values of an ensemble are exact too.
     """
     if estimate is not None and not isinstance(model, Tree):
         raise ParameterError("only for a single tree.", parameter="estimate", hint="Leave it out.")
@@ -155,7 +155,8 @@ def shap(model: Model, data: Any, estimate: Any = None, progress: Progress | Non
         base += weight / unit * table.base(tree)
         if progress is not None:
             progress((t + 1) / trees)
-    total = float(model.votes.sum())
+    adds_up = isinstance(model, Ensemble) and model.method == "gradient_boosting"
+    total = 1.0 if adds_up else float(model.votes.sum())
     return ShapValues.of(values / total * unit, base / total * unit, rows.single, model.columns, model.target)
 
 

@@ -67,7 +67,12 @@ def _summarise_values(
         np.minimum(low, value, out=low)
         np.maximum(high, value, out=high)
     n = len(members.ensemble)
-    return (total / n * unit).tolist(), np.sqrt(squares / n) * size * unit, low * unit, high * unit
+    return (
+        (total / members.ensemble.divisor(n) * unit).tolist(),
+        np.sqrt(squares / n) * size * unit,
+        low * unit,
+        high * unit,
+    )
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ Each importer fills a ``ForeignTree`` per tree from the arrays or the file of it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,20 @@ class ForeignTree:
     spread: Floats | None = None  # regression: the standard deviation; NaN where it is not known
     impurity: Floats | None = None  # regression, unless values of inner nodes follow from their leaves
     codes: Mapping[int, Sequence[int]] = field(default_factory=dict)  # the levels of a split by a set, by node
+
+    @classmethod
+    def constant(cls, value: float, rows: int) -> ForeignTree:
+        """Return a tree of one leaf: the constant that an additive model begins with."""
+        one = np.ones(1)
+        return cls(
+            -one.astype(np.int64), -one.astype(np.int64), -one.astype(np.int64), 0 * one, np.zeros(1, np.int64),
+            np.array([rows]), rows * one, value=value * one, spread=0 * one,
+        )  # fmt: skip
+
+    def change_leaves(self, change: Callable[[Floats], npt.NDArray[Any]]) -> ForeignTree:
+        """Return the tree with changed leaf values."""
+        assert self.value is not None
+        return replace(self, value=np.where(self.left < 0, change(self.value), self.value).astype(np.float64))
 
     def packed(self) -> dict[str, Any]:
         """Return the arrays of ``PackedTrees`` for this tree alone."""

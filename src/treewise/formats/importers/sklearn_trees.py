@@ -60,12 +60,12 @@ def from_sklearn(
     >>> theirs = DecisionTreeClassifier(max_depth=2, random_state=4).fit(iris.data, iris.target_names[iris.target])
     >>> ours = tw.from_sklearn(theirs, iris.feature_names, target="species", thresholds="short")
     >>> print(ours)
-                                        predicts      rows  setosa  versicolor  virginica
+                                       predicts       rows  setosa  versicolor  virginica
     0  all rows                                        150      50          50         50
-    1  ├─ petal length (cm) <= 2.45     → setosa        50      50           0          0
+    1  ├─ petal length (cm) <= 2.45    → setosa         50      50           0          0
     2  └─ petal length (cm) > 2.45                     100       0          50         50
-    3     ├─ petal width (cm) <= 1.75   → versicolor    54       0          49          5
-    4     └─ petal width (cm) > 1.75    → virginica     46       0           1         45
+    3     ├─ petal width (cm) <= 1.75  → versicolor     54       0          49          5
+    4     └─ petal width (cm) > 1.75   → virginica      46       0           1         45
     >>> bool((ours.predict_proba(iris.data) == theirs.predict_proba(iris.data)).all())
     True
 

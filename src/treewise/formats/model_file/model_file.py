@@ -182,6 +182,8 @@ def _check_body(model: Tree | Ensemble) -> None:
         refuse(votes != 1, "votes", votes, f"each tree of {model.method} has a vote of 1")
     elif model.task == "regression":
         raise ModelFormatError("the target is numbers: adaboost predicts classes")
+    if model.method == "gradient_boosting" and model.task == "classification":
+        raise ModelFormatError("the target is classes: gradient_boosting predicts numbers")
     if not np.all(decreases >= 0):
         raise ModelFormatError(f"nodes.decreases[{np.argmin(decreases.ravel() >= 0)}]: it cannot be negative")
 
