@@ -51,13 +51,13 @@ def digests(golden: Path = GOLDEN) -> dict[str, str]:
 def grown_models(tw: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the name of each model and a function that grows it."""
     tables = {name: (make(), make().target) for name, make in tw.datasets.NAMES.items()}
-    generated = generated_table()
+    generated = {"generated": generated_table(3000), "large": generated_table(12_000)}  # the latter is binned
 
     def model(function: str, table: str, **options: Any) -> tuple[str, Callable[[], Any]]:
         name = " ".join([function, table, *(f"{k}={v}" for k, v in options.items() if k != "sample_weight")])
         if "sample_weight" in options:
             name += " weighted"
-        data, target = (generated, "y") if table == "generated" else tables[table]
+        data, target = (generated[table], "y") if table in generated else tables[table]
         return name, lambda: getattr(tw, function)(data, **{"target": target, **options})
 
     for table in tables:
@@ -69,11 +69,11 @@ def grown_models(tw: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
             yield model("grow", "penguins", criterion=criterion, categorical=categorical)
         yield model("grow", "penguins", criterion=criterion, missing="branch")
         yield model("grow", "penguins", criterion=criterion, sample_weight=weight["penguins"])
-        yield model("grow", "generated", criterion=criterion, ignore=["value"])
+        yield model("grow", "generated", criterion=criterion, ignore=["value", "flag"])
     mass = {"target": "body_mass_g", "task": "regression", "drop_missing_target": True}
     for criterion in REGRESSION:
         yield model("grow", "penguins", criterion=criterion, max_depth=6, **mass)
-        yield model("grow", "generated", target="value", ignore=["y"], criterion=criterion)
+        yield model("grow", "generated", target="value", ignore=["y", "flag"], criterion=criterion)
     limits = [
         {"max_depth": 3},
         {"max_leaf_nodes": 7},
@@ -90,7 +90,7 @@ def grown_models(tw: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     ]
     for options in limits:
         yield model("grow", "penguins", **options)
-        yield model("grow", "generated", ignore=["value"], **options)
+        yield model("grow", "generated", ignore=["value", "flag"], **options)
     for pruning in ("cv", "cost_complexity", "pessimistic", "mdl", "reduced_error", "gain"):
         more = {"reduced_error": {"validation": 0.3}, "cost_complexity": {"ccp_alpha": 0.01}}.get(pruning, {})
         yield model("grow", "penguins", pruning=pruning, **more)
@@ -100,17 +100,33 @@ def grown_models(tw: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         for table in ("admissions", "noisy", "penguins"):
             yield model(method, table, n_estimators=7, random_state=1)
         yield model(method, "penguins", n_estimators=5, criterion="gini", sample_weight=weight["penguins"])
-        yield model(method, "generated", n_estimators=5, ignore=["value"])
+        yield model(method, "generated", n_estimators=5, ignore=["value", "flag"])
     for method in ("forest", "extra_trees", "bagging"):
         bootstrap = {} if method == "bagging" else {"bootstrap": True}
         yield model(method, "penguins", n_estimators=7, oob_score=True, **bootstrap)
         yield model(method, "penguins", n_estimators=5, **mass)
     yield model("adaboost", "penguins", n_estimators=6, max_depth=2, learning_rate=0.5)
+    yield from large_models(model)
 
 
-def generated_table() -> dict[str, Any]:
-    """Return 3,000 rows of numbers with many and few values, missing cells and categories, with both targets."""
-    rng, n = np.random.default_rng(0), 3000
+def large_models(model: Callable[..., tuple[str, Callable[[], Any]]]) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield models of a table large enough to be binned, for two classes, three classes and a number."""
+    weight = np.arange(12_000) % 3 + 1
+    targets = {"flag": ["y", "value"], "y": ["flag", "value"]}
+    for target, ignore in targets.items():
+        for criterion in ("entropy", "gini", "error"):
+            for options in ({}, {"missing": "branch"}, {"sample_weight": weight}, {"min_samples_leaf": 50}):
+                yield model("grow", "large", target=target, ignore=ignore, criterion=criterion, **options)
+        for method in ("forest", "extra_trees", "adaboost"):
+            yield model(method, "large", target=target, ignore=ignore, n_estimators=3)
+        yield model("forest", "large", target=target, ignore=ignore, n_estimators=3, sample_weight=weight)
+    for options in ({}, {"missing": "branch"}, {"sample_weight": weight}, {"ties": "random"}, {"criterion": "poisson"}):
+        yield model("grow", "large", target="value", ignore=["y", "flag"], min_samples_leaf=5, **options)
+
+
+def generated_table(n: int) -> dict[str, Any]:
+    """Return rows of numbers with many and few values, missing cells and categories, and targets of each kind."""
+    rng = np.random.default_rng(0)
     x, few, gaps = rng.normal(size=n), rng.integers(0, 9, n).astype(float), rng.normal(size=n).round(2)
     gaps[rng.random(n) < 0.2] = np.nan
     letter, place = rng.choice(list("abcdefgh"), n), rng.integers(0, 300, n)
@@ -122,6 +138,7 @@ def generated_table() -> dict[str, Any]:
         "letter": letter.tolist(),
         "place": [f"p{i}" for i in place],
         "value": np.exp(signal).round(4),
+        "flag": (signal > 1).tolist(),
         "y": np.digitize(signal, [0, 1.5]).astype(str).tolist(),
     }
 
