@@ -22,6 +22,7 @@
 #include "search/missing_placement.hpp"
 #include "search/node_categories.hpp"
 #include "search/sorted_scan.hpp"
+#include "util/key_sorter.hpp"
 
 namespace treewise {
 
@@ -150,24 +151,18 @@ private:
     void add_row(int64_t* stat, Row row) const { context_.add_row(stat, row, y_, context_.quantiser); }
     bool by_column() const { return context_.settings.rule == Rule::c45; }
 
-    // A bin that may hide a better cut.
-    struct OpenBin {
-        int32_t column;
-        uint8_t bin;
-        double upper;
-    };
     struct ThreadScratch {
         ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds, const CheckInterrupt& p)
             : check_interrupt(p),
               sorted_scan(context.settings, context.tables, score_bounds, p),
-              bin_scan(context, score_bounds),
+              binned_column(context, score_bounds),
               categories(context.settings, score_bounds, context.n_classes()),
               node_categories(context),
               placement(context),
               bin_stat(context.width()) {}
         CheckInterrupt check_interrupt;
         SortedScan<S> sorted_scan;
-        BinScan<S> bin_scan;
+        BinnedColumn<S> binned_column;
         CategoryScan<S> categories;
         NodeCategories<S> node_categories;
         CandidateFilter filter;
@@ -179,6 +174,8 @@ private:
         std::vector<Row> missing_rows;
         MissingPlacement<S> placement;
         CutBuckets cut_buckets;
+        BinPositions positions;
+        std::vector<int64_t> cuts;
         Stat bin_stat, stats;
         std::array<uint8_t, kBins> is_open;
     };
@@ -218,24 +215,20 @@ private:
         const int64_t* bins = builder_.bins(*histogram, column);
         builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing);
         if constexpr (S == TargetKind::regression) add_missing_sums(column, scratch);
-        const BinnedColumn binned{
-            kMissingBin,
-            [&](size_t b) {
-                builder_.read_bin(bins, column, b, scratch.bin_stat);
-                return static_cast<const int64_t*>(scratch.bin_stat.data());
-            },
-            [&](size_t b) { return builder_.mappers()[column].mixed[b].load(); },
-            [&](size_t b) { return S == TargetKind::regression ? builder_.bin_squares(bins, b) : 0.0; }};
-        const int64_t present = (*node_total_)[kRows] - scratch.placement.missing[kRows];
+        const auto counted = bins_of(column, bins, scratch);
         for_each_placement(column, scratch, [&](const RunContext& run) {
-            scratch.bin_scan.score_edges(binned, run, present, scratch.placement, scratch.filter);
+            scratch.binned_column.score_edges(counted, run, scratch.filter);
+            scratch.binned_column.list_open(counted, run, scratch.filter, scratch.open_bins);
         });
-        for_each_placement(column, scratch, [&](const RunContext& run) {
-            scratch.bin_scan.open_bins(binned, run, scratch.placement, scratch.filter,
-                                       [&](size_t b, double upper, const RunContext&) {
-                                           scratch.open_bins.push_back({run.column, static_cast<uint8_t>(b), upper});
-                                       });
-        });
+    }
+    auto bins_of(size_t column, const int64_t* bins, ThreadScratch& scratch) const {
+        return Bins{kMissingBin,
+                    [=, this, &scratch](size_t b) {
+                        builder_.read_bin(bins, column, b, scratch.bin_stat);
+                        return static_cast<const int64_t*>(scratch.bin_stat.data());
+                    },
+                    [=, this](size_t b) { return builder_.mappers()[column].mixed[b].load(); },
+                    [=, this](size_t b) { return S == TargetKind::regression ? builder_.bin_squares(bins, b) : 0.0; }};
     }
     // Whether missing rows get their own branch depends on their exact sum.
     void add_missing_sums(size_t column, ThreadScratch& scratch) const {
@@ -253,12 +246,8 @@ private:
     // -- opening bins -------------------------------------------------------------------------------------------------
 
     void share_bounds() {
-        for (size_t c = 0; c < (by_column() ? context_.columns.size() : 1); ++c) {
-            double bound = scratches_[0]->filter.best_lower_bound(static_cast<int32_t>(c));
-            for (const auto& scratch : scratches_)
-                bound = std::max(bound, scratch->filter.best_lower_bound(static_cast<int32_t>(c)));
-            for (auto& scratch : scratches_) scratch->filter.raise_bound(static_cast<int32_t>(c), bound);
-        }
+        for (const auto& scratch : scratches_) scratches_[0]->filter.raise_bounds(scratch->filter);
+        for (const auto& scratch : scratches_) scratch->filter.raise_bounds(scratches_[0]->filter);
     }
     // Most promising column first: what it finds raises the bound for the others.
     void open_bins(const std::vector<int64_t>* histogram) {
@@ -294,20 +283,14 @@ private:
         gather_sorted(column, node_, scratch.is_open.data(), scratch);
         builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing);
         if constexpr (S == TargetKind::regression) add_missing_sums(column, scratch);
-        for_each_placement(column, scratch, [&](RunContext run) {
+        for_each_placement(column, scratch, [&](const RunContext& run) {
             size_t begin = 0;
-            for (size_t b = 0; b < kMissingBin; ++b) {
-                builder_.read_bin(bins, column, b, scratch.bin_stat);
-                const int64_t n = scratch.bin_stat[kRows];
-                if (n == 0) continue;
-                if (scratch.is_open[b]) {
-                    scan_gathered(run, begin, n - 1, scratch);
+            scratch.binned_column.for_each_open(
+                bins_of(column, bins, scratch), [&](size_t b) { return scratch.is_open[b]; }, run,
+                [&](size_t, int64_t n, const RunContext& bin_run) {
+                    scan_gathered(bin_run, begin, n - 1, scratch);
                     begin += at(n);
-                }
-                run.rows_below += n;
-                add(scratch.placement.left.data(), scratch.bin_stat.data(), width_),
-                    sub(scratch.placement.right.data(), scratch.bin_stat.data(), width_);
-            }
+                });
         });
     }
     // Gathers the present rows of a node (only those in open bins, if given), sorted by value.
@@ -317,7 +300,7 @@ private:
             const uint8_t* code = builder_.mappers()[column].bin_of_row;
             const int64_t* bins = builder_.bins(builder_.cached(node), column);
             size_t n = 0;
-            for (size_t b = 0; b < kMissingBin; ++b) n += is_open[b] ? builder_.bin_rows(bins, column, b) : 0;
+            for (size_t b = 0; b < kMissingBin; ++b) n += is_open[b] ? at(builder_.bin_rows(bins, column, b)) : 0;
             scratch.rows.resize(n + 1);  // one spare slot, overwritten by rows of closed bins
             n = 0;
             for (Row r : row_list(node)) scratch.rows[n] = r, n += is_open[code[r]];
@@ -378,12 +361,6 @@ private:
 
     // -- buckets for the exact splitter -------------------------------------------------------------------------------
 
-    std::vector<int64_t> positions_of(size_t column, int64_t present) const {
-        std::vector<int64_t> positions;
-        scratches_[0]->filter.list_positions(column, positions);
-        positions.push_back(present);
-        return positions;
-    }
     Bucket sorted_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
         gather_sorted(column, node, nullptr, scratch);
         const auto present = static_cast<int64_t>(scratch.keys.size());
@@ -395,84 +372,47 @@ private:
         return scratch.cut_buckets.fill(rows, filter_disabled_ ? nullptr : &scratch.filter, column, *node_total_,
                                         context_.settings.random_ties, out);
     }
-    // Sorts only the bins next to a surviving cut, to find its keys.
+    // Sorts only the bins next to a surviving cut.
     Bucket bin_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
         constexpr size_t kMany = 256;  // cuts: then sorting all rows is as fast
-        if (context_.settings.random_ties || positions_of(column, 0).size() > kMany)
+        scratch.filter.list_positions(column, scratch.cuts);
+        if (context_.settings.random_ties || scratch.cuts.size() >= kMany)
             return sorted_buckets(column, node, out, scratch);
         const int64_t* bins = builder_.bins(builder_.cached(node), column);
-        std::array<int64_t, kBins> rows_below{};  // present rows below a bin
-        int64_t present = 0;
-        for (size_t b = 0; b < kMissingBin; ++b) {
-            builder_.read_bin(bins, column, b, scratch.bin_stat);
-            rows_below[b] = present;
-            present += scratch.bin_stat[kRows];
-        }
-        rows_below[kMissingBin] = present;
-        const std::vector<int64_t> positions = positions_of(column, present);
-        scratch.is_open.fill(0);
-        for (size_t p = 0; p + 1 < positions.size(); ++p) {
-            size_t b = 0;
-            while (rows_below[b + 1] < positions[p]) ++b;
-            scratch.is_open[b] = 1;
-            while (rows_below[b + 1] <= positions[p]) ++b;
-            scratch.is_open[b] = 1;
-        }
+        BinPositions& positions = scratch.positions;
+        positions.begin(kMissingBin, [&](size_t b) { return builder_.bin_rows(bins, column, b); });
+        positions.open_beside(scratch.cuts);
+        positions.number_sorted();
+        std::copy(positions.is_open().begin(), positions.is_open().end(), scratch.is_open.begin());
+        scratch.is_open[kMissingBin] = 0;
         gather_sorted(column, node, scratch.is_open.data(), scratch);
-        std::vector<int64_t> cuts;  // the last key of each bucket, and the first of the next
-        std::vector<int64_t> nexts;
-        for (size_t p = 0; p + 1 < positions.size(); ++p) {
-            int64_t n_skipped = 0;  // present rows below the cut that were not gathered
-            for (size_t b = 0; rows_below[b] < positions[p]; ++b)
-                n_skipped += scratch.is_open[b] ? 0 : rows_below[b + 1] - rows_below[b];
-            const size_t i = at(positions[p] - n_skipped);
-            cuts.push_back(scratch.keys[scratch.order[i - 1]]);
-            nexts.push_back(scratch.keys[scratch.order[i]]);
-        }
-        fill_buckets(column, node, cuts, scratch);
-        constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-        for (size_t p = 0; p < positions.size(); ++p) {
-            const int64_t low = p ? nexts[p - 1] : kLeast, high = p < cuts.size() ? cuts[p] : kMissingKey - 1;
-            out.push_back({nullptr, nullptr, scratch.stats.data() + p * width_, low, high, positions[p] - 1});
-        }
-        return {nullptr, nullptr, scratch.stats.data() + positions.size() * width_, 0, 0, 0};
+        sum_bins(column, node, bins, scratch);
+        const auto bin_sum = [&](size_t b) { return scratch.stats.data() + b * width_; };
+        const auto add_rows = [&](int64_t* stat, int64_t begin, int64_t end) {
+            if (begin == positions.present()) return add(stat, bin_sum(kMissingBin), width_);
+            positions.add_range(
+                begin, end, [&](size_t b) { add(stat, bin_sum(b), width_); },
+                [&](int64_t i) { add_row(stat, scratch.rows[scratch.order[at(i)]]); });
+        };
+        const auto key = [&](int64_t i) {
+            const int64_t index = positions.sorted_index(i);
+            if (index >= 0) return scratch.keys[scratch.order[at(index)]];
+            return i == 0 ? std::numeric_limits<int64_t>::min() : kMissingKey - 1;
+        };
+        const SortedRows rows{positions.present(), node.size(), add_rows, [](int64_t) { return true; }, key};
+        return scratch.cut_buckets.fill(rows, &scratch.filter, column, *node_total_, false, out);
     }
-    // Exact statistics between cuts, in one pass over the node's bins; values are read only in bins that contain a cut.
-    void fill_buckets(size_t column, Segment node, const std::vector<int64_t>& cuts, ThreadScratch& scratch) const {
-        const BinMapper& mapper = builder_.mappers()[column];
-        scratch.stats.assign((cuts.size() + 2) * width_, 0);
-        std::array<uint32_t, kBins> bucket{};
-        std::array<uint8_t, kBins> has_cut{};
-        for (size_t b = 0; b < kMissingBin; ++b) {
-            for (int64_t cut : cuts) bucket[b] += mapper.bin(cut) < b;
-        }
-        for (int64_t cut : cuts) has_cut[mapper.bin(cut)] = 1;
-        bucket[kMissingBin] = static_cast<uint32_t>(cuts.size() + 1);
-        if constexpr (S == TargetKind::binary) {
-            if (context_.unit_weights) return fill_from_counts(column, node, cuts, bucket, has_cut, scratch);
-        }
-        for (Row r : row_list(node)) {
-            const uint8_t code = mapper.bin_of_row[r];
-            const uint32_t b = has_cut[code] ? bucket_of(cuts, key_of(context_.columns[column], r)) : bucket[code];
-            add_row(scratch.stats.data() + b * width_, r);
-        }
-    }
-    static uint32_t bucket_of(const std::vector<int64_t>& cuts, int64_t key) {
-        return static_cast<uint32_t>(std::lower_bound(cuts.begin(), cuts.end(), key) - cuts.begin());
-    }
-    void fill_from_counts(size_t column, Segment node, const std::vector<int64_t>& cuts,
-                          const std::array<uint32_t, kBins>& bucket, const std::array<uint8_t, kBins>& has_cut,
-                          ThreadScratch& scratch) const {
-        const int64_t* bins = builder_.bins(builder_.cached(node), column);
-        for (size_t b = 0; b < kBins; ++b) {
-            if (has_cut[b]) continue;
-            builder_.read_bin(bins, column, b, scratch.bin_stat);
-            add(scratch.stats.data() + bucket[b] * width_, scratch.bin_stat.data(), width_);
-        }
-        for (size_t i = 0; i < scratch.rows.size(); ++i) {  // gathered: the bins with cuts and their neighbours
-            const Row r = scratch.rows[i];
-            if (has_cut[builder_.mappers()[column].bin_of_row[r]])
-                add_row(scratch.stats.data() + bucket_of(cuts, scratch.keys[i]) * width_, r);
+    // Exact statistics of a column's bins; for regression, which counts approximate sums, in one pass over the rows.
+    void sum_bins(size_t column, Segment node, const int64_t* bins, ThreadScratch& scratch) const {
+        scratch.stats.assign(kBins * width_, 0);
+        if constexpr (S == TargetKind::regression) {
+            const uint8_t* bin_of_row = builder_.mappers()[column].bin_of_row;
+            for (Row r : row_list(node)) add_row(scratch.stats.data() + bin_of_row[r] * width_, r);
+        } else {
+            for (size_t b = 0; b < kBins; ++b) {
+                builder_.read_bin(bins, column, b, scratch.bin_stat);
+                std::copy_n(scratch.bin_stat.data(), width_, scratch.stats.data() + b * width_);
+            }
         }
     }
 

@@ -23,6 +23,7 @@
 #include "search/missing_placement.hpp"
 #include "search/node_categories.hpp"
 #include "search/sorted_scan.hpp"
+#include "util/key_sorter.hpp"
 #include "util/thread_pool.hpp"
 
 namespace treewise {
@@ -30,12 +31,12 @@ namespace treewise {
 // What does not depend on the weights; computed once.
 struct PresortedColumns {
     struct SortedColumn {
-        std::vector<Row> rows;             // sorted by value, missing last
-        size_t present = 0;                // not missing
-        std::vector<uint32_t> block_ends;  // the last is `present`
-        std::vector<uint8_t> mixed;        // whether a block has different values
-        std::vector<uint16_t> slot;        // by row: block · classes + class; missing rows after all blocks
-        bool is_constant = true;           // no two values differ
+        std::vector<Row> rows;       // sorted by value, missing last
+        size_t present = 0;          // not missing
+        BinPositions blocks;         // of the present rows
+        std::vector<uint8_t> mixed;  // whether a block has different values
+        std::vector<uint16_t> slot;  // by row: block · classes + class; missing rows after all blocks
+        bool is_constant = true;     // no two values differ
     };
     std::vector<SortedColumn> by_column;  // for categories only is_constant
 
@@ -76,23 +77,26 @@ private:
                    max_blocks = std::max(kMinBlocks, kMaxSlots / classes);
         const size_t min_rows = std::max(kMinBlockRows, sorted.present / (max_blocks - 1) + 1);
         sorted.slot.resize(all.size());
+        std::vector<int64_t> block_rows;
         size_t begin = 0;
         const auto assign_slots = [&](size_t end) {  // of a block, or the missing rows
             for (; begin < end; ++begin) {
                 const Row row = sorted.rows[begin];
                 sorted.slot[row] =
-                    static_cast<uint16_t>(sorted.block_ends.size() * classes + static_cast<size_t>(target_.label[row]));
+                    static_cast<uint16_t>(block_rows.size() * classes + static_cast<size_t>(target_.label[row]));
             }
         };
         while (begin < sorted.present) {
-            const int64_t first = key(begin);
+            const size_t first = begin;
             size_t end = std::min(begin + min_rows, sorted.present);
             while (end < sorted.present && key(end) == key(end - 1)) ++end;
             assign_slots(end);
-            sorted.block_ends.push_back(static_cast<uint32_t>(end));
-            sorted.mixed.push_back(first != key(end - 1));
+            block_rows.push_back(static_cast<int64_t>(end - first));
+            sorted.mixed.push_back(key(first) != key(end - 1));
         }
         assign_slots(all.size());
+        sorted.blocks.begin(block_rows.size(), [&](size_t b) { return block_rows[b]; });
+        sorted.blocks.open_all();
     }
 
     const Target& target_;
@@ -110,6 +114,7 @@ public:
           width_(context.width()),
           score_bounds_(context.settings, context.tables.nlogn, context.n_classes()),
           block_sums_(context.columns.size()),
+          open_blocks_(context.columns.size()),
           branch_(at(context.target.n_rows)) {
         for (int w = 0; w < pool_.size(); ++w)
             scratches_.push_back(
@@ -147,9 +152,8 @@ public:
         score_bounds_.begin_node(node_total.data(), 0, 0, {});
         for (auto& scratch : scratches_) scratch->filter.begin_node(false, context_.columns.size());
         each_column(columns, [this](size_t c, ThreadScratch& scratch) { find_column_candidates(c, scratch); });
-        double bound = scratches_[0]->filter.best_lower_bound(0);
-        for (const auto& scratch : scratches_) bound = std::max(bound, scratch->filter.best_lower_bound(0));
-        for (auto& scratch : scratches_) scratch->filter.raise_bound(0, bound);
+        for (const auto& scratch : scratches_) scratches_[0]->filter.raise_bounds(scratch->filter);
+        for (const auto& scratch : scratches_) scratch->filter.raise_bounds(scratches_[0]->filter);
         each_column(columns, [this](size_t c, ThreadScratch& scratch) { open_blocks(c, scratch); });
         for (size_t w = 1; w < scratches_.size(); ++w) scratches_[0]->filter.merge(scratches_[w]->filter);
         return scratches_[0]->filter.finish();
@@ -218,18 +222,19 @@ private:
         ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds,
                       const CheckInterrupt& check_interrupt)
             : sorted_scan(context.settings, context.tables, score_bounds, check_interrupt),
-              bin_scan(context, score_bounds),
+              binned_column(context, score_bounds),
               categories(context.settings, score_bounds, context.n_classes()),
               node_categories(context),
               placement(context) {}
         SortedScan<S> sorted_scan;
-        BinScan<S> bin_scan;
+        BinnedColumn<S> binned_column;
         CategoryScan<S> categories;
         NodeCategories<S> node_categories;
         CutBuckets cut_buckets;
         CandidateFilter filter;
         MissingPlacement<S> placement;
         Stat slot_sums;
+        std::vector<double> block_bounds;
     };
 
     template <class Work>
@@ -246,15 +251,16 @@ private:
             return scratch.node_categories.find_candidates(column, category_rows(column), *node_total_,
                                                            scratch.categories, scratch.filter);
         sum_blocks(column, scratch);
-        const auto present = static_cast<int64_t>(presorted_.by_column[column].present);
+        open_blocks_[column].clear();
         for_each_placement(column, scratch, [&](const RunContext& run) {
-            scratch.bin_scan.score_edges(blocks(column), run, present, scratch.placement, scratch.filter);
+            scratch.binned_column.score_edges(blocks(column), run, scratch.filter);
+            scratch.binned_column.list_open(blocks(column), run, scratch.filter, open_blocks_[column]);
         });
     }
     // Statistics of a column's blocks and of its missing rows: one addition per row.
     void sum_blocks(size_t column, ThreadScratch& scratch) {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
-        const size_t n = sorted.block_ends.size() + 1, classes = width_ - kCounts;
+        const size_t n = sorted.blocks.n_bins() + 1, classes = width_ - kCounts;
         scratch.slot_sums.assign(n * classes, 0);
         const uint16_t* slot = sorted.slot.data();
         const auto* weight = reinterpret_cast<const int64_t*>(context_.target.weight.base);
@@ -262,7 +268,7 @@ private:
         Stat& sums = block_sums_[column];
         sums.resize(n * width_);
         for (size_t b = 0, begin = 0; b < n; ++b) {
-            const size_t end = b + 1 < n ? sorted.block_ends[b] : sorted.rows.size();
+            const size_t end = b + 1 < n ? at(sorted.blocks.end(b)) : sorted.rows.size();
             int64_t* sum = sums.data() + b * width_;
             sum[kRows] = static_cast<int64_t>(end - begin), sum[kWeight] = 0;
             for (size_t c = 0; c < classes; ++c) sum[kWeight] += sum[kCounts + c] = scratch.slot_sums[b * classes + c];
@@ -272,24 +278,29 @@ private:
     // Calls work(run) for each placement of the missing rows.
     template <class Work>
     void for_each_placement(size_t column, ThreadScratch& scratch, const Work& work) {
-        const int64_t* missing = block_sums_[column].data() + presorted_.by_column[column].block_ends.size() * width_;
+        const int64_t* missing = block_sum(column, presorted_.by_column[column].blocks.n_bins());
         scratch.placement.missing.assign(missing, missing + width_);
         scratch.placement.for_each_placement(column, *node_total_, scratch.categories, scratch.filter, work);
     }
+    const int64_t* block_sum(size_t column, size_t b) const { return block_sums_[column].data() + b * width_; }
     auto blocks(size_t column) const {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
-        const int64_t* sums = block_sums_[column].data();
-        return BinnedColumn{sorted.block_ends.size(), [=, this](size_t b) { return sums + b * width_; },
-                            [&sorted](size_t b) { return sorted.mixed[b]; }, [](size_t) { return 0.0; }};
+        return Bins{sorted.blocks.n_bins(), [=, this](size_t b) { return block_sum(column, b); },
+                    [&sorted](size_t b) { return sorted.mixed[b]; }, [](size_t) { return 0.0; }};
     }
     void open_blocks(size_t column, ThreadScratch& scratch) {
-        if (presorted_.by_column[column].is_constant || context_.columns[column].is_code()) return;
-        const auto binned = blocks(column);
+        if (open_blocks_[column].empty()) return;
+        scratch.block_bounds.assign(presorted_.by_column[column].blocks.n_bins(),
+                                    -std::numeric_limits<double>::infinity());
+        for (const OpenBin& open : open_blocks_[column])
+            scratch.block_bounds[open.bin] = std::max(scratch.block_bounds[open.bin], open.upper);
+        const auto is_open = [&](size_t b) {  // bounds have risen since the blocks were listed
+            return scratch.filter.can_win(static_cast<int32_t>(column), scratch.block_bounds[b]);
+        };
         for_each_placement(column, scratch, [&](const RunContext& run) {
-            scratch.bin_scan.open_bins(binned, run, scratch.placement, scratch.filter,
-                                       [&](size_t b, double, const RunContext& block) {
-                                           scan_block(column, block, binned.stat(b)[kRows], scratch);
-                                       });
+            scratch.binned_column.for_each_open(
+                blocks(column), is_open, run,
+                [&](size_t, int64_t n, const RunContext& block) { scan_block(column, block, n, scratch); });
         });
     }
     void scan_block(size_t column, const RunContext& run, int64_t n_rows, ThreadScratch& scratch) {
@@ -305,28 +316,21 @@ private:
 
     Bucket number_buckets(size_t column, std::vector<Bucket>& out, ThreadScratch& scratch) {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
-        const SortedRows rows{
-            static_cast<int64_t>(sorted.present), context_.target.n_rows,
-            [&](int64_t* stat, int64_t begin, int64_t end) { add_run(column, at(begin), at(end), stat); },
-            [&](int64_t i) { return differs(column, at(i)); }, [&](int64_t i) { return key_at(column, at(i)); }};
+        const SortedRows rows{static_cast<int64_t>(sorted.present), context_.target.n_rows,
+                              [&](int64_t* stat, int64_t begin, int64_t end) { add_run(column, begin, end, stat); },
+                              [&](int64_t i) { return differs(column, at(i)); },
+                              [&](int64_t i) { return key_at(column, at(i)); }};
         return scratch.cut_buckets.fill(rows, &scratch.filter, column, *node_total_, context_.settings.random_ties,
                                         out);
     }
     // Adds the rows [begin, end) of a column's order; whole blocks are already summed.
-    void add_run(size_t column, size_t begin, size_t end, int64_t* stat) const {
+    void add_run(size_t column, int64_t begin, int64_t end, int64_t* stat) const {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
-        if (begin < end && begin == sorted.present)  // the missing rows
-            return add(stat, block_sums_[column].data() + sorted.block_ends.size() * width_, width_);
-        auto b =
-            at(std::upper_bound(sorted.block_ends.begin(), sorted.block_ends.end(), begin) - sorted.block_ends.begin());
-        while (begin < end) {
-            const size_t start = b ? sorted.block_ends[b - 1] : 0, stop = std::min<size_t>(end, sorted.block_ends[b]);
-            if (begin == start && stop == sorted.block_ends[b])
-                add(stat, block_sums_[column].data() + b * width_, width_);
-            else
-                for (size_t i = begin; i < stop; ++i) add_row(stat, sorted.rows[i]);
-            begin = stop, ++b;
-        }
+        if (begin == static_cast<int64_t>(sorted.present))  // the missing rows
+            return add(stat, block_sum(column, sorted.blocks.n_bins()), width_);
+        sorted.blocks.add_range(
+            begin, end, [&](size_t b) { add(stat, block_sum(column, b), width_); },
+            [&](int64_t i) { add_row(stat, sorted.rows[at(i)]); });
     }
 
     // -- categories ---------------------------------------------------------------------------------------------------
@@ -346,8 +350,9 @@ private:
     size_t width_;
     ScoreBounds<S> score_bounds_;
     std::vector<std::unique_ptr<ThreadScratch>> scratches_;
-    std::vector<Stat> block_sums_;     // of each column's blocks, then of its missing rows
-    Stat root_total_, branch_totals_;  // of all rows; of the branches
+    std::vector<Stat> block_sums_;                   // of each column's blocks, then of its missing rows
+    std::vector<std::vector<OpenBin>> open_blocks_;  // of each column: blocks that may hide a better cut
+    Stat root_total_, branch_totals_;                // of all rows; of the branches
     std::vector<uint32_t> branch_;
     const Stat* node_total_ = nullptr;
 };

@@ -24,6 +24,7 @@
 #include "search/missing_placement.hpp"
 #include "search/node_categories.hpp"
 #include "search/sorted_scan.hpp"
+#include "util/key_sorter.hpp"
 
 namespace treewise {
 

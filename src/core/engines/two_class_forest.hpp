@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engines/forest.hpp"
@@ -18,7 +19,8 @@ class TwoClassForestEngine : public ForestEngine<TargetKind::binary> {
 public:
     TwoClassForestEngine(const FitContext& context, const RankTable& ranks, std::vector<Row> rows,
                          CheckInterrupt check_interrupt)
-        : ForestEngine(context, ranks, std::move(rows), std::move(check_interrupt)) {
+        : ForestEngine(context, ranks, std::move(rows), std::move(check_interrupt)),
+          batch_scorer_(context, score_bounds_) {
         if (!weight_mask_) return;
         row_counts_.resize(size_t{1} << (32 - row_bits_));
         const int weight_bits = std::bit_width(weight_mask_);
@@ -54,10 +56,10 @@ public:
     }
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
-        if (context_.columns[column].is_code() || !counted_buckets(column, node, out))
-            return ForestEngine::buckets(column, node, out);
-        std::fill(placement_.missing.begin(), placement_.missing.end(), 0);
-        return {nullptr, nullptr, placement_.missing.data(), 0, 0, 0};
+        if (!context_.columns[column].is_code()) {
+            if (const std::optional<Bucket> missing = counted_buckets(column, node, out)) return *missing;
+        }
+        return ForestEngine::buckets(column, node, out);
     }
     void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         bitset_nodes_.advance_to(node);
@@ -71,9 +73,9 @@ private:
     }
     // Then also true for all descendants.
     bool can_count() const {
-        return weight_mask_ && context_.settings.rule == Rule::gain && context_.settings.tuning.use_bounds &&
-               PackedCounts::fits((*node_total_)[kWeight]) &&
-               (*node_total_)[kWeight] <= context_.tables.reciprocals.max();
+        const int64_t weight = (*node_total_)[kWeight];
+        return weight_mask_ && context_.settings.tuning.use_bounds && PackedCounts::fits(weight) &&
+               batch_scorer_.supports(weight);
     }
     std::span<const uint32_t> node_entries(Segment node) override {
         BitsetNode* bitset = bitset_nodes_.find(node);
@@ -83,23 +85,23 @@ private:
         return entry_buffer_;
     }
     // Buckets from the counts of find_candidates, if nothing is missing. Random ties need every cut numbered instead.
-    bool counted_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
-        if (filter_disabled_ || context_.settings.random_ties) return false;
-        filter_.list_positions(column, positions_);
-        const auto rank = [&](uint32_t e) { return rank_of(e, column); };
+    std::optional<Bucket> counted_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
+        if (filter_disabled_ || context_.settings.random_ties) return {};
+        std::optional<Bucket> missing;
         if (BitsetNode* bitset = bitset_nodes_.find(node)) {
+            const auto rank = [&](uint32_t e) { return rank_of(e, column); };
             const auto& order = bitset->column(column, (*bitset)[node], rank_sorter_, rank);
-            if (order.has_missing) return false;
-            bitset->buckets_between((*bitset)[node], order, positions_, rank, width_, out);
+            if (order.has_missing) return {};
+            missing = bitset->buckets((*bitset)[node], order, filter_, column, *node_total_, rank, cut_buckets_, out);
         } else {
             const auto end = rank_histograms_.begin() + static_cast<int64_t>(n_rank_histograms_);
             const auto counted =
                 std::find_if(rank_histograms_.begin(), end, [&](const auto& h) { return at(h->column()) == column; });
-            if (counted == end) return false;
-            (*counted)->buckets_between(positions_, *node_total_, row_counts(), out);
+            if (counted == end) return {};
+            missing = (*counted)->buckets(filter_, *node_total_, row_counts(), cut_buckets_, out);
         }
         prefetch(column, out);
-        return true;
+        return missing;
     }
     // The winner's threshold will be read next.
     void prefetch(size_t column, const std::vector<Bucket>& buckets) const {
@@ -113,10 +115,10 @@ private:
     // Returns false if values are missing.
     bool count_column(size_t column, Segment node, const uint32_t* ranks) {
         if (rank_histograms_.size() == n_rank_histograms_)
-            rank_histograms_.push_back(std::make_unique<RankHistogram>());
+            rank_histograms_.push_back(std::make_unique<RankHistogram>(context_, score_bounds_));
         RankHistogram& histogram = *rank_histograms_[n_rank_histograms_];
         if (!histogram.count(entries_.rows(node), ranks, row_counts())) return false;
-        histogram.score_edges(static_cast<int32_t>(column), *node_total_, sorted_scan_, filter_);
+        histogram.score_edges(static_cast<int32_t>(column), *node_total_, filter_);
         ++n_rank_histograms_;
         check_interrupt_();
         return true;
@@ -157,7 +159,8 @@ private:
         }
         if (pure_cut_.set) left_sets_.keep_only(pure_cut_.set, static_cast<int32_t>(pure_cut_.column));
         bitset.count(left_sets_, cuts_);
-        sorted_scan_.score_cuts(*node_total_, cuts_, [this](size_t k) { return left_sets_.column(k); }, filter_);
+        batch_scorer_.offer(
+            BatchSides(*node_total_), cuts_, [this](size_t k) { return left_sets_.column(k); }, filter_);
     }
     void add_bitset_cuts(size_t column, Segment node, BitsetNode& bitset) {
         const auto& order =
@@ -188,6 +191,7 @@ private:
         }
     }
 
+    BatchScorer batch_scorer_;
     std::vector<PackedCounts> row_counts_;  // by the bits of an entry above the row index
     std::vector<std::unique_ptr<RankHistogram>> rank_histograms_;
     size_t n_rank_histograms_ = 0;  // of the current node
@@ -200,7 +204,6 @@ private:
     } pure_cut_ = {};                     // perfect cut in the earliest column so far
     std::vector<uint64_t> branch_sets_;   // rows of each branch
     std::vector<uint32_t> entry_buffer_;  // entries of a bitset node
-    std::vector<int64_t> positions_;
 };
 
 }  // namespace treewise

@@ -14,8 +14,8 @@
 
 #include "engines/engine.hpp"
 #include "problem/sort_keys.hpp"
-#include "search/sorted_scan.hpp"
 #include "util/huge_pages.hpp"
+#include "util/key_sorter.hpp"
 #include "util/thread_pool.hpp"
 
 namespace treewise {

@@ -1,76 +1,122 @@
-// A numeric column of a node as bins with known statistics: scores the cuts between bins, and bounds the cuts inside
-// them (criteria/bin_bound.hpp), so that only the few bins that may hide a better cut have to be opened.
+// A numeric column of a node as bins with known statistics, searched in four steps by every engine that counts:
+//
+//     count              the engine sums its rows per bin: histograms, blocks of sorted rows, ranks
+//     score the edges    every cut between two bins is scored
+//     bound the bins     every bin gets an upper bound for the cuts inside it (criteria/bin_bound.hpp)
+//     open the few       the rows of the bins that may hide a better cut are sorted and scanned
+//     (search/sorted_scan.hpp)
+//
+// Binary targets of small weight are scored and bounded in batches (search/cut_batch.hpp).
 
 #pragma once
 
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
 #include "criteria/bin_bound.hpp"
-#include "search/missing_placement.hpp"
+#include "search/cut_batch.hpp"
+#include "search/sorted_scan.hpp"
 
 namespace treewise {
 
+// The counted bins of a column.
 template <class StatOf, class IsMixed, class Squares>
-struct BinnedColumn {
-    size_t n_bins;
-    StatOf stat;      // stat(b): statistics of bin b, valid until the next call
-    IsMixed mixed;    // mixed(b): whether it has more than one value
+struct Bins {
+    size_t n;
+    StatOf stat;      // stat(b): statistics of bin b, as an array or a pointer that is valid until the next call
+    IsMixed mixed;    // mixed(b): whether it may have more than one value
     Squares squares;  // squares(b): for regression, at least Σ v²/weight of its rows
 };
 template <class StatOf, class IsMixed, class Squares>
-BinnedColumn(size_t, StatOf, IsMixed, Squares) -> BinnedColumn<StatOf, IsMixed, Squares>;
+Bins(size_t, StatOf, IsMixed, Squares) -> Bins<StatOf, IsMixed, Squares>;
+
+// A bin that may hide a better cut.
+struct OpenBin {
+    int32_t column;
+    uint32_t bin;
+    double upper;  // bound for the scores of the cuts inside
+};
 
 template <TargetKind S>
-class BinScan {
+class BinnedColumn {
 public:
-    BinScan(const FitContext& context, const ScoreBounds<S>& score_bounds)
-        : context_(context), score_bounds_(score_bounds), width_(context.width()) {}
+    BinnedColumn(const FitContext& context, const ScoreBounds<S>& score_bounds)
+        : context_(context), score_bounds_(score_bounds), batch_(context, score_bounds), width_(context.width()) {}
 
-    // Offers every cut between bins; present: rows of the node that are not missing. Moves the bins in `placement` from
-    // right to left.
+    // Offers the cuts between bins. run: all present rows of the column.
     template <class Bins>
-    void score_edges(const Bins& bins, const RunContext& run, int64_t present, MissingPlacement<S>& placement,
-                     CandidateFilter& filter) const {
+    void score_edges(const Bins& bins, const RunContext& run, CandidateFilter& filter) {
+        start(run);
+        if constexpr (kHasBatches) {
+            if (use_batch()) return score_batch(bins, run, filter);
+        }
         int64_t position = 0;
-        for (size_t b = 0; b < bins.n_bins && position < present; ++b) {
-            const int64_t* stat = bins.stat(b);
+        for (size_t b = 0; b < bins.n; ++b) {
+            const auto& stat = bins.stat(b);
             if (stat[kRows] == 0) continue;
+            if (position > 0 && fits(left_) && fits(right_)) offer_edge(run, position, filter);
             position += stat[kRows];
-            move_left(stat, placement);
-            if (position == present || !fits(placement.left) || !fits(placement.right)) continue;
-            const double score = score_bounds_.approx.negative_impurity(placement.left.data()) +
-                                 score_bounds_.approx.negative_impurity(placement.right.data());
-            const auto [lower, upper] = bounds(score, run);
-            filter.offer(run.column, position, lower, upper);
+            move_left(&stat[0]);
         }
     }
-    // Calls work(b, upper bound, run) for each bin with a cut inside that can still win, while `placement` has
-    // the rows below the bin on the left, and the bin with everything above it on the right.
-    template <class Bins, class Work>
-    void open_bins(const Bins& bins, RunContext run, MissingPlacement<S>& placement, const CandidateFilter& filter,
-                   const Work& work) const {
-        for (size_t b = 0; b < bins.n_bins; ++b) {
-            const int64_t* stat = bins.stat(b);
-            const int64_t rows = stat[kRows];
-            if (rows == 0) continue;
-            if (rows > 1 && bins.mixed(b)) {
-                sub(placement.right.data(), stat, width_);
-                const double bound = bound_bin(score_bounds_.approx, placement.left.data(), stat,
-                                               placement.right.data(), bins.squares(b));
-                add(placement.right.data(), stat, width_);
+    // Lists the bins with a cut inside that can still win; directly after score_edges.
+    template <class Bins>
+    void list_open(const Bins& bins, const RunContext& run, const CandidateFilter& filter, std::vector<OpenBin>& out) {
+        start(run);
+        if constexpr (kHasBatches) {
+            if (use_batch()) return list_open_batch(bins, run, filter, out);
+        }
+        for (size_t b = 0; b < bins.n; ++b) {
+            const auto& stat = bins.stat(b);
+            if (stat[kRows] == 0) continue;
+            sub(right_.data(), &stat[0], width());
+            if (stat[kRows] > 1 && bins.mixed(b)) {
+                const double bound =
+                    bound_bin(score_bounds_.approx, left_.data(), &stat[0], right_.data(), bins.squares(b));
                 const double upper = bounds(bound, run).upper;
-                if (!context_.settings.tuning.use_bounds || filter.can_win(run.column, upper)) work(b, upper, run);
+                if (!context_.settings.tuning.use_bounds || filter.can_win(run.column, upper))
+                    out.push_back({run.column, static_cast<uint32_t>(b), upper});
             }
-            move_left(stat, placement);
+            add(left_.data(), &stat[0], width());
+        }
+    }
+    // Calls work(b, number of its rows, run) for each open bin, where the run is the bin.
+    template <class Bins, class IsOpen, class Work>
+    void for_each_open(const Bins& bins, const IsOpen& is_open, RunContext run, const Work& work) {
+        start(run);
+        run.left = left_.data(), run.right = right_.data();
+        for (size_t b = 0; b < bins.n; ++b) {
+            const auto& stat = bins.stat(b);
+            const int64_t rows = stat[kRows];
+            if (is_open(b) && rows) work(b, rows, run);
+            move_left(&stat[0]);
             run.rows_below += rows;
         }
     }
+    double best_edge_score() const { return best_edge_score_; }  // if scored in a batch
 
 private:
-    void move_left(const int64_t* stat, MissingPlacement<S>& placement) const {
-        add(placement.left.data(), stat, width_), sub(placement.right.data(), stat, width_);
+    static constexpr bool kHasBatches = S == TargetKind::binary;
+    struct NoBatches {
+        NoBatches(const FitContext&, const ScoreBounds<S>&) {}
+    };
+
+    size_t width() const { return S == TargetKind::binary ? kCounts + 2 : width_; }  // a constant unrolls the loops
+    void start(const RunContext& run) {
+        left_.assign(run.left, run.left + width());
+        right_.assign(run.right, run.right + width());
     }
+    void move_left(const int64_t* stat) { add(left_.data(), stat, width()), sub(right_.data(), stat, width()); }
     bool fits(const Stat& side) const {
         return side[kRows] >= std::max<int64_t>(1, context_.settings.min_samples_leaf) &&
                side[kWeight] >= context_.settings.min_leaf_weight;
+    }
+    void offer_edge(const RunContext& run, int64_t position, CandidateFilter& filter) const {
+        const auto [lower, upper] = bounds(score_bounds_.approx.negative_impurity(left_.data()) +
+                                               score_bounds_.approx.negative_impurity(right_.data()),
+                                           run);
+        filter.offer(run.column, position, lower, upper);
     }
     typename ScoreBounds<S>::Range bounds(double score, const RunContext& run) const {
         const int64_t* missing = run.missing_branch;
@@ -78,9 +124,73 @@ private:
         return score_bounds_.bounds(score, 2 + (missing != nullptr), [] { return 0.0; });
     }
 
+    // -- binary targets of small weight -------------------------------------------------------------------------------
+
+    bool use_batch() const {
+        return context_.settings.tuning.use_bounds && batch_.supports(left_[kWeight] + right_[kWeight]);
+    }
+    BatchSides sides(const RunContext& run) const {
+        BatchSides both(right_);
+        both.rows += left_[kRows], both.weight += left_[kWeight], both.ones += left_[kCounts + 1];
+        both.missing_left = left_[kRows];
+        if (run.missing_branch)
+            both.missing_score = score_bounds_.approx.negative_impurity(run.missing_branch), both.n_filled = 3;
+        return both;
+    }
+    template <class Bins>
+    void score_batch(const Bins& bins, const RunContext& run, CandidateFilter& filter) {
+        edges_.resize(bins.n);
+        if (edge_bins_.size() < bins.n) edge_bins_.resize(2 * bins.n);
+        size_t n = 0;
+        int64_t position = 0, weight = left_[kWeight], ones = left_[kCounts + 1];
+        for (size_t b = 0; b < bins.n; ++b) {
+            const auto& stat = bins.stat(b);
+            position += stat[kRows], weight += stat[kWeight], ones += stat[kCounts + 1];
+            edges_.put(n, position, weight, ones);
+            edge_bins_[n] = static_cast<uint32_t>(b);
+            n += stat[kRows] > 0;
+        }
+        edges_.n = n - 1;  // nothing is above the last
+        best_edge_score_ = batch_.offer(sides(run), edges_, [&](size_t) { return run.column; }, filter);
+    }
+    // Discards most bins by the scores at both edges, and bounds the others at once.
+    template <class Bins>
+    void list_open_batch(const Bins& bins, const RunContext& run, const CandidateFilter& filter,
+                         std::vector<OpenBin>& out) {
+        const BatchSides both = sides(run);
+        const double required_score = batch_.required_score(both, filter.best_lower_bound(run.column));
+        const auto max_rise = batch_.rise_bound();
+        const auto score = [&](double weight, double ones) {
+            return batch_.score(both, static_cast<int64_t>(weight), static_cast<int64_t>(ones));
+        };
+        double weight = static_cast<double>(left_[kWeight]), ones = static_cast<double>(left_[kCounts + 1]);
+        double score_below = score(weight, ones);
+        const size_t last = edges_.n;
+        edges_.scores[last] = score(edges_.weight[last], edges_.ones[last]);
+        gaps_.clear();
+        for (size_t k = 0; k <= last; ++k) {
+            const double bin_weight = edges_.weight[k] - weight, ends = score_below + edges_.scores[k];
+            const int64_t rows = edges_.rows[k] - (k ? edges_.rows[k - 1] : 0);
+            if (ends + 2 * max_rise(bin_weight) >= 2 * required_score && rows > 1 && bins.mixed(edge_bins_[k]))
+                gaps_.push_back({edge_bins_[k], weight, ones, bin_weight, edges_.ones[k] - ones});
+            weight = edges_.weight[k], ones = edges_.ones[k], score_below = edges_.scores[k];
+        }
+        const std::vector<double>& gap_bounds = batch_.bound_gaps(both, gaps_);
+        for (size_t i = 0; i < gaps_.size(); ++i) {
+            if (gap_bounds[i] >= required_score)
+                out.push_back({run.column, gaps_[i].bin, batch_.upper_bound(both, gap_bounds[i])});
+        }
+    }
+
     const FitContext& context_;
     const ScoreBounds<S>& score_bounds_;
+    std::conditional_t<kHasBatches, BatchScorer, NoBatches> batch_;
     size_t width_;
+    Stat left_, right_;
+    CutBatch edges_;                   // of the non-empty bins …
+    std::vector<uint32_t> edge_bins_;  // … which are these
+    std::vector<CutGap> gaps_;
+    double best_edge_score_ = 0;
 };
 
 }  // namespace treewise

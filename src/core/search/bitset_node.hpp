@@ -1,4 +1,4 @@
-// Nodes of at most 64 rows with a binary target, and their whole subtree, as bitsets (engines/forest.hpp).
+// Nodes of at most 64 rows with a binary target, and their whole subtree, as bitsets (engines/two_class_forest.hpp).
 //
 //     row         5 4 3 2 1 0
 //     node        1 0 1 1 0 1      rows of the node
@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "engines/engine.hpp"
-#include "search/sorted_scan.hpp"
+#include "search/cut_batch.hpp"
+#include "search/cut_buckets.hpp"
 #include "util/radix_sort.hpp"
 
 namespace treewise {
@@ -121,28 +121,27 @@ public:
         stat[kCounts] = stat[kWeight] - stat[kCounts + 1];
     }
 
-    // Buckets between the cuts of a node, as in search/cut_buckets.hpp; cuts: number of rows left of each.
+    // Fills the buckets between the surviving cuts of a node.
     template <class RankOf>
-    void buckets_between(uint64_t node, const ColumnOrder& column, const std::vector<int64_t>& cuts, const RankOf& rank,
-                         size_t width, std::vector<Bucket>& out) {
+    Bucket buckets(uint64_t node, const ColumnOrder& order, const CandidateFilter& filter, size_t column,
+                   const Stat& node_total, const RankOf& rank, CutBuckets& cut_buckets,
+                   std::vector<Bucket>& out) const {
         std::array<int8_t, kMaxRows + 1> row_of;  // by number of rows up to it: a row with that rank
         row_of.fill(-1);
         for_each_row(node, [&](int row) {
-            row_of[at(std::popcount(node & column.rows_up_to[at(row)]))] = static_cast<int8_t>(row);
+            row_of[at(std::popcount(node & order.rows_up_to[at(row)]))] = static_cast<int8_t>(row);
         });
-        stats_.resize((cuts.size() + 1) * width);
-        uint64_t below = 0;
-        for (size_t k = 0; k <= cuts.size(); ++k) {
-            int64_t first = std::popcount(below) + 1;
-            const int64_t last = k < cuts.size() ? cuts[k] : std::popcount(node);
-            while (row_of[at(first)] < 0) ++first;
-            const uint64_t rows_up_to = node & column.rows_up_to[at(row_of[at(last)])];
-            int64_t* stat = stats_.data() + k * width;
-            count(rows_up_to & ~below, stat);
-            out.push_back(
-                {nullptr, nullptr, stat, rank(entry(row_of[at(first)])), rank(entry(row_of[at(last)])), last - 1});
-            below = rows_up_to;
-        }
+        const auto rows_below = [&](int64_t n) { return n ? node & order.rows_up_to[at(row_of[at(n)])] : 0; };
+        const auto add_rows = [&](int64_t* stat, int64_t begin, int64_t end) {
+            if (begin < end) count(rows_below(end) & ~rows_below(begin), stat);
+        };
+        const auto rank_at = [&](int64_t i) -> int64_t {
+            while (row_of[at(++i)] < 0) continue;
+            return rank(entry(row_of[at(i)]));
+        };
+        const int64_t n = std::popcount(node);
+        const SortedRows rows{n, n, add_rows, [](int64_t) { return true; }, rank_at};
+        return cut_buckets.fill(rows, &filter, column, node_total, false, out);
     }
 
 private:
@@ -172,7 +171,6 @@ private:
     std::vector<ColumnOrder> column_orders_;
     size_t n_column_orders_ = 0;
     std::array<uint32_t, kMaxRows> rows_{}, ranks_{};  // scratch
-    Stat stats_;
 };
 
 // Bitset nodes whose subtrees are not finished. Growth is depth-first from left to right, so pending nodes lie to the

@@ -50,9 +50,12 @@ public:
             prune_size_ = 2 * survivors_.size() + 64;
         }
     }
-    void merge(const CandidateFilter& other) {
+    void raise_bounds(const CandidateFilter& other) {
         for (size_t i = 0; i < best_lower_bounds_.size(); ++i)
             best_lower_bounds_[i] = std::max(best_lower_bounds_[i], other.best_lower_bounds_[i]);
+    }
+    void merge(const CandidateFilter& other) {
+        raise_bounds(other);
         survivors_.insert(survivors_.end(), other.survivors_.begin(), other.survivors_.end());
     }
     // Returns the columns with a surviving candidate.
@@ -153,6 +156,10 @@ public:
     }
     // Also covers the rounding of the exact score, which is far smaller.
     double error_bound(int n_filled) const { return approx.error_bound() * (1 + n_filled / 64.0); }
+    // The score a split needs for its upper bound to reach a lower bound of the rule's gain.
+    double required_score(double lower_bound, int n_filled) const {
+        return lower_bound / score_of_gain(1.0, n_filled) - error_bound(n_filled) + approx.parent_score();
+    }
     double score_of_gain(double gain, int n_filled) const {
         return settings_.gain_per_branch && settings_.rule == Rule::gain ? gain / (n_filled - 1) : gain;
     }

@@ -87,9 +87,9 @@ public:
             std::copy_n(c, words, out.begin());
         }
     }
-    size_t bin_rows(const int64_t* bins, size_t column, size_t bin) const {
+    int64_t bin_rows(const int64_t* bins, size_t column, size_t bin) const {
         const size_t words = bin_words(column);
-        return static_cast<size_t>(words == 1 ? bins[bin] & 0xFFFFFFFF : bins[bin * words + kRows]);
+        return words == 1 ? bins[bin] & 0xFFFFFFFF : bins[bin * words + kRows];
     }
     double bin_squares(const int64_t* bins, size_t bin) const {
         return std::ldexp(static_cast<double>(bins[bin * 4 + 3]), 2 * square_shift_);

@@ -14,10 +14,9 @@ template <TargetKind S>
 class MissingPlacement {
 public:
     explicit MissingPlacement(const FitContext& context)
-        : missing(context.width()), left(context.width()), right(context.width()), context_(context) {}
+        : missing(context.width()), context_(context), left_(context.width()), right_(context.width()) {}
 
-    Stat missing;      // statistics of the missing rows; filled by the caller
-    Stat left, right;  // below the run, and the run with everything above it; `work` may move rows
+    Stat missing;  // statistics of the missing rows; filled by the caller
 
     // Offers the presence test, then calls work(run) for each placement of the missing rows.
     template <class Work>
@@ -33,18 +32,19 @@ public:
         }
         const int placements = missing[kRows] && !missing_branch ? 2 : 1;
         for (int placement = 0; placement < placements; ++placement) {
-            std::fill(left.begin(), left.end(), 0);
-            right = node_total;
+            std::fill(left_.begin(), left_.end(), 0);
+            right_ = node_total;
             if (missing[kRows] && (placement == 0 || missing_branch)) {
-                sub(right.data(), missing.data(), missing.size());
-                if (!missing_branch) add(left.data(), missing.data(), missing.size());
+                sub(right_.data(), missing.data(), missing.size());
+                if (!missing_branch) add(left_.data(), missing.data(), missing.size());
             }
-            work(RunContext{column_index, left.data(), right.data(), missing_branch ? missing.data() : nullptr, 0});
+            work(RunContext{column_index, left_.data(), right_.data(), missing_branch ? missing.data() : nullptr, 0});
         }
     }
 
 private:
     const FitContext& context_;
+    Stat left_, right_;  // below all present rows, and those with everything above them
 };
 
 }  // namespace treewise
