@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from treewise.formats.importers.xgboost_model import from_xgboost as from_xgboost
     from treewise.formats.model_file.model_file import load as load
     from treewise.formats.text_format.parse import parse as parse
+    from treewise.formats.verify.verify import verify_export as verify_export
     from treewise.show.plots.splits import draw_impurity as draw_impurity
     from treewise.show.regions.regions import draw_regions as draw_regions
     from treewise.show.regions.regions import draw_regions_grid as draw_regions_grid
@@ -103,6 +104,7 @@ _HOMES = {
     "draw_impurity": "show.plots.splits",
     "parse": "formats.text_format.parse",
     "load": "formats.model_file.model_file",
+    "verify_export": "formats.verify.verify",
     "from_sklearn": "formats.importers.sklearn_trees",
     "from_lightgbm": "formats.importers.lightgbm_model",
     "from_xgboost": "formats.importers.xgboost_model",

@@ -139,7 +139,7 @@ def changed(tmp_path):
 
 
 def test_the_guide_shows_each_of_them():
-    assert set(changes()) == {"criterion", "limit", "kind", "verb"}
+    assert set(changes()) == {"criterion", "limit", "kind", "export", "verb"}
 
 
 def test_a_criterion_can_be_added(changed):
@@ -177,6 +177,15 @@ def test_a_kind_can_be_added(changed):
         "print([test.words for test in root['size'].tests])\n"
     )
     assert changed("kind")("-c", code) == "['size <= m']\n"
+
+
+def test_an_export_format_can_be_added(changed):
+    run = changed("export")
+    run("-m", "treewise", "grow", "admissions", "--preset", "id3", "-o", "model.json")
+    run("-m", "treewise", "export", "model.json", "-o", "tree.steps", "--option", "first=1")
+    code = "import pathlib; print(pathlib.Path('tree.steps').read_text().splitlines()[2])"
+    assert run("-c", code) == "2 Answer(number=0)\n"
+    assert "lists tests and answers as they are numbered" in run("-m", "treewise", "export", "--help")
 
 
 def test_a_verb_can_be_added(changed):

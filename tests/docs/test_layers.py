@@ -130,6 +130,8 @@ def test_only_the_table_knows_dataframes():
                 names |= {a.name.split(".")[0] for a in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names.add(node.module.split(".")[0])
+        if path.parent.name == "engines" and path.parent.parent.name == "verify":
+            names.discard(path.stem)  # an engine imports what it runs
         if home(path).split(".")[0] != "data":
             assert not names & libraries, f"{path.name} imports {names & libraries}"
 
@@ -170,7 +172,7 @@ def test_public_names_are_pinned():
         "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
         "adaboost", "curve", "compare_models", "indicators",
         "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
-        "draw_impurity", "parse", "load", "from_sklearn", "from_lightgbm", "from_xgboost",
+        "draw_impurity", "parse", "load", "verify_export", "from_sklearn", "from_lightgbm", "from_xgboost",
         "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
         "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",
         "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node",

@@ -102,7 +102,8 @@ COMMANDS = {
     "regions": [],  # a picture: matplotlib's text, which tests/draw holds to be text
     "importance": [f"importance m.json --format {form}" for form in ("text", "markdown", "csv", "json", "html")],
     "refit": ["refit m.json {data}"],
-    "export": [f"export m.json --format {form}" for form in FORMATS],
+    "export": [f"export m.json --format {form}" for form, each in FORMATS.items() if each.reads == "tree"],
+    "verify": ["export m.json -o m.py", "verify m.json m.py {data} --rows 20"],
     "stump": ["stump {data} --target {target}", "stump {data} --target {target} --format csv"],
     "distill": ["distill m.json {data} --max-depth 2 --folds 2"],
     "extend": ["extend many.json {data} --trees 1 -o more.json"],

@@ -320,6 +320,29 @@ class Model(ABC):
 
         save(self, path, compact)
 
+    def export(self, format: str = "text", **options: Any) -> Any:
+        """Return the model in another format, with the options of that format.
+
+        ``sql``, ``python`` and others run elsewhere and decide exactly as the model does; ``treewise.verify_export``
+        proves it. ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is for readers. The formats
+        and their options are listed in ``docs/shipping-a-tree.md``. The result is text; for a binary format bytes, for
+        one of several files a dict from path to text.
+
+        >>> import treewise as tw
+        >>> print(tw.grow("penguins", max_depth=1).export("if-else"), end="")
+        # species: Adelie, Chinstrap, Gentoo · 344 rows · 2 leaves · depth 1 · training error 20.9 %
+        if flipper_length_mm <= 206.5:
+            predict Adelie  # 149 of 213 rows
+        else:  # flipper_length_mm > 206.5 or missing
+            predict Gentoo  # 123 of 131 rows
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> tw.parse(tree.export("text")) == tree
+        True
+        """
+        from treewise.formats.export.export import export
+
+        return export(self, format, **options)
+
     def __getstate__(self) -> dict[str, str]:
         """Pickle, copy and skops keep the text of the model file, without what was cached for speed."""
         from treewise.formats.model_file.model_file import dumps

@@ -561,23 +561,3 @@ class Tree(TreeStructure):
         from treewise.show.notebook import mime_bundle
 
         return mime_bundle(self)
-
-    def export(self, format: str = "text", **options: Any) -> str:
-        """Return the tree in another format, with the options of that format.
-
-        ``text`` is complete, and ``treewise.parse`` reads it back; ``if-else`` is nested if and else for readers.
-
-        >>> import treewise as tw
-        >>> print(tw.grow("penguins", max_depth=1).export("if-else"), end="")
-        # species: Adelie, Chinstrap, Gentoo · 344 rows · 2 leaves · depth 1 · training error 20.9 %
-        if flipper_length_mm <= 206.5:
-            predict Adelie  # 149 of 213 rows
-        else:  # flipper_length_mm > 206.5 or missing
-            predict Gentoo  # 123 of 131 rows
-        >>> tree = tw.grow("admissions", preset="id3")
-        >>> tw.parse(tree.export("text")) == tree
-        True
-        """
-        from treewise.formats.export.export import export
-
-        return export(self, format, **options)

@@ -20,6 +20,6 @@ def test_the_complete_text_reads_back(run, model, tmp_path):
 
 def test_what_cannot_be_exported(run, model):
     assert run("export penguins").code == 4
-    answer = run(f"export {model} --format sql")
+    answer = run(f"export {model} --format cobol")
     assert answer.code == 2
     assert all(f"'{form}'" in answer.err for form in FORMATS)

@@ -1,55 +1,71 @@
-"""Registry of export formats: ``tree.export("if-else")`` and ``treewise export --format if-else``.
+"""Registry of export formats: ``model.export("sql", dialect="duckdb")`` and ``treewise export MODEL -o model.sql``.
 
 To add a format, write one file with a function
 
-    def write(tree: Tree) -> str
+    def write(program: Program, *, option=default) -> str | bytes | dict[str, str]
 
-import it here and add an entry to ``FORMATS``; Python and the command line then offer it, the help page describes it,
-and the tests of all formats cover it. The function receives a grown, pruned or hand-written tree (never an ensemble)
-and returns the whole file as text, ending with a newline. Options of the format are
-keyword-only parameters with a default: ``write(tree, *, digits=6)`` makes ``tree.export("…", digits=3)`` valid.
+and add an entry to ``FORMATS``; Python and the command line then offer it with its options, the help page describes it,
+and the tests of all formats cover it. The function receives the model as a ``Program`` (``program.py``: tests, switches
+and answers, all decisions made) and returns the whole file: text ending with a newline, bytes, or for several files a
+dict from path to text. Options are keyword-only parameters with a default. A format for readers, which shows a tree
+rather than runs it, takes the ``Tree`` instead (``reads="tree"``).
 
-Read the tree through its methods, node by node (numbers are in pre-order, 0 is the root):
-
-    tree.split_at(node)            the split (``tree/splits.py``: one class per kind), None at a leaf
-    tree.children(node)            the children, in the order of the split's branches
-    tree.condition(child)          the condition of the branch to a child, as printed
-    tree.prediction(node)          a class label or a number; None in a hand-written tree without one
-    tree.encoding_of(name)         what a column holds: its kind, its levels; datetimes are integers in its ``unit``
-    split.missing, split.branch()  the branch of missing values, and that of any value; None for a value without a
-                                   branch (a level that a multiway split has not seen): the node itself predicts
-    refuses_missing(tree)          whether missing values are refused (``predict/predict.py``)
-
-Recursion is limited to about 1,000 levels in Python and trees may be deeper: walk them with a stack, as ``if_else.py``
-does. Test what it says as ``tests/unit/formats/test_if_else.py`` does.
+Programs may be 100,000 tests deep: nested code comes from ``Routine.code_lines``, which nests only log2 as deep; tables
+come from ``Routine.steps``. Names are data: generate identifiers, quote or escape every name and label. A stamp
+(``stamp.py``) in a comment lets ``treewise verify`` run the file in an engine (``formats/verify/engines/``).
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
 
+from treewise._lib.text import plural
 from treewise.errors import ParameterError, did_you_mean
-from treewise.formats.export import if_else, text
+from treewise.formats.export.program import compile_model
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
+
+Exported = str | bytes | dict[str, str]  # one file, or several by path
 
 
 class ExportFormat(NamedTuple):
     """An export format; the help page of ``treewise export`` quotes ``description``."""
 
-    write: Callable[..., str]  # (tree, **options) → the exported text
+    module: str  # in this package, with a function ``write``; imported when used
     description: str
+    endings: tuple[str, ...] = ()  # of files that are written in this format by default
+    reads: Literal["program", "tree"] = "program"
+    ensembles: bool = True
+
+    @property
+    def write(self) -> Callable[..., Exported]:
+        """The function that writes the format."""
+        write: Callable[..., Exported] = import_module(f"treewise.formats.export.{self.module}").write
+        return write
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the format with their defaults."""
+        parameters = inspect.signature(self.write).parameters.values()
+        own = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+        return {**own, "estimate": None} if self.reads == "program" else own
 
 
 FORMATS = {
-    "text": ExportFormat(text.write, "contains every number and can be read back as a MODEL, edited or not"),
-    "if-else": ExportFormat(if_else.write, "is pseudocode for readers"),
+    "text": ExportFormat(
+        "text", "contains every number and can be read back as a MODEL, edited or not", (".txt",), "tree", False
+    ),
+    "if-else": ExportFormat("if_else", "is pseudocode for readers", (), "tree", False),
+    "sql": ExportFormat("sql.sql", "is a query that adds predictions to a table", (".sql",)),
+    "python": ExportFormat("python", "is a module without imports", (".py",)),
 }
 
 
-def export(tree: Tree, format: str = "text", **options: Any) -> str:
-    """Return a tree in one of the ``FORMATS``.
+def export(model: Model, format: str = "text", **options: Any) -> Exported:
+    """Return a model in one of the ``FORMATS``.
 
     >>> from treewise.formats.text_format.parse import parse
     >>> tree = parse("x <= 1 -> a; x > 1 -> b".replace("; ", chr(10)))
@@ -62,9 +78,29 @@ def export(tree: Tree, format: str = "text", **options: Any) -> str:
     if format not in FORMATS:
         hint = did_you_mean(format, FORMATS)
         raise ParameterError(f"must be one of {', '.join(FORMATS)}.", parameter="format", value=format, hint=hint)
-    write = FORMATS[format].write
-    known = [name for name in inspect.signature(write).parameters if name != "tree"]
+    chosen = FORMATS[format]
+    known = chosen.options
     for name in options:
         if name not in known:
             raise ParameterError(f'format "{format}" has no option {name}.{did_you_mean(name, known)}')
-    return write(tree, **options)
+    if not isinstance(model, Tree) and not chosen.ensembles:
+        can = ", ".join(name for name, each in FORMATS.items() if each.ensembles)
+        raise ParameterError(
+            f'"{format}" is for a single tree, and this model has {plural(len(model.trees), "tree")}.',
+            hint=f"Export one of them (model[0]), or choose one of {can}.",
+        )
+    if chosen.reads == "tree":
+        return chosen.write(model, **options)
+    estimate = options.pop("estimate", None)
+    if estimate is not None and not isinstance(model, Tree):
+        raise ParameterError("only for a single tree; an ensemble averages its trees.", parameter="estimate")
+    return chosen.write(compile_model(model, estimate), **options)
+
+
+def format_of_ending(path: str) -> str | None:
+    """Return the format that a file name stands for by its ending; None if there is none.
+
+    >>> format_of_ending("scores.SQL"), format_of_ending("scores")
+    ('sql', None)
+    """
+    return next((name for name, each in FORMATS.items() if path.lower().endswith(each.endings or ("\0",))), None)

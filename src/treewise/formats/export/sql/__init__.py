@@ -1,0 +1,1 @@
+"""SQL: the dialects, the query that predicts, and a dbt package around it."""

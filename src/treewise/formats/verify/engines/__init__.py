@@ -1,0 +1,1 @@
+"""Engines that run exports: one file each, registered in ``registry.py``."""

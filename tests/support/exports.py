@@ -1,0 +1,64 @@
+"""What the tests of exports share: the engines, and trees that every engine can take."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import treewise as tw
+from tests.support import postgres
+from treewise.data.convert import TICKS_PER_DAY
+from treewise.formats.verify.engines.registry import ENGINES, NotInstalled
+
+# engine → format and options of the exports that it runs
+RUNS = {
+    "python": ("python", {}),
+    "sqlite": ("sql", {"dialect": "sqlite"}),
+    "duckdb": ("sql", {"dialect": "duckdb"}),
+    "postgresql": ("sql", {"dialect": "postgresql"}),
+}
+
+
+@pytest.fixture(scope="module", params=list(RUNS))
+def engine(request):
+    """Each engine in turn; one that is not installed is skipped with the reason."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "postgresql" and "PGHOST" not in os.environ:
+            with postgres.server() as variables:
+                for name, value in (variables or {}).items():
+                    patch.setenv(name, value)
+                yield _found(request.param)
+        else:
+            yield _found(request.param)
+
+
+def _found(name):
+    try:
+        ENGINES[name].find()
+    except NotInstalled as reason:
+        pytest.skip(f"{name}: {reason}")
+    return name
+
+
+def check(model, engine, rows=200, seed=0, data=None, **options):
+    """Require that an engine's export of a model agrees with it on every row."""
+    format, own = RUNS[engine]
+    estimate = options.get("estimate")
+    exported = model.export(format, **own, **options)
+    found = tw.verify_export(model, exported, data, engine=engine, rows=rows, random_state=seed, estimate=estimate)
+    assert found.ok, str(found)
+    assert [run.rows for run in found.runs] >= [1]
+    return found
+
+
+def tamed(tree):
+    """Return the tree with plain column names, and with its datetime cuts between 1970 and 2080."""
+    arrays = tree.arrays
+    encodings = tuple(replace(encoding, name=f"c{i}") for i, encoding in enumerate(tree.encodings))
+    cuts = arrays.cut_int.copy()
+    for i, encoding in enumerate(tree.encodings):
+        if encoding.kind == "datetime":
+            at = (arrays.column == i) & (cuts != 2**63 - 1)
+            cuts[at] = np.mod(cuts[at], 40_000 * TICKS_PER_DAY[encoding.unit])
+    return tree.with_(encodings=encodings, arrays=replace(arrays, cut_int=cuts))
