@@ -182,8 +182,10 @@ class ForestPredictor:
         """Return probabilities, or values: the mean over the trees; for AdaBoost the normalised vote weights."""
         if self.ensemble.method != "adaboost":
             return sums / self.ensemble.divisor(trees) * self.unit
-        total = sums.sum(axis=1, keepdims=True)
-        return sums / np.where(total > 0, total, 1.0)
+        total = np.zeros(len(sums))
+        for votes in sums.T:  # in the order of the classes, as exports add them up; np.sum may use another one
+            total += votes
+        return sums / np.where(total > 0, total, 1.0)[:, None]
 
     def best(self, sums: Floats, trees: int) -> Ints:
         """Return the predicted class number of each row."""

@@ -147,7 +147,8 @@ class Routine:
                 yield Line(depth, "answer", answer=known[at])
                 continue
             ways = conditions(self.steps[at])
-            last = max(range(len(ways)), key=lambda k: self.sizes[ways[k][1]])
+            # Of equals the child that takes missing values, so that no condition has to name them.
+            last = max(range(len(ways)), key=lambda k: (self.sizes[ways[k][1]], ways[k][0].missing))
             todo.append((ways[last][1], depth))
             for k in range(len(ways) - 1, -1, -1):
                 if k != last:
@@ -190,8 +191,9 @@ class Program:
     inputs: tuple[Encoding, ...]
     target: Target
     routines: tuple[Routine, ...]
-    combine: Literal["tree", "mean", "vote"]  # one tree; the mean of all; the class with the largest vote weight
+    combine: Literal["tree", "mean", "vote"]  # one tree; a sum over ``divisor``; the class with the largest vote weight
     votes: tuple[float, ...] = (1.0,)
+    divisor: int = 1  # the number of trees for a mean, 1 for a sum
     unit: float = 1.0  # values are divided by it before they are added up, so that sums do not overflow
 
     @property
@@ -256,7 +258,8 @@ def compile_model(model: Model, estimate: Any = None) -> Program:
             for t, tree in enumerate(model)
         )
         combine: Literal["mean", "vote"] = "vote" if model.method == "adaboost" else "mean"
-        return Program(inputs, model.target, routines, combine, tuple(model.votes.tolist()), model.predictor.unit)
+        votes, divisor = tuple(model.votes.tolist()), model.divisor(len(model))
+        return Program(inputs, model.target, routines, combine, votes, divisor, model.predictor.unit)
     assert isinstance(model, Tree)
     estimator = LeafProbabilities.of(estimate)
     estimator.check(model)

@@ -82,14 +82,14 @@ def _sums(row):
 _MEAN_CLASSES = """\
 def predict_proba(row):
     sums = _sums(row)
-    return None if sums is None else dict(zip(CLASSES, [each / {trees} for each in sums]))
+    return None if sums is None else dict(zip(CLASSES, [each / {divisor} for each in sums]))
 
 
 def predict(row):
     sums = _sums(row)
     if sums is None:
         return None
-    means = [each / {trees} for each in sums]
+    means = [each / {divisor} for each in sums]
     return CLASSES[means.index(max(means))]
 """
 _VOTES = """\
@@ -110,7 +110,7 @@ def predict(row):
 _MEAN_VALUES = """\
 def predict(row):
     sums = _sums(row)
-    return None if sums is None else sums[0] / {trees} * {unit}
+    return None if sums is None else sums[0] / {divisor} * {unit}
 """
 
 
@@ -225,9 +225,9 @@ def _many_trees(program: Program) -> Iterator[str]:
     yield f"_WIDTH = {max(1, len(program.classes))}\n\n"
     yield _MANY_TREES + "\n"
     if program.is_regression:
-        yield _MEAN_VALUES.format(trees=n, unit=_float(program.unit))
+        yield _MEAN_VALUES.format(divisor=program.divisor, unit=_float(program.unit))
     else:
-        yield _VOTES if program.combine == "vote" else _MEAN_CLASSES.format(trees=n)
+        yield _VOTES if program.combine == "vote" else _MEAN_CLASSES.format(divisor=program.divisor)
 
 
 def _contributions(program: Program, t: int) -> Iterator[str]:

@@ -40,12 +40,13 @@ def write(
     """Return the query: all columns of ``table``, and ``outputs`` in columns whose names begin with ``prefix``.
 
     >>> import treewise as tw
-    >>> print(tw.parse("x <= 1 -> a\\nx > 1 -> b").export("sql", outputs="prediction").partition("\\n")[2], end="")
+    >>> query = tw.parse("x <= 1 -> a\\nx > 1 -> b").export("sql", outputs="prediction")
+    >>> print(query.partition("\\n")[2], end="")
     SELECT
       *,
       CASE
-        WHEN "x" <= 1e0 OR "x" IS NULL OR "x" = 'NaN'::float8 THEN 'a'
-        ELSE 'b'
+        WHEN "x" > 1e0 AND NOT "x" = 'NaN'::float8 THEN 'b'
+        ELSE 'a'
       END AS "prediction"
     FROM "data"
     """
@@ -196,7 +197,7 @@ class SqlPrinter:
         program = self.program
         sums = [self.output(term) for term in terms]
         unit = f" * {self.double(program.unit)}" if program.unit != 1.0 else ""
-        means = [f"{total} / {self.double(float(len(program.routines)))}{unit}" for total in sums]
+        means = [f"{total} / {self.double(float(program.divisor))}{unit}" for total in sums]
         if program.is_regression:
             return self._select({"prediction": [means[0]]}, query, "trees")
         columns: dict[str, list[str]] = {}
