@@ -9,6 +9,7 @@ from benchmarks.coverage.errors import error_intervals
 from benchmarks.coverage.importance import importance_intervals
 from benchmarks.coverage.leaves import leaf_intervals, prediction_intervals
 from benchmarks.coverage.measured import Measured
+from benchmarks.coverage.metrics import metric_intervals
 from benchmarks.coverage.selection_by_test import node_p_values
 from benchmarks.coverage.subgroups import subgroup_p_values
 
@@ -20,4 +21,5 @@ PARTS: dict[str, Callable[[int], Iterator[Measured]]] = {
     "tests": node_p_values,
     "size": chosen_sizes,
     "errors": error_intervals,
+    "metrics": metric_intervals,
 }

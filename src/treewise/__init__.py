@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from treewise.estimators import TreeRegressor as TreeRegressor
     from treewise.evaluate.baselines.compare_models import compare_models as compare_models
     from treewise.evaluate.baselines.indicators import indicators as indicators
+    from treewise.evaluate.paired import evaluate_pair as evaluate_pair
     from treewise.evaluate.validation_curve.curve import curve as curve
     from treewise.explain.compare.compare import compare as compare
     from treewise.explain.distill.distill import distill as distill
@@ -95,6 +96,7 @@ _HOMES = {
     "adaboost": "ensemble.adaboost",
     "curve": "evaluate.validation_curve.curve",
     "compare_models": "evaluate.baselines.compare_models",
+    "evaluate_pair": "evaluate.paired",
     "indicators": "evaluate.baselines.indicators",
     "distill": "explain.distill.distill",
     "compare": "explain.compare.compare",

@@ -170,7 +170,7 @@ def test_functions_win_over_modules_of_the_same_name():
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
         "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
-        "adaboost", "curve", "compare_models", "indicators",
+        "adaboost", "curve", "compare_models", "evaluate_pair", "indicators",
         "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
         "draw_impurity", "parse", "load", "verify_export", "from_sklearn", "from_lightgbm", "from_xgboost",
         "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",

@@ -22,10 +22,18 @@ def boosted(tree, data):
     return tw.adaboost(data, tree.target.name, 2, categorical="multiway")
 
 
+def two_class_evaluation(tree, data):
+    """Return an evaluation of two of the table's classes."""
+    rows = data.take(np.flatnonzero(np.isin(tree.predict(data), tree.classes[-2:])))
+    return tw.grow(rows, tree.target.name, task="classification").evaluate(rows)
+
+
 RESULTS = {
     "tree": lambda tree, data: tree,
     "draw": lambda tree, data: tree.draw(data=data),
     "evaluate": lambda tree, data: tree.evaluate(data),
+    "threshold": lambda tree, data: two_class_evaluation(tree, data).choose_threshold(rate=0.5),
+    "evaluate_pair": lambda tree, data: tw.evaluate_pair(tree, tree.prune(max_depth=1), data),
     "check": lambda tree, data: tree.check(data),
     "paths": paths,
     "summary": lambda tree, data: tree.summary(),

@@ -305,7 +305,7 @@ def json_text(value: dict[str, Any]) -> str:
 # -- pictures -------------------------------------------------------------------------------------------
 
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
-EVALUATIONS = ("confusion", "roc", "precision_recall", "calibration")
+EVALUATIONS = ("confusion", "roc", "precision_recall", "gains", "calibration")
 
 
 def is_picture(output: str | None) -> bool:

@@ -20,8 +20,10 @@ from treewise.data.table import Column, Table, read
 from treewise.ensemble.grow import prepare_same_table
 from treewise.ensemble.model import Ensemble
 from treewise.errors import DataError, ParameterError, TreewiseError, join_few
+from treewise.evaluate.metrics import Metric, effective_sample_size, mean_metric, r2_interval, rmse_interval
 from treewise.evaluate.ranking import Ranking
-from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
+from treewise.evaluate.regression_results import RegressionEvaluation
+from treewise.evaluate.results import ClassificationEvaluation, Evaluation
 from treewise.predict.costs import CostMatrix, cost_matrix_of
 from treewise.predict.leaf_probabilities import LeafProbabilities, default_smoothing, label_probabilities
 from treewise.predict.predict import Answers, EncodedRows, TreeAnswers, encode_table, subtree_sizes
@@ -39,6 +41,9 @@ from treewise.tree.tree import Tree
 
 SomeModel = TypeVar("SomeModel", bound=Model)
 Floats = npt.NDArray[np.float64]
+
+_MAX_RANKED = 50  # classes: with more, probabilities are not ranked by class
+_MAX_PROBABILITIES = 50_000_000  # rows × classes in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,13 +83,13 @@ class _EvaluationContext:
 
 @dataclass(frozen=True, eq=False)
 class _Predictions:
-    """The predicted class of each row, and the predicted probability of its true class."""
+    """The predicted class of each row, and probabilities."""
 
     labels: tuple[Label, ...]  # the classes of the model, then other labels of the table
     y_true: Ints  # indices into labels
     y_pred: Ints
-    true_probability: Floats
-    second_probability: Floats | None  # of the second class, if there are two
+    loss_probability: Floats  # of the true class, by the estimate that the log loss uses
+    probability_of: dict[int, Floats]  # by class: the second of two, every one of more; none if there are too many
 
 
 def evaluate(
@@ -123,6 +128,12 @@ def evaluate(
     Chinstrap              5         63       0     92.6
     Gentoo                 0          1     123     99.2
     right %             96.7       88.7   100.0     96.2
+    <BLANKLINE>
+    class      rows  precision %  training range  recall %  training range  F1 %  training range     AUC
+    Adelie      152         96.7    92.4 to 98.6      95.4    90.8 to 97.8  96.0    93.1 to 97.7  0.9814
+    Chinstrap    68         88.7    79.3 to 94.2      92.6    83.9 to 96.8  90.6    84.3 to 94.6  0.9691
+    Gentoo      124        100.0   97.0 to 100.0      99.2    95.6 to 99.9  99.6    97.7 to 99.9  0.9989
+    mean                    95.1                      95.7    92.2 to 97.4  95.4                  0.9831
     """
     compared = prepare_evaluation(model, data, target, drop_missing_target, sample_weight)
     model = compared.model
@@ -142,11 +153,11 @@ def evaluate(
         return _evaluate_numbers(compared, answers.values(), context)
     matrix = CostMatrix.of(cost, model.classes) if cost is not None else cost_matrix_of(model)
     truth, labels = encode_known_labels(model, compared.column)
-    classes, probability, second = answers.likelihoods(truth)
+    predicted = _predict_labels(answers, truth, labels)
     if estimate is None and isinstance(answers, TreeAnswers) and answers.tree.arrays.rows[0] > 0:
-        probability = label_probabilities(answers.tree, answers.nodes, truth, default_smoothing(answers.tree))
+        smoothed = label_probabilities(answers.tree, answers.nodes, truth, default_smoothing(answers.tree))
+        predicted = replace(predicted, loss_probability=smoothed)
         context = replace(context, log_loss_estimate=default_smoothing(answers.tree).name)
-    predicted = _Predictions(labels, truth, classes, probability, second)
     return _evaluate_classes(compared, model.classes, predicted, context, matrix)
 
 
@@ -226,6 +237,30 @@ def _where_missing_went(answers: Answers) -> str:
     )
 
 
+def _predict_labels(answers: Answers, truth: Ints, labels: tuple[Label, ...]) -> _Predictions:
+    """Predict classes and probabilities; those of every class only if the table of them is not too large."""
+    k = len(answers.model.classes)
+    if not 2 < k <= _MAX_RANKED or len(truth) * k > _MAX_PROBABILITIES:
+        predicted, of_truth, second = answers.likelihoods(truth)
+        return _Predictions(labels, truth, predicted, of_truth, {} if second is None else {1: second})
+    probabilities = answers.probabilities()
+    of_truth, known = np.zeros(len(truth)), np.flatnonzero(truth < k)
+    of_truth[known] = probabilities[known, truth[known]]
+    predicted = answers.class_numbers().astype(np.int64)
+    return _Predictions(labels, truth, predicted, of_truth, dict(enumerate(probabilities.T)))
+
+
+def _brier_score(predictions: _Predictions, weight: Floats | None) -> Metric:
+    """Return the mean squared difference of probability and outcome: of the positive class, or summed over classes."""
+    if not predictions.probability_of:
+        return Metric("brier", None)
+    losses = sum(
+        (probability - (predictions.y_true == number)) ** 2
+        for number, probability in predictions.probability_of.items()
+    )
+    return mean_metric("brier", np.asarray(losses, np.float64), weight)
+
+
 def _evaluate_classes(
     rows: EvaluationRows,
     classes: tuple[Label, ...],
@@ -238,13 +273,13 @@ def _evaluate_classes(
     cells, inverse, counts = np.unique(
         predictions.y_true * k + predictions.y_pred, return_inverse=True, return_counts=True
     )
-    ranking = (
-        None
-        if predictions.second_probability is None
-        else Ranking.of(classes[1], predictions.second_probability, predictions.y_true == 1, weight)
+    rankings = tuple(
+        Ranking.of(classes[number], probability, predictions.y_true == number, weight)
+        for number, probability in predictions.probability_of.items()
     )
-    possible = predictions.true_probability > 0
-    losses = -np.log(predictions.true_probability[possible])
+    possible = predictions.loss_probability > 0
+    losses = -np.log(predictions.loss_probability[possible])
+    loss = mean_metric("log_loss", losses, None if weight is None else weight[possible]) if len(losses) else None
     of_others = mean(losses, None if weight is None else weight[possible]) if len(losses) else math.nan
     return ClassificationEvaluation(
         table=rows.table.name,
@@ -257,15 +292,17 @@ def _evaluate_classes(
         labels=predictions.labels,
         pairs=np.stack([cells // k, cells % k, counts], axis=1),
         weights=None if weight is None else np.bincount(inverse, weight, len(cells)).astype(np.float64),
-        effective_n=n if weight is None else float(weight.sum() ** 2 / (weight**2).sum()),
+        effective_n=effective_sample_size(n, weight),
         log_loss=of_others if possible.all() else math.inf,
+        log_loss_interval=loss.interval if loss is not None and possible.all() else None,
+        brier=_brier_score(predictions, weight),
         impossible_rows=tuple((rows.rows[~possible] + 1).tolist()),
         log_loss_of_others=of_others,
         majority=context.root,
         estimate=context.estimate,
         log_loss_estimate=context.log_loss_estimate or context.estimate,
         cost_matrix=cost,
-        ranking=ranking,
+        rankings=rankings,
     )
 
 
@@ -275,6 +312,7 @@ def _evaluate_numbers(rows: EvaluationRows, y_pred: Floats, context: _Evaluation
     refuse_infinite(y_true, rows)
     rmse, spread = root_mean_square(y_pred - y_true, weight), root_mean_square(y_true - mean(y_true, weight), weight)
     from_root = None if root is None else y_true - root
+    absolute = mean_metric("mae", np.abs(y_pred - y_true), weight)
     return RegressionEvaluation(
         table=rows.table.name,
         target=rows.column.name,
@@ -285,6 +323,9 @@ def _evaluate_numbers(rows: EvaluationRows, y_pred: Floats, context: _Evaluation
         rmse=rmse,
         mae=mean(np.abs(y_pred - y_true), weight),
         r2=1 - (rmse / spread) * (rmse / spread) if y_true.min() < y_true.max() else None,
+        rmse_interval=rmse_interval(y_pred - y_true, weight),
+        mae_interval=absolute.interval,
+        r2_interval=r2_interval(y_true, y_pred - y_true, weight),
         root=root,
         baseline_rmse=None if from_root is None else root_mean_square(from_root, weight),
         baseline_mae=None if from_root is None else mean(np.abs(from_root), weight),

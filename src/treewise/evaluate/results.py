@@ -1,10 +1,14 @@
-"""Results of ``evaluate``: metrics, confusion matrix, and how they are printed. They hold no tree and no rows."""
+"""Results of ``evaluate`` for classes: metrics, confusion matrix, and how they are printed. They hold no rows.
+
+Errors of numbers are in ``regression_results.py``, the formulas of metrics and intervals in ``metrics.py``.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +17,10 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import clip, format_count, format_rounded, format_share, plural, safe
-from treewise.errors import join_few
+from treewise.errors import ParameterError, join_few
+from treewise.evaluate.metrics import ClassMetrics, Interval, Metric, balanced_accuracy, class_metrics
 from treewise.evaluate.ranking import Ranking
+from treewise.evaluate.threshold import ThresholdChoice, check_goal, choose_threshold
 from treewise.predict.confidence_intervals import interval_name, wilson
 from treewise.predict.costs import CostMatrix
 from treewise.train.target import Ints
@@ -26,6 +32,16 @@ if TYPE_CHECKING:
 _LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
 _WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
 _LONGEST_LABEL = 24
+_TITLES = {
+    "balanced_accuracy": "balanced accuracy",
+    "f1": "F1",
+    "auc": "AUC",
+    "ks": "KS",
+    "lift": "lift of the top 10 %",
+    "brier": "Brier score",
+}
+_CLASS_METRICS = ("precision", "recall", "f1", "auc")
+_PERCENT = ("balanced_accuracy", "precision", "recall", "f1")
 _SEEN = "this looks like the table the {grown} on; expect more errors on new rows"
 
 
@@ -55,6 +71,16 @@ class Evaluation(Displayable, ABC):
             "is_training_data": self.is_training_data,
             **finite,
         }
+
+    @property
+    def title(self) -> str:
+        """The table and its column, as a heading."""
+        return f"{self.table}, column {self.target}"
+
+    @property
+    def interval_name(self) -> str:
+        """What the intervals are: ``"95 % interval"``, or on the training rows ``"training range"``."""
+        return interval_name(not self.is_training_data)
 
     @property
     def grown(self) -> str:
@@ -100,19 +126,22 @@ class ClassificationEvaluation(Evaluation):
     weights: npt.NDArray[np.float64] | None  # the weight of each of the pairs, where rows have weights
     effective_n: float  # effective sample size (Kish 1965); n without weights
     log_loss: float  # mean of -log P(class of the row), in nats
+    log_loss_interval: Interval | None  # 95 % (Student); None if infinite
+    brier: Metric  # mean squared difference of probability and outcome; summed over the classes if more than two
     impossible_rows: tuple[int, ...]  # rows (from 1) whose class the tree gave probability 0; they make it infinite
     log_loss_of_others: float  # the same mean without those rows
     majority: Label | None  # what the root predicts; None where the tree has seen no rows
     estimate: str = "maximum_likelihood"  # how probabilities were made of counts
     log_loss_estimate: str = "maximum_likelihood"  # those behind the log loss
     cost_matrix: CostMatrix | None = None  # costs of misclassification, if given
-    ranking: Ranking | None = None  # two classes: scores of the positive class with the true labels
+    rankings: tuple[Ranking, ...] = ()  # of the positive class; of each class against the others if there are more
 
     def draw(self, what: str = "confusion", ax: Axes | None = None) -> Axes:
-        """Draw the confusion matrix; with two classes also ``"roc"``, ``"precision_recall"`` or ``"calibration"``.
+        """Draw the confusion matrix, or with two classes one of the curves.
 
-        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
-        axes: ``.figure.savefig("roc.png")``.
+        Curves are ``"roc"``, ``"precision_recall"``, ``"gains"`` and ``"calibration"``. Needs matplotlib
+        (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the axes:
+        ``.figure.savefig("roc.png")``.
 
         >>> import treewise as tw
         >>> tw.grow("noisy", max_depth=3).evaluate("noisy").draw("roc").get_ylabel()
@@ -121,6 +150,108 @@ class ClassificationEvaluation(Evaluation):
         from treewise.show.plots.evaluation import draw_evaluation
 
         return draw_evaluation(self, what, ax)
+
+    @property
+    def ranking(self) -> Ranking | None:
+        """Two classes: the rows ranked by the probability of the positive class."""
+        return self.rankings[0] if len(self.classes) == 2 and self.rankings else None
+
+    @cached_property
+    def by_class(self) -> tuple[ClassMetrics, ...]:
+        """Precision, recall, F1 and AUC of each class of the model that occurs or is predicted.
+
+        >>> import treewise as tw
+        >>> adelie, *_ = tw.grow("penguins", max_leaf_nodes=4).evaluate("penguins").by_class
+        >>> adelie.label, round(adelie.precision.value, 3), round(adelie.recall.value, 3)
+        ('Adelie', 0.967, 0.954)
+        """
+        k, w = len(self.classes), self.pair_weights
+        hit = self.pairs[:, 0] == self.pairs[:, 1]
+        hits = np.bincount(self.pairs[hit, 0], w[hit], k).tolist()
+        predicted = np.bincount(self.pairs[:, 1], w, k).tolist()
+        rankings = {ranking.positive: ranking for ranking in self.rankings}
+        if len(self.classes) == 2 and self.rankings:  # ranked by one class is ranked by the other
+            rankings = dict.fromkeys(self.classes, self.rankings[0])
+        found = []
+        for label, hit_rows, rows, support in zip(
+            self.classes, hits, predicted, self.support[:k].tolist(), strict=True
+        ):
+            if not rows and not support:
+                continue
+            metrics = class_metrics(label, hit_rows, rows, support, self.effective_n / self.total)
+            if (ranking := rankings.get(label)) is not None:
+                metrics = replace(metrics, auc=Metric("auc", ranking.auc, ranking.auc_interval))
+            found.append(metrics)
+        return tuple(found)
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that depend on classes or ranks, with their intervals.
+
+        Precision, recall and F1 are those of the positive class; with more than two classes, ``precision``, ``recall``,
+        ``f1`` and ``auc`` are means over the classes, and a class that is never predicted has precision 0.
+
+        >>> import treewise as tw
+        >>> evaluation = tw.grow("noisy", max_depth=3).evaluate(tw.datasets.noisy(seed=1))
+        >>> [(metric.name, round(metric.value, 2)) for metric in evaluation.metrics[:4]]
+        [('balanced_accuracy', 0.83), ('precision', 0.77), ('recall', 0.81), ('f1', 0.79)]
+        """
+        unknown = [Metric("recall", 0.0, (0.0, 0.0)) for rows in self.unknown.values() if rows]
+        balanced = balanced_accuracy([*(c.recall for c in self.by_class), *unknown])
+        if len(self.classes) != 2:
+            means = (_macro_mean(name, self.by_class) for name in ("precision", "f1", "auc"))
+            precision, f1, auc = means
+            return balanced, precision, replace(balanced, name="recall"), f1, auc, self.brier
+        positive = next((c for c in self.by_class if c.label == self.classes[1]), None)
+        of_class = [Metric(name, None) for name in ("precision", "recall", "f1", "auc")]
+        if positive is not None:
+            of_class = list(positive.metrics)
+        ranking = self.ranking
+        ranks = [] if ranking is None else [Metric("ks", ranking.ks), Metric("lift", ranking.lift(0.1))]
+        return balanced, *of_class, *ranks, self.brier
+
+    def choose_threshold(
+        self,
+        *,
+        recall: float | None = None,
+        precision: float | None = None,
+        false_positive_rate: float | None = None,
+        rate: float | None = None,
+        cost: Any = None,
+    ) -> ThresholdChoice:
+        """Choose a threshold for the probability of the positive class, with two classes.
+
+        Give one goal: a ``recall`` or ``precision`` of at least so much, a ``false_positive_rate`` or a ``rate`` of
+        rows predicted as positive of at most so much, or the costs of mistakes (as in ``grow``; ``True`` for those of
+        the model). Among the thresholds that reach the goal, the one with the fewest other mistakes is taken.
+
+        >>> import treewise as tw
+        >>> tree, fresh = tw.grow("noisy", max_depth=3), tw.datasets.noisy(seed=1)
+        >>> chosen = tree.evaluate(fresh).choose_threshold(precision=0.8)
+        >>> print(chosen)
+        predict y = 1 from a probability of 0.3333: precision at least 80.0 %
+                              value           range
+        recall               81.0 %  71.0 to 88.1 %
+        precision            83.1 %  73.2 to 89.9 %
+        false positive rate  10.7 %   6.4 to 17.5 %
+        rate                 38.5 %  32.0 to 45.4 %
+        error                14.0 %   9.9 to 19.5 %
+        chosen on noisy, so measure it on other rows; to predict by it: --cost 1:0=2
+        >>> round(tree.with_cost(chosen.cost).evaluate(fresh).by_class[1].recall.value, 3)
+        0.81
+        """
+        goals = {"recall": recall, "precision": precision, "false_positive_rate": false_positive_rate, "rate": rate}
+        goal, value = check_goal({**goals, "cost": cost})
+        if self.ranking is None:
+            raise ParameterError(
+                f"a threshold is for two classes, and there are {len(self.classes)}.", parameter=goal, value=value
+            )
+        if goal == "cost":
+            given = self.cost_matrix if value is True else CostMatrix.of(value, self.classes)
+            matrix = CostMatrix.of({}, self.classes) if given is None else given
+            value = float(matrix.matrix[0, 1]), float(matrix.matrix[1, 0])
+        negative, positive = self.classes
+        return choose_threshold(self.ranking, self.table, self.target, (negative, positive), goal, value)
 
     @property
     def pair_weights(self) -> npt.NDArray[Any]:
@@ -166,11 +297,6 @@ class ClassificationEvaluation(Evaluation):
         return wilson(self.error * self.effective_n, self.effective_n)
 
     @property
-    def interval_name(self) -> str:
-        """What ``interval`` is: ``"95 % interval"``, or on the training rows ``"training range"``."""
-        return interval_name(not self.is_training_data)
-
-    @property
     def baseline_error(self) -> float | None:
         """The error of always predicting the majority class of the training rows."""
         if self.majority is None:
@@ -211,7 +337,7 @@ class ClassificationEvaluation(Evaluation):
         """The metrics by name."""
         names = ["errors", "error", "accuracy", "log_loss", "baseline_error"]
         names += ["cost", "baseline_cost"] * (self.cost_matrix is not None)
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in names} | {metric.name: metric.value for metric in self.metrics}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold (an infinite log loss becomes None).
@@ -221,6 +347,17 @@ class ClassificationEvaluation(Evaluation):
         return {
             **super().to_dict(),
             "error_interval": list(self.interval),
+            **_interval_entries(self.metrics),
+            "log_loss_interval": self.log_loss_interval and list(self.log_loss_interval),
+            "by_class": [
+                {
+                    "class": found.label,
+                    "support": found.support,
+                    **{metric.name: metric.value for metric in found.metrics},
+                    **_interval_entries(found.metrics),
+                }
+                for found in self.by_class[:_LARGEST_MATRIX]
+            ],
             "interval": self.interval_name,
             "log_loss_unit": "nats",
             "estimate": self.estimate,
@@ -246,10 +383,10 @@ class ClassificationEvaluation(Evaluation):
         return (_confusion_table(self),)
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
-        """Return the metrics, and below them the confusion matrix."""
+        """Return error and log loss, the confusion matrix, and the other metrics with their intervals."""
         heads = [f"{head:<10}" for head, _ in self.facts]
         lines = [f"{emphasis(head)} {text}" for head, (_, text) in zip(heads, self.facts, strict=True)]
-        return "\n".join([*lines, "", *self._confusion_lines()])
+        return "\n".join([*lines, "", *self._confusion_lines(), "", *self._metric_lines()])
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -297,18 +434,46 @@ class ClassificationEvaluation(Evaluation):
     def _confusion_lines(self) -> list[str]:
         """Format the matrix, or with many classes the largest confusions."""
         rows = self.confusion_cells()
-        many = len(self.labels) > _WIDEST_MATRIX
+        many = self._has_many_classes
         if many and len(rows) == 1:
             return ["nothing is confused"]
         lines = [f"most frequent confusions of {len(self.labels)} classes"] if many else []
         return [*lines, *align_columns(rows[many:], right=range(1, len(rows[0]))).splitlines()]
+
+    def _metric_lines(self) -> list[str]:
+        """Format the metrics: those of the positive class one per line, or a table of classes."""
+        if len(self.classes) == 2:
+            rows = [["", "value", self.interval_name]]
+            of_positive = f" of {_short_label(self.classes[1])}"
+            for metric in self.metrics:
+                title = _TITLES.get(metric.name, metric.name)
+                title += of_positive if metric.name in ("precision", "recall", "f1") else ""
+                rows.append([title, *_format_metric(metric)])
+            return align_columns(rows, right=range(1, 3)).splitlines()
+        shown = sorted(self.by_class, key=_f1_order)[:_WIDEST_MATRIX] if self._has_many_classes else self.by_class
+        heads = [f"{_TITLES.get(name, name)} %" if name in _PERCENT else "AUC" for name in _CLASS_METRICS]
+        cells = [["class", "rows", *[cell for head in heads for cell in (head, self.interval_name)][:-1]]]
+        means = {metric.name: metric for metric in self.metrics}
+        lines_of: list[tuple[str, str, Sequence[Metric]]] = [
+            (_short_label(found.label), format_count(found.support), found.metrics) for found in shown
+        ]
+        lines_of.append(("mean", "", [means[name] for name in _CLASS_METRICS]))
+        for name, support, metrics in lines_of:
+            figures = [cell.removesuffix(" %") for metric in metrics for cell in _format_metric(metric)]
+            cells.append([name, support, *figures[:-1]])  # JSON has the intervals of the AUC as well
+        lines = align_columns(cells, right=range(1, len(cells[0]))).splitlines()
+        return [f"lowest F1 of {len(self.by_class)} classes", *lines] if self._has_many_classes else lines
+
+    @property
+    def _has_many_classes(self) -> bool:
+        return len(self.labels) > _WIDEST_MATRIX
 
     def confusion_cells(self) -> list[list[str]]:
         """Return the cells of the matrix as text, with recall and precision in percent.
 
         With many classes a matrix cannot be read; then its largest wrong cells are listed, without headings in text.
         """
-        if len(self.labels) > _WIDEST_MATRIX:
+        if self._has_many_classes:
             return self._largest_confusions()
         right = np.diag(self.confusion)
         across = [_short_label(label) for label in self.classes]
@@ -343,55 +508,6 @@ class ClassificationEvaluation(Evaluation):
         ]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RegressionEvaluation(Evaluation):
-    """Evaluation of a regression model."""
-
-    rmse: float  # root of the mean squared error
-    mae: float  # mean absolute error
-    r2: float | None  # share of this table's variance that is explained; None when its targets are all equal
-    root: float | None  # what the root predicts; None where the tree has seen no rows
-    baseline_rmse: float | None  # of always predicting that
-    baseline_mae: float | None
-    weight: float | None = None  # of all rows, where they have weights
-    estimate: str = "maximum_likelihood"  # or by which shrinkage the values were made of the nodes' means
-
-    @property
-    def scores(self) -> dict[str, float | None]:
-        """The metrics by name."""
-        return {name: getattr(self, name) for name in ("rmse", "mae", "r2", "baseline_rmse", "baseline_mae")}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values that JSON can hold."""
-        weight = {} if self.weight is None else {"weight": self.weight}
-        return {**super().to_dict(), "root": self.root, "estimate": self.estimate, **weight}
-
-    def _errors_to_compare(self) -> tuple[float | None, float | None]:
-        """Return the root mean squared error and that of the baseline."""
-        return self.rmse, self.baseline_rmse
-
-    def _baseline_text(self) -> str:
-        return format_rounded(self.root) if self.root is not None else ""
-
-    def result_table(self) -> ResultTable:
-        """Return the metrics with those of the baseline."""
-        return _regression_table(self)
-
-    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
-        """Return the metrics, one per line."""
-        rmse, mae = f"rmse  {format_rounded(self.rmse)}", f"mae   {format_rounded(self.mae)}"
-        if self.root is not None and self.baseline_rmse is not None and self.baseline_mae is not None:
-            always = f"always {format_rounded(self.root)}, as the root predicts"
-            rmse += f"   against {format_rounded(self.baseline_rmse)} for {always}"
-            mae += f"   against {format_rounded(self.baseline_mae)}"
-        r2 = "r2    not defined: all targets are equal"
-        if self.r2 is not None:
-            r2 = f"r2    {self.r2:.4f}   the share of this table's variance that is explained"
-        rows = f"rows  {self.n:,}" + ("" if self.weight is None else f"   weight {format_count(self.weight)}")
-        rows += "" if self.estimate == "maximum_likelihood" else f"   predicted by {self.estimate}"
-        return "\n".join([rows, rmse, mae, r2, *(f"note  {note}" for note in self.notes)])
-
-
 def _format_interval(low: float, high: float) -> str:
     """Format an interval in percent, with the decimals that its upper end needs.
 
@@ -400,6 +516,41 @@ def _format_interval(low: float, high: float) -> str:
     """
     decimals = max(1, 1 - math.floor(math.log10(100 * high)))
     return f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}"
+
+
+def _format_metric(metric: Metric) -> tuple[str, str]:
+    """Format value and interval, rates in percent.
+
+    >>> _format_metric(Metric("recall", 0.5, (0.25, 0.75))), _format_metric(Metric("auc", None))
+    (('50.0 %', '25.0 to 75.0 %'), ('–', ''))
+    """
+    if metric.value is None:
+        return "–", ""
+    if metric.name in _PERCENT:
+        interval = "" if metric.interval is None else f"{_format_interval(*metric.interval)} %"
+        return f"{format_share(metric.value)} %", interval
+    decimals = 2 if metric.name == "lift" else 4
+    ends = ""
+    if metric.interval is not None and metric.interval[0] < metric.interval[1]:
+        ends = f"{metric.interval[0]:.{decimals}f} to {metric.interval[1]:.{decimals}f}"
+    return f"{metric.value:.{decimals}f}", ends
+
+
+def _interval_entries(metrics: Sequence[Metric]) -> dict[str, list[float]]:
+    """Return the intervals for JSON, as ``auc_interval``."""
+    return {f"{metric.name}_interval": list(metric.interval) for metric in metrics if metric.interval is not None}
+
+
+def _macro_mean(name: str, classes: Sequence[ClassMetrics]) -> Metric:
+    """Return the mean of a metric over the classes; an undefined precision counts 0, an undefined AUC makes it so."""
+    values = [getattr(found, name).value for found in classes]
+    if name == "auc" and (not values or None in values):
+        return Metric(name, None)
+    return Metric(name, math.fsum(value or 0.0 for value in values) / len(values) if values else None)
+
+
+def _f1_order(found: ClassMetrics) -> float:
+    return found.f1.value or 0.0
 
 
 def _short_label(label: Label) -> str:
@@ -411,16 +562,12 @@ def _format_ratio(part: float, whole: float) -> str:
     return format_share(part / whole) if whole else "–"
 
 
-def _title(evaluation: Evaluation) -> str:
-    return f"{evaluation.table}, column {evaluation.target}"
-
-
 def _confusion_table(evaluation: ClassificationEvaluation) -> ResultTable:
     head, *rows = evaluation.confusion_cells()
     headings = [ColumnSpec("true", title=head[0])]
     headings += [ColumnSpec(f"column {i}", "count", name, str) for i, name in enumerate(head[1:])]
     above = tuple(f"{about}: {text}" for about, text in evaluation.facts)
-    return ResultTable(_title(evaluation), tuple(headings), rows, above=above, max_rows=None)
+    return ResultTable(evaluation.title, tuple(headings), rows, above=above, max_rows=None)
 
 
 def _pairs_table(evaluation: ClassificationEvaluation) -> ResultTable:
@@ -436,21 +583,4 @@ def _pairs_table(evaluation: ClassificationEvaluation) -> ResultTable:
             evaluation.pairs.tolist(), evaluation.pair_weights.tolist(), strict=True
         )
     ]
-    return ResultTable(_title(evaluation), headings, rows, row_name="pair")
-
-
-def _regression_table(evaluation: RegressionEvaluation) -> ResultTable:
-    headings = (ColumnSpec("figure"), ColumnSpec("value", "number"), ColumnSpec("baseline", "number"))
-    rows = [
-        ("rmse", evaluation.rmse, evaluation.baseline_rmse),
-        ("mae", evaluation.mae, evaluation.baseline_mae),
-        ("r2", evaluation.r2, None if evaluation.root is None else 0.0),
-    ]
-    always = (
-        ()
-        if evaluation.root is None
-        else (f"baseline: always {format_rounded(evaluation.root)}, as the root predicts",)
-    )
-    return ResultTable(
-        f"{_title(evaluation)}: {evaluation.n:,} rows", headings, rows, below=(*always, *evaluation.notes)
-    )
+    return ResultTable(evaluation.title, headings, rows, row_name="pair")

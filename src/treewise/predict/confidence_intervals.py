@@ -16,7 +16,7 @@ from treewise.errors import ParameterError
 
 Floats = npt.NDArray[np.float64]
 
-
+Z95 = NormalDist().inv_cdf(0.975)  # 1.96: half the width of a 95 % interval, in standard errors
 TRAINING_RANGE = "training range"
 TRAINING_RANGE_NOTE = (
     "A training range is too narrow for new rows, because its rows chose the splits; honest=0.5 (--honest 0.5) or a"

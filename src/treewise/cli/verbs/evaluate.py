@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise._lib.text import safe
-from treewise.cli.inputs import read_model_and_data
+from treewise.cli.inputs import read_model, read_model_and_data
 from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.param_types import read_bound
 from treewise.cli.render import check_picture, json_text, picture_content, present, read_picture
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from treewise.data.table import Table
     from treewise.evaluate import Evaluation, Paths
     from treewise.evaluate.baselines.compare_models import ModelComparison
+    from treewise.evaluate.threshold import ThresholdChoice
 
 Bounds = Sequence[tuple[str, float]]
 
@@ -53,10 +54,12 @@ _AT_ONCE = 1000  # lines
         "treewise evaluate stnordaf.txt admissions --paths",
         "treewise evaluate model.json yours.csv --baselines knn,logistic,majority",
         "treewise evaluate model.json admissions --picture roc=roc.png --picture confusion=confusion.svg",
-        "treewise evaluate model.json new.csv --fail-under accuracy=0.85 && ./deploy",
+        "treewise evaluate model.json new.csv --fail-under auc=0.8 && ./deploy",
+        "treewise evaluate model.json new.csv --threshold recall=0.9",
+        "treewise evaluate model.json new.csv --against other.json",
     ),
-    about="MODEL is a saved tree or ensemble (.json) or a tree written by hand (.txt). Classification: error"
-    " with its 95 % interval (Wilson), cost, log loss in nats and confusion matrix. Regression: RMSE,"
+    about="MODEL is a saved tree or ensemble (.json) or a tree written by hand (.txt). Classification: error,"
+    " cost, log loss, confusion matrix, precision, recall, F1, AUC and more, with 95 % intervals. Regression: RMSE,"
     " MAE and R².",
 )
 @click.argument("model")
@@ -72,7 +75,7 @@ _AT_ONCE = 1000  # lines
     multiple=True,
     metavar="NAME=X",
     section=JUDGED,
-    help="Exit with 1 if a score is below X: accuracy=0.85, r2=0.5.",
+    help="Exit with 1 if a metric is below X: auc=0.8, accuracy=0.85, r2=0.5.",
 )
 @option(
     "--fail-over",
@@ -80,7 +83,7 @@ _AT_ONCE = 1000  # lines
     multiple=True,
     metavar="NAME=X",
     section=JUDGED,
-    help="Exit with 1 if a score is above X: error=0.15, cost=0.6, rmse=2.5.",
+    help="Exit with 1 if a metric is above X: error=0.15, cost=0.6, rmse=2.5.",
 )
 @estimate_option
 @cost_option("Misclassification costs to measure, bad:good=5 (default: those of the tree); predictions do not change.")
@@ -98,6 +101,20 @@ _AT_ONCE = 1000  # lines
     section=BASELINES,
     help="Number of folds for the comparison (default 10).",
 )
+@option(
+    "--against",
+    metavar="MODEL",
+    section=BASELINES,
+    help="Also compare with another model on the same rows: differences with paired intervals.",
+)
+@option(
+    "--threshold",
+    type=read_bound,
+    metavar="GOAL=X",
+    section=JUDGED,
+    help="Choose a threshold for the positive class: recall=0.8, precision=0.9, false_positive_rate=0.1, rate=0.2"
+    " (share predicted as positive), or cost=1 with the costs of --cost.",
+)
 @weight_option
 @option(
     "--picture",
@@ -105,7 +122,7 @@ _AT_ONCE = 1000  # lines
     type=read_picture,
     multiple=True,
     metavar="WHAT=FILE",
-    help="Draw confusion, roc, precision_recall or calibration: roc=roc.png (or .svg, .pdf).",
+    help="Draw confusion, roc, precision_recall, gains or calibration: roc=roc.png (or .svg, .pdf).",
 )
 @option("--paths", "with_paths", is_flag=True, help="First print the path of each row.")
 @option(
@@ -129,6 +146,8 @@ def command(
     cost: dict[str, dict[str, float]] | None,
     baselines: str | None,
     folds: int,
+    against: str | None,
+    threshold: tuple[str, float] | None,
     sample_weight: str | None,
     pictures: Sequence[tuple[str, str]],
     with_paths: bool,
@@ -138,6 +157,7 @@ def command(
 ) -> int:
     """Evaluate, print, and judge."""
     from treewise.evaluate import check, evaluate, paths
+    from treewise.evaluate.paired import evaluate_pair
 
     for _, file in pictures:
         check_output(file, model, data)
@@ -153,13 +173,19 @@ def command(
         evaluation = loaded.ensemble.evaluate(
             table, target, sample_weight=sample_weight, drop_missing_target=drop_missing_target
         )
+    rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
     _check_names(evaluation, fail_under, fail_over)
     drawings = [(picture_content(_draw(evaluation, what), file), what, file) for what, file in pictures]
     comparison = None if baselines is None else _compare_with_baselines(loaded, table, baselines, folds)
+    chosen = None if threshold is None else _choose_threshold(evaluation, *threshold)
+    pair = None
+    if against is not None:
+        other = read_model(against)
+        names = (loaded.name, other.name)
+        pair = evaluate_pair(loaded.model, other.model, table, target, names=names, **rows)
     row_paths = paths(loaded.tree, table, target) if with_paths else None
     findings = None
     if with_check or loaded.model.fit_info.is_handwritten:
-        rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
         findings = check(loaded.tree, table, target, **rows)
     if form == "json":
         more: dict[str, Any] = (
@@ -167,6 +193,8 @@ def command(
         )
         more |= {} if findings is None else {"check": findings.to_dict()}
         more |= {} if comparison is None else {"baselines": comparison.to_dict()["models"]}
+        more |= {} if chosen is None else {"threshold": chosen.to_dict()}
+        more |= {} if pair is None else {"against": pair.to_dict()}
         write_output(json_text({"model": loaded.name, **evaluation.to_dict(), **more}), None)
     else:
         if row_paths is not None:
@@ -176,9 +204,10 @@ def command(
             print_text("")
         print_text(f"{safe(loaded.name)} on {safe(evaluation.table)}, column {safe(evaluation.target)}")
         print_text(str(evaluation))
-        if findings is not None:
-            print_text("")
-            present(findings)
+        for result in (findings, chosen, pair):
+            if result is not None:
+                print_text("")
+                present(result)
         if comparison is not None:
             print_text(
                 f"\ncompared with baseline models; every row is predicted by models fitted without it\n{comparison}"
@@ -196,6 +225,20 @@ def _draw(evaluation: Evaluation, what: str) -> Axes:
     if not isinstance(evaluation, ClassificationEvaluation):
         raise ParameterError(f"--picture {what}: is for classes, and this predicts numbers. Leave it out.")
     return evaluation.draw(what)
+
+
+def _choose_threshold(evaluation: Evaluation, goal: str, value: float) -> ThresholdChoice:
+    """Choose a threshold, for two classes."""
+    from treewise.evaluate import ClassificationEvaluation
+    from treewise.evaluate.threshold import TARGETS
+
+    if not isinstance(evaluation, ClassificationEvaluation):
+        raise ParameterError("--threshold is for classes, and this predicts numbers. Leave it out.")
+    if goal not in TARGETS:
+        raise ParameterError(
+            f"--threshold {goal}: no such goal.{did_you_mean(goal, TARGETS)} There are {', '.join(TARGETS)}."
+        )
+    return evaluation.choose_threshold(**{goal: True if goal == "cost" else value})
 
 
 def _compare_with_baselines(loaded: LoadedModel, table: Table, baselines: str, folds: int) -> ModelComparison:
@@ -242,7 +285,7 @@ def _check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
             if name not in evaluation.scores:
                 hint = did_you_mean(name, evaluation.scores)
                 raise ParameterError(
-                    f"--fail-{word} {name}: no such figure.{hint} There are {', '.join(evaluation.scores)}."
+                    f"--fail-{word} {name}: no such metric.{hint} There are {', '.join(evaluation.scores)}."
                 )
 
 

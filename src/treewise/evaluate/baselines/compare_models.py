@@ -26,7 +26,8 @@ from treewise.evaluate.baselines.models import (
     losses_on,
     pickled_size,
 )
-from treewise.predict.confidence_intervals import beta_share, wilson
+from treewise.evaluate.metrics import effective_sample_size, mean_and_std
+from treewise.predict.confidence_intervals import Z95, beta_share, wilson
 from treewise.predict.costs import CostMatrix
 from treewise.prune.grow_and_prune import CV_OPTIONS, PruningPlan, prune_grown
 from treewise.prune.prune import prune
@@ -41,7 +42,6 @@ from treewise.tree.tree import Tree
 __all__ = ["ModelComparison", "ModelScore", "compare_models", "score_models"]
 
 Floats = npt.NDArray[np.float64]
-Z95 = 1.96
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,25 +335,6 @@ def mean_test(differences: Floats, weight: Floats | None = None) -> float:
     if std == 0:
         return float(differences[0] == 0)
     return 2 * NormalDist().cdf(-abs(mean) * math.sqrt(effective_sample_size(len(differences), weight)) / std)
-
-
-def effective_sample_size(n: int, weight: Floats | None) -> float:
-    """Return the effective sample size of weighted rows (Kish 1965).
-
-    >>> effective_sample_size(2, None), effective_sample_size(2, np.array([3.0, 1.0]))
-    (2, 1.6)
-    """
-    return n if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
-
-
-def mean_and_std(values: Floats, weight: Floats | None) -> tuple[float, float]:
-    """Return the (weighted) mean and standard deviation.
-
-    >>> mean_and_std(np.array([0.0, 1.0]), np.array([3.0, 1.0]))                  # as of 0, 0, 0 and 1
-    (0.25, 0.4330127018922193)
-    """
-    mean = float(np.average(values, weights=weight))
-    return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=weight)))
 
 
 def _format_seconds(value: float) -> str:

@@ -22,7 +22,8 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, format_share, plural
 from treewise.data.table import read
 from treewise.errors import Param, ParameterError
-from treewise.evaluate.baselines.compare_models import Z95, effective_sample_size, mean_and_std, row_weights
+from treewise.evaluate.baselines.compare_models import row_weights
+from treewise.evaluate.metrics import effective_sample_size, mean_and_std
 from treewise.explain.distill.teachers import (
     ArrayTeacher,
     Teacher,
@@ -31,7 +32,7 @@ from treewise.explain.distill.teachers import (
     make_teacher_dataset,
     student_options,
 )
-from treewise.predict.confidence_intervals import wilson
+from treewise.predict.confidence_intervals import Z95, wilson
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves, predict_at_nodes
 from treewise.prune.grow_and_prune import is_share
 from treewise.train.folds import DEFAULT_FOLDS, assign_folds

@@ -1,4 +1,4 @@
-"""Charts of an evaluation: confusion matrix, ROC, precision-recall and calibration curves; importances of columns.
+"""Charts of an evaluation: confusion matrix, ROC, precision-recall, gains and calibration curves; importances.
 
 A tree predicts as many probabilities as it has leaves, so every corner of a curve is a threshold that can be chosen;
 the diamond marks the operating point of the model's own predictions.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from treewise.evaluate.importances import Importances
     from treewise.evaluate.ranking import Ranking
 
-EVALUATIONS = ("confusion", "roc", "precision_recall", "calibration")
+EVALUATIONS = ("confusion", "roc", "precision_recall", "gains", "calibration")
 _MAX_CLASSES, _MAX_CLASSES_WITH_COUNTS = 40, 20  # of a confusion matrix
 _MAX_MARKERS = 60  # points of a curve that are still marked individually
 _CURVE, _BASELINE, _MODEL = palette.class_colour(0), palette.MUTED, palette.class_colour(5)
@@ -41,7 +41,12 @@ def draw_evaluation(evaluation: ClassificationEvaluation, chart: str, ax: Axes |
             value=chart,
             hint='There is "confusion".',
         )
-    draw = {"roc": _draw_roc, "precision_recall": _draw_precision_recall, "calibration": _draw_calibration}[chart]
+    draw = {
+        "roc": _draw_roc,
+        "precision_recall": _draw_precision_recall,
+        "gains": _draw_gains,
+        "calibration": _draw_calibration,
+    }[chart]
     ax = axes_for(ax, 5.0, 5.0)
     draw(evaluation, evaluation.ranking, ax)
     return ax
@@ -101,11 +106,10 @@ def _draw_roc(evaluation: ClassificationEvaluation, ranking: Ranking, ax: Axes) 
     x, y, _ = _operating_point(evaluation)
     (model,) = ax.plot([x], [y], "D", color=_MODEL, markersize=8, zorder=3)
     ax.set(xlabel="false positive rate", ylabel=f"true positive rate ({_positive_class(evaluation, ranking)})")
-    _finish(
-        ax,
-        evaluation,
-        "AUC is undefined: one class does not occur" if ranking.auc is None else f"AUC {ranking.auc:.3f}",
-    )
+    score = "AUC is undefined: one class does not occur"
+    if ranking.auc is not None and (ends := ranking.auc_interval) is not None:
+        score = f"AUC {ranking.auc:.3f} ({evaluation.interval_name} {ends[0]:.3f} to {ends[1]:.3f})"
+    _finish(ax, evaluation, score)
     entries = [(curve, "thresholds of the probability"), (model, _model_name(evaluation)), (chance, "chance")]
     add_legend(ax, entries, loc="lower right")
 
@@ -127,6 +131,25 @@ def _draw_precision_recall(evaluation: ClassificationEvaluation, ranking: Rankin
         (chance, f"chance (prevalence {prevalence:.3f})"),
     ]
     add_legend(ax, entries, below=True)
+
+
+def _draw_gains(evaluation: ClassificationEvaluation, ranking: Ranking, ax: Axes) -> None:
+    """Draw which share of the positive rows the rows of the highest probabilities hold; the dashes are perfect."""
+    rows, found = ranking.gains
+    (curve,) = ax.plot(rows, found, color=_CURVE, linewidth=1.8, **_marker_style(len(rows)))
+    (chance,) = ax.plot([0, 1], [0, 1], ":", color=_BASELINE)
+    prevalence = float(ranking.positives.sum() / (ranking.positives + ranking.others).sum())
+    (perfect,) = ax.plot([0, prevalence, 1], [0, 1, 1], "--", color=_BASELINE, linewidth=1.0)
+    x = float(evaluation.confusion[:, 1].sum()) / evaluation.total
+    (model,) = ax.plot([x], [_operating_point(evaluation)[1]], "D", color=_MODEL, markersize=8, zorder=3)
+    ax.set(
+        xlabel="share of all rows, highest probability first",
+        ylabel=f"share of the rows with {_positive_class(evaluation, ranking)}",
+    )
+    lift = ranking.lift(0.1)
+    _finish(ax, evaluation, "no positive row" if lift is None else f"lift of the top 10 %: {lift:.2f}")
+    entries = [(curve, "by probability"), (model, _model_name(evaluation)), (perfect, "perfect"), (chance, "chance")]
+    add_legend(ax, entries, loc="lower right")
 
 
 def _draw_calibration(evaluation: ClassificationEvaluation, ranking: Ranking, ax: Axes) -> None:

@@ -14,7 +14,8 @@ from treewise._lib.text import format_count, format_exact, format_percent, forma
 from treewise.data.encoding import Encoding, encode_column, is_missing
 from treewise.data.table import Table
 from treewise.errors import DataError
-from treewise.evaluate.results import ClassificationEvaluation, Evaluation, RegressionEvaluation
+from treewise.evaluate.regression_results import RegressionEvaluation
+from treewise.evaluate.results import ClassificationEvaluation, Evaluation
 from treewise.prune.cp_table import CpTable
 from treewise.prune.losses import describe_cross_validation
 from treewise.show.node_stats import describe_training_error, training_error

@@ -1,0 +1,50 @@
+"""Metrics of ``evaluate`` and of ``evaluate_pair`` on held-out rows: how often their intervals contain the truth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+import treewise as tw
+from benchmarks.coverage.leaves import draw_table
+from benchmarks.coverage.measured import Measured
+from treewise.evaluate import ClassificationEvaluation, Evaluation, RegressionEvaluation
+
+_FRESH_ROWS = 50_000
+
+
+def metric_intervals(tables: int) -> Iterator[Measured]:
+    """Draw held-out tables of 300 rows for one tree (two trees for the differences), and many rows for the truth."""
+    for regression, kind in ((False, "classes"), (True, "numbers")):
+        train, fresh = draw_table(600, 1, regression), draw_table(_FRESH_ROWS, 10**6, regression)
+        small, large = (tw.grow(train, "y", max_leaf_nodes=leaves) for leaves in (4, 12))
+        truth = _intervals(large.evaluate(fresh)), _differences(small, large, fresh)
+        covered: Counter[str] = Counter()
+        for seed in range(tables):
+            held = draw_table(300, seed + 10**5, regression)
+            found = _intervals(large.evaluate(held)), _differences(small, large, held)
+            for part, true_part in zip(found, truth, strict=True):
+                for name, (_, (low, high)) in part.items():
+                    covered[name] += low <= true_part[name][0] <= high
+        for name, count in covered.items():
+            yield Measured("metrics", name, f"{kind}, 300 held-out rows", count / tables, tables)
+
+
+def _intervals(evaluation: Evaluation) -> dict[str, tuple[float, tuple[float, float]]]:
+    """Return the value and the interval of every metric that has one."""
+    if isinstance(evaluation, RegressionEvaluation):
+        return {
+            "RMSE": (evaluation.rmse, evaluation.rmse_interval or (np.nan, np.nan)),
+            "MAE": (evaluation.mae, evaluation.mae_interval or (np.nan, np.nan)),
+            "R²": (evaluation.r2 or 0.0, evaluation.r2_interval or (np.nan, np.nan)),
+        }
+    assert isinstance(evaluation, ClassificationEvaluation)
+    found = {m.name: (m.value, m.interval) for m in evaluation.metrics if m.value is not None and m.interval}
+    return {**found, "log_loss": (evaluation.log_loss, evaluation.log_loss_interval or (np.nan, np.nan))}
+
+
+def _differences(a: tw.Tree, b: tw.Tree, data: object) -> dict[str, tuple[float, tuple[float, float]]]:
+    pair = tw.evaluate_pair(a, b, data)
+    return {f"difference in {d.metric}": (d.difference, d.interval) for d in pair.differences}

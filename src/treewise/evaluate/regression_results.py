@@ -1,0 +1,112 @@
+"""Results of ``evaluate`` for numbers: RMSE, MAE and R² with their intervals, and how they are printed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from treewise._lib.result_table import WIDTH, ColumnSpec, ResultTable, Style
+from treewise._lib.text import format_count, format_rounded
+from treewise.evaluate.metrics import Interval
+from treewise.evaluate.results import Evaluation
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionEvaluation(Evaluation):
+    """Evaluation of a regression model."""
+
+    rmse: float  # root of the mean squared error
+    mae: float  # mean absolute error
+    r2: float | None  # share of this table's variance that is explained; None when its targets are all equal
+    root: float | None  # what the root predicts; None where the tree has seen no rows
+    baseline_rmse: float | None  # of always predicting that
+    baseline_mae: float | None
+    rmse_interval: Interval | None = None  # 95 %
+    mae_interval: Interval | None = None
+    r2_interval: Interval | None = None
+    weight: float | None = None  # of all rows, where they have weights
+    estimate: str = "maximum_likelihood"  # or by which shrinkage the values were made of the nodes' means
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The metrics by name."""
+        return {name: getattr(self, name) for name in ("rmse", "mae", "r2", "baseline_rmse", "baseline_mae")}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold."""
+        weight = {} if self.weight is None else {"weight": self.weight}
+        intervals = {
+            f"{name}_interval": ends and list(ends)
+            for name, ends in (("rmse", self.rmse_interval), ("mae", self.mae_interval), ("r2", self.r2_interval))
+        }
+        return {
+            **super().to_dict(),
+            **intervals,
+            "interval": self.interval_name,
+            "root": self.root,
+            "estimate": self.estimate,
+            **weight,
+        }
+
+    def _errors_to_compare(self) -> tuple[float | None, float | None]:
+        """Return the root mean squared error and that of the baseline."""
+        return self.rmse, self.baseline_rmse
+
+    def _baseline_text(self) -> str:
+        return format_rounded(self.root) if self.root is not None else ""
+
+    def result_table(self) -> ResultTable:
+        """Return the metrics with those of the baseline."""
+        return _regression_table(self)
+
+    def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
+        """Return the metrics, one per line."""
+        lines = [self._figure("rmse", self.rmse, self.rmse_interval), self._figure("mae", self.mae, self.mae_interval)]
+        if self.root is not None and self.baseline_rmse is not None and self.baseline_mae is not None:
+            always = f"always {format_rounded(self.root)}, as the root predicts"
+            lines[0] += f"   against {format_rounded(self.baseline_rmse)} for {always}"
+            lines[1] += f"   against {format_rounded(self.baseline_mae)}"
+        if self.r2 is None:
+            lines.append("r2    not defined: all targets are equal")
+        else:
+            lines.append(f"{self._figure('r2', self.r2, self.r2_interval)}   share of this table's variance explained")
+        rows = f"rows  {self.n:,}" + ("" if self.weight is None else f"   weight {format_count(self.weight)}")
+        rows += "" if self.estimate == "maximum_likelihood" else f"   predicted by {self.estimate}"
+        return "\n".join([rows, *lines, *(f"note  {note}" for note in self.notes)])
+
+    def _figure(self, name: str, value: float, interval: Interval | None) -> str:
+        """Format a metric with its interval."""
+        text = f"{value:.4f}" if name == "r2" else format_rounded(value)
+        ends = ""
+        if interval is not None and interval[0] < interval[1]:
+            ends = f"   {self.interval_name} {_format_ends(*interval)}"
+        return f"{name:<4}  {text}{ends}"
+
+
+def _format_ends(low: float, high: float) -> str:
+    """Format an interval with as many digits as its width needs.
+
+    >>> _format_ends(2.3071, 2.5543), _format_ends(0.91234, 0.93121), _format_ends(10234.5, 12034.1)
+    ('2.31 to 2.55', '0.912 to 0.931', '10,200 to 12,000')
+    """
+    if not 0 < high - low < math.inf:
+        return f"{format_rounded(low)} to {format_rounded(high)}"
+    decimals = 1 - math.floor(math.log10(high - low))
+    low, high = (round(end, decimals) for end in (low, high))
+    return f"{low:,.{max(decimals, 0)}f} to {high:,.{max(decimals, 0)}f}"
+
+
+def _regression_table(evaluation: RegressionEvaluation) -> ResultTable:
+    headings = (ColumnSpec("figure"), ColumnSpec("value", "number"), ColumnSpec("baseline", "number"))
+    rows = [
+        ("rmse", evaluation.rmse, evaluation.baseline_rmse),
+        ("mae", evaluation.mae, evaluation.baseline_mae),
+        ("r2", evaluation.r2, None if evaluation.root is None else 0.0),
+    ]
+    always = (
+        ()
+        if evaluation.root is None
+        else (f"baseline: always {format_rounded(evaluation.root)}, as the root predicts",)
+    )
+    return ResultTable(f"{evaluation.title}: {evaluation.n:,} rows", headings, rows, below=(*always, *evaluation.notes))
