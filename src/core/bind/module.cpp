@@ -29,6 +29,7 @@ int64_t find_winner(const std::vector<std::vector<int64_t>>& candidates, bool ra
 NB_MODULE(_core, m) {
     m.doc() = "The C++ core of treewise: growing and predicting on encoded columns.";
     nb::set_leak_warnings(false);  // objects alive at interpreter exit are not leaks of ours
+    prepare_to_throw();
     bind_growing(m);
     bind_trees(m);
     bind_boosting(m);
@@ -43,6 +44,8 @@ NB_MODULE(_core, m) {
     m.def(
         "nlogn", [](int64_t n) { return static_cast<double>(NLogN(0)(n)); }, "n"_a,
         "n·log2(n) in units of 2^-61, as a double.");
+    m.def("prepare_to_throw", &prepare_to_throw,
+          "Prepare a new thread for C++ exceptions; False if there is no memory for them.");
 }
 
 }  // namespace treewise

@@ -28,7 +28,7 @@ struct Bucket {
     const Row* last = nullptr;
     const int64_t* stat = nullptr;
     int64_t low = 0, high = 0;  // smallest and largest rank or key
-    int64_t position = 0;       // increases with `high`; with random ties, the number of distinct ranks below
+    int64_t position = 0;       // increases with `high`
 };
 
 struct Segment {

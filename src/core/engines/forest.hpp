@@ -81,8 +81,7 @@ public:
         const SortedEntries o = sorted_rows(column, node);
         const SortedRows rows{o.present, o.n, [&](int64_t* stat, int64_t i) { add_entry(stat, o.entry(i)); },
                               [&](int64_t i) { return o.differs(i); }, [&](int64_t i) { return int64_t{o.rank(i)}; }};
-        return cut_buckets_.fill(rows, filter_disabled_ ? nullptr : &filter_, column, *node_total_,
-                                 context_.settings.random_ties, out);
+        return cut_buckets_.fill(rows, filter_disabled_ ? nullptr : &filter_, column, *node_total_, out);
     }
     int64_t n_cuts(size_t column, Segment node) override {
         const SortedEntries rows = sorted_rows(column, node);

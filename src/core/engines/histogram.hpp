@@ -369,15 +369,13 @@ private:
             present, node.size(),
             [&](int64_t* stat, int64_t i) { add_row(stat, scratch.rows[i < present ? scratch.order[at(i)] : at(i)]); },
             [&](int64_t i) { return key(i) != key(i - 1); }, key};
-        return scratch.cut_buckets.fill(rows, filter_disabled_ ? nullptr : &scratch.filter, column, *node_total_,
-                                        context_.settings.random_ties, out);
+        return scratch.cut_buckets.fill(rows, filter_disabled_ ? nullptr : &scratch.filter, column, *node_total_, out);
     }
     // Sorts only the bins next to a surviving cut.
     Bucket bin_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
         constexpr size_t kMany = 256;  // cuts: then sorting all rows is as fast
         scratch.filter.list_positions(column, scratch.cuts);
-        if (context_.settings.random_ties || scratch.cuts.size() >= kMany)
-            return sorted_buckets(column, node, out, scratch);
+        if (scratch.cuts.size() >= kMany) return sorted_buckets(column, node, out, scratch);
         const int64_t* bins = builder_.bins(builder_.cached(node), column);
         BinPositions& positions = scratch.positions;
         positions.begin(kMissingBin, [&](size_t b) { return builder_.bin_rows(bins, column, b); });
@@ -400,7 +398,7 @@ private:
             return i == 0 ? std::numeric_limits<int64_t>::min() : kMissingKey - 1;
         };
         const SortedRows rows{positions.present(), node.size(), add_rows, [](int64_t) { return true; }, key};
-        return scratch.cut_buckets.fill(rows, &scratch.filter, column, *node_total_, false, out);
+        return scratch.cut_buckets.fill(rows, &scratch.filter, column, *node_total_, out);
     }
     // Exact statistics of a column's bins; for regression, which counts approximate sums, in one pass over the rows.
     void sum_bins(size_t column, Segment node, const int64_t* bins, ThreadScratch& scratch) const {

@@ -320,8 +320,7 @@ private:
                               [&](int64_t* stat, int64_t begin, int64_t end) { add_run(column, begin, end, stat); },
                               [&](int64_t i) { return differs(column, at(i)); },
                               [&](int64_t i) { return key_at(column, at(i)); }};
-        return scratch.cut_buckets.fill(rows, &scratch.filter, column, *node_total_, context_.settings.random_ties,
-                                        out);
+        return scratch.cut_buckets.fill(rows, &scratch.filter, column, *node_total_, out);
     }
     // Adds the rows [begin, end) of a column's order; whole blocks are already summed.
     void add_run(size_t column, int64_t begin, int64_t end, int64_t* stat) const {

@@ -366,8 +366,7 @@ private:
         const SortedRows rows{n_present(column, node), node.size(),
                               [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); }, differs_in(column, node),
                               [&](int64_t i) { return key_at(column, node.begin + i); }};
-        return cut_buckets_.fill(rows, filter_disabled_ ? nullptr : &filter_, column, *node_total_,
-                                 context_.settings.random_ties, out);
+        return cut_buckets_.fill(rows, filter_disabled_ ? nullptr : &filter_, column, *node_total_, out);
     }
 
     // -- categories ---------------------------------------------------------------------------------------------------

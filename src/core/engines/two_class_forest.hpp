@@ -35,8 +35,9 @@ public:
         bitset->count((*bitset)[node], stat.data());
     }
     const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
-                                               uint64_t) override {
+                                               uint64_t node_key) override {
         begin_search(node, node_total);
+        node_key_ = node_key;
         n_rank_histograms_ = 0;
         bitset_nodes_.advance_to(node);
         if (BitsetNode* bitset = as_bitset(node)) {
@@ -84,9 +85,9 @@ private:
         BitsetNode::for_each_row((*bitset)[node], [&](int row) { entry_buffer_.push_back(bitset->entry(row)); });
         return entry_buffer_;
     }
-    // Buckets from the counts of find_candidates, if nothing is missing. Random ties need every cut numbered instead.
+    // Buckets from the counts of find_candidates, if nothing is missing.
     std::optional<Bucket> counted_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
-        if (filter_disabled_ || context_.settings.random_ties) return {};
+        if (filter_disabled_) return {};
         std::optional<Bucket> missing;
         if (BitsetNode* bitset = bitset_nodes_.find(node)) {
             const auto rank = [&](uint32_t e) { return rank_of(e, column); };
@@ -151,7 +152,7 @@ private:
     void find_bitset_candidates(const std::vector<size_t>& columns, Segment node, BitsetNode& bitset) {
         left_sets_.clear(), pure_cut_ = {};
         for (size_t column : columns) {
-            if (pure_cut_.set && column > pure_cut_.column) continue;
+            if (pure_cut_.set && tie_rank(column) > tie_rank(pure_cut_.column)) continue;
             if (context_.columns[column].is_code())
                 find_category_candidates(column, node);
             else
@@ -170,11 +171,15 @@ private:
         if (!first_pure_cut_wins()) return;
         if (const uint64_t set = bitset.pure_cut(bitset[node], left_sets_)) pure_cut_ = {set, column};
     }
-    // A cut that separates the classes perfectly has the maximal gain: only another such cut, in an earlier column,
-    // could win. Not so if it may violate a limit or ties are random.
+    // A cut that separates the classes perfectly has the maximal gain: only another such cut, in a column that wins
+    // ties against it, could win. Not so if it may violate a limit.
     bool first_pure_cut_wins() const {
         const Settings& settings = context_.settings;
-        return settings.min_samples_leaf <= 1 && settings.min_leaf_weight <= 1 && !settings.random_ties;
+        return settings.min_samples_leaf <= 1 && settings.min_leaf_weight <= 1;
+    }
+    // The smaller one wins a tie (search/best_split.hpp).
+    std::pair<uint64_t, size_t> tie_rank(size_t column) const {
+        return {context_.settings.random_ties ? tie_key(node_key_, column) : 0, column};
     }
     void partition_bitset(Segment node, BitsetNode& bitset, const ChosenSplit& split, std::vector<int64_t>& sizes) {
         const auto branch = [&](uint32_t e) {
@@ -201,7 +206,8 @@ private:
     struct {
         uint64_t set;
         size_t column;
-    } pure_cut_ = {};                     // perfect cut in the earliest column so far
+    } pure_cut_ = {};                     // perfect cut, of the column so far that wins ties
+    uint64_t node_key_ = 0;               // for random ties
     std::vector<uint64_t> branch_sets_;   // rows of each branch
     std::vector<uint32_t> entry_buffer_;  // entries of a bitset node
 };

@@ -2,8 +2,9 @@
 //
 // Rounding may have moved a score by its tolerance, so the true score lies in score ± tolerance. The best candidate
 // reaches at least the largest lower bound of all; every candidate whose upper bound reaches it is tied. Ties are
-// broken by the key (column, then kind, then position, then placement of the missing rows) or, on request, at random,
-// as a function of seed, node and candidate alone. train/reference.py is the specification.
+// broken by the key: column, then kind, then position, then placement of the missing rows. With random ties the order
+// of the columns is shuffled at each node, as a function of seed, node and column alone. train/reference.py is the
+// specification.
 
 #pragma once
 
@@ -24,13 +25,6 @@ struct CandidateKey {
     int64_t placement = 0;
     auto operator<=>(const CandidateKey&) const = default;
 };
-
-// Random tie-breaking order: depends only on node and candidate.
-inline uint64_t tie_key(uint64_t node, const CandidateKey& key) {
-    uint64_t h = node;
-    for (int64_t part : {key.column, key.kind, key.position, key.placement}) h = mix64(h, static_cast<uint64_t>(part));
-    return h;
-}
 
 struct Candidate {
     int128 score = 0;
@@ -54,7 +48,7 @@ public:
         if (!contenders_.empty() && upper < best_lower_bound_) return;
         best_lower_bound_ =
             contenders_.empty() ? c.score - c.tolerance : std::max(best_lower_bound_, c.score - c.tolerance);
-        const Entry entry{c, upper, random_ties_ ? tie_key(node_, c.key) : 0};
+        const Entry entry{c, upper, random_ties_ ? tie_key(node_, static_cast<uint64_t>(c.key.column)) : 0};
         for (const Entry& e : contenders_) {
             if (e.upper >= upper && e.precedes(entry)) return;
         }

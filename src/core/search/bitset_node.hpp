@@ -141,7 +141,7 @@ public:
         };
         const int64_t n = std::popcount(node);
         const SortedRows rows{n, n, add_rows, [](int64_t) { return true; }, rank_at};
-        return cut_buckets.fill(rows, &filter, column, node_total, false, out);
+        return cut_buckets.fill(rows, &filter, column, node_total, out);
     }
 
 private:

@@ -18,7 +18,6 @@ struct SortedRows {
     int64_t present, n;
     Add add;          // add(stat, i): adds row i to statistics; or add(stat, begin, end) a range of rows
     Differs differs;  // differs(i): whether rows i − 1 and i have different values; not called if cuts are filtered
-                      // and ties are not random
     RankAt rank;      // rank(i): rank or key of row i, if it is next to a cut; for the first and the last, a bound does
 };
 template <class Add, class Differs, class RankAt>
@@ -26,10 +25,10 @@ SortedRows(int64_t, int64_t, Add, Differs, RankAt) -> SortedRows<Add, Differs, R
 
 class CutBuckets {
 public:
-    // Returns the missing rows. count_values: whether a bucket's position counts distinct values (random ties) or rows.
+    // Returns the missing rows.
     template <class Rows>
     Bucket fill(const Rows& rows, const CandidateFilter* filter, size_t column, const Stat& node_total,
-                bool count_values, std::vector<Bucket>& out) {
+                std::vector<Bucket>& out) {
         find_positions(rows, filter, column);
         const size_t width = node_total.size(), n = positions_.size();
         stats_.assign((n + 1) * width, 0);
@@ -41,16 +40,14 @@ public:
         add_range(rows, rows.present, rows.n, missing);
         int64_t* remainder = stats_.data() + largest * width;  // computed by subtraction: the longest run is not read
         add(remainder, node_total.data(), width), sub(remainder, missing, width);
-        int64_t distinct = -1;
         for (size_t p = 0; p < n && rows.present; ++p) {
             int64_t* stat = stats_.data() + p * width;
             if (p != largest) {
                 add_range(rows, begin(p), positions_[p], stat);
                 sub(remainder, stat, width);
             }
-            for (int64_t i = begin(p); count_values && i < positions_[p]; ++i) distinct += i == 0 || rows.differs(i);
-            out.push_back({nullptr, nullptr, stat, rows.rank(begin(p)), rows.rank(positions_[p] - 1),
-                           count_values ? distinct : positions_[p] - 1});
+            out.push_back(
+                {nullptr, nullptr, stat, rows.rank(begin(p)), rows.rank(positions_[p] - 1), positions_[p] - 1});
         }
         return {nullptr, nullptr, missing, 0, 0, 0};
     }

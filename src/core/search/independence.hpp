@@ -361,7 +361,7 @@ public:
 
 private:
     std::pair<uint64_t, size_t> rank(size_t column) const {
-        return {settings_.random_ties ? tie_key(node_key_, {static_cast<int64_t>(column), 0, 0, 0}) : 0, column};
+        return {settings_.random_ties ? tie_key(node_key_, column) : 0, column};
     }
     double adjust(double p) const {  // 1 − (1 − p)^m, by doubling
         double adjusted = 0.0, power = p;

@@ -112,7 +112,7 @@ public:
         };
         const auto n = static_cast<int64_t>(entries_.size());
         const SortedRows rows{n, n, add_rows, [](int64_t) { return true; }, rank};
-        return cut_buckets.fill(rows, &filter, at(column_), node_total, false, out);
+        return cut_buckets.fill(rows, &filter, at(column_), node_total, out);
     }
 
 private:

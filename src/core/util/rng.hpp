@@ -24,12 +24,15 @@ inline uint64_t mix64(uint64_t state, uint64_t value) {
     return z ^ (z >> 31);
 }
 
-// Streams of a node; those of its branches and of ties are numbered from 0.
-inline constexpr uint64_t kColumnStream = uint64_t{1} << 62, kCutStream = kColumnStream + 1;
+// Streams of a node; those of its branches are numbered from 0.
+inline constexpr uint64_t kColumnStream = uint64_t{1} << 62, kCutStream = kColumnStream + 1,
+                          kTieStream = kColumnStream + 2;
 
 inline uint64_t uniform_below(uint64_t random, uint64_t n) {  // uniform in 0 … n − 1
     return static_cast<uint64_t>((static_cast<unsigned __int128>(random) * n) >> 64);
 }
+// Random rank of a column at a node; the smallest wins a tie.
+inline uint64_t tie_key(uint64_t node, uint64_t column) { return mix64(mix64(node, kTieStream), column); }
 // Key of a column's random split of one kind.
 inline uint64_t split_key(uint64_t node, uint64_t column, uint64_t kind) {
     return mix64(mix64(mix64(node, kCutStream), column), kind);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -14,6 +15,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -27,9 +29,23 @@ struct Cancelled {};  // thrown in a worker thread to abandon its task
 using CheckInterrupt = std::function<void()>;
 inline constexpr size_t kRowsBetweenChecks = 1 << 20;  // some milliseconds of work
 
-// Makes sure that this thread can throw. The C++ library keeps the exceptions of a thread in thread-local memory, which
-// the loader allocates at first use; if that is the throw of std::bad_alloc, there is none, and the process ends.
-inline void prepare_to_throw() { static_cast<void>(std::uncaught_exceptions()); }
+// Makes sure that this thread can throw; returns false if there is no memory for it. The C++ library keeps the
+// exceptions of a thread in thread-local memory, which the loader allocates at first use; if that is the throw of
+// std::bad_alloc, there is none, and the loader ends the process. Blocks of all small sizes are allocated and freed
+// first: the allocator keeps them for this thread, and the loader gets one of them.
+inline bool prepare_to_throw() noexcept {
+    constexpr size_t kStep = 16, kSmall = 1024;
+    std::array<void*, kSmall / kStep> blocks;
+    bool has_memory = true;
+    for (size_t i = 0; i < blocks.size(); ++i) {
+        void* volatile block = std::malloc(kStep * (i + 1));  // volatile: not to be optimised away
+        blocks[i] = block, has_memory &= block != nullptr;
+    }
+    for (void* block : blocks) std::free(block);
+    if (!has_memory) return false;
+    [[maybe_unused]] const volatile int used = std::uncaught_exceptions();  // declared pure: not called without a use
+    return true;
+}
 
 class ThreadPool {
 public:
@@ -37,12 +53,10 @@ public:
         prepare_to_throw();
         threads_.reserve(static_cast<size_t>(std::max(n_workers, 1)));
         try {
-            for (int i = 1; i < n_workers && has_memory_for_thread(); ++i) {
-                threads_.emplace_back([this, i] { run_worker(i); });
-                std::unique_lock lock(mutex_);
-                done_.wait(lock, [this] { return n_ready_ == threads_.size(); });
+            for (int i = 1; i < n_workers && start_worker(i); ++i) {
             }
         } catch (const std::system_error&) {  // the system has no more threads: continue with fewer
+        } catch (const std::bad_alloc&) {
         }
     }
     ~ThreadPool() {
@@ -94,19 +108,27 @@ public:
     }
 
 private:
-    // Whether a thread that starts now will find memory for its exceptions; otherwise continue with fewer.
-    static bool has_memory_for_thread() {
-        void* volatile block = std::malloc(size_t{1} << 16);
-        std::free(block);
-        return block;
+    // Starts a thread and waits until it is ready; returns false if there is no memory for its exceptions.
+    bool start_worker(int worker) {
+        start_ = Start::pending;
+        threads_.emplace_back([this, worker] { run_worker(worker); });
+        {
+            std::unique_lock lock(mutex_);
+            done_.wait(lock, [this] { return start_ != Start::pending; });
+        }
+        if (start_ == Start::ready) return true;
+        threads_.back().join();
+        threads_.pop_back();
+        return false;
     }
     void run_worker(int worker) {
-        prepare_to_throw();
+        const bool is_ready = prepare_to_throw();
         {
             const std::lock_guard lock(mutex_);
-            ++n_ready_;
+            start_ = is_ready ? Start::ready : Start::failed;
         }
         done_.notify_all();
+        if (!is_ready) return;
         for (uint64_t seen = 0;;) {
             {
                 std::unique_lock lock(mutex_);
@@ -144,7 +166,7 @@ private:
     std::atomic<size_t> next_ = 0;
     std::atomic<bool> stop_ = false;
     int n_busy_ = 0;
-    size_t n_ready_ = 0;  // threads that have started
+    enum class Start { pending, ready, failed } start_ = Start::pending;  // of the last thread
     uint64_t generation_ = 0;
     bool shutdown_ = false;
     std::exception_ptr error_;

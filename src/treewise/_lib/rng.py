@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 
 _MASK = 2**64 - 1
-_COLUMN_STREAM, _CUT_STREAM = 2**62, 2**62 + 1  # disjoint from branches and ties, which count from 0
+_COLUMN_STREAM, _CUT_STREAM, _TIE_STREAM = 2**62, 2**62 + 1, 2**62 + 2  # disjoint from branches, which count from 0
 
 
 def mix64(state: int, value: int) -> int:
@@ -33,11 +33,9 @@ def uniform_below(random: int, n: int) -> int:
     return random * n >> 64
 
 
-def tie_key(node: int, key: tuple[int, int, int, int]) -> int:
-    """Return the random rank of a candidate; the smallest wins a tie."""
-    for part in key:
-        node = mix64(node, part)
-    return node
+def tie_key(node: int, column: int) -> int:
+    """Return the random rank of a column at a node; the smallest wins a tie."""
+    return mix64(mix64(node, _TIE_STREAM), column)
 
 
 def shuffled_columns(node: int, n_columns: int) -> Iterator[int]:

@@ -19,6 +19,8 @@ import time
 import weakref
 from collections.abc import Callable
 
+from treewise import _core
+
 _POLL = 0.05  # seconds between two looks at a thread; a signal interrupts the wait earlier
 
 
@@ -67,7 +69,8 @@ _workers: list[WorkerThread] = []  # all that run, and some that have ended
 def _run(work: Callable[[], object], done: _thread.LockType, _token: _Token) -> None:
     """Run in the new thread, which holds the token until it ends."""
     try:
-        work()
+        if _core.prepare_to_throw():  # else there is no memory, and this thread ends as one that dies
+            work()
     finally:
         done.release()
 

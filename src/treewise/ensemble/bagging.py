@@ -23,6 +23,7 @@ def bagging(
     bootstrap: bool = True,
     bootstrap_features: bool = False,
     oob_score: bool = False,
+    ties: str = "random",
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -48,6 +49,7 @@ def bagging(
         ``max_samples=1.0`` all of them.
     bootstrap_features : draw columns with replacement; a column drawn twice is used once.
     oob_score : whether to estimate the accuracy, or R², on out-of-bag rows (``oob``).
+    ties : which of several equally good columns a node takes: ``"random"`` or ``"first"``.
     random_state : seed of all random choices. Each tree has its own seed, derived from this and its number.
     n_jobs : number of threads: None or -1 for all processors. The trees do not depend on it.
     progress : called repeatedly with the fraction of the trees that are grown.
@@ -56,7 +58,8 @@ def bagging(
         limits are relative to its rows or weight.
     """
     params = BaggingParams("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
-    training_set = prepare_ensemble(data, target, {**options, "random_state": random_state}, bagging)
+    options = {**options, "ties": ties, "random_state": random_state}
+    training_set = prepare_ensemble(data, target, options, bagging)
     if on_prepared is not None:
         on_prepared(training_set)
     return grow_ensemble(training_set, params, progress, n_jobs)

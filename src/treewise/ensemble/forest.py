@@ -28,6 +28,7 @@ def forest(
     bootstrap: bool = True,
     max_samples: int | float | None = None,
     oob_score: bool = False,
+    ties: str = "random",
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -39,7 +40,7 @@ def forest(
     >>> import treewise as tw
     >>> forest = tw.forest("penguins", n_estimators=20, oob_score=True)
     >>> forest
-    <Ensemble forest of 20 trees · species: Adelie, Chinstrap, Gentoo · 292 leaves>
+    <Ensemble forest of 20 trees · species: Adelie, Chinstrap, Gentoo · 289 leaves>
     >>> print(forest.oob)
     out-of-bag score 0.9855 on 344 of 344 rows
 
@@ -54,6 +55,8 @@ def forest(
     max_samples : rows drawn for each tree: a number, or a fraction of all; by default as many as there are. Without
         ``bootstrap``, distinct rows.
     oob_score : whether to estimate the accuracy, or R², on out-of-bag rows (``oob``).
+    ties : which of several equally good columns a node takes: ``"random"``, so that columns with the same information
+        share their importance, or ``"first"``.
     random_state : seed of all random choices. Each tree has its own seed, derived from this and its number.
     n_jobs : number of threads: None or -1 for all processors. The forest does not depend on it.
     progress : called repeatedly with the fraction of the trees that are grown.
@@ -63,7 +66,7 @@ def forest(
         rows or weight.
     """
     params = BaggingParams("forest", n_estimators, bootstrap, max_samples, oob_score=oob_score)
-    options = {**options, "max_features": max_features, "random_state": random_state}
+    options = {**options, "max_features": max_features, "ties": ties, "random_state": random_state}
     training_set = prepare_forest(data, target, options)
     if on_prepared is not None:
         on_prepared(training_set)
@@ -79,6 +82,7 @@ def extra_trees(
     bootstrap: bool = False,
     max_samples: int | float | None = None,
     oob_score: bool = False,
+    ties: str = "random",
     random_state: int = 0,
     n_jobs: int | None = None,
     progress: Progress | None = None,
@@ -89,18 +93,18 @@ def extra_trees(
 
     >>> import treewise as tw
     >>> tw.extra_trees("penguins", n_estimators=20)
-    <Ensemble extra_trees of 20 trees · species: Adelie, Chinstrap, Gentoo · 823 leaves>
+    <Ensemble extra_trees of 20 trees · species: Adelie, Chinstrap, Gentoo · 824 leaves>
 
     Parameters
     ----------
     bootstrap : if False, each tree is grown on all rows, and trees differ by the random choices at their nodes. No row
         is out of bag then, so ``oob_score`` requires True, or a smaller ``max_samples``.
-    data, target, n_estimators, max_features, max_samples, oob_score, random_state, n_jobs, progress,
-    on_prepared, options :
+    data, target, n_estimators, max_features, max_samples, oob_score, ties, random_state, n_jobs,
+    progress, on_prepared, options :
         as in ``forest``.
     """
     params = BaggingParams("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
-    options = {**options, "max_features": max_features, "random_state": random_state}
+    options = {**options, "max_features": max_features, "ties": ties, "random_state": random_state}
     training_set = prepare_extra_trees(data, target, options)
     if on_prepared is not None:
         on_prepared(training_set)

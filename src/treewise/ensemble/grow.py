@@ -161,7 +161,7 @@ def perfect_column_notes(training_set: TrainingSet, members: PackedTrees, n_jobs
     """
     if not members.has_perfect_stump():
         return []
-    stump = replace(training_set.settings, max_depth=1, max_features=None, splitter="best")
+    stump = replace(training_set.settings, max_depth=1, max_features=None, splitter="best", ties="first")
     return note_leakage(grow_training_set(replace(training_set, settings=stump), n_jobs=n_jobs, keep_quartiles=False))
 
 

@@ -79,7 +79,7 @@ class Ensemble(Model):
     >>> import treewise as tw
     >>> trees = tw.forest("penguins", n_estimators=5)
     >>> trees
-    <Ensemble forest of 5 trees · species: Adelie, Chinstrap, Gentoo · 64 leaves>
+    <Ensemble forest of 5 trees · species: Adelie, Chinstrap, Gentoo · 61 leaves>
     >>> trees.task, trees.classes, trees.columns[:2], trees.na_values
     ('classification', ('Adelie', 'Chinstrap', 'Gentoo'), ('island', 'bill_length_mm'), ())
     >>> len(trees), trees[0], trees.check_number(-1)                           # a member is an ordinary tree
@@ -362,12 +362,12 @@ class Ensemble(Model):
         """Return a summary of a few lines: target, sizes of the trees, most used columns, parameters.
 
         >>> import treewise as tw
-        >>> print(tw.forest("penguins", n_estimators=20, ignore=["island"], oob_score=True).summary())
-        trees   forest of 20 trees · target species: Adelie, Chinstrap, Gentoo
-        size    leaves 7 to 34, median 14 · depth 5 to 14, median 6.5
-        unseen  error 2.9 % on 344 of 344 rows, each by the trees that have not seen it (out of bag)
-        asks    flipper_length_mm 36.5 % · bill_length_mm 35.6 % · bill_depth_mm 17.5 % · body_mass_g 8.8 % · sex 1.6 %
-        made    forest(n_estimators=20, oob_score=True, criterion="entropy", max_features="sqrt") on 344 rows
+        >>> print(tw.bagging("penguins", n_estimators=20, ignore=["island"], oob_score=True).summary())
+        trees   bagging of 20 trees · target species: Adelie, Chinstrap, Gentoo
+        size    leaves 7 to 13, median 9 · depth 4 to 6, median 5
+        unseen  error 3.5 % on 344 of 344 rows, each by the trees that have not seen it (out of bag)
+        asks    flipper_length_mm 49.8 % · bill_length_mm 34.8 % · bill_depth_mm 9.6 % · body_mass_g 5.0 % · sex 0.8 %
+        made    bagging(n_estimators=20, oob_score=True, criterion="entropy", ties="random") on 344 rows
         """
         from treewise.show.summary import EnsembleSummary
 
@@ -381,7 +381,7 @@ class Ensemble(Model):
         trees   forest of 5 trees · target y: 0, 1 (positive: 1)
         size    leaves 1 to 4, median 2 · depth 0 to 2, median 1
         asks    x2 66.7 % · x1 33.3 %
-        made    forest(n_estimators=5, criterion="entropy", max_features="sqrt") on 4 rows
+        made    forest(n_estimators=5, criterion="entropy", ties="random", max_features="sqrt") on 4 rows
         """
         print(self)
         if self.method == "adaboost":
@@ -401,7 +401,7 @@ class Ensemble(Model):
         >>> import treewise as tw
         >>> found = tw.forest("penguins", n_estimators=20).agreement("penguins")
         >>> found.unanimous, len(found), found[0].row, round(found[0].share, 2)
-        (289, 344, 340, 0.65)
+        (290, 344, 340, 0.65)
         """
         from treewise.explain.ensemble.agreement import agreement
 
@@ -436,7 +436,7 @@ class Ensemble(Model):
         >>> import treewise as tw
         >>> found = tw.forest("penguins", n_estimators=20).stages("penguins")
         >>> found.best.trees, [round(stage.error, 3) for stage in found[:3]]
-        (5, [0.015, 0.012, 0.006])
+        (5, [0.015, 0.015, 0.006])
         """
         from treewise.explain.ensemble.stages import stages
 

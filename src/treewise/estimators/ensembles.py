@@ -126,7 +126,7 @@ class ForestClassifier(_RandomForest, EnsembleClassifier):
     >>> X, y = penguins.drop("species"), penguins["species"]
     >>> model = ForestClassifier(n_estimators=25, oob_score=True).fit(X, y)
     >>> model.ensemble_
-    <Ensemble forest of 25 trees · species: Adelie, Chinstrap, Gentoo · 358 leaves>
+    <Ensemble forest of 25 trees · species: Adelie, Chinstrap, Gentoo · 355 leaves>
     >>> model.oob_score_ > 0.95, model.predict(X[:2]).tolist()
     (True, ['Adelie', 'Adelie'])
 

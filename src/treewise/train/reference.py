@@ -59,7 +59,7 @@ class TieOrder(NamedTuple):
     placement: int  # of the missing rows, in the order in which they are tried
 
 
-TieBreak = Callable[["Candidate"], int]  # compared before TieOrder
+ColumnRank = Callable[[int], int]  # rank of a column in a tie, compared before TieOrder
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def find_best_split(training_set: TrainingSet, rows: Rows, key: int | None = Non
 
     ``key`` is the node's random key (``_lib/rng.py``). It determines the sampled columns if ``max_features`` is set
     (sampling goes on until there are enough and one of them has an eligible candidate), the candidates of
-    ``splitter="random"``, and random ties. Without a key nothing is random: every column and every candidate is
-    compared, and ties go to the first.
+    ``splitter="random"``, and which column wins random ties. Without a key nothing is random: every column and every
+    candidate is compared, and ties go to the first.
     """
     training_set = training_set.at(rows)
     settings, n_columns = training_set.settings, len(training_set.columns)
@@ -105,28 +105,19 @@ def find_best_split(training_set: TrainingSet, rows: Rows, key: int | None = Non
     if key is not None and settings.features_of(n_columns) < n_columns:
         n_sampled, columns = settings.features_of(n_columns), rng.shuffled_columns(key, n_columns)
     split_key = key if settings.splitter == "random" else None
-    tie_break = partial(_random_rank, key) if key is not None and settings.ties == "random" else None
+    tie_rank = partial(rng.tie_key, key) if key is not None and settings.ties == "random" else None
 
     scorer = NodeScorer.of(training_set, rows)
     if settings.selection == "test":
         node_tests = _test_columns(training_set, rows, columns, n_sampled)
         listed = {t.column: list(list_candidates(scorer, rows, t.column, split_key)) for t in node_tests.tests}
-        rank = partial(_random_column_rank, key) if key is not None and tie_break else None
-        return choose_by_test(scorer, listed, node_tests, tie_break, rank)
+        return choose_by_test(scorer, listed, node_tests, tie_rank)
     candidates: dict[int, list[Candidate]] = {}
     for column in columns:
         if len(candidates) >= n_sampled and any(c.eligible for listed in candidates.values() for c in listed):
             break
         candidates[column] = list(list_candidates(scorer, rows, column, split_key))
-    return choose(scorer, candidates, tie_break)
-
-
-def _random_rank(key: int, candidate: Candidate) -> int:
-    return rng.tie_key(key, candidate.order)
-
-
-def _random_column_rank(key: int, column: int) -> int:
-    return rng.tie_key(key, TieOrder(column, 0, 0, 0))
+    return choose(scorer, candidates, tie_rank)
 
 
 def _test_columns(training_set: TrainingSet, rows: Rows, columns: Iterator[int], n_sampled: int) -> NodeTests:
@@ -178,22 +169,22 @@ def place_missing(partition: Partition, missing: Group, separate: bool) -> Itera
 
 
 def choose(
-    scorer: NodeScorer, candidates: Mapping[int, Sequence[Candidate]], tie_break: TieBreak | None = None
+    scorer: NodeScorer, candidates: Mapping[int, Sequence[Candidate]], tie_rank: ColumnRank | None = None
 ) -> NodeSearch:
     """Choose the best candidate of each column and the best of all.
 
     All candidates of the node are compared at once, except for C4.5, which compares the best of each column.
     """
     eligible = {column: [c for c in listed if c.eligible] for column, listed in candidates.items()}
-    best = {column: pick(listed, tie_break) for column, listed in eligible.items() if listed}
+    best = {column: pick(listed, tie_rank) for column, listed in eligible.items() if listed}
     if not best:
         reason = "min_samples_leaf" if any(candidates.values()) else "no_candidate"
         return NodeSearch(scorer, candidates, {}, {}, None, reason)
     if scorer.training_set.criterion.rule == "c45":
         finalists = _c45_finalists(scorer.node, best, {i: _n_thresholds(candidates[i]) for i in best})
-        winner = pick(list(finalists.values()), tie_break)
+        winner = pick(list(finalists.values()), tie_rank)
     else:
-        winner = pick([c for listed in eligible.values() for c in listed], tie_break)
+        winner = pick([c for listed in eligible.values() for c in listed], tie_rank)
         best[winner.order.column] = winner  # the best of its column alone may be another, tied with it
         finalists = best
     reason = "" if _decreases_enough(scorer, winner) else "min_impurity_decrease"
@@ -204,8 +195,7 @@ def choose_by_test(
     scorer: NodeScorer,
     candidates: Mapping[int, Sequence[Candidate]],
     tests: NodeTests,
-    tie_break: TieBreak | None = None,
-    column_rank: Callable[[int], int] | None = None,
+    tie_rank: ColumnRank | None = None,
 ) -> NodeSearch:
     """Choose the column with the smallest p-value, then the best of its candidates (``selection="test"``).
 
@@ -213,29 +203,29 @@ def choose_by_test(
     """
     alpha = scorer.training_set.limits["alpha"]
     tried: dict[int, Sequence[Candidate]] = {}
-    for test in tests.by_p_value(column_rank):
+    for test in tests.by_p_value(tie_rank):
         if tests.adjusted(test) > alpha:
             break
         tried[test.column] = candidates[test.column]
         if any(candidate.eligible for candidate in tried[test.column]):
             break
-    search = choose(scorer, tried, tie_break)
-    best = {**choose(scorer, candidates, tie_break).best_of_column, **search.best_of_column}
+    search = choose(scorer, tried, tie_rank)
+    best = {**choose(scorer, candidates, tie_rank).best_of_column, **search.best_of_column}
     reason = search.reason if tried or not tests.tested else "not_significant"
     return replace(search, candidates=candidates, best_of_column=best, reason=reason, tests=tests)
 
 
 def choose_again(
-    search: NodeSearch, candidates: Mapping[int, Sequence[Candidate]], tie_break: TieBreak | None = None
+    search: NodeSearch, candidates: Mapping[int, Sequence[Candidate]], tie_rank: ColumnRank | None = None
 ) -> NodeSearch:
     """Choose among the candidates of a search and further ones."""
     if search.tests is None:
-        return choose(search.scorer, candidates, tie_break)
-    return choose_by_test(search.scorer, candidates, search.tests, tie_break)
+        return choose(search.scorer, candidates, tie_rank)
+    return choose_by_test(search.scorer, candidates, search.tests, tie_rank)
 
 
-def pick(candidates: Sequence[Candidate], tie_break: TieBreak | None = None) -> Candidate:
-    """Return the candidate of largest score; ties go to the smallest ``tie_break``, then to the first in TieOrder.
+def pick(candidates: Sequence[Candidate], tie_rank: ColumnRank | None = None) -> Candidate:
+    """Return the candidate of largest score; ties go to the column of smallest ``tie_rank``, then by TieOrder.
 
     The true score lies in score ± tolerance, so the best candidate reaches the largest lower bound, and every candidate
     whose upper bound reaches it is tied. The outcome does not depend on the order of the list, and a candidate that is
@@ -243,7 +233,7 @@ def pick(candidates: Sequence[Candidate], tie_break: TieBreak | None = None) -> 
     """
     best_lower_bound = max(c.score - c.tolerance for c in candidates)
     equals = [c for c in candidates if c.score + c.tolerance >= best_lower_bound]
-    return min(equals, key=lambda c: (tie_break(c) if tie_break else 0, c.order))
+    return min(equals, key=lambda c: (tie_rank(c.order.column) if tie_rank else 0, c.order))
 
 
 def are_tied(a: Candidate, b: Candidate) -> bool:

@@ -277,7 +277,8 @@ class Settings:
         Choice(("first", "random")),
         "randomness",
         "first|random",
-        "Among equally good splits, take the first or a random one",
+        "Among equally good columns, take the first or a random one (default first; forests, extra-trees and bagging"
+        " random)",
     )
     random_state: int = _setting(
         0,

@@ -103,11 +103,11 @@ def candidate(score, tolerance, column, position):
 def test_the_winner_does_not_depend_on_the_order_of_offers(data, random, node):
     spans = data.draw(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 4)), min_size=1, max_size=12))
     offers = [[score, tolerance, i // 4, i % 4] for i, (score, tolerance) in enumerate(spans)]
-    expected = pick([candidate(*o) for o in offers], (lambda c: tie_key(node, c.order)) if random else None).order
+    expected = pick([candidate(*o) for o in offers], (lambda column: tie_key(node, column)) if random else None).order
     for _ in range(4):
         shuffled = data.draw(st.permutations(offers))
         assert (
-            pick([candidate(*o) for o in shuffled], (lambda c: tie_key(node, c.order)) if random else None).order
+            pick([candidate(*o) for o in shuffled], (lambda column: tie_key(node, column)) if random else None).order
             == expected
         )
         won = shuffled[_core.winner(shuffled, random, node)]

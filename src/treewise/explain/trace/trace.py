@@ -380,7 +380,7 @@ def _search(number_format: NumberFormat, place: TracePlace) -> tuple[NodeSearch,
     if not any(map(is_chosen, listed[column])):
         listed = {**listed, column: [*listed[column], tree_split]}  # made by hand, or on another table
     was_drawn = number_format.training_set.settings.ties == "random"
-    return choose_again(search, listed, (lambda c: not is_chosen(c)) if was_drawn else None), chosen
+    return choose_again(search, listed, (lambda other: other != column) if was_drawn else None), chosen
 
 
 def _trace_column(number_format: NumberFormat, place: TracePlace, column: int, search: NodeSearch) -> ColumnTrace:
