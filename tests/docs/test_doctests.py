@@ -14,16 +14,27 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 MODULES = sorted(
     m.name for m in pkgutil.walk_packages(treewise.__path__, "treewise.") if not m.name.endswith(("__main__", "._core"))
 )
+OPTIONAL = {  # examples that need packages beyond those of treewise itself
+    "treewise.formats.export.onnx": ("onnx", "onnxruntime"),
+    "exchange-formats.md": ("onnx", "onnxruntime"),
+}
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def skip_without(name):
+    for package in OPTIONAL.get(name, ()):
+        pytest.importorskip(package)
 
 
 @pytest.mark.parametrize("name", ["treewise", *MODULES])
 def test_docstrings(name):
+    skip_without(name)
     module = importlib.import_module(name)
     assert doctest.testmod(module, optionflags=FLAGS).failed == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_pages(page, monkeypatch, tmp_path):
+    skip_without(page.name)
     monkeypatch.chdir(tmp_path)  # examples may write files
     assert doctest.testfile(str(page), module_relative=False, optionflags=FLAGS, encoding="utf-8").failed == 0

@@ -13,6 +13,8 @@ from treewise.formats.verify.engines.registry import ENGINES, NotInstalled
 
 # engine → format and options of the exports that it runs
 RUNS = {
+    "onnxruntime": ("onnx", {"missing": "(missing)"}),
+    "onnx": ("onnx", {"missing": "(missing)"}),
     "python": ("python", {}),
     "sqlite": ("sql", {"dialect": "sqlite"}),
     "duckdb": ("sql", {"dialect": "duckdb"}),

@@ -60,6 +60,7 @@ FORMATS = {
     ),
     "if-else": ExportFormat("if_else", "is pseudocode for readers", (), "tree", False),
     "sql": ExportFormat("sql.sql", "is a query that adds predictions to a table", (".sql",)),
+    "onnx": ExportFormat("onnx", "is a graph for ONNX Runtime and other ONNX engines", (".onnx",)),
     "python": ExportFormat("python", "is a module without imports", (".py",)),
 }
 

@@ -43,6 +43,7 @@ class EngineLimits:
     """What the cells of an engine can hold."""
 
     nul: bool = True  # NUL in text
+    empty: bool = True  # the empty text, other than as missing
     surrogates: bool = False  # halves of surrogate pairs in text
     datetime_step: int = 1000  # nanoseconds
 
@@ -210,7 +211,7 @@ def _boolean_or_levels(encoding: Encoding, limits: EngineLimits, rng: random.Ran
     unseen = [text for text in (*alike, *_ODD_TEXTS, "(never seen)") if text not in levels]
 
     def fits(text: str) -> bool:
-        if not limits.nul and "\0" in text:
+        if (not limits.nul and "\0" in text) or (not limits.empty and not text):
             return False
         return limits.surrogates or not any("\ud800" <= ch <= "\udfff" for ch in text)
 

@@ -85,6 +85,8 @@ def _dialect(name: str) -> Callable[[dict[str, Any]], bool]:
 
 
 ENGINES = {
+    "onnxruntime": Engine("onnxruntime", _format("onnx")),
+    "onnx": Engine("onnx", _format("onnx")),
     "python": Engine("python", _format("python")),
     "sqlite": Engine("sqlite", _dialect("sqlite")),
     "duckdb": Engine("duckdb", _dialect("duckdb")),
