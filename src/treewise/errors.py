@@ -213,7 +213,7 @@ class DataError(TreewiseError, ValueError):
 
 
 class ColumnError(DataError, KeyError):
-    """A column is asked for that the table does not have.
+    """The table has no column of this name.
 
     >>> import treewise as tw
     >>> tw.read({"age": [31]})["agee"]

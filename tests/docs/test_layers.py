@@ -189,6 +189,43 @@ def test_every_file_says_what_it_is_and_none_is_long():
         assert len(text.splitlines()) <= 600, f"{path.name} is long"
 
 
+def test_no_two_classes_share_a_name():
+    """A name means one thing in the whole package, also where it is private."""
+    homes = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(home(path))
+    assert len(homes) > 300
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
+# Files that read ``history``: those that append a step, store it, or show it to people. Facts are in ``fit_info``.
+READS_HISTORY = {
+    "tree/model.py",
+    "ensemble/model.py",
+    "predict/costs.py",
+    "prune/prune.py",
+    "train/edit.py",
+    "train/honest.py",
+    "formats/model_file/model_file.py",
+    "formats/export/text.py",
+    "show/summary.py",
+    "show/report/sections.py",
+    "cli/verbs/prune.py",
+}
+
+
+def test_only_display_and_files_read_the_history():
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "history" and isinstance(node.ctx, ast.Load)
+    }
+    assert found == READS_HISTORY
+
+
 def public_things():
     """Every public function and class with its name, and every public member of a public class with the class."""
     for name in treewise.__all__:

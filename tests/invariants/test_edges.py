@@ -264,7 +264,7 @@ def _():
     assert tree.predict({"used": [1, 3]}).tolist() == ["a", "b"], "what the tree never asks for is not needed"
     assert_refused(
         lambda: tree.predict(pd.DataFrame({"usd": [1], "unused": [7]})),
-        'the table has no column "used", which node 0 asks for. Did you mean "usd"?',
+        'the table has no column "used", which node 0 tests. Did you mean "usd"?',
         error=tw.ColumnError,
     )
 

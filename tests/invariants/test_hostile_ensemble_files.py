@@ -121,7 +121,7 @@ CRAFTED = {
     ),
     "a leaf that asks": (changed("kind", -1, 1), "nodes.column has"),
     "an unknown kind": (changed("kind", 0, 6), "nodes.kind[0] is 6: there is no such kind of split"),
-    "numbers asked for levels": (changed("kind", 0, 4, subsets), "a column of numbers is asked for a cut"),
+    "numbers asked for levels": (changed("kind", 0, 4, subsets), "a numeric column takes only threshold splits"),
     "a column of 9": (changed("column", 0, 9), "nodes.column[0] is 9: there are 2 columns"),
     "a column below": (changed("column", 0, -1), "nodes.column[0] is -1"),
     "a level that is none": (changed("codes", 0, 4), "the column has no such level"),

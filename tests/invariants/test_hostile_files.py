@@ -157,7 +157,7 @@ CRAFTED = {
     "a cut at a leaf": (changed("cut", -1, 1.5), "nodes.cut["),
     "an unknown kind": (changed("kind", 0, 6), "there is no such kind of split"),
     "a kind below": (changed("kind", 0, -1), "nodes.kind[0] is -1: out of range"),
-    "numbers asked for levels": (changed("kind", 0, 4), "a column of numbers is asked for a cut"),
+    "numbers asked for levels": (changed("kind", 0, 4), "a numeric column takes only threshold splits"),
     "an ordinal test of two levels": (changed("kind", 5, 2), "the split at this node does not name so many levels"),
     "an unknown stop": (changed("stop", -1, 99), "there is no such reason to stop"),
     "no stop at a leaf": (changed("stop", -1, 0), "a leaf has a reason to stop"),

@@ -476,7 +476,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         (lambda: TREE.split(9, "a <= 1", PEOPLE), f"no node 9: the tree has nodes 0 to {len(TREE) - 1}."),
         (
             lambda: TREE.trace({"a": [1], "c": ["u"], "y": ["p"]}, node="root"),
-            f'a node is asked for by its number, 0 to {len(TREE) - 1}, not "root".',
+            f'a node number must be an integer, 0 to {len(TREE) - 1}, not "root".',
         ),
         (lambda: tw.entropy(["a"]), '["a"]: counts or probabilities must be 0 or more, finite, and not all 0.'),
     ],

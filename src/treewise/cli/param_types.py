@@ -272,6 +272,7 @@ _RENAMED = {"cls": "--class", "number": "--round", "n": "--trees", "na_values": 
 _CALLS = {
     "tree.refit(data)": "treewise refit MODEL DATA",
     "tree.with_cost(…)": "treewise grow --cost",
+    "tree.prune(max_depth=…)": "treewise prune MODEL --max-depth N",
     "predict_proba": "--proba",
     "help(treewise.grow)": "treewise grow --help",
     "print(tree)": "--all",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from treewise.tree.model import Model
     from treewise.tree.tree import Tree
 
-_LEAVE_OPEN = "A value that is not known can be left open: COLUMN="
+_LEAVE_OPEN = "An unknown value can be left empty: COLUMN="
 _MAX_LOOKED_AT = 1000  # rows whose never-seen categories are named
 
 
@@ -41,19 +41,21 @@ class Predictor:
     estimate: str | None = None
     calibration: Table | None = None  # rows for prediction intervals
 
+    def __post_init__(self) -> None:
+        from treewise.predict.predict import check_classification
+
+        if self.proba:
+            check_classification(self.model, "predict_proba")
+
     @cached_property
     def answers(self) -> Answers:
         """What the model answers: one walk for everything below."""
-        with _typed_hint():
+        with hint_for_typed_rows():
             return self.model.answers(self.rows, self.estimate)
 
     @cached_property
     def probabilities(self) -> npt.NDArray[Any] | None:
         """The class probabilities, where they are reported."""
-        from treewise.predict.predict import check_classification
-
-        if self.proba:
-            check_classification(self.model, "predict_proba")
         is_reported = self.model.classes and (self.proba or self.interval)
         return self.answers.probabilities() if is_reported else None
 
@@ -183,14 +185,14 @@ def encode_typed(model: Model, typed: Sequence[dict[str, Any]]) -> EncodedRows:
 def read_typed(model: Model, typed: Sequence[dict[str, Any]]) -> EncodedRows:
     """Encode rows typed in, and check that they mention every column that their paths test."""
     rows = encode_typed(model, typed)
-    with _typed_hint():
+    with hint_for_typed_rows():
         model.leaves(rows)
     return rows
 
 
 @contextmanager
-def _typed_hint() -> Iterator[None]:
-    """Say how to leave a cell open at the command line."""
+def hint_for_typed_rows() -> Iterator[None]:
+    """Replace the hint of an error about an omitted column by how to leave a cell empty on the command line."""
     try:
         yield
     except ColumnError as error:

@@ -60,7 +60,7 @@ from treewise.data.parse_cells import (
     to_number_column,
 )
 from treewise.data.table import KindSpec
-from treewise.errors import DataError, Param, ParameterError, brief, did_you_mean, join_few
+from treewise.errors import DataError, Param, ParameterError, PythonOnly, brief, did_you_mean, join_few
 
 __all__ = [
     "INT64_MAX",
@@ -188,8 +188,11 @@ def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str
         text = f'"{truncate(kind)}"' if isinstance(kind, str) else brief(kind)
         raise ParameterError(
             f'unknown kind {text} for column "{truncate(name)}".',
-            hint=f"{did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}; or the levels, as a list"
-            " (in their order) or a set.",
+            hint=f"{did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}; or the levels in their"
+            " order, such as "
+            + Param("kinds", {truncate(name): ["low", "high"]})
+            + PythonOnly(", or a set of them")
+            + ".",
             column=name,
         )
     levels = [_level_text(level, name) for level in kind]

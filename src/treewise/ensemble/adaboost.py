@@ -271,6 +271,8 @@ class BoostingRun:
         criterion = training_set.settings.criterion
         assert criterion is not None
         assert members is not None
+        notes = list(training_set.notes) if before is None else [n for n in before.notes if not n.startswith(ENDED)]
+        notes += [n for n in perfect_column_notes(training_set, members, self.n_jobs) if n not in notes]
         ended = f"{ENDED} after {plural(self.number, 'tree')} of {self.params.n_estimators:,}: {self.stopped}"
         return Ensemble(
             "adaboost",
@@ -282,11 +284,7 @@ class BoostingRun:
             criterion,
             training_set.settings.empty_branch,
             history=(self._step(),),
-            notes=(
-                *training_set.notes,
-                *perfect_column_notes(training_set, members, self.n_jobs),
-                *([ended] if self.stopped else []),
-            ),
+            notes=(*notes, *([ended] if self.stopped else [])),
         )
 
     def _step(self) -> Step:

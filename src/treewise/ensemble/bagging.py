@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treewise.ensemble.grow import grow_ensemble, prepare_ensemble
+from treewise.ensemble.grow import OnOob, grow_ensemble, prepare_ensemble
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import BaggingParams
 from treewise.train.grow import OnPrepared, Progress
@@ -28,6 +28,7 @@ def bagging(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     on_prepared: OnPrepared | None = None,
+    on_oob: OnOob | None = None,
     **options: Any,
 ) -> Ensemble:
     """Grow trees on samples of the rows of a table, and of its columns.
@@ -54,12 +55,11 @@ def bagging(
     n_jobs : number of threads: None or -1 for all processors. The trees do not depend on it.
     progress : called repeatedly with the fraction of the trees that are grown.
     on_prepared : called with the prepared training set before the trees are grown.
+    on_oob : with ``oob_score``: called with the out-of-bag predictions of all rows.
     **options : those of ``grow``, except pruning and cost. Limits count the distinct rows of each sample; fractional
         limits are relative to its rows or weight.
     """
     params = BaggingParams("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
     options = {**options, "ties": ties, "random_state": random_state}
     training_set = prepare_ensemble(data, target, options, bagging)
-    if on_prepared is not None:
-        on_prepared(training_set)
-    return grow_ensemble(training_set, params, progress, n_jobs)
+    return grow_ensemble(training_set, params, progress, n_jobs, on_prepared, on_oob)

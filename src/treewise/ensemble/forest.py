@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from treewise.ensemble.grow import grow_ensemble, prepare_ensemble
+from treewise.ensemble.grow import OnOob, grow_ensemble, prepare_ensemble
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import BaggingParams
 from treewise.errors import ParameterError
@@ -33,6 +33,7 @@ def forest(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     on_prepared: OnPrepared | None = None,
+    on_oob: OnOob | None = None,
     **options: Any,
 ) -> Ensemble:
     """Grow a random forest on a table.
@@ -61,16 +62,14 @@ def forest(
     n_jobs : number of threads: None or -1 for all processors. The forest does not depend on it.
     progress : called repeatedly with the fraction of the trees that are grown.
     on_prepared : called with the prepared training set before the trees are grown.
+    on_oob : with ``oob_score``: called with the out-of-bag predictions of all rows.
     **options : those of ``grow``: criterion, categorical, kinds, missing, class_weight, sample_weight, max_depth, …
         except pruning and cost. Limits count the distinct rows of each sample; fractional limits are relative to its
         rows or weight.
     """
     params = BaggingParams("forest", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     options = {**options, "max_features": max_features, "ties": ties, "random_state": random_state}
-    training_set = prepare_forest(data, target, options)
-    if on_prepared is not None:
-        on_prepared(training_set)
-    return grow_ensemble(training_set, params, progress, n_jobs)
+    return grow_ensemble(prepare_forest(data, target, options), params, progress, n_jobs, on_prepared, on_oob)
 
 
 def extra_trees(
@@ -87,6 +86,7 @@ def extra_trees(
     n_jobs: int | None = None,
     progress: Progress | None = None,
     on_prepared: OnPrepared | None = None,
+    on_oob: OnOob | None = None,
     **options: Any,
 ) -> Ensemble:
     """Grow extremely randomised trees on a table: one random split for each column drawn at a node.
@@ -100,15 +100,12 @@ def extra_trees(
     bootstrap : if False, each tree is grown on all rows, and trees differ by the random choices at their nodes. No row
         is out of bag then, so ``oob_score`` requires True, or a smaller ``max_samples``.
     data, target, n_estimators, max_features, max_samples, oob_score, ties, random_state, n_jobs,
-    progress, on_prepared, options :
+    progress, on_prepared, on_oob, options :
         as in ``forest``.
     """
     params = BaggingParams("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     options = {**options, "max_features": max_features, "ties": ties, "random_state": random_state}
-    training_set = prepare_extra_trees(data, target, options)
-    if on_prepared is not None:
-        on_prepared(training_set)
-    return grow_ensemble(training_set, params, progress, n_jobs)
+    return grow_ensemble(prepare_extra_trees(data, target, options), params, progress, n_jobs, on_prepared, on_oob)
 
 
 def prepare_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> TrainingSet:

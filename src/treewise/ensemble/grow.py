@@ -24,7 +24,7 @@ from treewise._version import __version__
 from treewise.data.table import read
 from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble
-from treewise.ensemble.oob import predict_oob
+from treewise.ensemble.oob import OobPredictions, predict_oob
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import MAX_TREES, BaggingParams, grow_record, recorded_params
 from treewise.errors import ColumnError, DataError, Param, ParameterError, refuse_unknown
@@ -32,6 +32,7 @@ from treewise.formats.model_file.packing import plain_nan
 from treewise.train.grow import (
     PRUNING,
     ROLES,
+    OnPrepared,
     Progress,
     _out_of_memory,
     core_columns,
@@ -48,6 +49,7 @@ from treewise.train.training_set import TrainingSet, build_like
 from treewise.tree.history import Step
 
 Floats = npt.NDArray[np.float64]
+OnOob = Callable[[OobPredictions], None]
 
 
 def prepare_ensemble(
@@ -106,22 +108,14 @@ def grow_ensemble(
     params: BaggingParams,
     progress: Progress | None = None,
     n_jobs: int | None = None,
-    estimate_oob: bool = True,
+    on_prepared: OnPrepared | None = None,
+    on_oob: OnOob | None = None,
 ) -> Ensemble:
-    """Grow an ensemble on a prepared training set; ``progress`` is called with the fraction of trees grown.
-
-    ``estimate_oob=False`` leaves the out-of-bag estimate to the caller, whatever the parameters say.
-    """
+    """Grow an ensemble on a prepared training set; ``progress`` is called with the fraction of trees grown."""
+    if on_prepared is not None:
+        on_prepared(training_set)
     samples, settings = params.samples(training_set), training_set.settings
     members, decreases = _grow_members(samples, 0, params.n_estimators, progress, n_jobs)
-    step = Step(
-        did="grow",
-        ensemble={**params.history_record(), **table_record(training_set)},
-        treewise=__version__,
-        rows=len(training_set),
-        settings=settings.non_default_values(),
-        **training_set.fit_options.to_step(),
-    )
     assert settings.criterion is not None
     ensemble = Ensemble(
         params.method,
@@ -132,10 +126,22 @@ def grow_ensemble(
         decreases,
         settings.criterion,
         settings.empty_branch,
-        history=(step,),
+        history=(_grow_step(training_set, params),),
         notes=(*training_set.notes, *perfect_column_notes(training_set, members, n_jobs)),
     )
-    return _with_oob(ensemble, params, samples) if estimate_oob else ensemble
+    return _with_oob(ensemble, params, samples, on_oob)
+
+
+def _grow_step(training_set: TrainingSet, params: BaggingParams) -> Step:
+    """Return the record of the parameters for the history."""
+    return Step(
+        did="grow",
+        ensemble={**params.history_record(), **table_record(training_set)},
+        treewise=__version__,
+        rows=len(training_set),
+        settings=training_set.settings.non_default_values(),
+        **training_set.fit_options.to_step(),
+    )
 
 
 def _grow_members(
@@ -165,10 +171,15 @@ def perfect_column_notes(training_set: TrainingSet, members: PackedTrees, n_jobs
     return note_leakage(grow_training_set(replace(training_set, settings=stump), n_jobs=n_jobs, keep_quartiles=False))
 
 
-def _with_oob(ensemble: Ensemble, params: BaggingParams, samples: BootstrapSamples) -> Ensemble:
+def _with_oob(
+    ensemble: Ensemble, params: BaggingParams, samples: BootstrapSamples, on_oob: OnOob | None = None
+) -> Ensemble:
     if not params.oob_score:
         return ensemble
-    return ensemble.with_(oob=predict_oob(ensemble, samples.training_set, samples).summary)
+    predictions = predict_oob(ensemble, samples.training_set, samples)
+    if on_oob is not None:
+        on_oob(predictions)
+    return ensemble.with_(oob=predictions.summary)
 
 
 # -- extending -------------------------------------------------------------------------------------------------------
@@ -212,11 +223,12 @@ def extend(
     sample_weight: Any = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    on_oob: OnOob | None = None,
 ) -> Ensemble:
     """Return the ensemble with n further trees, as if all had been grown at once."""
     check_integer("n", n, least=1, most=MAX_TREES - len(ensemble))
     training_set = prepare_same_table(ensemble, data, sample_weight, target, call="extend")
-    return extend_training_set(ensemble, training_set, int(n), n_jobs, progress)
+    return extend_training_set(ensemble, training_set, int(n), n_jobs, progress, on_oob)
 
 
 def extend_training_set(
@@ -225,27 +237,26 @@ def extend_training_set(
     n: int,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-    estimate_oob: bool = True,
+    on_oob: OnOob | None = None,
 ) -> Ensemble:
-    """Extend an ensemble on its prepared training set; ``estimate_oob`` as in ``grow_ensemble``."""
+    """Extend an ensemble on its prepared training set."""
     if ensemble.method == "adaboost":
         from treewise.ensemble.adaboost import extend_adaboost
 
         return extend_adaboost(ensemble, training_set, n, n_jobs, progress)
-    params = recorded_params(ensemble, BaggingParams, "extend")
-    step = next(step for step in ensemble.history if "ensemble" in step)
+    total = len(ensemble) + n
+    params = replace(recorded_params(ensemble, BaggingParams, "extend"), n_estimators=total)
     samples = params.samples(training_set)
     members, decreases = _grow_members(samples, len(ensemble), n, progress, n_jobs)
-    total = len(ensemble) + n
     new_notes = [note for note in perfect_column_notes(training_set, members, n_jobs) if note not in ensemble.notes]
     extended = ensemble.with_(
         members=ensemble.members.concat(members),
         votes=np.ones(total),
         decreases=np.concatenate([ensemble.decreases, decreases]),
-        history=(Step({**step, "ensemble": {**step["ensemble"], "n_estimators": total}}),),
+        history=(_grow_step(training_set, params),),
         notes=(*ensemble.notes, *new_notes),
     )
-    return _with_oob(extended, params, samples) if estimate_oob else extended
+    return _with_oob(extended, params, samples, on_oob)
 
 
 def oob_predict(ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:

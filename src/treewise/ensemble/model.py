@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from treewise.ensemble.oob import OobPredictions
     from treewise.ensemble.predict import EnsembleAnswers, ForestPredictor
     from treewise.ensemble.rounds import Rounds, WorkedRound
     from treewise.explain.ensemble.agreement import Agreement
@@ -278,10 +279,12 @@ class Ensemble(Model):
         sample_weight: Any = None,
         n_jobs: int | None = None,
         progress: Callable[[float], None] | None = None,
+        on_oob: Callable[[OobPredictions], None] | None = None,
     ) -> Ensemble:
         """Return the ensemble with n further trees, as if all had been grown at once.
 
-        ``data`` must be the training table. Pass a target or weights again if they were given as arrays.
+        ``data`` must be the training table. Pass a target or weights again if they were given as arrays. ``on_oob`` is
+        called with the out-of-bag predictions of all rows, if the ensemble was grown with ``oob_score``.
 
         >>> import treewise as tw
         >>> tw.forest("penguins", n_estimators=3).extend("penguins", 2) == tw.forest("penguins", n_estimators=5)
@@ -289,7 +292,7 @@ class Ensemble(Model):
         """
         from treewise.ensemble.grow import extend
 
-        return extend(self, data, n, target, sample_weight, n_jobs, progress)
+        return extend(self, data, n, target, sample_weight, n_jobs, progress, on_oob)
 
     def oob_predict(self, data: Any, *, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
         """Return the out-of-bag prediction of each row of the training table.

@@ -18,7 +18,6 @@ from treewise.ensemble.predict import masked_means
 from treewise.train.fixed_point import scale_weights
 from treewise.train.resampling import power_of_two_scale
 from treewise.train.training_set import TrainingSet
-from treewise.tree.arrays import Target
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -28,7 +27,7 @@ Ints = npt.NDArray[np.int64]
 class OobPredictions:
     """Out-of-bag predictions for every training row, in the order of the table."""
 
-    target: Target
+    training_set: TrainingSet
     outputs: Floats  # rows × classes: mean probabilities; or one value per row. NaN if every tree has seen the row
     n_trees: Ints  # number of trees that predict each row
     score: float  # accuracy by row weights alone, without class weights; R² for regression
@@ -41,9 +40,10 @@ class OobPredictions:
     @property
     def predictions(self) -> npt.NDArray[Any]:
         """The class or value of each row; None or NaN if every tree has seen the row."""
-        if self.target.task == "regression":
+        target = self.training_set.target
+        if target.task == "regression":
             return self.outputs
-        labels = np.array([*self.target.classes, None], object)
+        labels = np.array([*target.classes, None], object)
         return labels[np.where(self.n_trees > 0, _best_class(self.outputs), len(labels) - 1)]
 
 
@@ -54,7 +54,7 @@ def predict_oob(ensemble: Ensemble, training_set: TrainingSet, samples: Bootstra
     if training_set.target.task == "regression":
         outputs = outputs[:, 0]
     score = oob_score(training_set, outputs, n_trees > 0)
-    return OobPredictions(training_set.target, outputs, n_trees, score)
+    return OobPredictions(training_set, outputs, n_trees, score)
 
 
 def oob_score(

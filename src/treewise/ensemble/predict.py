@@ -145,9 +145,9 @@ class ForestPredictor:
                 tested = int(ensemble[tree].arrays.column[node])
                 name, others = ensemble.columns[tested], [ensemble.columns[c] for c in absent if c != tested]
                 raise ColumnError(
-                    f'the row has no column "{safe(name)}", which node {node} of tree {tree} asks for.'
+                    f'the row has no column "{safe(name)}", which node {node} of tree {tree} tests.'
                     f"{did_you_mean(name, map(str, row))}{also_missing(others)}",
-                    hint="(None says that it is missing.)",
+                    hint="Use None for a missing value.",
                 )
 
     def sums(

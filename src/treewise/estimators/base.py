@@ -1,14 +1,15 @@
-"""What all estimators share: preparing X and y, scikit-learn's order of classes, atomic fits.
+"""What all estimators share: reading X and y, scikit-learn's order of classes, atomic fits.
 
-Below ``trees.py`` and the ensembles, above ``inputs.py``, which reads X and y. An estimator says how it learns from a
-prepared training set (``_learn``); what it learned is kept under one name, ``tree_`` or ``ensemble_``.
+Below ``trees.py`` and the ensembles, above ``inputs.py``, which reads X and y. An estimator passes its parameters to
+the function of the Python interface that grows the model (``_learn``), and keeps the model as ``tree_`` or
+``ensemble_``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin  # type:
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise.data.table import Column, Table
+from treewise.ensemble.oob import OobPredictions
 from treewise.errors import ParameterError
 from treewise.estimators.inputs import (
     FeatureTable,
@@ -28,20 +30,20 @@ from treewise.estimators.inputs import (
     with_target,
 )
 from treewise.train.criteria import CRITERIA, get_criterion
-from treewise.train.grow import prepare
-from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Task
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class FitInput(NamedTuple):
-    """The prepared input of ``fit``."""
+@dataclass
+class FitInput:
+    """The input of ``fit``: X with y as the target, and the options of the function that grows the model."""
 
-    training_set: TrainingSet
+    table: Table
     features: FeatureTable
-    rows: int  # of X, also those that do not count
+    options: dict[str, Any]
+    oob: OobPredictions | None = None  # received while the model is grown
 
 
 class Estimator(BaseEstimator):  # type: ignore[misc]
@@ -49,26 +51,25 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     _task: Task
     _model: str  # the name under which it keeps what it has learned
-    _not_options: Sequence[str]  # parameters that are no options of the training set
+    _own_params: Sequence[str] = ()  # parameters of the estimator alone, not of the function that grows the model
     n_features_in_: int
     _features: FeatureTable
 
     def _learn(self, given: FitInput) -> Any:
-        """Learn from what was given."""
+        """Grow the model."""
         raise NotImplementedError
 
     def _prepare_fit(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> FitInput:
-        """Prepare the input of ``fit``; ``changed`` are parameters translated for ``treewise.grow``."""
-        params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._not_options}
+        """Read the input of ``fit``; ``changed`` are parameters translated for ``treewise.grow``."""
+        params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._own_params}
         _check_criterion(params["criterion"], self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
         if params["selection"] != "test":
             params["alpha"] = None  # as usual in scikit-learn, a parameter that does not apply is ignored
-        options = {**params, "random_state": self._seed(), **changed}
         table_with_target = with_target(table, column)
         weights = read_weights(sample_weight, len(table))
-        training_set = self._prepare(table_with_target, {**options, "task": self._task, "sample_weight": weights})
-        return FitInput(training_set, features, len(table))
+        options = {"random_state": self._seed(), **changed, "task": self._task, "sample_weight": weights}
+        return FitInput(table_with_target, features, params | options)
 
     def _seed(self) -> Any:
         """Return the seed: None is 0, so that fitting twice gives the same result."""
@@ -76,10 +77,6 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if isinstance(random_state, np.random.RandomState):
             return int(random_state.randint(2**31 - 1))
         return 0 if random_state is None else random_state
-
-    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        """Prepare a table that contains its target."""
-        return prepare(table, table.target, **options)
 
     def _set_fitted(self, given: FitInput, model: Any, **fitted: Any) -> Self:
         """Set all fitted attributes at once: an interrupted fit leaves the estimator unchanged."""

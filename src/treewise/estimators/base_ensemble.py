@@ -7,8 +7,9 @@ members, which are shown as ``TreeClassifier`` or ``TreeRegressor``.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
-from typing import Any, Self, overload
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self, overload
 
 import joblib  # type: ignore[import-untyped]
 import numpy as np
@@ -21,7 +22,7 @@ from treewise._lib.checks import check_integer
 from treewise.data.table import Table
 from treewise.ensemble import Ensemble
 from treewise.ensemble import predict as voting
-from treewise.ensemble.grow import check_same_table
+from treewise.ensemble.grow import prepare_same_table
 from treewise.errors import Param, ParameterError
 from treewise.estimators.base import BaseClassifier, BaseRegressor, Estimator, FitInput, Floats, Ints
 from treewise.estimators.inputs import warn
@@ -29,7 +30,6 @@ from treewise.estimators.trees import BaseTree, TreeClassifier, TreeRegressor, p
 from treewise.evaluate.importances import importance_shares
 from treewise.predict.predict import encode_table
 from treewise.train.grow import resolve_n_jobs
-from treewise.train.training_set import TrainingSet
 
 _WARM_PARAMETERS = ("n_estimators", "warm_start", "n_jobs")  # may change between warm fits
 _SHARED_ATTRIBUTES = (
@@ -61,24 +61,21 @@ class BaseEnsemble(Estimator):
     """
 
     _model = "ensemble_"
+    _own_params = ("warm_start",)
+    _grow: ClassVar[Callable[..., Ensemble]]  # the function of the Python interface
     ensemble_: Ensemble
     _grown_with: dict[str, Any]
 
     # -- growing --------------------------------------------------------------------------------------------------
 
-    def _grow(self, training_set: TrainingSet) -> Ensemble:
-        raise NotImplementedError
-
-    def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
-        raise NotImplementedError
-
-    def _learn(self, given: FitInput) -> Ensemble:
+    def _learn(self, given: FitInput, **callbacks: Any) -> Ensemble:
         """Grow the trees; with ``warm_start`` only the missing ones."""
         if not self._is_warm():
-            return self._grow(given.training_set)
+            # the trees of an ensemble are not pruned, whatever a preset says
+            return type(self)._grow(given.table, given.table.target, **given.options, **callbacks, pruning="none")
         self._check_same_parameters()
-        before = self.ensemble_.with_(target=given.training_set.target)
-        check_same_table(before, given.training_set, "warm_start")
+        target, weights = self.ensemble_.target, given.options["sample_weight"]
+        before = self.ensemble_.with_(target=replace(target, classes=tuple(map(str, target.classes))))
         check_integer("n_estimators", self.n_estimators, least=1)
         if self.n_estimators < len(before):
             raise ParameterError(
@@ -88,9 +85,11 @@ class BaseEnsemble(Estimator):
                 hint="Increase it, or fit from scratch with " + Param("warm_start", False) + ".",
             )
         if self.n_estimators == len(before):
+            prepare_same_table(before, given.table, weights, call="warm_start")  # refuses other tables
             warn(f"warm_start: there are already {len(before)} trees, so none is added.", stacklevel=4)
             return before
-        return self._grow_more(before, given.training_set, self.n_estimators - len(before))
+        n_missing = self.n_estimators - len(before)
+        return before.extend(given.table, n_missing, sample_weight=weights, n_jobs=self.n_jobs, **callbacks)
 
     def _is_warm(self) -> bool:
         return bool(self.warm_start) and "ensemble_" in vars(self)

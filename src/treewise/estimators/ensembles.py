@@ -1,28 +1,26 @@
 """Ensembles as scikit-learn estimators: forests, extra-trees, bagging and AdaBoost.
 
-On ``base_ensemble.py``; ``treewise.ensemble`` grows the trees and predicts with them. A fitted estimator keeps one
-``Ensemble``; its members are shown as ``TreeClassifier`` or ``TreeRegressor`` when they are asked for. Parameters have
-the names and defaults of ``treewise.forest``, ``extra_trees``, ``bagging`` or ``adaboost``, and of ``treewise.grow``
-for the single trees: there is no ``estimator=``.
+On ``base_ensemble.py``. ``treewise.forest``, ``extra_trees``, ``bagging`` and ``adaboost`` grow the trees; parameters
+have the names and defaults of these functions, and of ``treewise.grow`` for the single trees: there is no
+``estimator=``. A fitted estimator keeps one ``Ensemble``, and shows its members as ``TreeClassifier`` or
+``TreeRegressor``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise._lib.text import plural
-from treewise.data.table import Table
 from treewise.ensemble import Ensemble
-from treewise.ensemble.adaboost import adaboost, boost_training_set, extend_adaboost
+from treewise.ensemble.adaboost import adaboost
 from treewise.ensemble.bagging import bagging
-from treewise.ensemble.forest import extra_trees, forest, prepare_extra_trees, prepare_forest
-from treewise.ensemble.grow import extend_training_set, grow_ensemble, prepare_ensemble
-from treewise.ensemble.oob import oob_score, predict_oob
-from treewise.ensemble.params import AdaBoostParams, BaggingMethod, BaggingParams
+from treewise.ensemble.forest import extra_trees, forest
+from treewise.ensemble.oob import oob_score
 from treewise.estimators.base import FitInput, Floats, in_order
 from treewise.estimators.base_ensemble import BaseEnsemble, EnsembleClassifier, EnsembleRegressor
 from treewise.estimators.inputs import warn
@@ -37,7 +35,8 @@ from treewise.estimators.options import (
     parameters,
 )
 from treewise.train.grow import grow
-from treewise.train.training_set import TrainingSet
+
+_OOB_ATTRIBUTES = ("oob_score_", "oob_decision_function_", "oob_prediction_")
 
 # -- trees on bootstrap samples: forests, extra-trees, bagging --------------------------------------------------------
 
@@ -58,21 +57,15 @@ class _BaseBagging(BaseEnsemble):
     oob_decision_function_: Floats
     oob_prediction_: Floats
 
-    def _params(self) -> BaggingParams:
-        raise NotImplementedError
-
-    def _grow(self, training_set: TrainingSet) -> Ensemble:
-        return grow_ensemble(training_set, self._params(), n_jobs=self.n_jobs, estimate_oob=False)
-
-    def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
-        return extend_training_set(before, training_set, n, self.n_jobs, estimate_oob=False)
+    def _learn(self, given: FitInput, **callbacks: Any) -> Ensemble:
+        return super()._learn(given, **callbacks, on_oob=partial(setattr, given, "oob"))
 
     def _set_fitted(self, given: FitInput, model: Any, **fitted: Any) -> Self:
         """Set the fitted attributes, with the out-of-bag score if it is asked for."""
-        if not self.oob_score:
-            return super()._set_fitted(given, model, **fitted)
-        answers = predict_oob(model, given.training_set, self._params().samples(given.training_set))
-        model = model.with_(oob=answers.summary)
+        answers = given.oob
+        if answers is None:  # not asked for, or no tree was added
+            known = {name: value for name, value in vars(self).items() if name in _OOB_ATTRIBUTES and self.oob_score}
+            return super()._set_fitted(given, model, **fitted, **known)
         n_uncovered = int(np.count_nonzero(answers.n_trees == 0))
         if n_uncovered:
             warn(
@@ -80,42 +73,19 @@ class _BaseBagging(BaseEnsemble):
                 " and do not count. More trees leave out fewer.",
                 stacklevel=4,
             )
-        oob_values = np.full((given.rows, *answers.outputs.shape[1:]), np.nan)  # also where a row does not count
-        oob_values[np.asarray(given.training_set.rows)] = answers.outputs
+        training_set = answers.training_set
+        oob_values = np.full((len(given.table), *answers.outputs.shape[1:]), np.nan)  # also where a row does not count
+        oob_values[np.asarray(training_set.rows)] = answers.outputs
         if self._task == "regression":
             return super()._set_fitted(given, model, **fitted, oob_score_=answers.score, oob_prediction_=oob_values)
         order = fitted["_order"]
-        accuracy = oob_score(given.training_set, answers.outputs, answers.n_trees > 0, np.argsort(order))
+        accuracy = oob_score(training_set, answers.outputs, answers.n_trees > 0, np.argsort(order))
         return super()._set_fitted(
             given, model, **fitted, oob_score_=accuracy, oob_decision_function_=in_order(oob_values, order)
         )
 
 
-class _RandomForest(_BaseBagging):
-    """Base of random forests: each node chooses among a random subset of the columns."""
-
-    _method: BaggingMethod = "forest"
-    _not_options = ("n_estimators", "warm_start", "n_jobs", "bootstrap", "max_samples", "oob_score")
-
-    def _params(self) -> BaggingParams:
-        return BaggingParams(
-            self._method, self.n_estimators, self.bootstrap, self.max_samples, oob_score=self.oob_score
-        )
-
-    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        return prepare_forest(table, table.target, {**options, "pruning": "none"})
-
-
-class _ExtraTrees(_RandomForest):
-    """Base of extra-trees: of each column that a node considers, one random split."""
-
-    _method: BaggingMethod = "extra_trees"
-
-    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        return prepare_extra_trees(table, table.target, {**options, "pruning": "none"})
-
-
-class ForestClassifier(_RandomForest, EnsembleClassifier):
+class ForestClassifier(_BaseBagging, EnsembleClassifier):
     """A random forest classifier, as a scikit-learn estimator.
 
     Accepts the same data as ``TreeClassifier`` (dataframes, text, categories, dates, missing values) and the parameters
@@ -142,11 +112,13 @@ class ForestClassifier(_RandomForest, EnsembleClassifier):
         the trees that have not seen it.
     """
 
+    _grow = forest
+
     @parameters(ForestClassifierOptions, forest, grow, warm_start=False)
     def __init__(self, n_estimators: int = 100, **options: Unpack[ForestClassifierOptions]) -> None: ...
 
 
-class ForestRegressor(_RandomForest, EnsembleRegressor):
+class ForestRegressor(_BaseBagging, EnsembleRegressor):
     """A random forest regressor, as a scikit-learn estimator.
 
     As ``ForestClassifier``, without the parameters for classes. By default a node chooses among all columns.
@@ -165,11 +137,13 @@ class ForestRegressor(_RandomForest, EnsembleRegressor):
         have not seen it.
     """
 
+    _grow = forest
+
     @parameters(ForestOptions, forest, grow, warm_start=False)
     def __init__(self, n_estimators: int = 100, **options: Unpack[ForestOptions]) -> None: ...
 
 
-class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
+class ExtraTreesClassifier(_BaseBagging, EnsembleClassifier):
     """An extra-trees classifier, as a scikit-learn estimator: ``ForestClassifier`` with random splits.
 
     >>> from treewise import ExtraTreesClassifier
@@ -179,11 +153,13 @@ class ExtraTreesClassifier(_ExtraTrees, EnsembleClassifier):
     Attributes are those of ``ForestClassifier``.
     """
 
+    _grow = extra_trees
+
     @parameters(ExtraTreesClassifierOptions, extra_trees, grow, warm_start=False)
     def __init__(self, n_estimators: int = 100, **options: Unpack[ExtraTreesClassifierOptions]) -> None: ...
 
 
-class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
+class ExtraTreesRegressor(_BaseBagging, EnsembleRegressor):
     """An extra-trees regressor, as a scikit-learn estimator: ``ForestRegressor`` with random splits.
 
     >>> from treewise import ExtraTreesRegressor
@@ -193,40 +169,13 @@ class ExtraTreesRegressor(_ExtraTrees, EnsembleRegressor):
     Attributes are those of ``ForestRegressor``.
     """
 
+    _grow = extra_trees
+
     @parameters(ExtraTreesOptions, extra_trees, grow, warm_start=False)
     def __init__(self, n_estimators: int = 100, **options: Unpack[ExtraTreesOptions]) -> None: ...
 
 
-class _Bagging(_BaseBagging):
-    """Base of bagging: each tree has a random sample of the rows and of the columns."""
-
-    _not_options = (
-        "n_estimators",
-        "warm_start",
-        "n_jobs",
-        "bootstrap",
-        "max_samples",
-        "max_features",
-        "bootstrap_features",
-        "oob_score",
-    )
-
-    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        return prepare_ensemble(table, table.target, {**options, "pruning": "none"}, bagging)  # whatever a preset says
-
-    def _params(self) -> BaggingParams:
-        return BaggingParams(
-            "bagging",
-            self.n_estimators,
-            self.bootstrap,
-            self.max_samples,
-            self.max_features,
-            self.bootstrap_features,
-            self.oob_score,
-        )
-
-
-class BaggingClassifier(_Bagging, EnsembleClassifier):
+class BaggingClassifier(_BaseBagging, EnsembleClassifier):
     """A bagging classifier of trees, as a scikit-learn estimator.
 
     Accepts the same data as ``TreeClassifier`` and the parameters of ``treewise.bagging`` and ``treewise.grow``.
@@ -243,11 +192,13 @@ class BaggingClassifier(_Bagging, EnsembleClassifier):
     Attributes are those of ``ForestClassifier``.
     """
 
+    _grow = bagging
+
     @parameters(BaggingClassifierOptions, bagging, grow, warm_start=False)
     def __init__(self, *, n_estimators: int = 10, **options: Unpack[BaggingClassifierOptions]) -> None: ...
 
 
-class BaggingRegressor(_Bagging, EnsembleRegressor):
+class BaggingRegressor(_BaseBagging, EnsembleRegressor):
     """A bagging regressor of trees, as a scikit-learn estimator.
 
     >>> from treewise import BaggingRegressor
@@ -257,6 +208,8 @@ class BaggingRegressor(_Bagging, EnsembleRegressor):
 
     Attributes are those of ``ForestRegressor``.
     """
+
+    _grow = bagging
 
     @parameters(BaggingOptions, bagging, grow, warm_start=False)
     def __init__(self, *, n_estimators: int = 10, **options: Unpack[BaggingOptions]) -> None: ...
@@ -291,22 +244,10 @@ class AdaBoostClassifier(EnsembleClassifier):
     classes_, n_classes_, n_features_in_, n_outputs_, feature_names_in_ : as in ``ForestClassifier``.
     """
 
-    _not_options = ("n_estimators", "warm_start", "n_jobs", "learning_rate", "resample")
+    _grow = adaboost
 
     @parameters(AdaBoostOptions, adaboost, grow, warm_start=False)
     def __init__(self, *, n_estimators: int = 50, **options: Unpack[AdaBoostOptions]) -> None: ...
-
-    def _prepare(self, table: Table, options: dict[str, Any]) -> TrainingSet:
-        return prepare_ensemble(table, table.target, {**options, "pruning": "none"}, adaboost)  # whatever a preset says
-
-    def _params(self) -> AdaBoostParams:
-        return AdaBoostParams("adaboost", self.n_estimators, self.learning_rate, self.resample)
-
-    def _grow(self, training_set: TrainingSet) -> Ensemble:
-        return boost_training_set(training_set, self._params(), n_jobs=self.n_jobs)
-
-    def _grow_more(self, before: Ensemble, training_set: TrainingSet, n: int) -> Ensemble:
-        return extend_adaboost(before, training_set, n, self.n_jobs)
 
     def decision_function(self, X: Any) -> Floats:
         """Return the weighted vote for each class, from -1 (no tree) to 1 (all trees).

@@ -21,7 +21,8 @@ from treewise.estimators.inputs import TargetClasses, validation_table
 from treewise.estimators.options import TreeClassifierOptions, TreeOptions, parameters
 from treewise.predict import predict
 from treewise.prune.nested_trees import find_nested_trees
-from treewise.train.grow import PRUNING, grow, grow_prepared, pruning_for
+from treewise.train.grow import grow
+from treewise.tree.arrays import Target
 from treewise.tree.tree import Tree
 
 
@@ -37,14 +38,14 @@ class BaseTree(Estimator):
     """
 
     _model = "tree_"
-    _not_options = ("n_jobs", *PRUNING)
     tree_: Tree
 
     def _learn(self, given: FitInput) -> Tree:
         """Grow the tree, and prune it if asked for."""
-        validation = validation_table(self.validation, given.features, given.training_set.target, type(self).__name__)
-        plan = pruning_for(self.preset, self.pruning, validation, self.ccp_alpha, self.honest)
-        return grow_prepared(given.training_set, plan, self.n_jobs)
+        assert given.table.target is not None
+        target = Target(given.table.target, self._task)
+        validation = validation_table(self.validation, given.features, target, type(self).__name__)
+        return grow(given.table, given.table.target, **{**given.options, "validation": validation})
 
     def apply(self, X: Any) -> Ints:
         """Return the node number of the leaf that each row reaches."""

@@ -105,8 +105,8 @@ def evaluate(
     """Compare what a model predicts with what a table says.
 
     ``target`` is the column of true labels, by default the one the model was grown for, or an array of labels. Rows
-    without one are refused, or left out with ``drop_missing_target``. A tree written by hand
-    that predicts numbers is compared as classes or as values, as the column asks for. ``estimate`` is how probabilities
+    without one are refused, or left out with ``drop_missing_target``. A tree written by hand that predicts numbers is
+    compared as classes or as values, depending on the column. ``estimate`` is how probabilities
     are made of counts (``predict_proba``); without it, the log loss of a tree is that of Laplace's estimate, which is
     never infinite because a leaf lacks a class. ``cost`` says what mistakes cost (``grow``), by default what the tree
     predicts by; the tree's predictions stay as they are. With ``sample_weight``, a column's name or an array, a row of

@@ -165,7 +165,7 @@ def _check_tree(tree: Tree) -> None:
     if tree.depth > _MAX_DEPTH:
         raise DataError(
             f"the tree has depth {tree.depth:,}; Shapley values are limited to {_MAX_DEPTH:,}.",
-            hint=Call(f"tree.prune(max_depth={_MAX_DEPTH})") + " makes it fit.",
+            hint="Prune it first: " + Call("tree.prune(max_depth=…)") + ".",
         )
     if not tree.arrays.weight[0] > 0:
         raise DataError(
@@ -182,9 +182,10 @@ def check_all_mentioned(model: Model, row: Mapping[str, Any]) -> None:
         name = model.columns[absent[0]]
         where = model.where_used(absent[0]) if isinstance(model, Tree) else "a tree"
         raise ColumnError(
-            f'the row has no column "{safe(name)}", which {where} asks for.{did_you_mean(name, map(str, row))}'
-            f"{also_missing([model.columns[i] for i in absent[1:]])} (Use None for a missing value. Shapley values"
-            " take all paths into account, not only that of the row.)"
+            f'the row has no column "{safe(name)}", which {where} tests.{did_you_mean(name, map(str, row))}'
+            f"{also_missing([model.columns[i] for i in absent[1:]])} Shapley values need all columns, not only those on"
+            " the path of the row.",
+            hint="Use None for a missing value.",
         )
 
 

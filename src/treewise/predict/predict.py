@@ -365,7 +365,7 @@ def encode_columns(model: Model, table: Table) -> list[Array | None]:
         if encoding.name not in table.columns:
             others = [model.columns[j] for j in used if j > i and model.columns[j] not in table.columns]
             raise ColumnError(
-                f'{table.name} has no column "{safe(encoding.name)}", which {model.where_used(i)} asks for.'
+                f'{table.name} has no column "{safe(encoding.name)}", which {model.where_used(i)} tests.'
                 f"{did_you_mean(encoding.name, table.columns)}{also_missing(others)}"
                 " (Extra columns are fine; order does not matter.)"
             )
@@ -394,9 +394,9 @@ def check_mentioned(tree: Tree, row: Mapping[Any, Any], leaf: int) -> None:
         split = tree.split_at(node)
         if split and split.column not in row:
             raise ColumnError(
-                f'the row has no column "{safe(split.column)}", which node {node} asks for.'
+                f'the row has no column "{safe(split.column)}", which node {node} tests.'
                 f"{did_you_mean(split.column, map(str, row))}",
-                hint="(None says that it is missing.)",
+                hint="Use None for a missing value.",
             )
 
 

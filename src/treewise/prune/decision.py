@@ -76,12 +76,11 @@ def prune_bottom_up(
 RISKS = ("impurity", "error")
 
 
-def require_rows(tree: Tree, what: Reference) -> None:
+def require_rows(tree: Tree, what: str | Reference) -> None:
     """Raise for a tree without training rows, such as one written by hand."""
     if tree.arrays.rows[0] == 0 or not tree.arrays.weight[0] > 0:
         raise ParameterError(
-            what
-            + " needs the training rows of each node, and this tree has none. Use "
+            Message(what, " needs the training rows of each node, and this tree has none. Use ")
             + Call("tree.refit(data)")
             + " first."
         )
@@ -103,7 +102,7 @@ def node_risks(tree: Tree, risk: str) -> Floats:
     tree with costs; for regression the sum of squared errors (absolute ones for criterion="absolute_error").
     """
     check_choice("risk", risk, RISKS)
-    require_rows(tree, Param("risk", risk))
+    require_rows(tree, "cost-complexity pruning")
     if risk == "impurity":
         total: Floats = tree.arrays.weight * tree.arrays.impurity
         return total

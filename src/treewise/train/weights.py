@@ -143,7 +143,11 @@ def _class_factors(
     if isinstance(given, str) and given == "balanced":
         return _prior_factors(np.full(len(target.classes), 1 / len(target.classes)), y, weight)
     if not isinstance(given, Mapping):
-        raise ParameterError('must be "balanced" or a dict of class → weight.', parameter="class_weight", value=given)
+        raise ParameterError(
+            'must be "balanced" or weights by class, such as ' + Param("class_weight", {target.classes[-1]: 2}) + ".",
+            parameter="class_weight",
+            value=given,
+        )
     factors = np.ones(len(target.classes))
     names = {str(c): i for i, c in enumerate(target.classes)}
     for label, factor in given.items():

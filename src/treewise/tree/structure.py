@@ -93,7 +93,7 @@ class TreeStructure(Model):
         try:
             number = operator.index(node)
         except TypeError:
-            raise TypeError(f"a node is asked for by its number, 0 to {len(self) - 1}, not {brief(node)}") from None
+            raise TypeError(f"a node number must be an integer, 0 to {len(self) - 1}, not {brief(node)}") from None
         if not 0 <= number < len(self):
             raise IndexError(f"no node {number}: the tree has nodes 0 to {len(self) - 1}")
         return number

@@ -44,7 +44,7 @@ def test_a_tree_grown_on_the_way(run):
         ("--max-leaves 1", 2, "treewise: --max-leaves 1: must be a whole number of 2 or more."),
         ("--max-leaf-nodes 3", 2, "treewise: --max-leaf-nodes is for growing, but"),
         ("--histograms", 2, "treewise: --histograms of a MODEL need a table: treewise draw"),
-        ("--row 'GPA=3.7, Published=no'", 3, "A value that is not known can be left open: COLUMN="),
+        ("--row 'GPA=3.7, Published=no'", 3, "An unknown value can be left empty: COLUMN="),
     ],
 )
 def test_what_cannot_be_drawn(run, model, words, code, said):

@@ -39,7 +39,7 @@ def boosted(run):
 
 
 def test_options_are_the_parameters_of_the_functions():
-    of_one = {*inspect.signature(grow).parameters, "data", "target", "progress", "on_prepared", "options"}
+    of_one = {*inspect.signature(grow).parameters, "data", "target", "progress", "on_prepared", "on_oob", "options"}
     defaults = {each.parameter: each.default for each in ENSEMBLE_OPTIONS if each.default is not None}
     for method in METHODS:
         parameters = inspect.signature(getattr(tw, method)).parameters
@@ -174,7 +174,7 @@ def test_predict_a_row(run, forest):
     assert short.code == 3
     assert short.err == (
         'treewise: the row has no column "bill_length_mm", which some of the trees use. Also missing:'
-        ' "bill_depth_mm", "flipper_length_mm", "body_mass_g", "sex". A value that is not known can be left open:'
+        ' "bill_depth_mm", "flipper_length_mm", "body_mass_g", "sex". An unknown value can be left empty:'
         " COLUMN=\n"
     )
     for verb in ("predict", "explain"):
@@ -249,7 +249,7 @@ def test_explain(run, forest):
     first, second = (str(forest.explain(table.take(np.array([i])))) for i in (0, 2))
     assert answer.out == f"row 1\n{first}\n\nrow 3\n{second}\n"
     assert json.loads(run("explain f.json penguins --rows 1 --format json").out)["trees"] == 7
-    assert "one row is written at a time" in run("explain f.json penguins --rows 1,3 --format json").err
+    assert "takes one row: --rows 1" in run("explain f.json penguins --rows 1,3 --format json").err
     assert run("explain f.json penguins --rows 1,3 --shap").out == f"{forest.shap(table.take(np.array([0, 2])))}\n"
     assert "--desired is for a single tree" in run("explain f.json penguins --rows 1 --desired Gentoo").err
 

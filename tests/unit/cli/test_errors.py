@@ -1,5 +1,6 @@
 """Errors are one sentence and an exit code; files are written atomically; processes stop on signals."""
 
+import ast
 import gzip
 import io
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -59,7 +61,14 @@ def command_line(*args, **settings):
         ("grow penguins --kind isle=nominal", 3, '--kind: no column "isle"'),
         ("grow penguins --pruning gain:threshold=-1", 2, "--pruning gain:threshold=-1: must be a number 0 or more."),
         ("prune hand.txt --method gain", 2, "--method gain needs the training rows of each node"),
-        ("prune hand.txt --method cost_complexity --ccp-alpha 1", 2, "--risk impurity needs the training rows"),
+        ("prune hand.txt --method cost_complexity --ccp-alpha 1", 2, "cost-complexity pruning needs the training"),
+        (
+            "grow penguins --class-weight even",
+            2,
+            'must be "balanced" or weights by class, such as --class-weight Gentoo=2.',
+        ),
+        ("grow penguins --kind sex=vague", 2, 'or the levels in their order, such as --kind "sex=low<high".'),
+        ("explain good.json --row island=Dream --shap", 3, "An unknown value can be left empty: COLUMN="),
         (
             "importance good.json penguins --measure cost",
             2,
@@ -119,6 +128,16 @@ def test_a_fault_of_ours_is_one_sentence_too(run, monkeypatch):
     )
 
 
+def test_every_call_in_a_message_has_a_form_for_the_command_line():
+    """A ``Call`` names Python code; the command line must know the verb or the option that does the same."""
+    source = "\n".join(path.read_text() for path in Path(tw.__file__).parent.rglob("*.py"))
+    codes = {ast.literal_eval(code) for code in re.findall(r"\bCall\((\"[^\"]*\"|'[^']*')\)", source)}
+    assert len(codes) >= 4
+    for code in codes:
+        assert in_options(Message(Call(code))) != code
+    assert re.findall(r"\bCall\((?!\"|'|method\)|Reference\))[^)]*\)", source) == []
+
+
 def test_stopped_by_hand(capsys):
     def stop():
         raise KeyboardInterrupt
@@ -149,6 +168,7 @@ def test_messages_in_the_words_of_the_command_line():
     assert in_options(Message(Param("ignore", ["customer id"]))) == '--ignore "customer id"'
     assert in_options(Message(Param("kinds", {"size": ["S", "M", "L"]}))) == '--kind "size=S<M<L"'
     assert in_options("must be 0 or more" + PythonOnly(", or None for no limit") + ".") == "must be 0 or more."
+    assert in_options(Message(Param("class_weight", {"yes": 5}))) == "--class-weight yes=5"
     assert in_options("First " + Call("tree.refit(data)") + ".") == "First treewise refit MODEL DATA."
     assert in_options(ParameterError("must be 1 or more.", parameter="max_depth", value=-1).message) == (
         "--max-depth -1: must be 1 or more."

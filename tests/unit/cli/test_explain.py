@@ -26,7 +26,7 @@ def test_a_typed_row(run, model):
     assert "row 2\nspecies = Chinstrap (62.5 %" in two.out
     lacking = run(f"explain {model} --row flipper_length_mm=190")
     assert lacking.code == 3
-    assert 'no column "bill_length_mm", which node 1 asks for' in lacking.err
+    assert 'no column "bill_length_mm", which node 1 tests' in lacking.err
 
 
 def test_rows_of_a_table(run, model):

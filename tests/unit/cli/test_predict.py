@@ -34,7 +34,7 @@ def test_predict_needs_only_what_the_tree_asks(run, model, tmp_path):
     tmp_path.joinpath("new.csv").write_text("island,bill_length_mm\nDream,40\n")
     answer = run(f"predict {model} new.csv")
     assert answer.code == 3
-    assert 'new.csv has no column "flipper_length_mm", which node 0 asks for' in answer.err
+    assert 'new.csv has no column "flipper_length_mm", which node 0 tests' in answer.err
 
 
 def test_predict_json_lines_from_standard_input(run, model):
@@ -57,7 +57,7 @@ def test_predict_a_single_row(run, model):
     assert shares.lines[1] == "Adelie 37.5 %  Chinstrap 62.5 %  Gentoo 0.0 %"
     short = run(f"predict {model} --row island=Dream")
     assert short.code == 3
-    assert "can be left open: COLUMN=" in short.err
+    assert "can be left empty: COLUMN=" in short.err
     two = run(f"predict {model} --row 'bill_length_mm=44,flipper_length_mm=210,island=Dream' --format csv --proba")
     assert two.lines == ["prediction,p_Adelie,p_Chinstrap,p_Gentoo", "Chinstrap,0.375,0.625,0.0"]
     assert run(f"predict {model}").code == 2
@@ -78,7 +78,7 @@ def test_a_row_needs_only_what_its_path_asks(run, model):
     assert len(both.lines) == 2
     lacking = run(f"predict {model} --row flipper_length_mm=190")
     assert lacking.code == 3
-    assert 'the row has no column "bill_length_mm", which node 1 asks for' in lacking.err
+    assert 'the row has no column "bill_length_mm", which node 1 tests' in lacking.err
     assert "None" not in lacking.err
     assert run(f"predict {model} --row flipper_length_mm=190,bill_length_mm=").code == 0
 
@@ -111,7 +111,9 @@ def test_predict_numbers(run, tmp_path):
     refused = run("predict m.json t.csv --proba")
     assert (refused.code, "--proba is for classification; this tree predicts numbers." in refused.err) == (3, True)
     assert run("grow t.csv --target y --ensemble forest --n-estimators 2 -o f.json").code == 0
-    assert "--proba is for classification; these trees predict numbers." in run("predict f.json t.csv --proba").err
+    for rows in ("t.csv", "--row x=1"):
+        assert "--proba is for classification; this tree predicts" in run(f"predict m.json {rows} --proba").err
+        assert "--proba is for classification; these trees predict" in run(f"predict f.json {rows} --proba").err
 
 
 def test_predict_notes_what_was_never_seen(run, model, tmp_path):

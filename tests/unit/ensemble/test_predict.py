@@ -338,11 +338,11 @@ def test_what_cannot_be_predicted_is_said():
     ensemble = ENSEMBLES["subset"]
     without = {name: cells for name, cells in TABLE.items() if name != "double"}
     with pytest.raises(
-        tw.ColumnError, match=r'^the table has no column "double", which node \d+ of tree \d asks for\. \(Extra'
+        tw.ColumnError, match=r'^the table has no column "double", which node \d+ of tree \d tests\. \(Extra'
     ):
         ensemble.predict(without)
     row = {name: cells[0] for name, cells in without.items()}
-    with pytest.raises(tw.ColumnError, match=r'^the row has no column "double", which node \d+ of tree \d asks for'):
+    with pytest.raises(tw.ColumnError, match=r'^the row has no column "double", which node \d+ of tree \d tests'):
         ensemble.predict(row)
     with pytest.raises(tw.DataError, match=r"^the row has 2 values; the trees were given 8 columns"):
         ensemble.predict([1, 2])
@@ -362,7 +362,7 @@ def test_a_row_needs_only_what_its_paths_ask_for():
     data = {"a": [0, 0, 1, 1], "b": [0, 1, 0, 1], "y": ["p", "p", "q", "r"]}
     ensemble = ensemble_of([tw.grow(data, "y"), tw.grow(data, "y", max_depth=1)])
     assert ensemble.predict({"a": 0}) == "p"
-    with pytest.raises(tw.ColumnError, match='the row has no column "b", which node 2 of tree 0 asks for'):
+    with pytest.raises(tw.ColumnError, match='the row has no column "b", which node 2 of tree 0 tests'):
         ensemble.predict({"a": 1})
 
 

@@ -92,6 +92,8 @@ def test_parameters_are_those_of_the_functions(kind):
     apart |= {"pruning", "validation", "ccp_alpha", "honest", "cost", "groups", "time"}
     if kind in (ExtraTreesClassifier, ExtraTreesRegressor):
         apart |= {"splitter"}  # theirs is always random
+    if kind in SAMPLING_ESTIMATORS:
+        apart |= {"on_oob"}
     if kind in REGRESSORS:
         apart |= {"positive", "class_weight", "priors", "sufficient_accuracy"}
     assert (set(grower) | set(grow)) - set(ours) == apart
@@ -453,19 +455,37 @@ def test_copies_predict_the_same(kind):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, DataError])
 @pytest.mark.parametrize("kind", ALL)
 def test_a_failed_fit_leaves_the_estimator_as_it_was(kind, error, monkeypatch):
-    model, fresh = fitted(kind, warm_start=True), kind()
+    model, fresh = fitted(kind, warm_start=True).set_params(n_estimators=7), kind()
     before, unfitted = dict(vars(model)), dict(vars(fresh))
 
     def fail(*args, **options):
         raise error
 
     monkeypatch.setattr(kind, "_grow", fail)
-    monkeypatch.setattr(kind, "_grow_more", fail)
-    for one in (model, model.set_params(warm_start=False), fresh):
+    monkeypatch.setattr(tw.Ensemble, "extend", fail)
+    for estimator in (model, model.set_params(warm_start=False), fresh):
         with pytest.raises(error):
-            one.fit(X, target_for(kind))
+            estimator.fit(X, target_for(kind))
     assert vars(model) == before | {"warm_start": False}
     assert vars(fresh) == unfitted
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_an_estimator_grows_by_the_function_of_the_python_interface(kind):
+    """The same function, with the same parameters: nothing is orchestrated a second time."""
+    assert kind._grow is GROW_FUNCTIONS[kind]
+
+
+@pytest.mark.parametrize("kind", SAMPLING_ESTIMATORS)
+def test_out_of_bag_results_stay_when_no_tree_is_added(kind):
+    options = {"bootstrap": True, "oob_score": True, "warm_start": True}
+    model = kind(n_estimators=30, **options).fit(X, target_for(kind))
+    before = {name: value for name, value in vars(model).items() if name.startswith("oob_") and name.endswith("_")}
+    with pytest.warns(UserWarning, match="none is added"):
+        model.fit(X, target_for(kind))
+    assert len(before) == 2
+    for name, value in before.items():
+        np.testing.assert_array_equal(vars(model)[name], value)
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -430,7 +430,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(error, monkeypatch):
     def fail(*args, **options):
         raise error
 
-    monkeypatch.setattr(trees, "grow_prepared", fail)
+    monkeypatch.setattr(trees, "grow", fail)
     for model in (fitted, fresh):
         with pytest.raises(error):
             model.fit(np.eye(4), [0, 1, 0, 1])

@@ -114,7 +114,7 @@ def test_shapley_values_tell_their_progress_and_name_a_column_that_is_not_there(
     told = []
     ensemble.shap(unusual_rows(table, 1), progress=told.append)
     assert told == [0.2, 0.4, 0.6, 0.8, 1.0]
-    with pytest.raises(tw.ColumnError, match='the row has no column "c", which a tree asks for'):
+    with pytest.raises(tw.ColumnError, match='the row has no column "c", which a tree tests'):
         ensemble.shap({"x": 1, "z": 0.5, "b": True})
 
 

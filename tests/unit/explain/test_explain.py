@@ -184,7 +184,7 @@ def test_hostile_names_stay_data():
 
 def test_bad_input():
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    with pytest.raises(tw.ColumnError, match='the row has no column "bill_length_mm", which node 1 asks for'):
+    with pytest.raises(tw.ColumnError, match='the row has no column "bill_length_mm", which node 1 tests'):
         tree.explain({"flipper_length_mm": 190})
     with pytest.raises(tw.DataError, match="the row has 2 values"):
         tree.explain([1, 2])

@@ -87,7 +87,7 @@ def test_what_cannot_be_explained_is_refused():
     with pytest.raises(tw.DataError, match=r"the tree has no training rows.*tree\.refit\(data\) counts them\."):
         tw.parse("x <= 1 -> a\nx > 1 -> b").shap({"x": [1]})
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    with pytest.raises(tw.ColumnError, match='the row has no column "bill_length_mm", which node 1 asks for'):
+    with pytest.raises(tw.ColumnError, match='the row has no column "bill_length_mm", which node 1 tests'):
         tree.shap({"flipper_length_mm": 210, "island": "Dream"})
     assert tree.shap({"flipper_length_mm": 210, "island": "Dream", "bill_length_mm": None}).values.shape == (6, 3)
 

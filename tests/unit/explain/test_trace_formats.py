@@ -204,7 +204,7 @@ def test_silence_is_explained_once(capsys, monkeypatch):
     time.sleep(0.02)
     report(0.1)
     report(0.2)
-    assert capsys.readouterr().err == "trace every candidate of every node is computed; --node N asks for one node\n"
+    assert capsys.readouterr().err == "trace every candidate of every node is computed; --node N computes one node\n"
 
 
 def test_help_says_what_can_be_asked_and_what_is_shown():

@@ -33,7 +33,7 @@ def test_columns_are_found_by_name_and_extra_ones_ignored(penguins):
 def test_only_the_columns_the_tree_asks_about_are_needed():
     tree = tw.grow("admissions", preset="id3")
     assert tree.predict({"GPA": 4.0, "University": "top10", "Published": "no"}) == "P"
-    with pytest.raises(tw.ColumnError, match='the row has no column "Published", which node 2 asks for'):
+    with pytest.raises(tw.ColumnError, match='the row has no column "Published", which node 2 tests'):
         tree.predict({"GPA": 3.7, "University": "top10"})
 
 
@@ -130,7 +130,7 @@ def test_a_row_of_a_dataframe_is_a_single_row():
     assert tree.predict(row) == tree.predict(frame)[3] == tree.predict(penguins.to_polars().row(3, named=True))
     assert tree.apply(row) == tree.apply(frame)[3]
     assert tree.predict_proba(row).tolist() == tree.predict_proba(frame)[3].tolist()
-    with pytest.raises(tw.ColumnError, match='the row has no column "flipper_length_mm", which node 0 asks for'):
+    with pytest.raises(tw.ColumnError, match='the row has no column "flipper_length_mm", which node 0 tests'):
         tree.predict(row.drop("flipper_length_mm"))
     for column in (frame["island"], penguins.to_polars()["island"]):
         with pytest.raises(tw.DataError, match=r"A row is df\.iloc\[3\] in pandas, df\.row\(3, named=True\) in polars"):

@@ -131,7 +131,7 @@ def test_validation_tables_that_do_not_fit():
         return tree.prune("reduced_error", validation=table)
 
     assert_refused(lambda: prune({"town": [], "y": []}), "no rows")
-    assert_refused(lambda: prune({"x": [1.0], "y": ["a"]}), 'has no column "town"', "node 0 asks for")
+    assert_refused(lambda: prune({"x": [1.0], "y": ["a"]}), 'has no column "town"', "node 0 tests")
     assert_refused(lambda: prune({"town": ["Bari"], "y": ["z"]}), "no label of column", "(z)", "(a, b)")
     assert_refused(lambda: prune({"town": ["Bari"], "y": [None]}), "missing in 1 row")
     assert_refused(lambda: prune({"town": ["Bari"]}), 'no column "y"')

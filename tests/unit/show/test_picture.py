@@ -477,7 +477,7 @@ def test_what_cannot_be_drawn(asked, said):
 
 
 def test_a_row_must_say_what_its_path_asks_for():
-    with pytest.raises(ColumnError, match='the row has no column "University", which node 3 asks for'):
+    with pytest.raises(ColumnError, match='the row has no column "University", which node 3 tests'):
         tw.grow("admissions", preset="id3").draw(highlight={"GPA": 3.7, "Published": "no"})
 
 

@@ -14,7 +14,7 @@ from treewise.cli.inputs import LoadedModel, looks_like_model, read_data, take_m
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output, print_text
 from treewise.cli.param_types import read_names, read_row_numbers
-from treewise.cli.predictor import note_unseen_categories, read_typed, remark_on_typed
+from treewise.cli.predictor import hint_for_typed_rows, note_unseen_categories, read_typed, remark_on_typed
 from treewise.cli.render import present, result_options
 from treewise.cli.verb import (
     SHOWN,
@@ -171,8 +171,9 @@ def _shapley(
     from treewise.explain.shap import check_all_mentioned
 
     if typed:
-        for row in typed:
-            check_all_mentioned(tree, row)
+        with hint_for_typed_rows():
+            for row in typed:
+                check_all_mentioned(tree, row)
         return tree.shap(typed[0] if len(typed) == 1 else list(typed), estimate=estimate)
     assert table is not None
     result = tree.shap(table.take(np.array(_select_rows(table, rows), np.int64)), estimate=estimate)
@@ -197,7 +198,7 @@ def _explain_by_ensemble(
         result = trees.shap(selected)
         return present(replace(result, values=result.values[0]) if len(selected) == 1 else result, form, output)
     if len(selected) > 1 and (output is not None or form not in (None, "text")):
-        raise ParameterError("of many trees one row is written at a time: --rows 1; or --shap for all of them.")
+        raise ParameterError("for an ensemble, a file or a format other than text takes one row: --rows 1; --shap takes several.")
     for i, number in enumerate(numbers):
         if i:
             print_text("")

@@ -250,7 +250,7 @@ def remark_when_long() -> Callable[[float], None]:
         nonlocal is_due
         if is_due and time.monotonic() > deadline:
             is_due = False
-            remark("trace", "every candidate of every node is computed; --node N asks for one node")
+            remark("trace", "every candidate of every node is computed; --node N computes one node")
 
     return report
 

@@ -153,12 +153,12 @@ def check_leaves(a: Arrays, n_columns: int) -> None:
 
 
 def check_columns(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
-    """Numbers and datetimes are compared with a cut, categories are asked for levels."""
+    """Numbers and datetimes are split by thresholds, categories by levels."""
     categorical = np.array([e.is_categorical for e in encodings] + [False])  # a leaf's -1 is the last
     inner = a.kind != LEAF
     levelled = categorical[a.column]
     refuse(inner & levelled & (a.kind == THRESHOLD), "kind", a.kind, "a column of levels is not cut at a number")
-    refuse(inner & ~levelled & (a.kind != THRESHOLD), "kind", a.kind, "a column of numbers is asked for a cut")
+    refuse(inner & ~levelled & (a.kind != THRESHOLD), "kind", a.kind, "a numeric column takes only threshold splits")
 
 
 def check_levels(a: Arrays, encodings: tuple[Encoding, ...]) -> None:

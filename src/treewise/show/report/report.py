@@ -70,8 +70,8 @@ def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions 
     options = options or ReportOptions()
     table = _read_table(tree, data, options.target)
     test_table = None if test is None else _read_table(tree, test, options.test_target)
-    if not tree.history:
-        tree = tree.refit(table)  # written by hand: take the statistics of this table
+    if tree.fit_info.is_handwritten:
+        tree = tree.refit(table)  # take the statistics of this table
     whole, tree = tree, limit_size(tree)
     warnings = _warnings(whole, tree)
     refitted = None if test_table is None else _refit_on_test(tree, test_table, warnings)

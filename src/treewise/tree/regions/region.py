@@ -118,7 +118,7 @@ class Region:
             encoding = self.encodings[number]
             if encoding.name not in row:
                 hint = did_you_mean(encoding.name, map(str, row))
-                raise ColumnError(f'the row has no column "{safe(encoding.name)}".{hint} (None says it is missing.)')
+                raise ColumnError(f'the row has no column "{safe(encoding.name)}".{hint} Use None for a missing value.')
             if not condition.holds(cell_value(encoding, row[encoding.name], self.na_values)):
                 return False
         return True
