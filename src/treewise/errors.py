@@ -260,8 +260,8 @@ class PackageError(TreewiseError, ImportError):
     """
 
 
-def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """Return ``' Did you mean "Class"?'`` when a known word is near, else nothing.
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """Return ``' Did you mean "Class"?'`` if a known name is similar, else nothing.
 
     >>> did_you_mean("Clas", ["GPA", "Class"])
     ' Did you mean "Class"?'
@@ -269,11 +269,11 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     ''
     """
     known = list(known)
-    if not isinstance(word, str) or len(word) > _LONGEST_WORD:
+    if not isinstance(name, str) or len(name) > _LONGEST_WORD:
         return ""
-    near = get_close_matches(word, known, n=1, cutoff=0.6)
+    near = get_close_matches(name, known, n=1, cutoff=0.6)
     if not near:
-        same = [name for name in known if name.casefold() == word.casefold()]
+        same = [other for other in known if other.casefold() == name.casefold()]
         near = same[:1]
     return f' Did you mean "{_printable(near[0])}"?' if near else ""
 
@@ -311,7 +311,7 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str], ask: str, also: I
     options = [*known]
     for name in given:
         if name not in options:
-            near = did_you_mean(known_name(name) or name, [word for word in (*options, *also) if word != name])
+            near = did_you_mean(known_name(name) or name, [option for option in (*options, *also) if option != name])
             raise ParameterError(f"no option {name}.{near} Options: {ask}.")
 
 

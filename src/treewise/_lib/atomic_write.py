@@ -86,11 +86,11 @@ def _keep_owner_and_mode(handle: int, existing: os.stat_result) -> None:
     """Copy owner and permissions of the file to be replaced, as far as permitted."""
     if not hasattr(os, "fchmod"):
         return
-    own = os.fstat(handle)
-    if (own.st_uid, own.st_gid) != (existing.st_uid, existing.st_gid):
+    current = os.fstat(handle)
+    if (current.st_uid, current.st_gid) != (existing.st_uid, existing.st_gid):
         with contextlib.suppress(OSError):
             os.fchown(handle, existing.st_uid, existing.st_gid)
-    if stat.S_IMODE(own.st_mode) != stat.S_IMODE(existing.st_mode):
+    if stat.S_IMODE(current.st_mode) != stat.S_IMODE(existing.st_mode):
         os.fchmod(handle, stat.S_IMODE(existing.st_mode))
 
 

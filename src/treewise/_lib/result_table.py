@@ -175,8 +175,8 @@ class ResultTable:
 
     def records(self) -> list[dict[str, Any]]:
         """Return every row as a dict of plain values that JSON can hold."""
-        kept = self._data_columns()
-        return [{self.columns[i].name: to_plain(row[i]) for i in kept} for row in self.rows]
+        columns = self._data_columns()
+        return [{self.columns[i].name: to_plain(row[i]) for i in columns} for row in self.rows]
 
     def to_csv(self, safe_csv: bool = False) -> str:
         """Return every row as CSV, with exact values.
@@ -184,9 +184,9 @@ class ResultTable:
         Cells are not altered: one that begins with ``=`` stays so, and a spreadsheet may evaluate it. ``safe_csv`` puts
         a ``'`` before such text; numbers stay as they are.
         """
-        kept = self._data_columns()
+        columns = self._data_columns()
         content = write_csv(
-            [[self.columns[i].name for i in kept], *([_csv_cell(row[i]) for i in kept] for row in self.rows)]
+            [[self.columns[i].name for i in columns], *([_csv_cell(row[i]) for i in columns] for row in self.rows)]
         )
         return guard_formulas(content) if safe_csv else content
 
@@ -246,11 +246,11 @@ class ResultTable:
             len(wrap_text(row[-1], widths[-1], breaks[-1])) > MAX_CELL_LINES for row in cells
         )
         is_long_text = not right[-1] and (breaks[-1] is not None or natural[-1] == max(natural))
-        if is_tall and is_long_text and (others := fit_widths(natural[:-1], least[:-1], width)):
-            return layout_with_last_below(headings, cells, others, right, breaks, width or WIDTH, emphasis)
+        if is_tall and is_long_text and (fitted := fit_widths(natural[:-1], least[:-1], width)):
+            return layout_with_last_below(headings, cells, fitted, right, breaks, width or WIDTH, emphasis)
         if widths is None:  # wrap the titles of numbers too, before rows are stacked
             words = [[*heading.split(), *column] for heading, *column in zip(headings, *cells, strict=True)]
-            least = [room or max(map(display_width, each)) for room, each in zip(least, words, strict=True)]
+            least = [room or max(map(display_width, texts)) for room, texts in zip(least, words, strict=True)]
             widths = fit_widths(natural, least, width)
         if widths is None:
             return layout_stacked(headings, cells, width or WIDTH, emphasis)

@@ -58,7 +58,7 @@ def layout_row(
 ) -> list[str]:
     """Return the lines of one row, each cell wrapped within its column."""
     breaks = breaks or [None] * len(cells)
-    wrapped = [wrap_text(cell, width, where) for cell, width, where in zip(cells, widths, breaks, strict=True)]
+    wrapped = [wrap_text(cell, width, separator) for cell, width, separator in zip(cells, widths, breaks, strict=True)]
     lines = []
     for i in range(max(map(len, wrapped))):
         pieces = [cell_lines[i] if i < len(cell_lines) else "" for cell_lines in wrapped]
@@ -97,8 +97,11 @@ def layout_stacked(headings: Sequence[str], cells: Sequence[Sequence[str]], widt
     for row in cells:
         lines += [""] * bool(lines)
         for heading, cell in zip(headings, row, strict=True):
-            first, *others = wrap_text(cell, max(width - margin, MIN_TEXT_WIDTH))
-            lines += [(emphasis(pad(heading, margin)) + first).rstrip(), *(" " * margin + other for other in others)]
+            first, *continuation = wrap_text(cell, max(width - margin, MIN_TEXT_WIDTH))
+            lines += [
+                (emphasis(pad(heading, margin)) + first).rstrip(),
+                *(" " * margin + other for other in continuation),
+            ]
     return lines
 
 

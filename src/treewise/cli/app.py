@@ -164,26 +164,26 @@ class _App(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
         """Run, and exit with the status."""
-        words = list(sys.argv[1:] if args is None else args)
+        arguments = list(sys.argv[1:] if args is None else args)
         replace_closed_streams()
         _handle_termination()
-        code = run_guarded(lambda: self._run(words))
+        code = run_guarded(lambda: self._run(arguments))
         if code >= _SIGNALLED and any_worker_alive():
             os._exit(code)  # a native call whose result nobody needs may take long
         sys.exit(code)
 
-    def _run(self, words: list[str]) -> int:
+    def _run(self, arguments: list[str]) -> int:
         try:
-            with self.make_context("treewise", words) as ctx:
+            with self.make_context("treewise", arguments) as ctx:
                 result = self.invoke(ctx)
         except click.exceptions.Exit as done:
             return done.exit_code
         return result if isinstance(result, int) else 0
 
 
-def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+def _show_version(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None:
     """Print the version and exit."""
-    if wanted:
+    if is_requested:
         from treewise._version import __version__
 
         click.echo(f"treewise {__version__}")

@@ -74,8 +74,11 @@ class GrowthReport:
         if pruning is not None:
             remark("prune", f"{time.monotonic() - self.grown_at:.1f} s   {pruning_summary(pruning)}")
         if info.honest is not None:
-            rows, others = info.honest.rows, info.honest.table_rows - info.honest.rows
-            remark("fit", f"leaves estimated on {plural(rows, 'row')} (honest); the other {others:,} chose the splits")
+            rows, n_structure_rows = info.honest.rows, info.honest.table_rows - info.honest.rows
+            remark(
+                "fit",
+                f"leaves estimated on {plural(rows, 'row')} (honest); the other {n_structure_rows:,} chose the splits",
+            )
         if pruning is None:
             from treewise.show.text_tree.text_tree import remarks
 
@@ -227,15 +230,15 @@ def _table_line(table: Table, training_set: TrainingSet) -> str:
     line = f"{safe(table.name)}   {plural(len(table), 'row')} · {columns}: {by_kind}"
     if missing:
         missing.sort(key=lambda pair: -pair[0])
-        listed = [f"{safe(name)} {n_missing:,}" for n_missing, name in missing[:_MAX_LISTED]]
+        texts = [f"{safe(name)} {n_missing:,}" for n_missing, name in missing[:_MAX_LISTED]]
         more = f", … {len(missing) - _MAX_LISTED} more columns" if len(missing) > _MAX_LISTED else ""
-        line += f" · missing: {', '.join(listed)}{more}"
+        line += f" · missing: {', '.join(texts)}{more}"
     dropped = len(table) - len(training_set)
     if not dropped:
         return line
     without = int(table[training_set.target.name].is_missing().sum())
-    why = " or ".join(["no target"] * (without > 0) + ["no weight"] * (without < dropped))
-    return f"{line} · {plural(dropped, 'row')} left out ({why})"
+    reasons = " or ".join(["no target"] * (without > 0) + ["no weight"] * (without < dropped))
+    return f"{line} · {plural(dropped, 'row')} left out ({reasons})"
 
 
 def _task_line(training_set: TrainingSet) -> str:
@@ -252,10 +255,10 @@ def _task_line(training_set: TrainingSet) -> str:
         return f"regression of {name}: {low} to {high}, mean {mean}"
     counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
     pattern = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
-    listed = [pattern.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
-    more = f", … {len(listed)} classes" if len(listed) > _MAX_LISTED else ""
+    texts = [pattern.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
+    more = f", … {len(texts)} classes" if len(texts) > _MAX_LISTED else ""
     positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
-    return f"classification of {name}: {', '.join(listed[:_MAX_LISTED])}{more}{positive}"
+    return f"classification of {name}: {', '.join(texts[:_MAX_LISTED])}{more}{positive}"
 
 
 def pruning_summary(pruning: PruningInfo) -> str:

@@ -72,9 +72,9 @@ class LoadedModel:
             )
         return self.ensemble
 
-    def refuse_for_ensemble(self, **given: object) -> None:
+    def refuse_for_ensemble(self, **options: object) -> None:
         """Refuse options that apply to a single tree only, for an ensemble."""
-        for name, value in given.items():
+        for name, value in options.items():
             if self.ensemble is not None and value not in (None, False, ()):
                 raise ParameterError(
                     f"--{name.replace('_', '-')} is for a single tree, and {safe(self.name)} holds"
@@ -105,21 +105,21 @@ class LoadedModel:
         return {"format": head["format"], "treewise": head["treewise"]}
 
 
-def looks_like_model(given: str) -> bool:
+def looks_like_model(source: str) -> bool:
     """Tell whether a name ends like a model file."""
-    return given.lower().endswith(_MODEL_ENDINGS)
+    return source.lower().endswith(_MODEL_ENDINGS)
 
 
-def read_model(given: str, target: str | None = None, member: int | None = None) -> LoadedModel:
+def read_model(source: str, target: str | None = None, member: int | None = None) -> LoadedModel:
     """Read a model file; ``target`` is what a handwritten tree predicts, ``member`` picks a tree of an ensemble."""
-    return _read_model_file(given, target).pick_tree(member)
+    return _read_model_file(source, target).pick_tree(member)
 
 
-def _read_model_file(given: str, target: str | None) -> LoadedModel:
+def _read_model_file(source: str, target: str | None) -> LoadedModel:
     """Read a model file with all that is in it."""
-    content = _read_standard_input("a model") if given == "-" else _read_file(given)
-    name = "standard input" if given == "-" else Path(given).name
-    if given.lower().endswith(_TABLE_ENDINGS):
+    content = _read_standard_input("a model") if source == "-" else _read_file(source)
+    name = "standard input" if source == "-" else Path(source).name
+    if source.lower().endswith(_TABLE_ENDINGS):
         raise ModelFormatError(f"{safe(name)} is a table, not a model. {_WHAT_A_MODEL_IS}")
     try:
         text = content.decode("utf-8-sig")
@@ -131,7 +131,7 @@ def _read_model_file(given: str, target: str | None) -> LoadedModel:
         from treewise.formats.model_file.model_file import loads
 
         return LoadedModel(name, loads(text, safe(name)), content)
-    if given.lower().endswith(".json"):
+    if source.lower().endswith(".json"):
         raise ModelFormatError(f"{safe(name)} is not a model: it does not begin like JSON. {_WHAT_A_MODEL_IS}")
     return LoadedModel(name, _parse_text(text, safe(name), target), content)
 
@@ -162,23 +162,23 @@ def _parse_text(text: str, name: str, target: str | None) -> Tree:
         raise ParseError(name + between + error.message) from None
 
 
-def _read_file(given: str) -> bytes:
+def _read_file(source: str) -> bytes:
     """Read a model file, or say what was perhaps meant."""
-    path = Path(given).expanduser()
+    path = Path(source).expanduser()
     try:
         return path.read_bytes()
     except FileNotFoundError:
         from treewise.datasets import NAMES
 
-        if given in NAMES:
-            raise ModelFormatError(f"{given} is a built-in table, not a model. {_WHAT_A_MODEL_IS}") from None
-        beside = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
-        models = [name for name in beside if looks_like_model(name)]
+        if source in NAMES:
+            raise ModelFormatError(f"{source} is a built-in table, not a model. {_WHAT_A_MODEL_IS}") from None
+        neighbours = sorted(p.name for p in path.parent.iterdir()) if path.parent.is_dir() else []
+        models = [name for name in neighbours if looks_like_model(name)]
         raise ModelFormatError(
-            f'no file "{safe(given)}".{did_you_mean(path.name, models)} {_WHAT_A_MODEL_IS}'
+            f'no file "{safe(source)}".{did_you_mean(path.name, models)} {_WHAT_A_MODEL_IS}'
         ) from None
     except OSError as error:
-        raise ModelFormatError(f"{safe(given)} cannot be read: {error.strerror}.") from None
+        raise ModelFormatError(f"{safe(source)} cannot be read: {error.strerror}.") from None
 
 
 def read_model_and_data(
@@ -197,22 +197,22 @@ def read_model_and_data(
     return read_model(model, target, member), read_data(data, na_values, text_format)
 
 
-def read_data(given: str, na_values: Sequence[str] = (), text_format: TextOptions = _DEFAULT_TEXT) -> Table:
+def read_data(source: str, na_values: Sequence[str] = (), text_format: TextOptions = _DEFAULT_TEXT) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
     from treewise.data.csv_file import CsvFormat
     from treewise.data.table import parse_na_values, read, read_bytes
 
-    if given == "-":
+    if source == "-":
         content = _read_standard_input("a table")
         if content.lstrip()[:1] in (b"{", b"["):
             return _read_json_rows(content, "standard input", na_values)
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
         return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*text_format))
-    path = Path(given).expanduser()
-    if given.lower().endswith(_ROW_ENDINGS) and path.is_file():
+    path = Path(source).expanduser()
+    if source.lower().endswith(_ROW_ENDINGS) and path.is_file():
         return _read_json_rows(path.read_bytes(), path.name, na_values)
-    return read(given, na_values=na_values, **text_format._asdict())
+    return read(source, na_values=na_values, **text_format._asdict())
 
 
 def _read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
@@ -250,9 +250,9 @@ def take_model(source: str, options: dict[str, Any], member: int | None, target:
 
 def refuse_growing(source: str, options: dict[str, Any]) -> None:
     """Refuse options of growing for a tree that is grown already."""
-    for each in GROW_OPTIONS:
-        if each.parameter in options:
-            raise ParameterError(f"{each.name} is for growing, but {safe(source)} is a model already. Leave it out.")
+    for option in GROW_OPTIONS:
+        if option.parameter in options:
+            raise ParameterError(f"{option.name} is for growing, but {safe(source)} is a model already. Leave it out.")
 
 
 def check_training_table(ensemble: Ensemble, table: Table) -> None:

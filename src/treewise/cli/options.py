@@ -75,15 +75,15 @@ class _GrowOption:
         typed = f"{self.name}/--no-{self.name[2:]}" if self.off else self.name
         return option(typed, self.parameter, section=self.section, **about)(function)
 
-    def value(self, given: Any) -> Any:
+    def value(self, typed: Any) -> Any:
         """Return the given value as the parameter takes it; None if it was not given."""
-        if given is None or given == () or (given is False and not self.off):
+        if typed is None or typed == () or (typed is False and not self.off):
             return None
         if self.type is read_names:
-            return [name for names in given for name in names]
+            return [name for names in typed for name in names]
         if self.type is read_kind:
-            return dict(given)
-        return list(given) if self.many else given
+            return dict(typed)
+        return list(typed) if self.many else typed
 
 
 _TYPES: dict[type[SettingType], Any] = {
@@ -281,13 +281,13 @@ def _given_options(options: dict[str, Any], table: Sequence[_GrowOption] = GROW_
     >>> _given_options({"max_depth": 3, "ties": None, "ignore": (["id"], ["name", "town"]), "columns": ()})
     {'ignore': ['id', 'name', 'town'], 'max_depth': 3}
     """
-    values = {each.parameter: each.value(options.get(each.parameter)) for each in table}
+    values = {option.parameter: option.value(options.get(option.parameter)) for option in table}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def take_grow_options(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the options of growing from those of a verb, and return them."""
-    return _given_options({each.parameter: options.pop(each.parameter, None) for each in GROW_OPTIONS})
+    return _given_options({option.parameter: options.pop(option.parameter, None) for option in GROW_OPTIONS})
 
 
 # -- many trees -----------------------------------------------------------------------------------------
@@ -313,8 +313,10 @@ def _join_or(methods: Sequence[str]) -> str:
 
 def take_ensemble_options(options: dict[str, Any], method: str | None) -> dict[str, Any]:
     """Remove the options of ensembles from those of a verb, and return them; refuse those of other methods."""
-    given = _given_options({each.parameter: options.pop(each.parameter) for each in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS)
-    for each in ENSEMBLE_OPTIONS:
-        if each.parameter in given and method not in each.of:
-            raise ParameterError(f"{each.name} is for --ensemble {_join_or(each.of)}. Leave it out.")
-    return given
+    typed = _given_options(
+        {declared.parameter: options.pop(declared.parameter) for declared in ENSEMBLE_OPTIONS}, ENSEMBLE_OPTIONS
+    )
+    for declared in ENSEMBLE_OPTIONS:
+        if declared.parameter in typed and method not in declared.of:
+            raise ParameterError(f"{declared.name} is for --ensemble {_join_or(declared.of)}. Leave it out.")
+    return typed

@@ -196,20 +196,20 @@ def check_output(output: str | None, *inputs: str | None) -> None:
         raise ParameterError(f'cannot write {safe(output)}: there is no folder "{safe(path.parent)}".')
     if not path.is_file():  # new, or a pipe or a device, which loses nothing
         return
-    for given in inputs:
-        if given is not None and _is_same_file(given, path):
+    for source in inputs:
+        if source is not None and _is_same_file(source, path):
             raise ParameterError(f"cannot write {safe(output)}: it is also an input. Give the output another name.")
 
 
-def _is_same_file(given: str, path: Path) -> bool:
+def _is_same_file(source: str, path: Path) -> bool:
     """Tell whether an input is this file, also by redirection of standard input."""
-    if given == "-":
+    if source == "-":
         try:
             return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
         except (OSError, ValueError):  # a stream without a file behind it
             return False
-    source = Path(given).expanduser()
-    return source.exists() and os.path.samefile(path, source)
+    source_path = Path(source).expanduser()
+    return source_path.exists() and os.path.samefile(path, source_path)
 
 
 def write_output(content: str | bytes, output: str | None) -> None:

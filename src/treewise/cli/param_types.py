@@ -46,13 +46,13 @@ def read_kind(text: str) -> tuple[str, Any]:
     >>> read_kind("GPA=nominal"), read_kind("Price=free<cheap"), read_kind("Hunger={a}")
     (('GPA', 'nominal'), ('Price', ['free', 'cheap']), ('Hunger', frozenset({'a'})))
     """
-    column, what = split_at_equals(text)
-    if not column or not what:
+    column, kind = split_at_equals(text)
+    if not column or not kind:
         raise BadParameter(f'"{text}" is not COLUMN=KIND, such as GPA=nominal or "Price=free<cheap".')
-    if what.startswith("{") and what.endswith("}"):
-        return column, frozenset(_split_outside_quotes(what[1:-1], ","))
-    levels = _split_outside_quotes(what, "<")
-    return column, levels if len(levels) > 1 else what
+    if kind.startswith("{") and kind.endswith("}"):
+        return column, frozenset(_split_outside_quotes(kind[1:-1], ","))
+    levels = _split_outside_quotes(kind, "<")
+    return column, levels if len(levels) > 1 else kind
 
 
 def read_count_or_share(text: str) -> int | float:
@@ -336,19 +336,19 @@ def _word(parameter: str, value: Any) -> str:
         return value
     if isinstance(value, dict):
         between = "<" if parameter == "kinds" else ","
-        pairs = ((name, _levels(each, between)) for name, each in value.items())
-        return ",".join(f"{name}={each}" for name, each in pairs)
+        pairs = ((name, _levels(item, between)) for name, item in value.items())
+        return ",".join(f"{name}={item}" for name, item in pairs)
     return _levels(value, ",")
 
 
 def _levels(value: Any, between: str) -> str:
     if isinstance(value, list | tuple):
-        return between.join("…" if each is ... else str(each) for each in value)
+        return between.join("…" if level is ... else str(level) for level in value)
     return "…" if value is ... else value if isinstance(value, str) else brief(value)
 
 
 def _metavar(parameter: str) -> str:
     from treewise.cli.options import ENSEMBLE_OPTIONS, GROW_OPTIONS
 
-    known = {each.parameter: each.metavar for each in (*GROW_OPTIONS, *ENSEMBLE_OPTIONS)}
-    return known.get(parameter) or ("DATA" if parameter in ("data", "test") else parameter.upper())
+    metavars = {option.parameter: option.metavar for option in (*GROW_OPTIONS, *ENSEMBLE_OPTIONS)}
+    return metavars.get(parameter) or ("DATA" if parameter in ("data", "test") else parameter.upper())

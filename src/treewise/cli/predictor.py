@@ -204,10 +204,10 @@ def remark_on_typed(model: Model, typed: Sequence[dict[str, Any]], notes: Sequen
     from treewise.tree.tree import Tree
 
     known = [*model.columns, model.target.name]
-    who = "the tree knows" if isinstance(model, Tree) else "the trees know"
+    subject = "the tree knows" if isinstance(model, Tree) else "the trees know"
     for name in dict.fromkeys(name for row in typed for name in row if name not in known):
         hint = did_you_mean(name, [column for column in model.columns if not any(row.get(column) for row in typed)])
-        remark("note", f"{safe(name)}: {who} no such column, and it is not looked at.{hint}")
+        remark("note", f"{safe(name)}: {subject} no such column, and it is not looked at.{hint}")
     for note in notes:
         remark("note", in_options(note))
 
@@ -226,18 +226,18 @@ def note_unseen_categories(model: Model, rows: EncodedRows, leaves: npt.NDArray[
     for i, (encoding, values) in enumerate(zip(model.encodings, rows.columns, strict=True)):
         if not encoding.is_categorical or values is None or not (unseen := values == UNSEEN).any():
             continue
-        where = ""
+        destination = ""
         if isinstance(model, Tree):
             leaves = model.leaves(rows) if leaves is None else leaves
             unseen &= np.array(_tests_above(model, i))[leaves]
             ends = [str(node) for node in np.unique(leaves[unseen]).tolist()]
-            where = f" → node{'s' if len(ends) > 1 else ''} {join_few(ends, most=5)}"
+            destination = f" → node{'s' if len(ends) > 1 else ''} {join_few(ends, most=5)}"
         at = np.flatnonzero(unseen)
         if len(at):
             column = rows.table[encoding.name]
             labels = sorted({column.format_cell(row) for row in at[:_MAX_LOOKED_AT].tolist()})
             unseen_labels = f"never-seen {join_few(labels, most=3)} in {plural(len(at), 'row')}"
-            notes.append(f"{safe(encoding.name)}: {unseen_labels}{where}")
+            notes.append(f"{safe(encoding.name)}: {unseen_labels}{destination}")
     return notes
 
 
@@ -259,8 +259,8 @@ def note_new_missing(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] |
             continue
         missing = encode.is_missing(encoding, values) & np.array(_tests_above(model, i))[leaves]
         if missing.any():
-            where = f"missing in {plural(int(missing.sum()), 'row')}, never in training"
-            notes.append(f"{safe(encoding.name)}: {where}; they follow the larger branch")
+            count_text = f"missing in {plural(int(missing.sum()), 'row')}, never in training"
+            notes.append(f"{safe(encoding.name)}: {count_text}; they follow the larger branch")
     return notes
 
 
@@ -290,7 +290,7 @@ def _tree_sentences(tree: Tree, answers: Answers) -> list[list[str]]:
             f"{safe(tree.target.name)} = {describe_prediction(tree, node, prediction, estimator)}, because {because}."
         ]
         if path.stays:
-            who = "the root" if tree.empty_branch == "root" else "the node that tests it"
-            lines.append(f"(Its {safe(path.stays)} was never seen; the prediction is that of {who}.)")
+            source = "the root" if tree.empty_branch == "root" else "the node that tests it"
+            lines.append(f"(Its {safe(path.stays)} was never seen; the prediction is that of {source}.)")
         row_sentences.append(lines)
     return row_sentences

@@ -67,11 +67,13 @@ class RowLimit(NamedTuple):
 _DEFAULT_LIMIT = RowLimit()
 
 
-def row_limit(items: Sized, whole: bool, output: str | None = None, top: int | None = None) -> RowLimit:
+def row_limit(items: Sized, show_all: bool, output: str | None = None, top: int | None = None) -> RowLimit:
     """Return how many rows to show: ``top``, or all in a file, in a pipe or with ``--all``, or what fits a terminal."""
     if top is not None:
         return RowLimit(top)
-    return RowLimit(len(items)) if whole or output is not None or not sys.stdout.isatty() else RowLimit(hint=": --all")
+    return (
+        RowLimit(len(items)) if show_all or output is not None or not sys.stdout.isatty() else RowLimit(hint=": --all")
+    )
 
 
 def present(
@@ -186,11 +188,11 @@ def print_styled(text: str) -> None:
 MAX_LINES = 60  # of a tree on a terminal
 
 
-def print_tree(tree: Tree, whole: bool = False, training_set: TrainingSet | None = None) -> bool:
+def print_tree(tree: Tree, show_all: bool = False, training_set: TrainingSet | None = None) -> bool:
     """Print a tree: within bounds on a terminal, unless ``whole``; return whether lines were left out."""
     from treewise.show.text_tree.text_tree import is_folded
 
-    if whole or not sys.stdout.isatty():
+    if show_all or not sys.stdout.isatty():
         print_styled(tree_text(tree, False, training_set))
         return False
     text = tree_text(tree, None, training_set, max_lines=MAX_LINES, width=screen_width())
@@ -225,17 +227,17 @@ def screen_width() -> int | None:
         return None
 
 
-def show_ensemble(ensemble: Ensemble, whole: bool = False) -> None:
+def show_ensemble(ensemble: Ensemble, show_all: bool = False) -> None:
     """Print the summary of an ensemble; for AdaBoost also its rounds."""
     print_styled(ensemble.summary().to_text(emphasis=bold if has_style() else str))
-    show_rounds(ensemble, whole)
+    show_rounds(ensemble, show_all)
 
 
-def show_rounds(ensemble: Ensemble, whole: bool) -> None:
+def show_rounds(ensemble: Ensemble, show_all: bool) -> None:
     """Print the rounds of boosting: on a terminal the first and the last ones, unless all are asked for."""
     if ensemble.method == "adaboost":
         print_text("")
-        present(ensemble.rounds, limit=row_limit(ensemble, whole))
+        present(ensemble.rounds, limit=row_limit(ensemble, show_all))
 
 
 # -- tables of rows -------------------------------------------------------------------------------------
@@ -295,10 +297,10 @@ def json_text(value: dict[str, Any]) -> str:
 
     lines = []
     for key, part in value.items():
-        written = one_line(part)
+        text = one_line(part)
         if isinstance(part, list) and part and isinstance(part[0], dict):
-            written = "[\n  " + ",\n  ".join(map(one_line, part)) + "\n ]"
-        lines.append(f" {one_line(key)}: {written}")
+            text = "[\n  " + ",\n  ".join(map(one_line, part)) + "\n ]"
+        lines.append(f" {one_line(key)}: {text}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -331,12 +333,12 @@ def read_picture(text: str) -> tuple[str, str]:
     >>> read_picture("roc=out/roc.png")
     ('roc', 'out/roc.png')
     """
-    what, file = split_at_equals(text)
+    plot, file = split_at_equals(text)
     if file is None or not is_picture(file):
         raise BadParameter(f'"{text}" is not WHAT=FILE with a picture\'s ending, such as roc=roc.png (or .svg, .pdf).')
-    if what not in EVALUATIONS:
-        raise BadParameter(f'no picture "{what}".{did_you_mean(what, EVALUATIONS)} There are {", ".join(EVALUATIONS)}.')
-    return what, file
+    if plot not in EVALUATIONS:
+        raise BadParameter(f'no picture "{plot}".{did_you_mean(plot, EVALUATIONS)} There are {", ".join(EVALUATIONS)}.')
+    return plot, file
 
 
 def picture_content(ax: Axes, output: str) -> bytes:

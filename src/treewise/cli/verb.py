@@ -110,8 +110,8 @@ def format_option(
     return (lambda function: format_choice(safe_csv_option(function))) if "csv" in formats else format_choice
 
 
-def _note_safe_csv(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    ctx.meta[SAFE_CSV] = wanted
+def _note_safe_csv(ctx: click.Context, _: click.Parameter, is_requested: bool) -> None:
+    ctx.meta[SAFE_CSV] = is_requested
 
 
 safe_csv_option = option(
@@ -123,9 +123,9 @@ safe_csv_option = option(
 )
 
 
-def output_option(what: str) -> Callable[[Function], Function]:
+def output_option(content: str) -> Callable[[Function], Function]:
     """Add ``-o``."""
-    return option("-o", "--output", metavar="FILE", help=f'{what} "-" is standard output.')
+    return option("-o", "--output", metavar="FILE", help=f'{content} "-" is standard output.')
 
 
 class TextOptions(NamedTuple):
@@ -172,8 +172,8 @@ def text_options(function: Function) -> Function:
 def take_text_options(options: dict[str, Any]) -> TextOptions:
     """Remove the options for delimited text from those of a verb, and return them."""
     separator, decimal = options.pop("separator"), options.pop("decimal")
-    named = {"tab": "\t", "\\t": "\t", "space": " "}.get(separator, separator)
-    return TextOptions(named, decimal or ".", options.pop("header"))
+    character = {"tab": "\t", "\\t": "\t", "space": " "}.get(separator, separator)
+    return TextOptions(character, decimal or ".", options.pop("header"))
 
 
 row_option = option(
@@ -264,7 +264,7 @@ quiet_option = option("-q", "--quiet", is_flag=True, help="Print only the result
 def all_option(of: str) -> Callable[[Function], Function]:
     """Add ``--all`` to a verb that prints only the first items on a terminal."""
     help = f"Show every {of}, as in a file or a pipe."
-    return option("--all", "whole", is_flag=True, section=SHOWN, help=help)
+    return option("--all", "show_all", is_flag=True, section=SHOWN, help=help)
 
 
-whole_option = option("--all", "whole", is_flag=True, help="Print the whole tree, as in a file or a pipe.")
+whole_option = option("--all", "show_all", is_flag=True, help="Print the whole tree, as in a file or a pipe.")

@@ -171,8 +171,8 @@ class LazyColumns(Mapping[str, Column]):
 
 def truncate(text: object, most: int = 60) -> str:
     """Write a name or a cell for a message: on one line, and not too long."""
-    shown = safe(text)
-    return shown if len(shown) <= most else f"{shown[:most]}…"
+    printable = safe(text)
+    return printable if len(printable) <= most else f"{printable[:most]}…"
 
 
 def format_datetime(value: int, unit: str) -> str:

@@ -93,8 +93,8 @@ def to_integers(column: Column) -> Ints:
     if column.form == "float":
         up = np.ceil(np.where(missing, 0, column.values))
         inside = (up > -(2.0**63)) & (up < 2.0**63)
-        whole = np.where(inside, up, 0).astype(np.int64)
-        values = np.where(inside, whole, np.where(up > 0, INT64_MAX, INT64_MIN + 1))
+        integers = np.where(inside, up, 0).astype(np.int64)
+        values = np.where(inside, integers, np.where(up > 0, INT64_MAX, INT64_MIN + 1))
     else:
         values = np.maximum(column.values.astype(np.int64), INT64_MIN + 1)
     return np.where(missing, np.int64(INT64_MIN), values)
@@ -122,18 +122,18 @@ def to_datetimes(column: Column, unit: str) -> Ints:
 
 def _first_non_date(column: Column) -> int:
     """Return the first row of a text column that is not a date."""
-    words = [not is_marker(label) and parse_datetimes([label]) is None for label in column.labels]
-    return column.first_row_with(np.array(words, np.bool_))
+    is_text = [not is_marker(label) and parse_datetimes([label]) is None for label in column.labels]
+    return column.first_row_with(np.array(is_text, np.bool_))
 
 
 def to_booleans(column: Column) -> Codes:
     """Encode true and false (in any case) or 1 and 0."""
     if column.is_coded:
         column = column.drop_unused_labels()
-        words = [label.strip().lower() for label in column.labels]
-        codes = [BOOLEANS.index(w) if w in BOOLEANS else parse_number(w) for w in words]
+        lowered = [label.strip().lower() for label in column.labels]
+        codes = [BOOLEANS.index(w) if w in BOOLEANS else parse_number(w) for w in lowered]
         per_label = np.array(
-            [c if c in (0, 1) else -1 if is_marker(w) else UNSEEN for c, w in zip(codes, words, strict=True)]
+            [c if c in (0, 1) else -1 if is_marker(w) else UNSEEN for c, w in zip(codes, lowered, strict=True)]
         )
         if (per_label == UNSEEN).any():
             raise MisfitError(column, column.first_row_with(per_label == UNSEEN))
@@ -196,7 +196,7 @@ def _to_text_labels(column: Column, by_value: Mapping[object, int]) -> Column:
     if column.form == "datetime":
         labels = [format_datetime(v, column.unit) for v in present.tolist()]
     else:
-        words = BOOLEANS if {("boolean", False), ("boolean", True)} & by_value.keys() else ("0", "1")
-        labels = [words[v] for v in present.tolist()]
+        boolean_names = BOOLEANS if {("boolean", False), ("boolean", True)} & by_value.keys() else ("0", "1")
+        labels = [boolean_names[v] for v in present.tolist()]
     codes = np.where(column.is_missing(), -1, place).astype(np.int32)
     return Column(column.name, "text", codes, labels=tuple(labels))

@@ -60,8 +60,8 @@ class CsvFormat:
     header: bool = True  # whether the first line has the column names; else x1, x2, …
 
     def __post_init__(self) -> None:
-        one = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator not in '"\r\n'
-        if self.separator is not None and not (one and self.separator.isascii()):
+        is_character = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator not in '"\r\n'
+        if self.separator is not None and not (is_character and self.separator.isascii()):
             raise ParameterError('must be one character, such as ";".', parameter="separator", value=self.separator)
         if self.decimal not in (".", ","):
             raise ParameterError('must be "." or ",".', parameter="decimal", value=self.decimal)
@@ -120,12 +120,12 @@ def _note_guesses(name: str, form: CsvFormat, separator: str, names: Sequence[st
     """Yield notes on what was inferred, so that a wrong guess is noticed."""
     if form.separator is None and separator != ",":
         separator_name = "tabs" if separator == "\t" else f'"{separator}"'
-        why = "has no comma" if form.decimal == "." else f"has {separator_name}"
-        yield f"{name}: cells are taken to be separated by {separator_name}, since the first line {why}"
+        reason = "has no comma" if form.decimal == "." else f"has {separator_name}"
+        yield f"{name}: cells are taken to be separated by {separator_name}, since the first line {reason}"
     if form.header and _looks_like_data(names):
         sample_names = ", ".join(f'"{truncate(n)}"' for n in names[:3])
-        taken = f"the first line is taken as column names ({sample_names}, …)"
-        yield f"{name}: {taken}; if it is data: " + Param("header", False)
+        guess = f"the first line is taken as column names ({sample_names}, …)"
+        yield f"{name}: {guess}; if it is data: " + Param("header", False)
 
 
 def _check_text(data: bytes, name: str) -> None:

@@ -41,11 +41,13 @@ def note_markers(column: Column, is_marker: Mask, kind_of_others: str) -> list[s
     """Return a note on the markers read as missing, with their number."""
     if not is_marker.any():
         return []
-    which = ", ".join(
+    markers_text = ", ".join(
         f'"{truncate(label)}"' for label, mark in zip(column.labels, is_marker.tolist(), strict=True) if mark
     )
     cells = plural(int(np.count_nonzero(column.expand(is_marker, False))), "cell")
-    return [f"{truncate(column.name)}: {which} read as missing in {cells} (all other cells are {kind_of_others})"]
+    return [
+        f"{truncate(column.name)}: {markers_text} read as missing in {cells} (all other cells are {kind_of_others})"
+    ]
 
 
 def note_alphabetical_order(name: str, levels: Sequence[str]) -> Message:
@@ -115,15 +117,24 @@ def _looks_like(column: Column) -> str:
     'numbers with a decimal comma'
     """
     labels = _used_labels(column)
-    return next((what for what, form in _LOOKALIKES if labels and all(map(form.fullmatch, map(str.strip, labels)))), "")
+    return next(
+        (
+            format_name
+            for format_name, form in _LOOKALIKES
+            if labels and all(map(form.fullmatch, map(str.strip, labels)))
+        ),
+        "",
+    )
 
 
 def note_suspicious(column: Column) -> list[str]:
     """Return notes on a column that looks like another kind, or like a key that a tree could memorise."""
     n = len(column)
-    if what := _looks_like(column):
-        advice = "Read the file with " + Param("decimal", ",") if what == _DECIMAL_COMMA else "Rewrite them first"
-        return [f"{truncate(column.name)}: read as categories, but its cells look like {what}. " + advice + "."]
+    if format_name := _looks_like(column):
+        advice = (
+            "Read the file with " + Param("decimal", ",") if format_name == _DECIMAL_COMMA else "Rewrite them first"
+        )
+        return [f"{truncate(column.name)}: read as categories, but its cells look like {format_name}. " + advice + "."]
     if n < MIN_KEY_ROWS:
         return []
     sentinels = _note_sentinels(column)
@@ -157,14 +168,14 @@ def _note_sentinels(column: Column) -> list[str]:
     """
     if column.is_coded:
         counts = np.bincount(column.values[column.values >= 0], minlength=len(column.labels))
-        found = [
+        sentinels = [
             (f'"{truncate(label)}"', int(counts[i]))
             for i, label in enumerate(column.labels)
             if counts[i] >= _SENTINEL_SHARE * len(column) and label.strip().lower() in _SENTINELS
         ]
-        if not found or len(counts[counts > 0]) < 2:
+        if not sentinels or len(counts[counts > 0]) < 2:
             return []
-        value, n_rows = found[0]
+        value, n_rows = sentinels[0]
         rest = "a level like any other"
     else:
         number = _find_sentinel_number(column)
@@ -185,11 +196,11 @@ def _find_sentinel_number(column: Column) -> tuple[str, int, str] | None:
         return None
     values = column.values[~column.is_missing()]
     for value, is_top in ((values.max().item(), True), (values.min().item(), False)):
-        others = values[values != value]
-        n_rows = len(values) - len(others)
-        if not _is_sentinel(value) or not len(others) or n_rows < _SENTINEL_SHARE * len(column):
+        rest = values[values != value]
+        n_rows = len(values) - len(rest)
+        if not _is_sentinel(value) or not len(rest) or n_rows < _SENTINEL_SHARE * len(column):
             continue
-        low, high = others.min().item(), others.max().item()
+        low, high = rest.min().item(), rest.max().item()
         if (high < value / 2) if is_top else (low >= 0 if value == -1 else low > value / 2):
             return f"{value:g}", n_rows, f"the others from {low:g} to {high:g}"
     return None

@@ -297,8 +297,8 @@ def sort_levels(labels: Sequence[str]) -> tuple[str, ...]:
     """
     valued = [(parse_number(label), label) for label in labels]
     numeric = sorted((value, label) for value, label in valued if value is not None)
-    words = sorted(label for value, label in valued if value is None)
-    return (*(label for _, label in numeric), *words)
+    texts = sorted(label for value, label in valued if value is None)
+    return (*(label for _, label in numeric), *texts)
 
 
 # -- encoding ------------------------------------------------------------------------------------------------
@@ -324,11 +324,11 @@ def _encode_training_column(encoding: Encoding, column: Column, declared: bool) 
 
 def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
     """Return the error for a cell that does not fit the declared or required kind."""
-    name, where = truncate(encoding.name), f"row {misfit.row + 1:,}"
+    name, place = truncate(encoding.name), f"row {misfit.row + 1:,}"
     if encoding.is_categorical and encoding.kind != "boolean":
         levels = join_few([truncate(level) for level in encoding.levels])
         return DataError(
-            f'column "{name}": {misfit.cell} in {where} is not among the declared levels ({levels}).',
+            f'column "{name}": {misfit.cell} in {place} is not among the declared levels ({levels}).',
             hint="Declare it too, or correct the cell.",
             column=encoding.name,
             row=misfit.row,
@@ -338,7 +338,7 @@ def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
         "datetime": "dates (written as 2024-03-31 or 2024-03-31 14:30:00)",
     }.get(encoding.kind, "numbers")
     return DataError(
-        f'column "{name}" cannot be read as {needs}: {where} holds {misfit.cell}.',
+        f'column "{name}" cannot be read as {needs}: {place} holds {misfit.cell}.',
         hint=hint_missing(misfit.cell) if misfit.holds == "text" else "",
         column=encoding.name,
         row=misfit.row,
@@ -473,16 +473,16 @@ def unique_inverse(values: Array) -> tuple[Array, npt.NDArray[np.int64]]:
     if not is_narrow or (values.dtype.kind == "f" and not (is_whole(values[:100]) and is_whole(values))):
         distinct, codes = np.unique(values, return_inverse=True)
         return distinct, codes.astype(np.int64, copy=False)
-    whole = np.ascontiguousarray(values, np.int64)
+    integers = np.ascontiguousarray(values, np.int64)
     if low != 0:
-        whole = whole - int(low)
-    seen = np.zeros(int(high - low) + 1, bool)
-    step = max(len(seen), 1 << 16)
-    for begin in range(0, len(whole), step):  # in chunks: bincount copies read-only arrays
-        present = np.bincount(whole[begin : begin + step]) > 0
-        seen[: len(present)] |= present
-    distinct = (np.flatnonzero(seen) + int(low)).astype(values.dtype)
-    return distinct, whole if seen.all() else (np.cumsum(seen) - 1)[whole]
+        integers = integers - int(low)
+    is_present = np.zeros(int(high - low) + 1, bool)
+    step = max(len(is_present), 1 << 16)
+    for begin in range(0, len(integers), step):  # in chunks: bincount copies read-only arrays
+        present = np.bincount(integers[begin : begin + step]) > 0
+        is_present[: len(present)] |= present
+    distinct = (np.flatnonzero(is_present) + int(low)).astype(values.dtype)
+    return distinct, integers if is_present.all() else (np.cumsum(is_present) - 1)[integers]
 
 
 def is_continuous(column: Column) -> bool:

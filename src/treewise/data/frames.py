@@ -123,7 +123,7 @@ def _make_column(make: Callable[[str], Column], name: str) -> Column:
 
 
 @contextmanager
-def _wrap_library_errors(what: str, hint: str) -> Iterator[None]:
+def _wrap_library_errors(source: str, hint: str) -> Iterator[None]:
     """Turn an error of NumPy, pandas, polars, Arrow or DuckDB into a DataError."""
     try:
         yield
@@ -134,7 +134,7 @@ def _wrap_library_errors(what: str, hint: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
-        raise DataError(f"{what} cannot be read: {truncate(reason, 200)}.", hint=hint) from None
+        raise DataError(f"{source} cannot be read: {truncate(reason, 200)}.", hint=hint) from None
 
 
 def _length(values: Any) -> int | None:

@@ -82,8 +82,8 @@ def check_parquet(data: bytes, name: str) -> None:
 
 
 def _encrypted(name: str, column: str) -> DataError:
-    what = f'column "{truncate(column)}" of {name}' if column else name
-    return DataError(f"{what} is encrypted.", hint="Decrypt it first, for example with pyarrow, and pass the table.")
+    subject = f'column "{truncate(column)}" of {name}' if column else name
+    return DataError(f"{subject} is encrypted.", hint="Decrypt it first, for example with pyarrow, and pass the table.")
 
 
 def _check_metadata(data: bytes, metadata: Struct, end: int, name: str) -> None:

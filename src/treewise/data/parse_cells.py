@@ -102,9 +102,9 @@ class ParsedCells:
     @property
     def too_large(self) -> Mask:
         """Mask of integers beyond 64 bits if all numbers are integers (otherwise they become floats)."""
-        whole = [v for v in self.numbers if v is not None]
+        numbers = [v for v in self.numbers if v is not None]
         large = [isinstance(v, int) and not -(2**63) < v < 2**63 for v in self.numbers]
-        return np.array(large, np.bool_) & all(isinstance(v, int) for v in whole)
+        return np.array(large, np.bool_) & all(isinstance(v, int) for v in numbers)
 
 
 def parse_numbers(labels: Sequence[str]) -> ParsedCells:
@@ -147,8 +147,8 @@ def to_bool_column(column: Column) -> Column | None:
     lowered = ["" if is_marker(label) else label.strip().lower() for label in column.labels]
     if not set(lowered) <= {"true", "false", ""} or not any(lowered):
         return None
-    truth = column.expand(np.array([word == "true" for word in lowered], np.uint8), 0)
-    return bool_column(column.name, truth, column.expand(np.array([not word for word in lowered]), True))
+    truth = column.expand(np.array([text == "true" for text in lowered], np.uint8), 0)
+    return bool_column(column.name, truth, column.expand(np.array([not text for text in lowered]), True))
 
 
 def to_datetime_column(column: Column) -> Column | None:

@@ -70,8 +70,8 @@ class Table:
             quoted = f'"{truncate(name)}"' if isinstance(name, str) else brief(name)
             hint = self._hint_index(name) or did_you_mean(name, self.columns)
             names = [truncate(n) for n in self.columns]
-            listed = join_few(names, most=20 if len("".join(names[:20])) < _LONGEST_LIST else 5)
-            raise ColumnError(f"no column {quoted} in {self.name}.{hint} Columns: {listed}.")
+            listing = join_few(names, most=20 if len("".join(names[:20])) < _LONGEST_LIST else 5)
+            raise ColumnError(f"no column {quoted} in {self.name}.{hint} Columns: {listing}.")
         return self.columns[name]
 
     def _hint_index(self, name: object) -> str:
@@ -79,8 +79,8 @@ class Table:
         if not isinstance(name, str) or not name.isdecimal() or next(iter(self.columns)) != "x1":
             return ""
         column = f"x{int(name[:9]) + 1}"
-        which = f': the one with index {name} is "{column}"' if column in self.columns else ""
-        return f" Columns without names are x1, x2, …{which}."
+        hint = f': the one with index {name} is "{column}"' if column in self.columns else ""
+        return f" Columns without names are x1, x2, …{hint}."
 
     def __repr__(self) -> str:
         names = join_few([truncate(n) for n in self.columns])
@@ -213,10 +213,10 @@ def read_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, name: st
     >>> read_rows({"GPA": 3.7, "Published": "no"})
     <Table the row · 1 row · 2 columns: GPA, Published>
     """
-    listed = [rows] if isinstance(rows, Mapping) else list(rows)
-    if not listed or not all(isinstance(row, Mapping) for row in listed):
+    row_list = [rows] if isinstance(rows, Mapping) else list(rows)
+    if not row_list or not all(isinstance(row, Mapping) for row in row_list):
         raise DataError(f"{name}: a row must be a dict of column → value, such as {{'age': 31}}.")
-    lazy_columns = read_dicts(listed, name)
+    lazy_columns = read_dicts(row_list, name)
     return Table(name, lazy_columns, lazy_columns.n_rows)
 
 

@@ -229,8 +229,8 @@ class BoostingRun:
         truth, kept = self.truth, self.kept
         if update.is_perfect:
             vote = 1.0 + sum(kept.votes)
-            which = f"The learner of round {self.number + 1}"
-            self.stopped = f"{which} makes no mistake: nothing is left to weigh anew, and it decides alone."
+            subject = f"The learner of round {self.number + 1}"
+            self.stopped = f"{subject} makes no mistake: nothing is left to weigh anew, and it decides alone."
         elif update.no_better_than_chance:
             vote, self.stopped = 1.0, self._chance_reason(update)
         else:
@@ -520,8 +520,8 @@ def _draw_counts(weights: Distribution, canonical: npt.NDArray[np.uint32], key: 
     with np.errstate(over="ignore"):  # arithmetic modulo 2^64
         random = mix64_array(np.arange(len(canonical), dtype=np.uint64) * GOLDEN + np.uint64(key)) >> _UNUSED_BITS
     points = np.minimum(random * 2.0**-53 * weights.total, weights.total - 1).astype(np.int64)
-    drawn = np.searchsorted(np.cumsum(weights.units[order]), points, side="right")
-    return np.bincount(order[drawn], minlength=len(weights.units))
+    rows = np.searchsorted(np.cumsum(weights.units[order]), points, side="right")
+    return np.bincount(order[rows], minlength=len(weights.units))
 
 
 def _round_seed(training_set: TrainingSet, number: int) -> int:

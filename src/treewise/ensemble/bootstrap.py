@@ -162,10 +162,10 @@ def draw_counts(key: int, n: int, n_drawn: int, replace: bool) -> Ints:
     ([0, 1, 0, 4, 0], [1, 0, 1, 1, 0])
     """
     if replace:
-        drawn = [uniform_below(mix64(key, i), n) for i in range(n_drawn)]
+        indices = [uniform_below(mix64(key, i), n) for i in range(n_drawn)]
     else:
-        drawn = sorted(range(n), key=lambda i: mix64(key, i))[:n_drawn]
-    return np.bincount(drawn, minlength=n)
+        indices = sorted(range(n), key=lambda i: mix64(key, i))[:n_drawn]
+    return np.bincount(indices, minlength=n)
 
 
 def draw_sample(samples: BootstrapSamples, tree: int) -> tuple[Ints, Ints]:
@@ -174,8 +174,8 @@ def draw_sample(samples: BootstrapSamples, tree: int) -> tuple[Ints, Ints]:
     counts = np.ones(len(samples.training_set), np.int64)
     if samples.n_drawn:
         row = samples.rows.row
-        drawn = draw_counts(mix64(seed, _ROW_STREAM), len(row), samples.n_drawn, samples.replace)
-        counts = np.bincount(np.repeat(row, drawn), minlength=len(counts))
+        repeats = draw_counts(mix64(seed, _ROW_STREAM), len(row), samples.n_drawn, samples.replace)
+        counts = np.bincount(np.repeat(row, repeats), minlength=len(counts))
     n = len(samples.training_set.columns)
     columns = np.ones(n, np.int64)
     if samples.n_columns_drawn:
@@ -187,17 +187,17 @@ def sample_training_set(samples: BootstrapSamples, tree: int) -> TrainingSet:
     """Return the training set of a tree: the rows and columns of its sample, and its own seed."""
     counts, columns = draw_sample(samples, tree)
     rows = np.flatnonzero(counts)
-    whole = samples.training_set
+    training_set = samples.training_set
     if samples.n_drawn:
-        whole = replace(whole, weight=samples.rows.weight, weight_scale=samples.rows.scale)
-    subset = take_rows(whole, rows)
+        training_set = replace(training_set, weight=samples.rows.weight, weight_scale=samples.rows.scale)
+    subset = take_rows(training_set, rows)
     return bound_weights(
         replace(
             subset,
             weight=subset.weight * counts[rows],
-            encodings=tuple(whole.encodings[c] for c in columns),
+            encodings=tuple(training_set.encodings[c] for c in columns),
             columns=tuple(subset.columns[c] for c in columns),
-            splits=tuple(whole.splits[c] for c in columns),
-            settings=replace(whole.settings, random_state=mix64(whole.settings.random_state, tree)),
+            splits=tuple(training_set.splits[c] for c in columns),
+            settings=replace(training_set.settings, random_state=mix64(training_set.settings.random_state, tree)),
         )
     )

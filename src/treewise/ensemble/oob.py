@@ -79,8 +79,8 @@ def oob_score(
 
 
 def _best_class(outputs: Floats, class_order: Ints | None = None) -> Ints:
-    known = np.where(np.isnan(outputs), -1.0, outputs)
+    scores = np.where(np.isnan(outputs), -1.0, outputs)
     if class_order is None:
-        return np.asarray(np.argmax(known, axis=1), np.int64)
-    best: Ints = class_order[np.argmax(known[:, class_order], axis=1)]
+        return np.asarray(np.argmax(scores, axis=1), np.int64)
+    best: Ints = class_order[np.argmax(scores[:, class_order], axis=1)]
     return best

@@ -133,8 +133,8 @@ class PackedTrees:
     def same_as(self, other: PackedTrees) -> bool:
         """Return whether all arrays hold equal numbers (NaN equals NaN)."""
         return all(
-            np.array_equal(own, others, equal_nan="f" in (own.dtype.kind, others.dtype.kind))
-            for own, others in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+            np.array_equal(ours, theirs, equal_nan="f" in (ours.dtype.kind, theirs.dtype.kind))
+            for ours, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         )
 
     def unpack(self, t: int, criterion: str = "entropy", empty_branch: Literal["parent", "root"] = "parent") -> Arrays:

@@ -143,10 +143,10 @@ class ForestPredictor:
             if place is not None:
                 tree, node = place
                 tested = int(ensemble[tree].arrays.column[node])
-                name, others = ensemble.columns[tested], [ensemble.columns[c] for c in absent if c != tested]
+                name, also_absent = ensemble.columns[tested], [ensemble.columns[c] for c in absent if c != tested]
                 raise ColumnError(
                     f'the row has no column "{safe(name)}", which node {node} of tree {tree} tests.'
-                    f"{did_you_mean(name, map(str, row))}{also_missing(others)}",
+                    f"{did_you_mean(name, map(str, row))}{also_missing(also_absent)}",
                     hint="Use None for a missing value.",
                 )
 
@@ -256,14 +256,14 @@ def derived_predictions(ensemble: Ensemble) -> tuple[Ints, npt.NDArray[np.int32]
     labels, outputs = np.zeros(len(nodes), np.int32), np.zeros((len(nodes), width))
     owner = np.searchsorted(members.start, nodes, side="right") - 1
     for t in np.unique(owner).tolist():
-        own = np.flatnonzero(owner == t)
+        entries = np.flatnonzero(owner == t)
         tree = ensemble[t]
-        answering = answering_nodes(tree, nodes[own] - members.start[t])
+        answering = answering_nodes(tree, nodes[entries] - members.start[t])
         if ensemble.classes:
-            labels[own] = tree.arrays.label[answering]
-            outputs[own] = class_probabilities(tree, answering, LeafProbabilities())
+            labels[entries] = tree.arrays.label[answering]
+            outputs[entries] = class_probabilities(tree, answering, LeafProbabilities())
         else:
-            outputs[own, 0] = tree.arrays.value[answering]
+            outputs[entries, 0] = tree.arrays.value[answering]
     return nodes, labels, outputs
 
 

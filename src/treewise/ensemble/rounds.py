@@ -366,8 +366,8 @@ class WorkedRound(Displayable):
             d.exact and d.total // d.common_factor <= _MAX_DENOMINATOR for d in (self.before, self.after or self.before)
         )
 
-    def _weight_text(self, units: int, whole: Distribution) -> str:
-        share = Fraction(units, whole.total)
+    def _weight_text(self, units: int, total: Distribution) -> str:
+        share = Fraction(units, total.total)
         return f"{share}" if self.as_fractions else format_rounded(float(share))
 
     @property
@@ -431,8 +431,8 @@ class WorkedRound(Displayable):
         if self.update.learning_rate != 1.0:
             share = self.after.units[self.wrong].sum() / self.after.total
             return (f"The misclassified rows now have {format_rounded(float(share))} of the total weight.",)
-        why = "as much as the others" if k == 2 else "so this learner would do no better than chance"
-        return (f"The misclassified rows now have {k - 1}/{k} of the total weight, {why}.",)
+        reason = "as much as the others" if k == 2 else "so this learner would do no better than chance"
+        return (f"The misclassified rows now have {k - 1}/{k} of the total weight, {reason}.",)
 
 
 def _bracketed(text: str) -> str:

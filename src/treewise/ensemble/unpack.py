@@ -87,45 +87,45 @@ def subtree_ends(height: Ints, start: Ints) -> Ints:
 # -- one tree ---------------------------------------------------------------------------------------------------------
 
 
-def unpack_tree(one: PackedTrees, criterion: str, empty_branch: str) -> Arrays:
+def unpack_tree(packed: PackedTrees, criterion: str, empty_branch: str) -> Arrays:
     """Return the arrays of the only tree of ``one``."""
-    inner, n = one.kind != LEAF, len(one.kind)
-    branches = _scatter(inner, one.branches, 0, np.int64)
-    shape = tree_shape(branches, one.start)
-    ends = subtree_ends(shape.height, one.start)
+    inner, n = packed.kind != LEAF, len(packed.kind)
+    branches = _scatter(inner, packed.branches, 0, np.int64)
+    shape = tree_shape(branches, packed.start)
+    ends = subtree_ends(shape.height, packed.start)
     leaves_before = np.append(0, np.cumsum(~inner))
     ranges = leaves_before[:-1], leaves_before[ends]  # the leaves of each subtree
     arrays: dict[str, Any] = {
         "parent": shape.parent,
-        "kind": one.kind.astype(np.uint8),
-        "column": _scatter(inner, one.column, -1, np.int32),
-        "cut": _scatter(inner, one.cut, 0.0, np.float64),
-        "cut_int": _scatter(inner, one.filled("cut_int"), 0, np.int64),
-        "missing": _scatter(inner, one.missing, -1, np.int32),
-        "other": _scatter(inner, one.filled("other"), -1, np.int32),
-        "code_start": np.append(0, np.cumsum(_scatter(inner, one.filled("n_codes"), 0, np.int64))),
-        "codes": one.codes.astype(np.int32),
-        "stop": _scatter(~inner, one.stop, 0, np.uint8),
-        "rows": _sum_over_leaves(ranges, one.rows.astype(np.int64)),
-        "missing_rows": _scatter(inner, one.filled("missing_rows"), 0, np.int64),
+        "kind": packed.kind.astype(np.uint8),
+        "column": _scatter(inner, packed.column, -1, np.int32),
+        "cut": _scatter(inner, packed.cut, 0.0, np.float64),
+        "cut_int": _scatter(inner, packed.filled("cut_int"), 0, np.int64),
+        "missing": _scatter(inner, packed.missing, -1, np.int32),
+        "other": _scatter(inner, packed.filled("other"), -1, np.int32),
+        "code_start": np.append(0, np.cumsum(_scatter(inner, packed.filled("n_codes"), 0, np.int64))),
+        "codes": packed.codes.astype(np.int32),
+        "stop": _scatter(~inner, packed.stop, 0, np.uint8),
+        "rows": _sum_over_leaves(ranges, packed.rows.astype(np.int64)),
+        "missing_rows": _scatter(inner, packed.filled("missing_rows"), 0, np.int64),
     }
     stats: dict[str, Any] = dict.fromkeys(("weight", "impurity", "gain", "value", "spread"), np.empty(0))
     stats |= {"label": np.empty(0, np.int32), "count_start": np.zeros(n + 1, np.int64)}
     stats |= {"count_class": np.empty(0, np.int32), "count_weight": np.empty(0)}
-    if len(one.n_counts):
-        stats |= _class_stats(one, Arrays(**{**stats, **arrays}), criterion, empty_branch)
+    if len(packed.n_counts):
+        stats |= _class_stats(packed, Arrays(**{**stats, **arrays}), criterion, empty_branch)
     else:
-        stats |= _regression_stats(one, ranges, shape.parent)
+        stats |= _regression_stats(packed, ranges, shape.parent)
     arrays = {**stats, **arrays}
     for array in arrays.values():
         array.flags.writeable = False
     return Arrays(**arrays)
 
 
-def _scatter(where: npt.NDArray[np.bool_], entries: npt.NDArray[Any], default: float, dtype: Any) -> npt.NDArray[Any]:
+def _scatter(mask: npt.NDArray[np.bool_], entries: npt.NDArray[Any], default: float, dtype: Any) -> npt.NDArray[Any]:
     """Return an array for all nodes, with the entries at some of them and a default elsewhere."""
-    array = np.full(len(where), default, dtype)
-    array[where] = entries
+    array = np.full(len(mask), default, dtype)
+    array[mask] = entries
     return array
 
 
@@ -135,17 +135,17 @@ def _sum_over_leaves(ranges: tuple[Ints, Ints], entries: npt.NDArray[Any]) -> np
     return totals
 
 
-def _class_stats(one: PackedTrees, tree: Arrays, criterion: str, empty_branch: str) -> dict[str, Any]:
+def _class_stats(packed: PackedTrees, tree: Arrays, criterion: str, empty_branch: str) -> dict[str, Any]:
     """Return the class statistics of all nodes; each class count of a leaf is passed to the core as a weighted row."""
-    leaves = np.flatnonzero(one.kind == LEAF)
-    weight, scale = _to_fixed_point(one.count_weight.astype(np.float64))
-    n_classes = int(one.count_class.max()) + 1
-    labels = one.count_class.astype(np.uint8 if n_classes <= 256 else np.int32)
+    leaves = np.flatnonzero(packed.kind == LEAF)
+    weight, scale = _to_fixed_point(packed.count_weight.astype(np.float64))
+    n_classes = int(packed.count_class.max()) + 1
+    labels = packed.count_class.astype(np.uint8 if n_classes <= 256 else np.int32)
     target = _core.Target(labels, np.empty(0), weight, n_classes, 0, scale)
     settings = _core.Settings()
     settings.criterion = CRITERIA[criterion].impurity or criterion
     settings.empty_from_root = empty_branch == "root"
-    ends = np.repeat(leaves, one.n_counts)
+    ends = np.repeat(leaves, packed.n_counts)
     refitted = _core.refit_at_nodes(tree.for_core, tree.parent, ends, target, settings)
     names = ("weight", "impurity", "gain", "label", "count_start", "count_class", "count_weight")
     return {name: refitted[name] for name in names}
@@ -162,14 +162,14 @@ def _to_fixed_point(weights: Floats) -> tuple[Ints, int]:
     return np.ldexp(weights, scale).astype(np.int64), scale
 
 
-def _regression_stats(one: PackedTrees, ranges: tuple[Ints, Ints], parent: Ints) -> dict[str, Any]:
-    weight = _sum_over_leaves(ranges, one.weight.astype(np.float64))
-    if one.has_node_stats:
-        kept = {name: getattr(one, name).astype(np.float64) for name in ("value", "spread", "impurity")}
-        return {"weight": weight, "gain": _gains(parent, weight, kept["impurity"]), **kept}
-    leaf = one.kind == LEAF
-    value, spread = _scatter(leaf, one.value, 0.0, np.float64), _scatter(leaf, one.spread, 0.0, np.float64)
-    largest = max(np.abs(one.value).max(initial=0.0), np.abs(one.spread).max(initial=0.0))
+def _regression_stats(packed: PackedTrees, ranges: tuple[Ints, Ints], parent: Ints) -> dict[str, Any]:
+    weight = _sum_over_leaves(ranges, packed.weight.astype(np.float64))
+    if packed.has_node_stats:
+        stored = {name: getattr(packed, name).astype(np.float64) for name in ("value", "spread", "impurity")}
+        return {"weight": weight, "gain": _gains(parent, weight, stored["impurity"]), **stored}
+    leaf = packed.kind == LEAF
+    value, spread = _scatter(leaf, packed.value, 0.0, np.float64), _scatter(leaf, packed.spread, 0.0, np.float64)
+    largest = max(np.abs(packed.value).max(initial=0.0), np.abs(packed.spread).max(initial=0.0))
     scale = int(np.frexp(largest)[1])  # avoids overflow and underflow of the squares
     value, spread = np.ldexp(value, -scale), np.ldexp(spread, -scale)
     between = np.zeros(len(leaf))  # variance between the means of the children: the gain
@@ -182,7 +182,7 @@ def _regression_stats(one: PackedTrees, ranges: tuple[Ints, Ints], parent: Ints)
         np.add.at(spread, above, share * (squared_offset + spread[children] ** 2))
         spread[np.unique(above)] **= 0.5
     value, spread = np.ldexp(value, scale), np.ldexp(spread, scale)
-    value[leaf], spread[leaf] = one.value, one.spread
+    value[leaf], spread[leaf] = packed.value, packed.spread
     with np.errstate(over="ignore"):
         gain, impurity = np.ldexp(between, 2 * scale), spread**2
     return {"weight": weight, "value": value, "spread": spread, "gain": gain, "impurity": impurity}

@@ -183,16 +183,16 @@ def _is_fitted_name(name: str) -> bool:
     return name.endswith("_") or name in ("_features", "_order", "_grown_with")
 
 
-def _check_criterion(criterion: Any, task: Task, who: str) -> None:
+def _check_criterion(criterion: Any, task: Task, estimator: str) -> None:
     """Refuse an unknown criterion, and one of the other task."""
-    fitting = [known.name for known in CRITERIA.values() if known.task == task]
+    fitting = [c.name for c in CRITERIA.values() if c.task == task]
     if criterion is not None and get_criterion(criterion).name not in fitting:
         other_task = get_criterion(criterion).task
         raise ParameterError(
             f"this criterion is for {other_task}.",
             parameter="criterion",
             value=criterion,
-            hint=f"{who} takes {', '.join(fitting)}.",
+            hint=f"{estimator} takes {', '.join(fitting)}.",
         )
 
 
@@ -209,8 +209,10 @@ def _weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: 
     return named
 
 
-def by_name(given: Any, names: Mapping[object, str]) -> Any:
+def by_name(by_label: Any, names: Mapping[object, str]) -> Any:
     """Translate the keys of a dict by class to the class names of the tree; lists stay as they are."""
-    if not isinstance(given, Mapping):
-        return given
-    return {names.get(label, label) if isinstance(label, Hashable) else label: what for label, what in given.items()}
+    if not isinstance(by_label, Mapping):
+        return by_label
+    return {
+        names.get(label, label) if isinstance(label, Hashable) else label: value for label, value in by_label.items()
+    }

@@ -102,8 +102,8 @@ class BaseEnsemble(Estimator):
 
     def _check_same_parameters(self) -> None:
         """Refuse to add trees grown with other parameters than the existing ones."""
-        for name, now in self.get_params(deep=False).items():
-            if name not in _WARM_PARAMETERS and not _is_same(now, self._grown_with[name]):
+        for name, value in self.get_params(deep=False).items():
+            if name not in _WARM_PARAMETERS and not _is_same(value, self._grown_with[name]):
                 raise ParameterError(
                     f"{name} has changed since the trees were grown, and added trees must be grown alike.",
                     parameter="warm_start",
@@ -136,11 +136,11 @@ class BaseEnsemble(Estimator):
 
     def _tree(self, t: int) -> BaseTree:
         kind = TreeClassifier if self._task == "classification" else TreeRegressor
-        given = {name: getattr(self, name) for name in kind._get_param_names() if hasattr(self, name)}
+        params = {name: getattr(self, name) for name in kind._get_param_names() if hasattr(self, name)}
         # As the trees were grown: for bagging max_features means columns per tree, and a forest has its own defaults.
         settings = self.ensemble_.fit_info.settings
-        given |= {"max_features": settings.get("max_features"), "splitter": settings.get("splitter", "best")}
-        tree = kind(**given)
+        params |= {"max_features": settings.get("max_features"), "splitter": settings.get("splitter", "best")}
+        tree = kind(**params)
         for name in _SHARED_ATTRIBUTES:
             if name in vars(self):
                 setattr(tree, name, vars(self)[name])
@@ -213,10 +213,10 @@ def _snapshot(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _is_same(now: Any, before: Any) -> bool:
-    if isinstance(now, np.random.RandomState) and now is before:
+def _is_same(value: Any, before: Any) -> bool:
+    if isinstance(value, np.random.RandomState) and value is before:
         return True
-    return bool(joblib.hash(now) == joblib.hash(before))
+    return bool(joblib.hash(value) == joblib.hash(before))
 
 
 # -- predictions -----------------------------------------------------------------------------------------------------

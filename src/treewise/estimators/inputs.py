@@ -77,8 +77,8 @@ def _check_features(X: Any) -> tuple[Any, bool]:
             " X.reshape(-1, 1) is one column, X.reshape(1, -1) one row."
         )
     if 0 in X.shape:
-        what = "feature" if X.shape[1] == 0 else "sample"
-        raise DataError(f"X has 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
+        empty_axis = "feature" if X.shape[1] == 0 else "sample"
+        raise DataError(f"X has 0 {empty_axis}(s) (shape={X.shape}) while a minimum of 1 is required.")
     return X, False
 
 
@@ -235,12 +235,12 @@ def read_classes(y: Any, estimator: str) -> TargetClasses:
         texts = np.where(present, array, "")
         # NumPy drops a NUL at the end of a string: such classes stay Python objects.
         array = texts if any(text.endswith("\0") for text in texts) else texts.astype(str)
-    values, codes = np.unique(array[present], return_inverse=True)
+    values, present_codes = np.unique(array[present], return_inverse=True)
     labels = tuple(_class_label(value) for value in values)
-    every = np.full(len(array), -1, np.int32)
-    every[present] = codes
+    codes = np.full(len(array), -1, np.int32)
+    codes[present] = present_codes
     return TargetClasses(
-        values, labels, Column(column.name, "category", every, labels=tuple(str(label) for label in labels))
+        values, labels, Column(column.name, "category", codes, labels=tuple(str(label) for label in labels))
     )
 
 
@@ -257,8 +257,8 @@ def _refuse_quantities(column: Column, present: npt.NDArray[np.bool_], estimator
     if column.form != "float":
         return
     with np.errstate(invalid="ignore"):
-        whole = (column.values == np.rint(column.values)) & (np.abs(column.values) <= _LARGEST_WHOLE)
-    odd = np.flatnonzero(present & ~whole)
+        is_integer = (column.values == np.rint(column.values)) & (np.abs(column.values) <= _LARGEST_WHOLE)
+    odd = np.flatnonzero(present & ~is_integer)
     if len(odd):
         raise DataError(
             f"y is a continuous target ({format_exact(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), "
@@ -285,7 +285,7 @@ def with_target(table: Table, column: Column) -> Table:
             f"y has {plural(len(column), 'value')}, X has {plural(len(table), 'row')}. They must go together."
         )
     name = _target_name(table, column.name)
-    columns = {known: partial(table.columns.__getitem__, known) for known in table.columns}
+    columns = {column_name: partial(table.columns.__getitem__, column_name) for column_name in table.columns}
     together = LazyColumns({**columns, name: replace(column, name=name)}, len(table))
     return replace(table, columns=together, target=name)
 
@@ -306,16 +306,16 @@ def read_weights(sample_weight: Any, n_rows: int) -> Any:
 
 
 def validation_table(
-    given: Any, features: FeatureTable, target: Target, estimator: str, parameter: str = "validation"
+    pair: Any, features: FeatureTable, target: Target, estimator: str, parameter: str = "validation"
 ) -> Any:
     """Read validation or calibration data: a pair (X, y) becomes a table with the target; a share of rows stays."""
     takes_share = parameter == "validation"
-    if given is None or (takes_share and isinstance(given, (int, float, np.number))):
-        return given
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
+    if pair is None or (takes_share and isinstance(pair, (int, float, np.number))):
+        return pair
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         or_share = ", or a share between 0 and 1" if takes_share else ""
         raise ParameterError(f"must be a pair (X, y) that fit has not seen{or_share}.", parameter=parameter)
-    X, y = given
+    X, y = pair
     column = read_classes(y, estimator).column if target.task == "classification" else read_quantities(y, estimator)
     table = read_new_features(X, features, features.names, estimator)
     return with_target(replace(table, name=parameter), replace(column, name=target.name))

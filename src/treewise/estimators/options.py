@@ -115,33 +115,39 @@ class AdaBoostOptions(_EnsembleOptions, _ClassOptions, total=False):
     resample: bool
 
 
-def parameters(options: type, *functions: Callable[..., Any], **own: Any) -> Callable[[Init], Init]:
+def parameters(options: type, *functions: Callable[..., Any], **defaults: Any) -> Callable[[Init], Init]:
     """Make ``__init__`` keep these options; a default is that of the first function that has such a parameter.
 
     ``own`` are defaults of parameters that no function has. What ``__init__`` itself names stays as it is, in front. As
     scikit-learn asks, nothing is looked at before ``fit``.
     """
-    known = {p.name: p for function in reversed(functions) for p in signature(function).parameters.values()}
-    known |= {name: Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in own.items()}
-    listed = [known[name].replace(kind=Parameter.KEYWORD_ONLY) for name in options.__annotations__]
+    parameters_by_name = {
+        p.name: p for function in reversed(functions) for p in signature(function).parameters.values()
+    }
+    parameters_by_name |= {
+        name: Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in defaults.items()
+    }
+    option_parameters = [
+        parameters_by_name[name].replace(kind=Parameter.KEYWORD_ONLY) for name in options.__annotations__
+    ]
 
     def keep_in(init: Init) -> Init:
-        named = [p for p in signature(init).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        whole = Signature([*named, *listed], return_annotation=None)
+        own_parameters = [p for p in signature(init).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        full_signature = Signature([*own_parameters, *option_parameters], return_annotation=None)
 
         @wraps(init)
-        def keep(self: Any, *args: Any, **given: Any) -> None:
-            for name in given:
-                if name not in whole.parameters:
+        def keep(self: Any, *args: Any, **arguments: Any) -> None:
+            for name in arguments:
+                if name not in full_signature.parameters:
                     raise TypeError(
-                        f"{type(self).__name__} has no parameter {name}.{did_you_mean(name, whole.parameters)}"
+                        f"{type(self).__name__} has no parameter {name}.{did_you_mean(name, full_signature.parameters)}"
                     )
-            chosen = whole.bind(self, *args, **given)
+            chosen = full_signature.bind(self, *args, **arguments)
             chosen.apply_defaults()
             for name, value in list(chosen.arguments.items())[1:]:
                 setattr(self, name, value)
 
-        keep.__signature__ = whole  # type: ignore[attr-defined]
+        keep.__signature__ = full_signature  # type: ignore[attr-defined]
         return keep  # type: ignore[return-value]
 
     return keep_in

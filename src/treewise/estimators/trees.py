@@ -65,9 +65,9 @@ class BaseTree(Estimator):
         array([[-10.7,  14.7]])
         """
         table = self._read(X)
-        target, who = self.tree_.target, type(self).__name__
-        held = validation_table(calibration, self._features, target, who, "calibration")
-        return self.tree_.predict_interval(table, confidence=confidence, calibration=held)
+        target, estimator = self.tree_.target, type(self).__name__
+        calibration_table = validation_table(calibration, self._features, target, estimator, "calibration")
+        return self.tree_.predict_interval(table, confidence=confidence, calibration=calibration_table)
 
     def decision_path(self, X: Any) -> Any:
         """Return a sparse indicator matrix of shape (rows, nodes): the nodes that each row passes."""

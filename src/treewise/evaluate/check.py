@@ -150,11 +150,11 @@ class Check(Displayable):
             ),
             ColumnSpec("finding", title=""),
         )
-        kept = [i for i, heading in enumerate(headings) if classes or heading.name not in ("share", "agreeing")]
+        columns = [i for i, heading in enumerate(headings) if classes or heading.name not in ("share", "agreeing")]
         return ResultTable(
             f"Checked against {self.table}, column {self.target}: {plural(self.n, 'row')}",
-            tuple(headings[i] for i in kept),
-            [tuple(row[i] for i in kept) for row in rows],
+            tuple(headings[i] for i in columns),
+            [tuple(row[i] for i in columns) for row in rows],
             below=self.conclusions,
             row_name="leaf",
             max_rows=max(_ALL_SHOWN, len(self.disagreeing)),
@@ -293,12 +293,12 @@ class _LeafRows:
         right = refitted = 0.0
         for node in self._listed():
             counts = tally.counts(node)
-            says, best = int(self.tree.arrays.label[node]), _best_classes(counts, cost, n_known)
-            right += counts.get(says, 0.0)
+            predicted, best = int(self.tree.arrays.label[node]), _best_classes(counts, cost, n_known)
+            right += counts.get(predicted, 0.0)
             refitted += counts.get(best[0], 0.0) if best else 0.0
-            agrees = says in best  # also if another class is equally frequent
-            majority = labels[says if agrees else best[0]] if best else None
-            leaves.append(self._leaf(node, majority, counts.get(says, 0.0), agrees))
+            agrees = predicted in best  # also if another class is equally frequent
+            majority = labels[predicted if agrees else best[0]] if best else None
+            leaves.append(self._leaf(node, majority, counts.get(predicted, 0.0), agrees))
         total = float(self.weight.sum())
         row_group = self._group_equal_rows()
         groups = _LeafTally.of(row_group, truth, self.weight, len(labels))
@@ -317,12 +317,12 @@ class _LeafRows:
         first = np.searchsorted(self.nodes[order], np.arange(len(self.tree) + 1)).tolist()
         for node in self._listed():
             at = order[first[node] : first[node + 1]]
-            says, mean, agrees = self.tree.prediction(node), None, True
+            predicted, mean, agrees = self.tree.prediction(node), None, True
             if len(at):
                 mean = measure.mean(values[at], self.weight[at])
                 spread = measure.root_mean_square(values[at] - mean, self.weight[at])
                 tolerance = student_half_width(spread, len(at)) + _ROUNDING * float(np.abs(values[at]).max())
-                agrees = says is None or abs(float(says) - mean) <= tolerance
+                agrees = predicted is None or abs(float(predicted) - mean) <= tolerance
             leaves.append(self._leaf(node, mean, None, agrees))
         return self._check(leaves)
 
@@ -344,16 +344,16 @@ class _LeafRows:
 
     def _listed(self) -> list[int]:
         """Return the leaves, and the internal nodes that answer for rows without a branch."""
-        shown = self.tree.arrays.kind == LEAF
-        shown[self.nodes] = True
-        nodes: list[int] = np.flatnonzero(shown).tolist()
+        is_listed = self.tree.arrays.kind == LEAF
+        is_listed[self.nodes] = True
+        nodes: list[int] = np.flatnonzero(is_listed).tolist()
         return nodes
 
     def _leaf(self, node: int, majority: Label | None, agreeing: float | None, agrees: bool) -> LeafCheck:
-        rows, says = self._rows_at[node], self.tree.prediction(node)
-        finding = "empty" if not rows else "no answer" if says is None else "" if agrees else "disagrees"
+        rows, prediction = self._rows_at[node], self.tree.prediction(node)
+        finding = "empty" if not rows else "no answer" if prediction is None else "" if agrees else "disagrees"
         return LeafCheck(
-            node, self._node_paths.rule(node), says, rows, self._weight_at[node], majority, agreeing, finding
+            node, self._node_paths.rule(node), prediction, rows, self._weight_at[node], majority, agreeing, finding
         )
 
     @cached_property
@@ -404,7 +404,8 @@ class _LeafRows:
                 Contradiction(tuple((self.rows[part] + 1).tolist()), cells, counts, int(self.nodes[first]))
             )
         return sorted(
-            contradictions, key=lambda each: (max(each.counts.values()) - sum(each.counts.values()), each.rows[0])
+            contradictions,
+            key=lambda c: (max(c.counts.values()) - sum(c.counts.values()), c.rows[0]),
         )
 
 

@@ -138,9 +138,9 @@ def evaluate(
     compared = prepare_evaluation(model, data, target, drop_missing_target, sample_weight)
     model = compared.model
     if model.task == "regression" and cost is not None:
-        who = "a tree that predicts" if isinstance(model, Tree) else "trees that predict"
+        subject = "a tree that predicts" if isinstance(model, Tree) else "trees that predict"
         has = "has" if isinstance(model, Tree) else "have"
-        raise ParameterError(f"{who} numbers {has} no classes.", parameter="cost", hint="Leave it out.")
+        raise ParameterError(f"{subject} numbers {has} no classes.", parameter="cost", hint="Leave it out.")
     answers = model.answers(compared.encoded, estimate)
     context = _EvaluationContext(
         model.baseline,
@@ -227,8 +227,8 @@ def _where_missing_went(answers: Answers) -> str:
         missing_rows = rows[encode.is_missing(encoding, values[rows])]
         has_missing[missing_rows] = True
         if len(missing_rows):
-            words = split.condition(split.missing, encoding)
-            branches.append(f'"{words}" ({len(missing_rows):,})')
+            condition = split.condition(split.missing, encoding)
+            branches.append(f'"{condition}" ({len(missing_rows):,})')
     if not branches:
         return ""
     rule = 'the branch that says "or missing", else the first'
@@ -338,9 +338,9 @@ def refuse_infinite(truth: Floats, rows: EvaluationRows) -> None:
     """Refuse a target of numbers that is infinite somewhere: nothing can be measured against it."""
     if not np.isfinite(truth).all():
         place = int(np.argmax(~np.isfinite(truth)))
-        where = f"in row {int(rows.rows[place]) + 1:,} of {rows.table.name}"
+        place_text = f"in row {int(rows.rows[place]) + 1:,} of {rows.table.name}"
         name = safe(rows.column.name)
-        raise DataError(f'target "{name}" is {truth[place]} {where}. Leave that row out, or correct it.')
+        raise DataError(f'target "{name}" is {truth[place]} {place_text}. Leave that row out, or correct it.')
 
 
 def mean(values: Floats, weight: Floats | None) -> float:

@@ -109,11 +109,11 @@ class Importances(Displayable):
 
     def result_tables(self) -> tuple[ResultTable, ...]:
         """Return the printed table: the columns that are tested, and the names of the others."""
-        whole = self.result_table()
-        tested = [row for row, column in zip(whole.rows, self.columns, strict=True) if column.splits]
-        others = [safe(column.column) for column in self.columns if not column.splits]
-        untested = (f"Not tested by any split, so exactly 0: {join_few(others, most=12)}.",) if others else ()
-        return (replace(whole, rows=tested, below=(*untested, *whole.below)),)
+        table = self.result_table()
+        tested = [row for row, column in zip(table.rows, self.columns, strict=True) if column.splits]
+        unused = [safe(column.column) for column in self.columns if not column.splits]
+        untested = (f"Not tested by any split, so exactly 0: {join_few(unused, most=12)}.",) if unused else ()
+        return (replace(table, rows=tested, below=(*untested, *table.below)),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold, every column included."""
@@ -128,12 +128,12 @@ class Importances(Displayable):
 
 def importances(model: Model, data: Any = None, **options: Any) -> Importances:
     """Return the importance of each column; without data by impurity decrease (``Model.importances``)."""
-    given = {name: value for name, value in options.items() if value is not None}
+    options_given = {name: value for name, value in options.items() if value is not None}
     if data is not None:
         from treewise.evaluate.permutation import permutation_importances
 
-        return permutation_importances(model, data, **given)
-    for name in given:
+        return permutation_importances(model, data, **options_given)
+    for name in options_given:
         raise ParameterError(f"{name} is for importances on data: give a table too, or leave it out.")
     return _impurity_importances(model)
 
@@ -151,14 +151,14 @@ def _impurity_importances(model: Model) -> Importances:
         raise DataError("a handwritten tree has no statistics: " + Call("tree.refit(data)") + " first, or give data.")
     shares, mean = importance_shares(model)
     splits, decreases = model.split_counts.tolist(), model.impurity_decreases
-    found = [
+    columns = [
         ColumnImportance(name, splits[i], float(mean[i]), float(decreases[0, i]))
         if single
         else ColumnImportance(name, splits[i], float(mean[i]), repeats=tuple(shares[:, i].tolist()))
         for i, name in enumerate(model.columns)
     ]
     unit, trees = get_criterion(model.criterion).unit, 0 if single else len(decreases)
-    return Importances("impurity decrease", model.target.name, rank_columns(found), unit=unit, trees=trees)
+    return Importances("impurity decrease", model.target.name, rank_columns(columns), unit=unit, trees=trees)
 
 
 def importance_shares(model: Model) -> tuple[Floats, Floats]:

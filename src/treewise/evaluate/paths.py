@@ -126,7 +126,7 @@ class Paths(Displayable, Sequence[RowPath]):
             ColumnSpec("node", "count", formatter=str),
             ColumnSpec("path"),
             ColumnSpec("prediction", "label"),
-            ColumnSpec("truth", "label", only=None if any(each is not None for each in self._truth) else "data"),
+            ColumnSpec("truth", "label", only=None if any(label is not None for label in self._truth) else "data"),
             ColumnSpec("wrong", "flag"),
         )
         return ResultTable(f"Paths of {self._table.name}", headings, _PathCells(self))

@@ -231,12 +231,12 @@ def measure_rise(
     The interval is Student's, with rows as the units; there is none for a single row. Shuffles are added up one by
     one, which saves memory.
     """
-    start, each, sums = trial.mean(before), [], _ShuffleSums(trial)
+    start, rises, sums = trial.mean(before), [], _ShuffleSums(trial)
     for shuffle in shuffles:
-        each.append(trial.mean(shuffle.losses) - start)
+        rises.append(trial.mean(shuffle.losses) - start)
         sums.add(shuffle)
-    mean_rise = math.fsum(each) / len(each)
-    repeats = tuple(rise * trial.unit for rise in each)
+    mean_rise = math.fsum(rises) / len(rises)
+    repeats = tuple(rise * trial.unit for rise in rises)
     if len(before) < 2:
         return {"importance": mean_rise * trial.unit, "low": None, "high": None, "repeats": repeats}
     half = student_quantile(0.5 + confidence / 2, len(before) - 1) * sums.standard_error(before)
@@ -282,8 +282,8 @@ class _ShuffleSums:
         if trial.measure == "rmse":
             slope = 1 / (2 * math.sqrt(mean) or 1.0)
             start_slope = 1 / (2 * math.sqrt(start) or 2 * math.sqrt(mean) or 1.0)
-        own = slope * (received - mean) - start_slope * (before - start)
-        moves = weight * own + slope * (given - given.mean()) / len(given)
+        contribution = slope * (received - mean) - start_slope * (before - start)
+        moves = weight * contribution + slope * (given - given.mean()) / len(given)
         variance = float(np.sum(moves**2))
         surplus = slope**2 * (self.squares / self.n_shuffles - mean**2) * float(np.sum(weight**2)) / self.n_shuffles
         return math.sqrt(max(variance - surplus, variance / 2))

@@ -90,8 +90,8 @@ class Evaluation(Displayable, ABC):
     @property
     def notes(self) -> list[str]:
         """Caveats."""
-        seen = [_SEEN.format(grown=self.grown)] * self.is_training_data
-        return [*seen, *[self.missing] * bool(self.missing), *self._baseline_notes()]
+        training_notes = [_SEEN.format(grown=self.grown)] * self.is_training_data
+        return [*training_notes, *[self.missing] * bool(self.missing), *self._baseline_notes()]
 
     def _baseline_notes(self) -> list[str]:
         """Return a note if always giving one answer would do better."""
@@ -557,9 +557,9 @@ def _short_label(label: Label) -> str:
     return clip(safe(label), _LONGEST_LABEL)
 
 
-def _format_ratio(part: float, whole: float) -> str:
+def _format_ratio(part: float, total: float) -> str:
     """Format a ratio in percent; a dash if the denominator is 0."""
-    return format_share(part / whole) if whole else "–"
+    return format_share(part / total) if total else "–"
 
 
 def _confusion_table(evaluation: ClassificationEvaluation) -> ResultTable:

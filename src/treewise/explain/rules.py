@@ -67,9 +67,9 @@ def rules(
     nodes, unreachable = _terminal_nodes(tree)
     stats = Rules(tree, tuple(nodes), sort, label, confidence)._statistics
     least = min_support * int(tree.arrays.rows[0]) if isinstance(min_support, float) else min_support
-    kept = [i for i in range(len(nodes)) if stats.rows[i] >= least]
-    order = sorted(kept, key=lambda i: (not stats.is_leaf[i], *stats.sort_key(sort, i), nodes[i]))
-    excluded = len(nodes) - len(kept), sum(stats.rows) - sum(stats.rows[i] for i in kept)
+    indices = [i for i in range(len(nodes)) if stats.rows[i] >= least]
+    order = sorted(indices, key=lambda i: (not stats.is_leaf[i], *stats.sort_key(sort, i), nodes[i]))
+    excluded = len(nodes) - len(indices), sum(stats.rows) - sum(stats.rows[i] for i in indices)
     return Rules(tree, tuple(nodes[i] for i in order), sort, label, confidence, excluded, unreachable)
 
 
@@ -193,11 +193,11 @@ class Rules(Displayable, Sequence[Rule]):
     def result_tables(self) -> tuple[ResultTable, ...]:
         """Return the table for readers: rules for unseen levels are only counted."""
         stats = self._statistics
-        seen = [i for i in range(len(self)) if stats.is_leaf[i] or stats.rows[i]]
-        n_unseen = len(self) - len(seen)
+        printed = [i for i in range(len(self)) if stats.is_leaf[i] or stats.rows[i]]
+        n_unseen = len(self) - len(printed)
         if not n_unseen:
             return (self.result_table(),)
-        table = replace(self, nodes=tuple(self.nodes[i] for i in seen)).result_table()
+        table = replace(self, nodes=tuple(self.nodes[i] for i in printed)).result_table()
         note = f"{plural(n_unseen, 'more rule')} for unseen levels, which stop at an inner node (leaf = false)"
         return (replace(table, below=(note, *table.below)),)
 

@@ -180,9 +180,9 @@ def check_all_mentioned(model: Model, row: Mapping[str, Any]) -> None:
     absent = [i for i in model.used_columns if model.columns[i] not in row]
     if absent:
         name = model.columns[absent[0]]
-        where = model.where_used(absent[0]) if isinstance(model, Tree) else "a tree"
+        place = model.where_used(absent[0]) if isinstance(model, Tree) else "a tree"
         raise ColumnError(
-            f'the row has no column "{safe(name)}", which {where} tests.{did_you_mean(name, map(str, row))}'
+            f'the row has no column "{safe(name)}", which {place} tests.{did_you_mean(name, map(str, row))}'
             f"{also_missing([model.columns[i] for i in absent[1:]])} Shapley values need all columns, not only those on"
             " the path of the row.",
             hint="Use None for a missing value.",
@@ -274,12 +274,12 @@ def _terminal_paths(tree: Tree, table: ShapTable, row: Sequence[Any]) -> Iterato
             yield _TerminalPath(columns, node)
             continue
         column = int(tree.arrays.column[node])
-        taken = split.branch(row[column], tree.encodings[column])
+        followed = split.branch(row[column], tree.encodings[column])
         passes, share = columns.get(column, (True, 1.0))
         for branch, child in enumerate(tree.children(node)):
-            stack.append((child, {**columns, column: (passes and taken == branch, share * table.share[child])}))
+            stack.append((child, {**columns, column: (passes and followed == branch, share * table.share[child])}))
         if table.stay[node] >= 0:
-            staying = {**columns, column: (passes and taken is None, share * table.stay[node])}
+            staying = {**columns, column: (passes and followed is None, share * table.stay[node])}
             yield _TerminalPath(staying, int(table.answering[node]))
 
 
@@ -291,6 +291,6 @@ def shapley_reference(tree: Tree, table: ShapTable, row: Sequence[Any]) -> Float
         t = (x + 1) / 2
         factors = {column: share * (1 - t) + passes * t for column, (passes, share) in path.columns.items()}
         for column, (passes, share) in path.columns.items():
-            others = math.prod((f for other, f in factors.items() if other != column), start=np.ones(len(t)))
-            values[column] += (passes - share) * float(weight @ others) / 2 * table.outputs[path.answering]
+            product = math.prod((f for other, f in factors.items() if other != column), start=np.ones(len(t)))
+            values[column] += (passes - share) * float(weight @ product) / 2 * table.outputs[path.answering]
     return values

@@ -209,12 +209,12 @@ class Stump(Displayable, Sequence[RankedTest]):
         """Return plain values that JSON can hold."""
         number_format = self.node.number_format
         about = {"table": self.training_set.table_name, "target": self.tree.target.name, "rows": self.node.rows}
-        how = {
+        settings = {
             "criterion": number_format.training_set.criterion.name,
             "unit": number_format.shown_unit,
             "per": number_format.per,
         }
-        return {**about, **how, "impurity": self.node.impurity, "candidates": self.result_table().records()}
+        return {**about, **settings, "impurity": self.node.impurity, "candidates": self.result_table().records()}
 
 
 class _StumpRows(Sequence[Sequence[Any]]):
@@ -302,8 +302,8 @@ def _ranked_tests(node: NodeTrace) -> Iterator[RankedTest]:
         groups = [
             [pair] for pair in sorted(finalists, key=lambda pair: (pair[0] is not winner, -(pair[1].score or 0.0)))
         ]
-        seen = {id(test) for test, _ in finalists}
-        eligible = [pair for pair in eligible if id(pair[0]) not in seen]
+        ranked_ids = {id(test) for test, _ in finalists}
+        eligible = [pair for pair in eligible if id(pair[0]) not in ranked_ids]
     groups += group_ties(eligible)
     rank = 1
     for group in groups:

@@ -58,7 +58,9 @@ class LeafProbabilities:
         name, equals, number = estimate.partition("=") if isinstance(estimate, str) else ("", "", "")
         name = name.strip().replace("-", "_")
         if name not in _ESTIMATES:
-            known = ", ".join(str(cls(each, _DEFAULT_STRENGTH.get(each, 0.0))) for each in _ESTIMATES)
+            known = ", ".join(
+                str(cls(estimate_name, _DEFAULT_STRENGTH.get(estimate_name, 0.0))) for estimate_name in _ESTIMATES
+            )
             raise ParameterError(
                 f"must be one of {known}.",
                 parameter="estimate",
@@ -123,8 +125,8 @@ def class_probabilities(
     else:
         counts, total = class_counts(tree, counted_at, first, last), _counted_weights(tree)[counted_at, None]
         if estimate.name == "laplace":
-            one = estimate.strength or 1.0
-            counts, total = counts + one, total + one * k
+            strength = estimate.strength or 1.0
+            counts, total = counts + strength, total + strength * k
         elif estimate.name == "m_estimate":
             prior = _class_shares(tree, np.zeros(1, np.int64), first, last)
             counts, total = counts + estimate.strength * prior, total + estimate.strength
@@ -136,13 +138,15 @@ def class_probabilities(
 
 def node_values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
     """Return the numbers that some nodes of a regression tree predict."""
-    own, weight = tree.arrays.value, tree.arrays.weight
+    node_means, weight = tree.arrays.value, tree.arrays.weight
     if estimate.name != "shrinkage":
-        return own[nodes]
+        return node_means[nodes]
     counted_at = nodes_with_counts(tree)[nodes]
     counted = weight[counted_at] > 0
-    values = own[counted_at].copy()
-    values[counted] = _shrunk(tree, counted_at[counted], lambda some: own[some, None], weight, estimate.strength)[:, 0]
+    values = node_means[counted_at].copy()
+    values[counted] = _shrunk(
+        tree, counted_at[counted], lambda some: node_means[some, None], weight, estimate.strength
+    )[:, 0]
     if np.isnan(values[counted]).any():
         raise DataError(
             "shrinkage needs the mean of every node, and this tree, read from a printed text, knows those of"
@@ -151,7 +155,7 @@ def node_values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
     return values
 
 
-def _shrunk(tree: Tree, nodes: Ints, own: Callable[[Ints], Floats], weights: Floats, strength: float) -> Floats:
+def _shrunk(tree: Tree, nodes: Ints, at_node: Callable[[Ints], Floats], weights: Floats, strength: float) -> Floats:
     """Shrink the shares or means of nodes towards those of their ancestors.
 
     With g(t) = 1/(1 + λ/n(t)) the sum of the formula above, s(root) + Σ (s(t) − s(parent)) · g(parent), is taken from
@@ -162,7 +166,7 @@ def _shrunk(tree: Tree, nodes: Ints, own: Callable[[Ints], Floats], weights: Flo
     needed = needed[np.argsort(depths[needed], kind="stable")]
     position = np.empty(len(tree), np.int64)
     position[needed] = np.arange(len(needed))
-    unshrunk = own(needed)
+    unshrunk = at_node(needed)
     weight = weights[needed]
     trust = weight / np.where(weight + strength > 0, weight + strength, 1.0)
     parent_position = position[a.parent[needed]]  # the entry of the root is not used

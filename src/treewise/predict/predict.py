@@ -363,10 +363,10 @@ def encode_columns(model: Model, table: Table) -> list[Array | None]:
     for i in used:
         encoding = model.encodings[i]
         if encoding.name not in table.columns:
-            others = [model.columns[j] for j in used if j > i and model.columns[j] not in table.columns]
+            also_absent = [model.columns[j] for j in used if j > i and model.columns[j] not in table.columns]
             raise ColumnError(
                 f'{table.name} has no column "{safe(encoding.name)}", which {model.where_used(i)} tests.'
-                f"{did_you_mean(encoding.name, table.columns)}{also_missing(others)}"
+                f"{did_you_mean(encoding.name, table.columns)}{also_missing(also_absent)}"
                 " (Extra columns are fine; order does not matter.)"
             )
         values = encoded[i] = encode.encode_column(encoding, table[encoding.name], table.name)

@@ -90,10 +90,10 @@ class RowReader:
         if type(row) is dict:
             try:
                 cells = self.from_dict(row)
-                others = len(row) > len(cells)
+                has_extra = len(row) > len(cells)
             except KeyError:
-                cells, others = tuple(row.get(name, NOT_GIVEN) for name in self.names), True
-            if others and not (_has_plain_keys(row) and _CELLS.issuperset(map(type, row.values()))):
+                cells, has_extra = tuple(row.get(name, NOT_GIVEN) for name in self.names), True
+            if has_extra and not (_has_plain_keys(row) and _CELLS.issuperset(map(type, row.values()))):
                 return None
         elif type(row) in (list, tuple) and len(row) == self.width:
             cells = self.from_list(row)
@@ -207,11 +207,11 @@ class RowPredictor(RowReader):
         self.steps[node] = step
         return step
 
-    def child_of_level(self, node: int, known: dict[Any, int], level: Any) -> int:
+    def child_of_level(self, node: int, children_by_level: dict[Any, int], level: Any) -> int:
         """Return the child of a level, and cache it."""
         if level is NOT_GIVEN:
             raise _NotGivenError
-        child = known[level] = self.child(node, level)
+        child = children_by_level[level] = self.child(node, level)
         return child
 
     def child(self, node: int, value: str | None) -> int:

@@ -30,7 +30,7 @@ def require_predictions(tree: Tree, cut: Bools) -> None:
 
 
 def _decision(
-    tree: Tree, cut: Bools, options: dict[str, Any], why: Callable[[int], str], facts: Sequence[str] = ()
+    tree: Tree, cut: Bools, options: dict[str, Any], reason: Callable[[int], str], facts: Sequence[str] = ()
 ) -> PruneDecision:
     """Return a decision that lists the cut nodes with their total gain, by which best-first growth orders splits."""
     require_predictions(tree, cut)
@@ -40,7 +40,7 @@ def _decision(
         before=np.where(cut, tree.arrays.gain * tree.arrays.weight, np.nan),
         after=np.zeros(len(tree)),
         measure="total gain of the node's split: gain per row times the weight of its rows",
-        reason=why,
+        reason=reason,
         options=options,
         facts=facts,
     )
@@ -85,7 +85,7 @@ def max_leaf_nodes(tree: Tree, max_leaf_nodes: int) -> PruneDecision:
     cut = is_internal(tree) & ~split & np.append(True, split[tree.arrays.parent[1:]])
     facts = [] if cut.any() else [f"nothing is cut: the tree has {plural(tree.n_leaves, 'leaf', 'leaves')}"]
 
-    def why(node: int) -> str:
+    def reason(node: int) -> str:
         return "too many branches for the remaining leaves" if node in too_wide else "other splits gain more"
 
-    return _decision(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, why, facts)
+    return _decision(tree, cut, {"max_leaf_nodes": int(max_leaf_nodes)}, reason, facts)

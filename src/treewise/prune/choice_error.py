@@ -47,8 +47,8 @@ class FoldLosses:
     @classmethod
     def of(cls, scored: Sequence[LossStats], folds: Folds, has_row_losses: bool) -> FoldLosses:
         """Collect the sums of each fold."""
-        loss, square = np.array([each.loss for each in scored]), np.array([each.square for each in scored])
-        weights = np.array([(each.weight, each.weight_square) for each in scored])
+        loss, square = np.array([fold.loss for fold in scored]), np.array([fold.square for fold in scored])
+        weights = np.array([(fold.weight, fold.weight_square) for fold in scored])
         return cls(loss, square, weights[:, 0], weights[:, 1], folds, has_row_losses)
 
     @property
@@ -83,9 +83,9 @@ class FoldLosses:
             return choose_size(self.mean, self.standard_error, rule)
         count = self.folds.count
         first = without - without % count
-        others = np.array([fold for fold in range(first, first + count) if fold != without])
-        part = Folds(tuple(self.folds.folds[fold] for fold in others), 1, self.folds.kind)
-        sums = self.loss[others], self.square[others], self.weight[others], self.weight_square[others]
+        folds = np.array([fold for fold in range(first, first + count) if fold != without])
+        part = Folds(tuple(self.folds.folds[fold] for fold in folds), 1, self.folds.kind)
+        sums = self.loss[folds], self.square[folds], self.weight[folds], self.weight_square[folds]
         return FoldLosses(*sums, part, self.has_row_losses).choose(rule)
 
     def _fold_variance(self, fold_loss: Floats) -> Floats:

@@ -96,10 +96,10 @@ class CpTable(Displayable, Sequence[CpRow]):
         """Return the table as rpart prints it, up to 40 of the smallest trees."""
         has_xerror = self.has_xerror
         names = ["cp", "nsplit", "leaves", "rel_error", *(["xerror", "xstd"] if has_xerror else [])]
-        shown = [self._cells(i, row, has_xerror) for i, row in enumerate(self.rows[: self._last + 1])]
-        marks = [f"◄ {mark}" if mark else "" for mark in map(self._mark, range(len(shown)))]
-        rows = [[*names, ""], *([*cells, mark] for cells, mark in zip(shown, marks, strict=True))]
-        more = len(self) - len(shown) + self.left_out
+        table_rows = [self._cells(i, row, has_xerror) for i, row in enumerate(self.rows[: self._last + 1])]
+        marks = [f"◄ {mark}" if mark else "" for mark in map(self._mark, range(len(table_rows)))]
+        rows = [[*names, ""], *([*cells, mark] for cells, mark in zip(table_rows, marks, strict=True))]
+        more = len(self) - len(table_rows) + self.left_out
         return "\n".join(
             [
                 emphasis(self.title),

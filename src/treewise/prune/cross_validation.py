@@ -147,8 +147,8 @@ def cross_validate(
     folds = make_folds(training_set, plan.folds, plan.repeats, plan.random_state)
     sequence_index = np.arange(nested.first, len(nested))
     if loss.of_rows is None and len(sequence_index) > _MAX_AUC_SIZES:
-        kept = np.unique(np.geomspace(1, len(sequence_index), _MAX_AUC_SIZES).round().astype(np.int64))
-        sequence_index = np.sort(len(nested) - kept)
+        indices = np.unique(np.geomspace(1, len(sequence_index), _MAX_AUC_SIZES).round().astype(np.int64))
+        sequence_index = np.sort(len(nested) - indices)
     alpha = nested.alpha[sequence_index]
     upper = np.append(nested.alpha[1:], np.inf)[sequence_index]
     penalties = np.where(np.isinf(upper), np.inf, np.sqrt(alpha * np.where(np.isinf(upper), 1.0, upper)))
@@ -254,11 +254,11 @@ def _sum_along_penalties(
 
 
 def _auc_along_penalties(
-    tree: Tree, nested: NestedTrees, ends: Ints, penalties: Floats, positives: Floats, others: Floats
+    tree: Tree, nested: NestedTrees, ends: Ints, penalties: Floats, positives: Floats, negatives: Floats
 ) -> Floats:
     """Return 1 − AUC at every penalty, from the weights of positive and other rows at each leaf."""
     reached, place = np.unique(ends, return_inverse=True)
-    up, across = (np.bincount(place, weight, len(reached)) for weight in (positives, others))
+    up, across = (np.bincount(place, weight, len(reached)) for weight in (positives, negatives))
     score = class_probabilities(tree, np.arange(len(tree)), default_smoothing(tree))[:, -1]
     index_of = nested.entries(penalties, nested.leaf_alpha)
     answering = answering_nodes(tree, reached)

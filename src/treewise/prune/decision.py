@@ -66,9 +66,9 @@ def prune_bottom_up(
     minimum cost: the best pruning of one branch does not depend on the others.
     """
     internal = is_internal(tree)
-    own = np.where(internal, 0.0 if internal_cost is None else internal_cost, 0.0)
+    node_cost = np.where(internal, 0.0 if internal_cost is None else internal_cost, 0.0)
     cut, below = _core.prune_bottom_up(
-        tree.arrays.parent, np.ascontiguousarray(leaf_cost, np.float64), own, tolerance, ROUNDING
+        tree.arrays.parent, np.ascontiguousarray(leaf_cost, np.float64), node_cost, tolerance, ROUNDING
     )
     return cut.astype(bool), np.where(internal, below, leaf_cost)
 
@@ -76,21 +76,21 @@ def prune_bottom_up(
 RISKS = ("impurity", "error")
 
 
-def require_rows(tree: Tree, what: str | Reference) -> None:
+def require_rows(tree: Tree, subject: str | Reference) -> None:
     """Raise for a tree without training rows, such as one written by hand."""
     if tree.arrays.rows[0] == 0 or not tree.arrays.weight[0] > 0:
         raise ParameterError(
-            Message(what, " needs the training rows of each node, and this tree has none. Use ")
+            Message(subject, " needs the training rows of each node, and this tree has none. Use ")
             + Call("tree.refit(data)")
             + " first."
         )
 
 
-def require_classes(tree: Tree, what: str | Reference, instead: str | Reference) -> None:
+def require_classes(tree: Tree, subject: str | Reference, instead: str | Reference) -> None:
     """Raise for a regression tree where misclassified rows are counted."""
     if tree.task == "regression":
         raise ParameterError(
-            Message(what, " counts misclassified rows, and this is a regression tree."),
+            Message(subject, " counts misclassified rows, and this is a regression tree."),
             hint=Message("For regression: ", instead, "."),
         )
 
@@ -121,8 +121,8 @@ def leaf_errors(tree: Tree, cost: Floats | None = None) -> Floats:
         total: Floats = a.weight * squares
         return total
     node = np.repeat(np.arange(len(tree)), np.diff(a.count_start))
-    each = a.count_class != a.label[node] if cost is None else cost[a.count_class, a.label[node]]
-    wrong = np.bincount(node, a.count_weight * each, len(tree))
+    losses = a.count_class != a.label[node] if cost is None else cost[a.count_class, a.label[node]]
+    wrong = np.bincount(node, a.count_weight * losses, len(tree))
     return np.asarray(wrong, np.float64)
 
 

@@ -138,23 +138,23 @@ def grow_unpruned(
     """Grow the tree to be pruned: on all rows, or without held-out ones, whose mask is returned too."""
     if pruning.method != "reduced_error" or not is_share(pruning.validation):
         return grow_training_set(training_set, progress, n_jobs), None
-    held = _hold_back(training_set, float(pruning.validation))
-    return grow_training_set(take_rows(training_set, np.flatnonzero(~held)), progress, n_jobs), held
+    held_out = _hold_back(training_set, float(pruning.validation))
+    return grow_training_set(take_rows(training_set, np.flatnonzero(~held_out)), progress, n_jobs), held_out
 
 
 def prune_grown(
     tree: Tree,
     training_set: TrainingSet,
     pruning: PruningPlan,
-    held: Bools | None = None,
+    held_out: Bools | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Tree:
     """Prune a tree grown by ``grow_unpruned``."""
     if pruning.method is None or (pruning.only_classes and tree.task == "regression"):
         return tree
-    if held is not None:
-        return _prune_by_held_rows(tree, training_set, held, pruning)
+    if held_out is not None:
+        return _prune_by_held_rows(tree, training_set, held_out, pruning)
     if pruning.method == "cv":
         plan = CrossValidation(**pruning.options, random_state=training_set.settings.random_state)
         decision = decide_by_folds(tree, training_set, plan, n_jobs, progress)
@@ -163,8 +163,8 @@ def prune_grown(
         options = {name: value for name, value in pruning.options.items() if name != "raising"}
         decision = pessimistic.decide_with_rows(tree, **options, training_set=training_set)
         return apply_decision(tree, decision, "pessimistic", stop_reason("pessimistic"))
-    given = {"validation": pruning.validation} if pruning.validation is not None else {}
-    return prune(tree, pruning.method, **pruning.options, **given)
+    validation_option = {"validation": pruning.validation} if pruning.validation is not None else {}
+    return prune(tree, pruning.method, **pruning.options, **validation_option)
 
 
 _MAX_CELLS_TRIED_AGAIN = 1 << 22  # a table up to this size takes about a second
@@ -177,11 +177,11 @@ def note_no_split_left(
     column = int(full_tree.arrays.column[0])
     name = safe(full_tree.columns[column])
     note = f"no split survived pruning: the tree is a single leaf. The full tree began with {name}"
-    others = training_set.without_column(column)
-    if not others.columns or len(training_set) * len(training_set.columns) > _MAX_CELLS_TRIED_AGAIN:
+    without_column = training_set.without_column(column)
+    if not without_column.columns or len(training_set) * len(training_set.columns) > _MAX_CELLS_TRIED_AGAIN:
         return [note]
-    tree, held = grow_unpruned(others, pruning, n_jobs)
-    n_leaves = prune_grown(tree, others, pruning, held, n_jobs).n_leaves
+    tree, held_out = grow_unpruned(without_column, pruning, n_jobs)
+    n_leaves = prune_grown(tree, without_column, pruning, held_out, n_jobs).n_leaves
     if n_leaves == 1:
         return [f"{note}; without it, none survives either"]
     return [f"{note}; without it, {n_leaves:,} leaves remain: " + Param("ignore", [name])]
@@ -189,14 +189,14 @@ def note_no_split_left(
 
 def _hold_back(training_set: TrainingSet, share: float) -> Bools:
     """Choose held-out rows at random, stratified by class."""
-    held = np.zeros(len(training_set), bool)
-    held[hold_out(training_set, share, training_set.settings.random_state)[1]] = True
-    return held
+    held_out = np.zeros(len(training_set), bool)
+    held_out[hold_out(training_set, share, training_set.settings.random_state)[1]] = True
+    return held_out
 
 
-def _prune_by_held_rows(tree: Tree, training_set: TrainingSet, held: Bools, pruning: PruningPlan) -> Tree:
+def _prune_by_held_rows(tree: Tree, training_set: TrainingSet, held_out: Bools, pruning: PruningPlan) -> Tree:
     """Prune with reduced error on the held-out rows."""
-    rows = np.flatnonzero(held)
+    rows = np.flatnonzero(held_out)
     ends = find_leaves(tree, [values[rows] for values in training_set.columns], len(rows))
     truth = (
         training_set.raw[rows] if training_set.target.task == "regression" else training_set.y[rows].astype(np.int64)

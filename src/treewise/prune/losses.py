@@ -59,7 +59,7 @@ class Loss:
         first, last = (self.format(end) for end in ends)
         return f"{self.title} {self.format(value)} (95 % interval {first.removesuffix(' %')} to {last})"
 
-    def format(self, value: float, beside: float | None = None) -> str:
+    def format(self, value: float, reference: float | None = None) -> str:
         """Return a value in the unit people know: percent, AUC rather than what it lacks, RMSE rather than its square.
 
         A number has the digits that the half-width of an interval ``beside`` it allows.
@@ -67,8 +67,8 @@ class Loss:
         >>> LOSSES["error"].format(0.143), LOSSES["auc"].format(0.152), LOSSES["squared_error"].format(5.912, 0.05)
         ('14.3 %', '0.848', '2.43')
         """
-        if beside is not None and self.task == "regression":
-            return f"{self.to_unit(value):,.{_decimals(beside)}f}"
+        if reference is not None and self.task == "regression":
+            return f"{self.to_unit(value):,.{_decimals(reference)}f}"
         if self.is_share:
             return f"{100 * value:.1f} %"
         return format_rounded(self.to_unit(value)) if self.task == "regression" else f"{self.to_unit(value):.3f}"
@@ -159,7 +159,7 @@ def find_loss(tree: Tree, name: str | None) -> Loss:
     check_choice("loss", name, LOSSES)
     loss = LOSSES[name]
     if loss.task != tree.task:
-        usual = ", ".join(each.name for each in LOSSES.values() if each.task == tree.task)
+        usual = ", ".join(known_loss.name for known_loss in LOSSES.values() if known_loss.task == tree.task)
         raise ParameterError(
             f"is for {loss.task}, and this tree is one of {tree.task}.",
             parameter="loss",
@@ -180,17 +180,17 @@ def find_loss(tree: Tree, name: str | None) -> Loss:
     return loss
 
 
-def area_above_roc(score: Floats, positives: Any, others: Any) -> float:
+def area_above_roc(score: Floats, positives: Any, negatives: Any) -> float:
     """Return 1 − AUC of weights of positive and other rows at some scores; ties count half, NaN without one of both.
 
     >>> area_above_roc(np.array([0.9, 0.4, 0.9]), np.array([1.0, 1.0, 0.0]), np.array([0.0, 1.0, 1.0]))
     0.5
     """
-    total = float(positives.sum()) * float(others.sum())
+    total = float(positives.sum()) * float(negatives.sum())
     if not total:
         return math.nan
     levels, place = np.unique(score, return_inverse=True)
-    up, across = (np.bincount(place, weight, len(levels)) for weight in (positives, others))
+    up, across = (np.bincount(place, weight, len(levels)) for weight in (positives, negatives))
     below = np.cumsum(across) - across / 2
     return 1.0 - float(up @ below) / total
 
@@ -202,8 +202,8 @@ def describe_cross_validation(tree: Tree) -> str | None:
     >>> describe_cross_validation(tw.grow("penguins", pruning="cv"))
     'cross-validated error 3.5 % (95 % interval 1.6 to 7.3 %), corrected for the choice of the size'
     """
-    found = tree.fit_info.cross_validated
-    if found is None or found.loss not in LOSSES:
+    loss = tree.fit_info.cross_validated
+    if loss is None or loss.loss not in LOSSES:
         return None
-    described = LOSSES[found.loss].describe(found.value, found.low, found.high)
+    described = LOSSES[loss.loss].describe(loss.value, loss.low, loss.high)
     return f"cross-validated {described}, corrected for the choice of the size"

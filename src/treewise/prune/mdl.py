@@ -35,7 +35,7 @@ def decide(tree: Tree) -> PruneDecision:
     require_rows(tree, Param("method", "mdl"))
     leaf_bits, split_bits = _leaf_bits(tree), _split_bits(tree)
     cut, subtree = prune_bottom_up(tree, leaf_bits, split_bits)
-    whole = float(leaf_bits[~is_internal(tree)].sum() + split_bits[is_internal(tree)].sum())
+    total_bits = float(leaf_bits[~is_internal(tree)].sum() + split_bits[is_internal(tree)].sum())
     after = float(min(leaf_bits[0], subtree[0]))
     return PruneDecision(
         cut,
@@ -44,16 +44,16 @@ def decide(tree: Tree) -> PruneDecision:
         after=leaf_bits,
         measure="bits to describe the subtree, or the leaf, and its errors",
         reason=lambda node: "shorter as a leaf" if cut[node] else "longer as a leaf",
-        facts=[f"description length {format_rounded(whole)} → {format_rounded(after)} bits"],
-        extra={"bits": [whole, after]},
+        facts=[f"description length {format_rounded(total_bits)} → {format_rounded(after)} bits"],
+        extra={"bits": [total_bits, after]},
     )
 
 
 def _leaf_bits(tree: Tree) -> Floats:
     """Return the bits of each node as a leaf: node type, prediction and errors."""
     k, rows, wrong = len(tree.classes), tree.arrays.weight, leaf_errors(tree)
-    which = (_log_factorial(rows) - _log_factorial(wrong) - _log_factorial(rows - wrong)) / np.log(2)
-    bits: Floats = 1 + np.log2(k) + np.log2(rows + 1) + which + wrong * np.log2(max(k - 1, 1))
+    exception_bits = (_log_factorial(rows) - _log_factorial(wrong) - _log_factorial(rows - wrong)) / np.log(2)
+    bits: Floats = 1 + np.log2(k) + np.log2(rows + 1) + exception_bits + wrong * np.log2(max(k - 1, 1))
     return bits
 
 

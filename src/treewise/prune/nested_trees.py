@@ -107,13 +107,13 @@ def find_nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
     [(0.0, 4), (0.0145, 3), (0.157, 2), (0.3488, 1)]
     """
     risks = node_risks(tree, risk)
-    weight, root, whole = float(tree.arrays.weight[0]), float(risks[0]), sum_over_leaves(tree, risks)
+    weight, root, total = float(tree.arrays.weight[0]), float(risks[0]), sum_over_leaves(tree, risks)
     alphas, more_risk, fewer_leaves = _core.weakest_link_alphas(tree.arrays.parent, risks, ROUNDING * root)
     alphas = np.where(alphas <= ROUNDING * root, 0.0, alphas)
     events = np.flatnonzero(alphas < inf)
     events = events[np.argsort(alphas[events], kind="stable")]
     event_alphas = alphas[events]
-    risk_after = whole + np.cumsum(more_risk[events])
+    risk_after = total + np.cumsum(more_risk[events])
     leaves_after = tree.n_leaves - np.cumsum(fewer_leaves[events])
     last = np.append(event_alphas[1:] - event_alphas[:-1] > ROUNDING * root, True)[
         : len(event_alphas)
@@ -124,11 +124,11 @@ def find_nested_trees(tree: Tree, risk: str = "impurity") -> NestedTrees:
         risk_name=risk,
         alpha=np.append(0.0, event_alphas[last]) / weight,
         n_leaves=np.append(tree.n_leaves, leaves_after[last]).astype(np.int64),
-        risk=np.append(whole, risk_after[last]) / weight,
+        risk=np.append(total, risk_after[last]) / weight,
         root_risk=root / weight,
         leaf_alpha=leaf_from,
         leaf_above=_nearest_above(tree.arrays.parent, leaf_from < inf),
-        path=(np.append(0.0, event_alphas) / weight, np.append(whole, risk_after) / weight),
+        path=(np.append(0.0, event_alphas) / weight, np.append(total, risk_after) / weight),
     )
 
 

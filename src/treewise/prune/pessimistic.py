@@ -82,7 +82,7 @@ def _decide_with_raising(tree: Tree, training_set: TrainingSet, confidence: floa
     outcome, new_numbers = raiser.result()
     raised = int(np.count_nonzero(raiser.raised >= 0))
 
-    def why(node: int) -> str:
+    def reason(node: int) -> str:
         if raiser.raised[node] >= 0:
             return f"replaced by its largest branch, node {raiser.raised[node]}"
         return _NO_MORE if raiser.cut[node] else _MORE
@@ -93,7 +93,7 @@ def _decide_with_raising(tree: Tree, training_set: TrainingSet, confidence: floa
         before=raiser.before,
         after=raiser.after,
         measure=_measure(confidence),
-        reason=why,
+        reason=reason,
         options={"confidence": float(confidence), "raising": True},
         facts=[f"{plural(raised, 'subtree')} raised"],
         extra={"rows": len(training_set)},

@@ -106,8 +106,10 @@ def check_options(method: str | None, decide: Callable[..., PruneDecision], opti
     for name in options:
         if name not in known:
             whose = f"pruning by {method}" if method else known[0]
-            takes = f"takes {', '.join(known)}" if known and method else "takes no other options"
-            raise ParameterError(f"{whose} has no option {name}.", hint=f"{did_you_mean(name, known)} It {takes}.")
+            options_text = f"takes {', '.join(known)}" if known and method else "takes no other options"
+            raise ParameterError(
+                f"{whose} has no option {name}.", hint=f"{did_you_mean(name, known)} It {options_text}."
+            )
     check_choices(options)
 
 

@@ -52,11 +52,11 @@ def decide_from_counts(tree: Tree, counts: ValidationCounts, order: str) -> Prun
         cut = is_internal(tree) & (counts.leaf_error <= before * (1 + ROUNDING))
         considered = is_internal(tree) & ~tree.arrays.below(cut)
         cut &= considered
-    whole = float(_subtree_errors(tree, counts)[0])
+    total_error = float(_subtree_errors(tree, counts)[0])
     pruned = float(_pruned_error(tree, counts, cut))
-    texts = [_format_error(tree, counts, error) for error in (whole, pruned)]
+    texts = [_format_error(tree, counts, error) for error in (total_error, pruned)]
 
-    def why(node: int) -> str:
+    def reason(node: int) -> str:
         if counts.weight[node] == 0:
             return "no validation rows come by"
         return "errs no more as a leaf" if cut[node] else "errs more as a leaf"
@@ -67,10 +67,10 @@ def decide_from_counts(tree: Tree, counts: ValidationCounts, order: str) -> Prun
         before=before,
         after=counts.leaf_error,
         measure=f"{_error_unit(tree)} on {counts.table}",
-        reason=why,
+        reason=reason,
         options={"order": order},
         facts=[*_note_unknown_labels(counts), f"on {counts.table}: T {texts[0]} · T' {texts[1]}"],
-        extra={"rows": counts.rows, "validation": {"table": counts.table, "before": whole, "after": pruned}},
+        extra={"rows": counts.rows, "validation": {"table": counts.table, "before": total_error, "after": pruned}},
     )
 
 
@@ -83,11 +83,11 @@ def _note_unknown_labels(counts: ValidationCounts) -> list[str]:
 
 def _subtree_errors(tree: Tree, counts: ValidationCounts) -> Floats:
     """Return the validation error of each node's unpruned subtree."""
-    each = np.where(is_internal(tree), counts.stay_error, counts.leaf_error)
+    node_errors = np.where(is_internal(tree), counts.stay_error, counts.leaf_error)
     if tree.task == "regression":  # doubles: a difference of running sums would round
         never = np.full(len(tree), np.inf)
-        return prune_bottom_up(tree, np.where(is_internal(tree), never, each), each)[1]
-    reached = np.append(0.0, np.cumsum(each))
+        return prune_bottom_up(tree, np.where(is_internal(tree), never, node_errors), node_errors)[1]
+    reached = np.append(0.0, np.cumsum(node_errors))
     total: Floats = reached[tree.arrays.ends] - reached[:-1]
     return total
 

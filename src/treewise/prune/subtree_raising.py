@@ -129,8 +129,8 @@ class SubtreeRaiser:
         tree = self.subtree(positions, STOPS.index("pruned(pessimistic)"))
         stop = tree.arrays.stop.copy()
         leaves = [i for i, position in enumerate(positions) if not self.children[position]]
-        kept = [i for i in leaves if self._is_unchanged(positions[i])]
-        stop[kept] = self.tree.arrays.stop[[positions[i] for i in kept]]
+        unchanged = [i for i in leaves if self._is_unchanged(positions[i])]
+        stop[unchanged] = self.tree.arrays.stop[[positions[i] for i in unchanged]]
         tree = replace(tree, arrays=replace(tree.arrays, stop=stop))
         new_numbers = np.full(len(self.tree), -1)
         for i, position in enumerate(positions):

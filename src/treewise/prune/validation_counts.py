@@ -51,23 +51,23 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
     table = read(data, na_values=tree.na_values)
     weights = _read_weights(table, info.sample_weight, sample_weight)
     column = find_target_column(tree, table, None)
-    kept = select_labelled_rows(table, column, info.drop_missing_target, weights)
-    if len(kept) < len(table):
-        table, column, weights = table.take(kept), column.take(kept), weights[kept]
+    rows_used = select_labelled_rows(table, column, info.drop_missing_target, weights)
+    if len(rows_used) < len(table):
+        table, column, weights = table.take(rows_used), column.take(rows_used), weights[rows_used]
     ends = find_leaves(tree, encode_columns(tree, table), len(table))
     check_answered(tree, ends, table)
     unknown: tuple[str, ...] = ()
     if tree.task == "regression":
-        truth: Any = read_finite_targets(column, kept)
+        truth: Any = read_finite_targets(column, rows_used)
     else:
         truth, labels = encode_labels(tree, column)
         if truth.min() >= len(tree.classes):
-            others, known = (
+            unknown_labels, known = (
                 join_few([safe(x) for x in some], 4) for some in (labels[len(tree.classes) :], tree.classes)
             )
             raise DataError(
-                f'{table.name}: no label of column "{safe(column.name)}" ({others}) is a class of the tree ({known}).'
-                " Is it the right column?"
+                f'{table.name}: no label of column "{safe(column.name)}" ({unknown_labels}) is a class of the tree'
+                f" ({known}). Is it the right column?"
             )
         counts, weights = _apply_class_weights(tree, truth, weights, table.name)
         ends, truth = ends[counts], truth[counts]
@@ -78,10 +78,10 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
     return replace(count_validation_rows(tree, ends, truth, weights, table.name), unknown=unknown)
 
 
-def _read_weights(table: Table, name: str | None, given: Any) -> Floats:
+def _read_weights(table: Table, name: str | None, sample_weight: Any) -> Floats:
     """Return the weight of each row: as given, else from the weight column used in training, else 1."""
     column = name if name in table.columns else None
-    weights: Floats = read_sample_weights(table, column if given is None else given)
+    weights: Floats = read_sample_weights(table, column if sample_weight is None else sample_weight)
     if not (weights > 0).any():
         raise DataError(f"{table.name}: no row has a positive weight. Give some rows a weight above 0.")
     return weights

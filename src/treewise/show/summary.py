@@ -67,10 +67,10 @@ class TreeSummary(_Summary):
         """Return the lines, each with its heading."""
         tree = self.tree
         size = [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)]
-        found = describe_cross_validation(tree)
+        loss_text = describe_cross_validation(tree)
         return [
             ("tree", " · ".join([_describe_target(tree.target), *size])),
-            *([("unseen", found)] if found else []),
+            *([("unseen", loss_text)] if loss_text else []),
             ("leaves", " · ".join(f"{count:,} {name}" for name, count in self.stops.items())),
             ("needs", " · ".join(map(_describe_column, self.needs)) or "no column: it always predicts the same"),
             ("made", " → ".join(map(describe_step, tree.history)) or "written by hand"),
@@ -78,7 +78,7 @@ class TreeSummary(_Summary):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain values."""
-        tree, found = self.tree, self.tree.fit_info.cross_validated
+        tree, cross_validated = self.tree, self.tree.fit_info.cross_validated
         return {
             "task": tree.task,
             "target": tree.target.name,
@@ -89,7 +89,7 @@ class TreeSummary(_Summary):
             "rows": int(tree.arrays.rows[0]),
             "stops": self.stops,
             "needs": [{"column": e.name, "kind": e.kind, "levels": list(e.levels)} for e in self.needs],
-            "cross_validated": None if found is None else found.to_dict(),
+            "cross_validated": None if cross_validated is None else cross_validated.to_dict(),
             "history": [dict(step) for step in tree.history],
         }
 
@@ -139,7 +139,9 @@ class EnsembleSummary(_Summary):
         """The importance of each column used in a split, the largest first (``ensemble.importances()``)."""
         from treewise.evaluate.importances import importances
 
-        return {each.column: each.importance for each in importances(self.ensemble).columns if each.importance > 0}
+        return {
+            column.column: column.importance for column in importances(self.ensemble).columns if column.importance > 0
+        }
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the lines, each with its heading."""
@@ -198,9 +200,9 @@ def _describe_column(encoding: Encoding) -> str:
 
 def _describe_oob(oob: OutOfBag, task: str) -> str:
     """Describe the out-of-bag score."""
-    where = f"on {oob.rows:,} of {plural(oob.of, 'row')}, each by the trees that have not seen it (out of bag)"
+    rows_text = f"on {oob.rows:,} of {plural(oob.of, 'row')}, each by the trees that have not seen it (out of bag)"
     if np.isnan(oob.score):
-        return f"nothing is known {where}"
+        return f"nothing is known {rows_text}"
     if task == "classification":
-        return f"error {format_share(1 - oob.score)} % {where}"
-    return f"R² {format_rounded(oob.score)} {where}"
+        return f"error {format_share(1 - oob.score)} % {rows_text}"
+    return f"R² {format_rounded(oob.score)} {rows_text}"

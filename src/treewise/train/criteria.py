@@ -204,9 +204,9 @@ def log2_fixed(n: int) -> int:
     >>> log2_fixed(8) == 3 << FRACTION, round(log2_fixed(10) / 2**FRACTION, 12)
     (True, 3.321928094887)
     """
-    whole = n.bit_length() - 1
-    x = (n << (63 - whole)) if whole <= 63 else (n >> (whole - 63))
-    result = whole
+    exponent = n.bit_length() - 1
+    x = (n << (63 - exponent)) if exponent <= 63 else (n >> (exponent - 63))
+    result = exponent
     for _ in range(FRACTION):
         x = (x * x) >> 63
         if x < _TWO:

@@ -84,10 +84,11 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
     name = "label" if tree.task == "classification" else "value"
     has_prediction = a.label >= 0 if name == "label" else ~np.isnan(a.value)
     empty = (a.kind == LEAF) & (computed["rows"] == 0)
-    written = empty & (a.stop == _BY_HAND) & has_prediction  # a handwritten prediction stays if no row contradicts it
-    computed[name] = np.where(written, getattr(a, name), computed[name])
+    # a handwritten prediction stays if no row contradicts it
+    is_handwritten = empty & (a.stop == _BY_HAND) & has_prediction
+    computed[name] = np.where(is_handwritten, getattr(a, name), computed[name])
     stop = a.stop.copy()
-    stop[empty & ~written] = _NO_ROWS
+    stop[empty & ~is_handwritten] = _NO_ROWS
     stop[(stop == _NO_ROWS) & (computed["rows"] > 0)] = _BY_HAND
     arrays = {**computed, **{kept_name: getattr(a, kept_name) for kept_name in kept}, "stop": stop}
     history = (*tree.history, Step({**step, "rows": len(training_set)}))

@@ -69,8 +69,8 @@ def lowest_bit_exponents(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int
     [1, 1, -2, -1]
     """
     fraction, exponent = np.frexp(weights)
-    whole = np.ldexp(fraction, 53).astype(np.int64)
-    lowest: npt.NDArray[np.int32] = exponent - 53 + np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    mantissa = np.ldexp(fraction, 53).astype(np.int64)
+    lowest: npt.NDArray[np.int32] = exponent - 53 + np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1
     return lowest
 
 
@@ -123,9 +123,9 @@ def _whole_proportions(weight: npt.NDArray[np.float64]) -> Ints | None:
         denominator *= Fraction(quotient * denominator).limit_denominator(_MAX_DENOMINATOR).denominator
         if denominator > _MAX_DENOMINATOR:
             return None
-    whole = np.rint(quotients * denominator)
-    rounding = 2.0**-50 * whole  # of the weights, of products with class weights, and of the quotients
-    if np.any(np.abs(whole - quotients * denominator) > rounding):
+    integers = np.rint(quotients * denominator)
+    rounding = 2.0**-50 * integers  # of the weights, of products with class weights, and of the quotients
+    if np.any(np.abs(integers - quotients * denominator) > rounding):
         return None
-    multiples: Ints = whole.astype(np.int64)[index.reshape(-1)]
+    multiples: Ints = integers.astype(np.int64)[index.reshape(-1)]
     return multiples

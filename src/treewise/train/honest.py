@@ -56,13 +56,13 @@ def split_rows(training_set: TrainingSet, share: float) -> tuple[TrainingSet, Tr
     return take_rows(training_set, for_structure), take_rows(training_set, for_leaves)
 
 
-def estimate_leaves(tree: Tree, rows: TrainingSet, share: float, whole: TrainingSet) -> Tree:
+def estimate_leaves(tree: Tree, rows: TrainingSet, share: float, full_training_set: TrainingSet) -> Tree:
     """Give every node the numbers of these rows; a branch without any takes its parent's (``empty_branch``).
 
     The history records the share, and how the rows of the whole table fall into the leaves, to recognise it later.
     """
     estimated = estimate(tree, rows, {"did": "estimate", "options": {"honest": share}})
-    leaves = np.bincount(find_leaves(estimated, whole.columns, len(whole)), minlength=len(tree))
+    leaves = np.bincount(find_leaves(estimated, full_training_set.columns, len(full_training_set)), minlength=len(tree))
     *steps, last = estimated.history
-    step = Step({**last, "table_rows": len(whole), "table": fingerprint(leaves)})
+    step = Step({**last, "table_rows": len(full_training_set), "table": fingerprint(leaves)})
     return replace(estimated, history=(*steps, step), notes=tree.notes)

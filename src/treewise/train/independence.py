@@ -113,7 +113,7 @@ def compute_test(training_set: TrainingSet, column: int, rows: Rows) -> ColumnTe
     if encoding.kind == "number":
         takes_part &= np.isfinite(values)
     x, w = values[takes_part].tolist(), training_set.weight[rows][takes_part].tolist()
-    y = [one for one, kept in zip(y, takes_part, strict=True) if kept]
+    y = [value for value, is_used in zip(y, takes_part, strict=True) if is_used]
     if len(set(x)) < 2 or len(set(y)) < 2:
         return ColumnTest(column)
     if encoding.kind in ("nominal", "boolean"):

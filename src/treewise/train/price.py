@@ -146,13 +146,13 @@ def exp2_fixed(numerator: int, denominator: int) -> int:
     >>> exp2_fixed(1, 1) == 2 << FRACTION, round(exp2_fixed(1, 2) / 2**FRACTION, 12)
     (True, 1.414213562373)
     """
-    whole, rest = divmod(numerator, denominator)
+    exponent, rest = divmod(numerator, denominator)
     fraction = (rest << FRACTION) // denominator
     product = 1 << (FRACTION + 1)
     for place, power in enumerate(_ROOTS_OF_TWO, start=1):
         if fraction >> (FRACTION - place) & 1:
             product = (product * power) >> (FRACTION + 1)
-    return (product << whole) >> 1
+    return (product << exponent) >> 1
 
 
 def _roots_of_two() -> tuple[int, ...]:

@@ -417,8 +417,8 @@ class NodeSearch:
     @cached_property
     def runner_up(self) -> Candidate | None:
         """The best candidate of the other columns."""
-        others = [c for c in self.finalists.values() if c is not self.winner]
-        return pick(others) if others else None
+        rivals = [c for c in self.finalists.values() if c is not self.winner]
+        return pick(rivals) if rivals else None
 
     @property
     def is_tie(self) -> bool:

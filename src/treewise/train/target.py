@@ -96,8 +96,8 @@ def note_target(target: Target, column: Column) -> list[str]:
         return [f"{name}: only one class, {safe(target.classes[0])}, so there is nothing to learn: a single leaf"]
     n_values = len(target.classes) if target.classes else count_keys(column)
     if n >= MIN_KEY_ROWS and n_values > KEY_SHARE * n:
-        what = "classes" if target.classes else "different whole numbers"
-        return [f"{name}: {n_values:,} {what} in {n:,} rows, as in a key; what occurs once cannot be predicted"]
+        noun = "classes" if target.classes else "different whole numbers"
+        return [f"{name}: {n_values:,} {noun} in {n:,} rows, as in a key; what occurs once cannot be predicted"]
     return _note_numeric_classes(target, column)
 
 
@@ -360,9 +360,10 @@ def encode_known_labels(model: Model, column: Column) -> tuple[Ints, tuple[Label
     indices, labels = encode_labels(model, column)
     if len(indices) and indices.min() >= len(model.classes):
         sides = (labels[len(model.classes) :], model.classes)
-        found, known = (join_few([f'"{safe(label)}"' for label in side], most=5) for side in sides)
+        unknown_text, known_text = (join_few([f'"{safe(label)}"' for label in side], most=5) for side in sides)
         raise DataError(
-            f'column "{safe(column.name)}": none of its values ({found}) is a class of the model ({known}).',
+            f'column "{safe(column.name)}": none of its values ({unknown_text}) is a class of the model'
+            f" ({known_text}).",
             hint="Rename them, or name another column: " + Param("target", ...) + ".",
         )
     return indices, labels

@@ -107,12 +107,12 @@ class TrainingSet:
 
     def without_column(self, column: int) -> TrainingSet:
         """Return the training set without one of its columns, by index."""
-        kept = [i for i in range(len(self.columns)) if i != column]
+        indices = [i for i in range(len(self.columns)) if i != column]
         return replace(
             self,
-            encodings=tuple(self.encodings[i] for i in kept),
-            columns=tuple(self.columns[i] for i in kept),
-            splits=tuple(self.splits[i] for i in kept),
+            encodings=tuple(self.encodings[i] for i in indices),
+            columns=tuple(self.columns[i] for i in indices),
+            splits=tuple(self.splits[i] for i in indices),
         )
 
     @cached_property
@@ -140,12 +140,12 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
     table = read(data, na_values=parse_na_values(roles.na_values))
     column = find_target(table, roles.target)
     weight = read_sample_weights(table, roles.sample_weight)
-    kept = select_training_rows(column, weight, roles, table.name)
-    target, y, raw = read_target(_take_rows(column, kept), roles, kept)
-    rows = WeightedRows(kept, y, raw, _take_rows(weight, kept))
+    rows_used = select_training_rows(column, weight, roles, table.name)
+    target, y, raw = read_target(_take_rows(column, rows_used), roles, rows_used)
+    rows = WeightedRows(rows_used, y, raw, _take_rows(weight, rows_used))
     weighed = apply_class_weights(rows, target, roles.class_weight, roles.priors, table.name)
     settings = resolve_criterion(settings, target, roles.criterion)
-    check_target(settings, target, raw, kept)
+    check_target(settings, target, raw, rows_used)
     notes = [*table.notes, *note_target(target, column)]
     kinds = {**table.kinds, **(roles.kinds or {})}
     names = select_columns(table, target.name, roles)
@@ -202,9 +202,9 @@ def build_like(
     weight_column = weight_name if weight_name in table.columns else None
     weight = read_sample_weights(table, weight_column if sample_weight is None else sample_weight)
     roles = ColumnRoles(drop_missing_target=fit_options.drop_missing_target)
-    kept = select_training_rows(column, weight, roles, table.name)
-    y, raw = encode_target(_take_rows(column, kept), target, table.name, kept)
-    rows = WeightedRows(kept, y, raw, _take_rows(weight, kept))
+    rows_used = select_training_rows(column, weight, roles, table.name)
+    y, raw = encode_target(_take_rows(column, rows_used), target, table.name, rows_used)
+    rows = WeightedRows(rows_used, y, raw, _take_rows(weight, rows_used))
     weighed = apply_class_weights(rows, target, fit_options.class_weight, fit_options.priors, table.name)
     table.convert(e.name for e in encodings)
     features = [
@@ -228,13 +228,13 @@ def build_like(
 def _read_order(table: Table, groups: Any, time: Any, rows: Rows, target: str) -> dict[str, Any]:
     """Return ``groups`` and ``time`` of the rows: what makes rows depend on each other, for the folds."""
     order: dict[str, Any] = {}
-    for name, given in (("groups", groups), ("time", time)):
-        if given is None:
+    for name, spec in (("groups", groups), ("time", time)):
+        if spec is None:
             continue
-        if isinstance(given, str) and given == target:
+        if isinstance(spec, str) and spec == target:
             hint = "Name a column of groups, such as patient." if name == "groups" else "Name a column of times."
-            raise ParameterError("this is the target.", parameter=name, value=given, hint=hint)
-        column = _take_rows(table[given] if isinstance(given, str) else read_array(table, name, given), rows)
+            raise ParameterError("this is the target.", parameter=name, value=spec, hint=hint)
+        column = _take_rows(table[spec] if isinstance(spec, str) else read_array(table, name, spec), rows)
         learned = encode.fit_encoding(column, None)
         missing = np.flatnonzero(encode.is_missing(learned.encoding, learned.values))
         if len(missing):

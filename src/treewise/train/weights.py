@@ -183,12 +183,12 @@ def read_priors(given: Any, target: Target) -> Floats:
     order = join_few([safe(name) for name in names])
     if not isinstance(given, Mapping):
         listable = hasattr(given, "__len__") and not isinstance(given, str) and getattr(given, "ndim", 1) == 1
-        listed = list(given) if listable else []
-        if len(listed) != len(names):
+        share_list = list(given) if listable else []
+        if len(share_list) != len(names):
             raise ParameterError(
                 f"must be a share for each class, in the order {order}.", parameter="priors", value=given
             )
-        given = dict(zip(names, listed, strict=True))
+        given = dict(zip(names, share_list, strict=True))
     shares = {str(label): share for label, share in given.items()}
     for label in shares:
         if label not in names:

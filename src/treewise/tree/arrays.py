@@ -112,8 +112,8 @@ class Arrays:
     def same_as(self, other: Arrays) -> bool:
         """Return whether every array holds equal numbers (NaN equals NaN, -0.0 equals 0.0)."""
         return all(
-            np.array_equal(own, others, equal_nan=own.dtype.kind == "f")
-            for own, others in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+            np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f")
+            for ours, theirs in ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
         )
 
     # -- the splits: how the entries of a node make one (``split_entries`` is the way back) ---------------------------

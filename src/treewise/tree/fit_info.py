@@ -323,8 +323,8 @@ def _has_independent_rows(steps: Sequence[Mapping[str, Any]]) -> bool:
 def _current(steps: Sequence[Mapping[str, Any]], name: str, read: Callable[[Any], Found | None]) -> Found | None:
     """Return the last recorded result; None if a later step, other than a pruning without effect, follows it."""
     for step in reversed(steps):
-        if (found := read(step.get(name))) is not None:
-            return found
+        if (result := read(step.get(name))) is not None:
+            return result
         pruning = _pruning_info(step)
         if _honest_info(step) is not None:
             continue

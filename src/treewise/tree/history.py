@@ -134,20 +134,20 @@ def _is_decision(decision: Any) -> bool:
 # -- the decisions of a pruning ---------------------------------------------------------------------------------------
 
 
-def decision_lines(step: Mapping[str, Any], whole: bool = False) -> list[str]:
+def decision_lines(step: Mapping[str, Any], show_all: bool = False) -> list[str]:
     """Return the description of a pruning, its facts, and its decisions as a table.
 
     A long list is reduced to nodes that still exist, unless ``whole``.
     """
     decisions = step["decisions"]
     remaining = [decision for decision in decisions if decision["now"] is not None]
-    is_reduced = len(decisions) > _MAX_LINES and not whole
-    shown = remaining[:_MAX_LINES] if is_reduced else decisions
-    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, shown)]
-    n_more = step.get("looked_at", len(decisions)) - len(shown)
+    is_reduced = len(decisions) > _MAX_LINES and not show_all
+    listed = remaining[:_MAX_LINES] if is_reduced else decisions
+    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, listed)]
+    n_more = step.get("looked_at", len(decisions)) - len(listed)
     if n_more > 0:
-        where = ", below nodes that were cut" if len(shown) >= len(remaining) else ""
-        lines.append(f"… {plural(n_more, 'more decision')}{where}")
+        place_text = ", below nodes that were cut" if len(listed) >= len(remaining) else ""
+        lines.append(f"… {plural(n_more, 'more decision')}{place_text}")
     return lines
 
 
@@ -159,11 +159,11 @@ def cut_lines(step: Mapping[str, Any], option_for_all: str) -> list[str]:
     if step.get("options", {}).get("raising"):
         return decision_lines(step)
     cuts = [decision for decision in step["decisions"] if decision["cut"] and decision["now"] is not None]
-    shown = cuts[:_MAX_LINES]
-    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, shown)]
-    n_more = step["looked_at"] - len(shown)
+    listed = cuts[:_MAX_LINES]
+    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, listed)]
+    n_more = step["looked_at"] - len(listed)
     if n_more:
-        more = f"… {plural(n_more, 'more decision')}" if shown else f"nothing is cut; {plural(n_more, 'decision')}"
+        more = f"… {plural(n_more, 'more decision')}" if listed else f"nothing is cut; {plural(n_more, 'decision')}"
         lines.append(f"{more}: {option_for_all}")
     return lines
 
@@ -177,10 +177,10 @@ def _decision_table(step: Mapping[str, Any], decisions: Sequence[Mapping[str, An
 
 
 def _decision_cells(decision: Mapping[str, Any]) -> list[str]:
-    now = decision["now"]
+    current_node = decision["now"]
     return [
         str(decision["node"]),
-        "–" if now is None else str(now),
+        "–" if current_node is None else str(current_node),
         clip(safe(decision["test"]), _MAX_TEST_WIDTH),
         format_count(decision["rows"]),
         _format_statistic(decision["before"]),

@@ -142,10 +142,10 @@ class TreeStructure(Model):
     def counts(self, node: int) -> dict[Label, float]:
         """Return the weight of each class present at a node, in class order."""
         a, node = self.arrays, self.check_node(node)
-        where = slice(a.count_start[node], a.count_start[node + 1])
+        entries = slice(a.count_start[node], a.count_start[node + 1])
         return {
             self.classes[c]: w
-            for c, w in zip(a.count_class[where].tolist(), a.count_weight[where].tolist(), strict=True)
+            for c, w in zip(a.count_class[entries].tolist(), a.count_weight[entries].tolist(), strict=True)
         }
 
     def prediction(self, node: int) -> Label | None:
@@ -167,9 +167,9 @@ class TreeStructure(Model):
         while at > 0 and STOPS[a.stop[node]] == "no_rows" and a.count_start[at] == a.count_start[at + 1]:
             at = 0 if self.empty_branch == "root" else int(a.parent[at])
         shares = np.zeros(len(self.classes))
-        where = slice(a.count_start[at], a.count_start[at + 1])
+        entries = slice(a.count_start[at], a.count_start[at + 1])
         if a.count_start[at] < a.count_start[at + 1]:
-            shares[a.count_class[where]] = a.count_weight[where]
+            shares[a.count_class[entries]] = a.count_weight[entries]
             shares /= shares.sum()
             return shares
         if a.label[node] >= 0:
@@ -218,9 +218,9 @@ class TreeStructure(Model):
         """Two trees are equal when columns, target, nodes and statistics are; history and notes do not count."""
         if not isinstance(other, TreeStructure):
             return NotImplemented
-        own = (self.encodings, self.target, self.criterion, self.empty_branch, self.quartiles)
-        others = (other.encodings, other.target, other.criterion, other.empty_branch, other.quartiles)
-        return own == others and self.arrays.same_as(other.arrays)
+        our_fields = (self.encodings, self.target, self.criterion, self.empty_branch, self.quartiles)
+        their_fields = (other.encodings, other.target, other.criterion, other.empty_branch, other.quartiles)
+        return our_fields == their_fields and self.arrays.same_as(other.arrays)
 
     def __hash__(self) -> int:
         return hash((self.encodings, self.target, self.arrays.parent.tobytes(), self.arrays.cut.tobytes()))

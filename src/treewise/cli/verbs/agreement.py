@@ -42,7 +42,7 @@ def command(
     model: str,
     data: str,
     top: int | None,
-    whole: bool,
+    show_all: bool,
     na_values: Sequence[str],
     form: str | None,
     output: str | None,
@@ -56,4 +56,4 @@ def command(
     ensemble = loaded.required_ensemble
     with progress_bar("agreement") as progress:
         result = ensemble.agreement(table, progress=progress)
-    present(result, form, output, row_limit(result, whole, output, top))
+    present(result, form, output, row_limit(result, show_all, output, top))

@@ -86,24 +86,24 @@ def command(
     check_output(output, first, second, *([data] if data else []))
     if [first, second, data].count("-") > 1:
         raise ParameterError("only one of the trees and the table can come from standard input.")
-    one, two = _pick_trees(read_model(first, target), read_model(second, target), members)
-    names = (one.name, two.name) if one.name != two.name else (first, second)
+    first_model, second_model = _pick_trees(read_model(first, target), read_model(second, target), members)
+    names = (first_model.name, second_model.name) if first_model.name != second_model.name else (first, second)
     table = None if data is None else read_data(data, na_values, take_text_options(text_flags))
     options: dict[str, Any] = {"what": what, "tolerance": tolerance, "complete": complete, "target": target}
-    comparison = compare(one.tree, two.tree, table, names=names, **options)
+    comparison = compare(first_model.tree, second_model.tree, table, names=names, **options)
     present(comparison, form, output)
     return 0 if comparison.equivalent else 1
 
 
-def _pick_trees(one: LoadedModel, two: LoadedModel, members: Sequence[int]) -> tuple[LoadedModel, LoadedModel]:
+def _pick_trees(first: LoadedModel, second: LoadedModel, members: Sequence[int]) -> tuple[LoadedModel, LoadedModel]:
     """Pick a tree of each ensemble; two numbers are for the first and the second model."""
     if len(members) > 2:
         raise ParameterError("--tree is given more than twice, and there are two models.")
     if len(members) == 2:
-        return one.pick_tree(members[0]), two.pick_tree(members[1])
+        return first.pick_tree(members[0]), second.pick_tree(members[1])
     number = members[0] if members else None
-    holders = [model for model in (one, two) if model.ensemble is not None] or [
-        one
-    ]  # which says that it has none to pick
-    first, second = (model.pick_tree(number) if model in holders else model for model in (one, two))
-    return first, second
+    ensembles = [model for model in (first, second) if model.ensemble is not None]
+    if not ensembles:
+        return first.pick_tree(number), second  # refuses a number
+    one, two = (model.pick_tree(number) if model in ensembles else model for model in (first, second))
+    return one, two

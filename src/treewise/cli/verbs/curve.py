@@ -132,17 +132,17 @@ def command(
             remark("", f"{plural(len(curve), 'point')} → {safe(output)}")
 
 
-def _grow_command(data: str, given: dict[str, Any], chosen: dict[str, Any]) -> str:
+def _grow_command(data: str, options: dict[str, Any], chosen: dict[str, Any]) -> str:
     """Return the command that grows a chosen tree; options with a notation of their own are left to the reader (…)."""
     words = ["treewise", "grow", data]
-    for name, value in given.items():
+    for name, value in options.items():
         flag = {"na_values": "--na"}.get(name, f"--{name.replace('_', '-')}")
         if isinstance(value, bool):
             words += [flag] if value else []
         elif name != "n_jobs" and isinstance(value, str | int | float):
             words += [flag, str(value)]
-        elif isinstance(value, tuple | list) and all(isinstance(each, str) for each in value):
-            words += [word for each in value for word in (flag, each)]
+        elif isinstance(value, tuple | list) and all(isinstance(item, str) for item in value):
+            words += [word for item in value for word in (flag, item)]
         elif name != "n_jobs":
             words.append("…")
     for name, value in chosen.items():

@@ -50,7 +50,7 @@ def command(name: str | None, form: str | None, output: str | None) -> None:
     table = load(name)
     write_output(frame_content(table.to_polars(), form), output)
     if table.kinds:
-        options = " ".join(f"--kind {shlex.quote(_format_kind(*each))}" for each in table.kinds.items())
+        options = " ".join(f"--kind {shlex.quote(_format_kind(*item))}" for item in table.kinds.items())
         remark("note", f"a file cannot say what these columns are; to grow the same trees from it, add {options}")
 
 

@@ -59,7 +59,7 @@ def command(
     folds: int | None,
     form: str,
     output: str | None,
-    whole: bool,
+    show_all: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -89,6 +89,6 @@ def command(
     else:
         present(result)
         print_text("")
-        print_tree(result.tree, whole)
+        print_tree(result.tree, show_all)
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

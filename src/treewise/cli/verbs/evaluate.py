@@ -175,7 +175,7 @@ def command(
         )
     rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
     _check_names(evaluation, fail_under, fail_over)
-    drawings = [(picture_content(_draw(evaluation, what), file), what, file) for what, file in pictures]
+    drawings = [(picture_content(_draw(evaluation, plot), file), plot, file) for plot, file in pictures]
     comparison = None if baselines is None else _compare_with_baselines(loaded, table, baselines, folds)
     chosen = None if threshold is None else _choose_threshold(evaluation, *threshold)
     pair = None
@@ -212,19 +212,19 @@ def command(
             print_text(
                 f"\ncompared with baseline models; every row is predicted by models fitted without it\n{comparison}"
             )
-    for content, what, file in drawings:
+    for content, plot, file in drawings:
         write_output(content, file)
-        remark("", f"{what} → {safe(file)}")
+        remark("", f"{plot} → {safe(file)}")
     return _check_bounds(evaluation, fail_under, fail_over)
 
 
-def _draw(evaluation: Evaluation, what: str) -> Axes:
+def _draw(evaluation: Evaluation, plot: str) -> Axes:
     """Draw one picture of an evaluation of classes."""
     from treewise.evaluate import ClassificationEvaluation
 
     if not isinstance(evaluation, ClassificationEvaluation):
-        raise ParameterError(f"--picture {what}: is for classes, and this predicts numbers. Leave it out.")
-    return evaluation.draw(what)
+        raise ParameterError(f"--picture {plot}: is for classes, and this predicts numbers. Leave it out.")
+    return evaluation.draw(plot)
 
 
 def _choose_threshold(evaluation: Evaluation, goal: str, value: float) -> ThresholdChoice:
@@ -280,12 +280,12 @@ def _path_of(row_paths: Paths, index: int) -> dict[str, Any]:
 
 def _check_names(evaluation: Evaluation, under: Bounds, over: Bounds) -> None:
     """Refuse a bound on an unknown score, before anything is printed."""
-    for word, bounds in (("under", under), ("over", over)):
+    for bound_name, bounds in (("under", under), ("over", over)):
         for name, _ in bounds:
             if name not in evaluation.scores:
                 hint = did_you_mean(name, evaluation.scores)
                 raise ParameterError(
-                    f"--fail-{word} {name}: no such metric.{hint} There are {', '.join(evaluation.scores)}."
+                    f"--fail-{bound_name} {name}: no such metric.{hint} There are {', '.join(evaluation.scores)}."
                 )
 
 
@@ -293,11 +293,11 @@ def _check_bounds(evaluation: Evaluation, under: Bounds, over: Bounds) -> int:
     """Return the exit status: 0 if all scores are within their bounds, else 1."""
     scores = evaluation.scores
     failed = 0
-    for bounds, word in ((under, "under"), (over, "over")):
+    for bounds, bound_name in ((under, "under"), (over, "over")):
         for name, bound in bounds:
             value = scores[name]
-            if value is None or (value < bound if word == "under" else value > bound):
-                reason = "cannot be computed here" if value is None else f"is {value:.6g}, {word} {bound:g}"
+            if value is None or (value < bound if bound_name == "under" else value > bound):
+                reason = "cannot be computed here" if value is None else f"is {value:.6g}, {bound_name} {bound:g}"
                 remark("", f"no: {name} {reason}")
                 failed = 1
     return failed

@@ -198,7 +198,9 @@ def _explain_by_ensemble(
         result = trees.shap(selected)
         return present(replace(result, values=result.values[0]) if len(selected) == 1 else result, form, output)
     if len(selected) > 1 and (output is not None or form not in (None, "text")):
-        raise ParameterError("for an ensemble, a file or a format other than text takes one row: --rows 1; --shap takes several.")
+        raise ParameterError(
+            "for an ensemble, a file or a format other than text takes one row: --rows 1; --shap takes several."
+        )
     for i, number in enumerate(numbers):
         if i:
             print_text("")

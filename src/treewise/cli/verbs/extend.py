@@ -56,7 +56,7 @@ def command(
     na_values: Sequence[str],
     sample_weight: str | None,
     n_jobs: int | None,
-    whole: bool,
+    show_all: bool,
     output: str | None,
     quiet: bool,
     **options: Any,
@@ -78,6 +78,6 @@ def command(
     save_ensemble(ensemble, output)  # before the page, whose reader may leave early
     if output == "-":
         return
-    show_ensemble(ensemble, whole)
+    show_ensemble(ensemble, show_all)
     if not quiet:
         remark("", f"saved {safe(output)}")

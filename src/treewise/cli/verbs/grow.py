@@ -49,27 +49,27 @@ from treewise.cli.verb import (
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
 @whole_option
 @quiet_option
-def command(data: str, ensemble: str | None, output: str | None, whole: bool, quiet: bool, **options: Any) -> None:
+def command(data: str, ensemble: str | None, output: str | None, show_all: bool, quiet: bool, **options: Any) -> None:
     """Grow, show, save."""
     check_output(output, data)
     text_format = take_text_options(options)
     grow_params = take_grow_options(options) | take_ensemble_options(options, ensemble)
     if ensemble is None:
         check_model_ending(output)
-        return _grow_tree(data, grow_params, text_format, output, whole, quiet)
+        return _grow_tree(data, grow_params, text_format, output, show_all, quiet)
     check_ensemble_ending(output)
-    return _grow_ensemble(data, ensemble, grow_params, text_format, output, whole, quiet)
+    return _grow_ensemble(data, ensemble, grow_params, text_format, output, show_all, quiet)
 
 
 def _grow_tree(
-    data: str, options: dict[str, Any], text_format: TextOptions, output: str | None, whole: bool, quiet: bool
+    data: str, options: dict[str, Any], text_format: TextOptions, output: str | None, show_all: bool, quiet: bool
 ) -> None:
     training_set, tree = grow_tree(data, options, text_format, quiet)
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(tree, output), output)
     if output == "-":
         return
-    is_folded = print_tree(tree, whole, training_set)
+    is_folded = print_tree(tree, show_all, training_set)
     if output is not None and not quiet:
         is_small = int(tree.arrays.rows[0]) <= 1000 and not options.get("sample_weight")
         remark("", _next_steps(output, data, is_small, is_folded))
@@ -90,7 +90,7 @@ def _grow_ensemble(
     options: dict[str, Any],
     text_format: TextOptions,
     output: str | None,
-    whole: bool,
+    show_all: bool,
     quiet: bool,
 ) -> None:
     ensemble = grow_ensemble_and_report(data, method, options, text_format, quiet)
@@ -98,7 +98,7 @@ def _grow_ensemble(
         save_ensemble(ensemble, output)
     if output == "-":
         return
-    show_ensemble(ensemble, whole)
+    show_ensemble(ensemble, show_all)
     if output is not None and not quiet:
         model, table = shlex.quote(output), shlex.quote(data if data != "-" else "DATA")
         steps = f"treewise evaluate {model} new.csv · treewise importance {model} · treewise show {model} --tree 0"

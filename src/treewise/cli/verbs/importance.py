@@ -80,10 +80,10 @@ def command(
     from treewise.evaluate.importances import importances
 
     text_format = take_text_options(options)
-    given = {name: value for name, value in options.items() if value is not None and value is not False}
+    typed = {name: value for name, value in options.items() if value is not None and value is not False}
     if data is None:
         check_output(output, model)
-        for name in given:
+        for name in typed:
             raise ParameterError(f"--{name.replace('_', '-')} needs a table: treewise importance MODEL DATA.")
         check_picture(output)
         loaded = read_model(model, member=member)
@@ -95,10 +95,10 @@ def command(
     loaded, table = read_model_and_data(model, data, na_values, options["target"], text_format, member)
     with progress_bar("importance") as progress:
         if loaded.ensemble is None:
-            result = importances(loaded.tree, table, progress=progress, **given)
+            result = importances(loaded.tree, table, progress=progress, **typed)
         else:
             loaded.refuse_for_ensemble(estimate=options["estimate"])
-            result = loaded.ensemble.importances(table, progress=progress, **given)
+            result = loaded.ensemble.importances(table, progress=progress, **typed)
     return _show(result, form, output)
 
 

@@ -126,8 +126,8 @@ def command(
         tree = loaded.tree if data is None else adopt_levels(loaded.tree, table)
         fitted = tree if cost is None else tree.with_cost(cost)
     rows = encode_typed(fitted, typed) if data is None else fitted.encode(table)
-    held = None if calibration is None else read_data(calibration, na_values, text_format)
-    predictor = Predictor(fitted, rows, proba, interval, confidence, estimate, held)
+    calibration_table = None if calibration is None else read_data(calibration, na_values, text_format)
+    predictor = Predictor(fitted, rows, proba, interval, confidence, estimate, calibration_table)
     if form == "text" and typed:
         sentences = "\n".join(predictor.sentences())
         if output in (None, "-"):
@@ -135,8 +135,8 @@ def command(
         else:
             write_output(sentences + "\n", output)
         return remark_on_typed(fitted, typed, predictor.notes())
-    kept = [name for names in keep for name in names]
-    frame = _join_columns(kept, rows.table if data is None else table, predictor.columns())
+    kept_columns = [name for names in keep for name in names]
+    frame = _join_columns(kept_columns, rows.table if data is None else table, predictor.columns())
     write_output(frame_content(frame, form), output)
     remark_on_typed(fitted, typed, (*rows.table.notes, *predictor.notes()))
     if output not in (None, "-"):
@@ -145,16 +145,16 @@ def command(
     return None
 
 
-def _join_columns(kept: Sequence[str], table: Table, predicted: dict[str, Any]) -> Any:
+def _join_columns(kept_columns: Sequence[str], table: Table, predicted: dict[str, Any]) -> Any:
     """Return a dataframe: the columns of the table that are kept, then the predictions."""
     from treewise.data.frames import arrays_to_frame
     from treewise.data.table import read
 
-    for name in kept:
+    for name in kept_columns:
         if name in predicted:
-            what = "the predictions have a column of that name too. Rename it first."
-            raise ParameterError(f"--keep {safe(name)}: {what}")
+            rule = "the predictions have a column of that name too. Rename it first."
+            raise ParameterError(f"--keep {safe(name)}: {rule}")
     frame = arrays_to_frame(predicted)
-    if not kept:
+    if not kept_columns:
         return frame
-    return read(table, columns=list(dict.fromkeys(kept))).to_polars().hstack(frame.get_columns())
+    return read(table, columns=list(dict.fromkeys(kept_columns))).to_polars().hstack(frame.get_columns())

@@ -116,7 +116,7 @@ _TABLES = ("validation", "data")
     section=SHOWN,
     help="Print the nested sequence of subtrees, like rpart's printcp, without pruning.",
 )
-@option("--all", "whole", is_flag=True, section=SHOWN, help="Print all decisions and the whole tree.")
+@option("--all", "show_all", is_flag=True, section=SHOWN, help="Print all decisions and the whole tree.")
 @format_option("text", "json")
 @output_option("Save the pruned tree as a model file (.json), or as text to edit (.txt).")
 @option("-q", "--quiet", is_flag=True, help="Print only the tree.")
@@ -124,7 +124,7 @@ def command(
     model: str,
     member: int | None,
     cp_table: bool,
-    whole: bool,
+    show_all: bool,
     form: str,
     output: str | None,
     quiet: bool,
@@ -148,12 +148,12 @@ def command(
     seconds = time.monotonic() - started
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(pruned, output), output)
-    _show_pruned(pruned, form, whole, quiet, seconds, to_output=output == "-")
+    _show_pruned(pruned, form, show_all, quiet, seconds, to_output=output == "-")
     if output not in (None, "-") and not quiet:
         remark("", f"saved {safe(output)}")
 
 
-def _show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float, to_output: bool) -> None:
+def _show_pruned(tree: Tree, form: str, show_all: bool, quiet: bool, seconds: float, to_output: bool) -> None:
     """Print the decisions and the tree; only the remark where the model itself goes to standard output."""
     from treewise.tree.history import cut_lines, decision_lines
 
@@ -170,13 +170,13 @@ def _show_pruned(tree: Tree, form: str, whole: bool, quiet: bool, seconds: float
         write_output(json_text(dict(step)), None)
         return
     if not quiet:
-        lines = "\n".join(decision_lines(step, whole=True) if whole else cut_lines(step, "--all"))
+        lines = "\n".join(decision_lines(step, show_all=True) if show_all else cut_lines(step, "--all"))
         print_text(lines.encode("ascii", "replace").decode() if is_ascii_only(sys.stdout) else lines)
         if pruning.cp_table is not None:
             print_text("")
             print_text(str(tree.cp_table))
         print_text("")
-    print_tree(tree, whole)
+    print_tree(tree, show_all)
 
 
 def _print_cp_table(tree: Tree, prune_options: dict[str, Any], form: str) -> None:

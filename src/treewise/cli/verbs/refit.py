@@ -54,7 +54,7 @@ def command(
     na_values: Sequence[str],
     sample_weight: str | None,
     output: str | None,
-    whole: bool,
+    show_all: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -71,6 +71,6 @@ def command(
         remark("note", in_options(note))
     if output == "-":
         return
-    print_tree(tree, whole)
+    print_tree(tree, show_all)
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")

@@ -71,7 +71,7 @@ def command(
     min_support: float,
     confidence: float,
     top: int | None,
-    whole: bool,
+    show_all: bool,
     form: str | None,
     output: str | None,
     **options: Any,
@@ -85,4 +85,4 @@ def command(
     else:
         model = grow_source(source, grow_params, text_format, member)[1]
     rules = model.tree.rules(sort, cls=cls, min_support=min_support, confidence=confidence)
-    present(rules if top is None else rules[:top], form, output, row_limit(rules, whole, output))
+    present(rules if top is None else rules[:top], form, output, row_limit(rules, show_all, output))

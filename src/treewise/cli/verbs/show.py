@@ -65,7 +65,7 @@ def command(
     source: str,
     member: int | None,
     summary: bool,
-    whole: bool,
+    show_all: bool,
     node: int,
     bars: bool | None,
     form: str,
@@ -83,7 +83,7 @@ def command(
         training_set, model = grow_source(source, grow_params, text_format, member, quiet=summary)
     if model.ensemble is not None:
         model.refuse_for_ensemble(node=node or None, bars=bars, max_depth=shown_depth)
-        return _show_ensemble(model, whole, form)
+        return _show_ensemble(model, show_all, form)
     tree = model.tree
     if form == "json":
         write_output(json_text(_summary_dict(model) if summary else _node_records(tree)), None)
@@ -92,11 +92,11 @@ def command(
     else:
         for note in missing_value_notes(tree):
             remark("note", note)
-        print_styled(_render_tree(tree, training_set, whole, node, shown_depth, bars))
+        print_styled(_render_tree(tree, training_set, show_all, node, shown_depth, bars))
     return None
 
 
-def _show_ensemble(model: LoadedModel, whole: bool, form: str) -> None:
+def _show_ensemble(model: LoadedModel, show_all: bool, form: str) -> None:
     """Print the summary of an ensemble; for AdaBoost also its rounds."""
     from treewise.cli.render import show_rounds
 
@@ -106,14 +106,14 @@ def _show_ensemble(model: LoadedModel, whole: bool, form: str) -> None:
         write_output(json_text({**_summary_dict(model), **rounds}), None)
     else:
         print_text(_summary_text(model))
-        show_rounds(ensemble, whole)
+        show_rounds(ensemble, show_all)
 
 
 def _render_tree(
-    tree: Tree, training_set: TrainingSet | None, whole: bool, node: int, depth: int | None, bars: bool | None
+    tree: Tree, training_set: TrainingSet | None, show_all: bool, node: int, depth: int | None, bars: bool | None
 ) -> str:
     """Render the tree: whole for a file or a pipe, within bounds on a terminal."""
-    unbounded = whole or not sys.stdout.isatty()
+    unbounded = show_all or not sys.stdout.isatty()
     if depth is None and node == 0 and unbounded:
         return tree_text(tree, bool(bars), training_set)
     lines = None if unbounded else MAX_LINES
@@ -131,8 +131,8 @@ def _summary_text(model: LoadedModel) -> str:
         facts += [f"format {saved['format']}", f"treewise {saved['treewise']}"]
     if model.content:
         facts.append(f"sha256 {model.sha256[:12]}…")
-    (_, first), *others = model.model.summary().lines()
-    lines = [(safe(model.name), " · ".join([*facts, first])), *others]
+    (_, first), *rest = model.model.summary().lines()
+    lines = [(safe(model.name), " · ".join([*facts, first])), *rest]
     width = max(len(head) for head, _ in lines)
     return "\n".join(f"{head:<{width}}  {body}" for head, body in lines)
 

@@ -59,7 +59,7 @@ def command(
     test: str | None,
     target: str | None,
     sample_weight: str | None,
-    whole: bool,
+    show_all: bool,
     na_values: Sequence[str],
     form: str | None,
     output: str | None,
@@ -79,4 +79,4 @@ def command(
     if form is None and output is not None and is_picture(output):
         write_output(picture_content(result.draw(), output), output)
         return remark("", f"→ {safe(output)}")
-    return present(result, form, output, row_limit(result, whole, output), PICTURE_ENDINGS)
+    return present(result, form, output, row_limit(result, show_all, output), PICTURE_ENDINGS)

@@ -54,7 +54,7 @@ from treewise.cli.verb import (
 def command(
     data: str,
     top: int | None,
-    whole: bool,
+    show_all: bool,
     unit: str,
     per: str,
     form: str | None,
@@ -71,4 +71,4 @@ def command(
     result = grow_stump(training_set, unit, per, grow_params.get("n_jobs"))
     if not quiet:
         remark("", "")
-    present(result, form, output, row_limit(result, whole, output, top))
+    present(result, form, output, row_limit(result, show_all, output, top))

@@ -63,7 +63,11 @@ from treewise.cli.verb import (
 @confidence_option
 @top_option("groups")
 @option(
-    "--all", "whole", is_flag=True, section=SHOWN, help="Show all groups, including redundant and insignificant ones."
+    "--all",
+    "show_all",
+    is_flag=True,
+    section=SHOWN,
+    help="Show all groups, including redundant and insignificant ones.",
 )
 @target_option()
 @drop_option
@@ -76,7 +80,7 @@ def command(
     member: int | None,
     test: str | None,
     top: int | None,
-    whole: bool,
+    show_all: bool,
     na_values: Sequence[str],
     form: str | None,
     output: str | None,
@@ -89,8 +93,8 @@ def command(
     test_table = None if test is None else read_data(test, na_values, text_format)
     with progress_bar("permutations") if options["permutations"] is not None else nullcontext() as progress:
         groups = loaded.tree.subgroups(table, test=test_table, progress=progress, **options)
-    hidden = 0 if whole else len(groups.redundant) + len(groups.insignificant)
-    groups = groups.all_groups if whole else groups
-    present(groups if top is None else groups[:top], form, output, row_limit(groups, whole, output))
+    hidden = 0 if show_all else len(groups.redundant) + len(groups.insignificant)
+    groups = groups.all_groups if show_all else groups
+    present(groups if top is None else groups[:top], form, output, row_limit(groups, show_all, output))
     if hidden and output is None:
         remark("", f"--all shows {plural(hidden, 'more group')}")

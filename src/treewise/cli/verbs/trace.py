@@ -85,7 +85,7 @@ _TREE_OPTIONS = ("blanks", "node", "column", "top", "unit", "per")  # options th
     section=SHOWN,
     help="For AdaBoost: work out this round, counting from 1.",
 )
-@option("--all", "whole", is_flag=True, section=SHOWN, help="With --round: show all rows, as in a file or a pipe.")
+@option("--all", "show_all", is_flag=True, section=SHOWN, help="With --round: show all rows, as in a file or a pipe.")
 @option("--node", type=int, metavar="N", section=SHOWN, help="Only this node (default: all).")
 @option("--column", metavar="COLUMN", section=SHOWN, help="List all candidate splits of this column.")
 @option("--top", type=int, metavar="K", section=SHOWN, help="Only the best K columns of each node.")
@@ -107,7 +107,7 @@ def command(
     data: str | None,
     member: int | None,
     number: int | None,
-    whole: bool,
+    show_all: bool,
     node: int | None,
     form: str | None,
     blanks: bool,
@@ -122,7 +122,7 @@ def command(
     is_drawn = form is None and number is None and is_picture(output)
     if number is not None:
         form = _round_format(form, output, member)
-    elif whole:
+    elif show_all:
         raise ParameterError("--all is for the rows of a round, with --round N. The trace of a tree shows everything.")
     elif is_drawn:
         check_picture(output)
@@ -143,9 +143,9 @@ def command(
         if number is not None:
             if target is None:
                 check_training_table(model.required_ensemble, table)
-            given = {"target": target, "sample_weight": options["sample_weight"]}
-            worked_round = model.required_ensemble.worked_round(table, number, **given)
-            return present(worked_round, form, output, row_limit(worked_round.rows, whole, output))
+            typed = {"target": target, "sample_weight": options["sample_weight"]}
+            worked_round = model.required_ensemble.worked_round(table, number, **typed)
+            return present(worked_round, form, output, row_limit(worked_round.rows, show_all, output))
         boosted = model.ensemble if model.ensemble is not None and model.ensemble.method == "adaboost" else None
         if boosted is not None and member is None:
             raise ParameterError(

@@ -261,8 +261,8 @@ def score_models(
     usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
     kinds = find_baselines(usual if models is None else models, task)
     number = assign_folds(training_set, folds, random_state)
-    given = training_set.fit_options.cost
-    cost = None if given is None else CostMatrix.of(given, classes)
+    costs = training_set.fit_options.cost
+    cost = None if costs is None else CostMatrix.of(costs, classes)
     records = {name: _FoldRecord(np.zeros(len(training_set))) for name in ("tree", *kinds)}
     for fold in range(folds):
         train, held_out = np.flatnonzero(number != fold), np.flatnonzero(number == fold)
@@ -313,8 +313,8 @@ class _FoldRecord:
     def score(self, name: str, training_set: TrainingSet) -> ModelScore:
         """Return the averages over the folds."""
         k = len(self.facts)
-        words = describe_folds(self.about, self.facts, training_set)
-        return ModelScore(name, self.losses, self.fit / k, self.predict / k, self.bytes / k, words)
+        folds_text = describe_folds(self.about, self.facts, training_set)
+        return ModelScore(name, self.losses, self.fit / k, self.predict / k, self.bytes / k, folds_text)
 
 
 def sign_test(better: int, worse: int) -> float:

@@ -216,15 +216,15 @@ _MODELS: dict[str, tuple[str, Any]] = {  # the task ("" for both) and the class
 
 def find_baselines(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     """Return the baseline classes by name; raise for unknown names and those of the other task."""
-    listed = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    name_list = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     fitting = [name for name, (for_task, _) in _MODELS.items() if for_task in ("", task)]
-    for name in listed:
+    for name in name_list:
         if name not in fitting:
             near = did_you_mean(name, fitting)
             raise ParameterError(f'unknown model "{safe(name)}"; for {task}: {join_few(fitting)}.', hint=near)
-    if not listed:
+    if not name_list:
         raise ParameterError("no model is given.", hint=f"For {task}: {join_few(fitting)}.")
-    chosen = {name: _MODELS[name][1] for name in listed}
+    chosen = {name: _MODELS[name][1] for name in name_list}
     if any(issubclass(kind, _SklearnModel) for kind in chosen.values()):
         _require_sklearn()
     return chosen
@@ -279,9 +279,9 @@ class FeatureMatrix:
 
     def _add_number(self, encoding: Encoding, values: npt.NDArray[Any]) -> None:
         is_missing_ = encode.is_missing(encoding, values)
-        known = np.clip(values[~is_missing_].astype(np.float64), -1e150, 1e150)
-        mean = float(known.mean()) if len(known) else 0.0
-        scale = (float(known.std()) if len(known) else 0.0) or 1.0
+        present = np.clip(values[~is_missing_].astype(np.float64), -1e150, 1e150)
+        mean = float(present.mean()) if len(present) else 0.0
+        scale = (float(present.std()) if len(present) else 0.0) or 1.0
         has_missing = bool(is_missing_.any())
         self.numbers += 1
         self.indicators += has_missing

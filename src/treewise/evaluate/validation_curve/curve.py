@@ -122,18 +122,18 @@ def curve_from_training_set(
 
     training, true = LossStats.nothing(len(curve_values)), LossStats.nothing(len(curve_values))
     validated: list[LossStats] = []
-    shown = []
+    points = []
     for rows, validation_rows in plan.runs(of_folds):
         trees = grower.trees(rows, curve_values, report)
         if validation_rows is not None:
             validated.append(trees.losses_on(validation_rows))
         if rows is plan.whole or of_folds:
-            shown.append(trees.leaves)
+            points.append(trees.leaves)
             training.add(trees.training_losses())
             if truth_rows is not None:
                 true.add(trees.losses_on(truth_rows))
     losses = FoldLosses.of(validated, plan.folds, grower.loss.of_rows is not None) if validated else None
-    sizes = SizesOnCurve(over, tuple(curve_values), np.mean(shown, axis=0), training, losses, true)
+    sizes = SizesOnCurve(over, tuple(curve_values), np.mean(points, axis=0), training, losses, true)
     pruning = _cv_options(validation_plan, plan.folds) if over == "pruning" and values is None else None
     return ValidationCurve.of(training_set, sizes, grower.loss, plan.description, pruning, validation_plan.seed)
 
@@ -148,8 +148,8 @@ def _cv_options(plan: Validation, folds: Folds) -> dict[str, Any] | None:
 
 def known_truth(data: Any) -> Sampler | None:
     """Return the distribution of a built-in table, if it is known."""
-    known = isinstance(data, str) and data in TRUTHS and not Path(data).exists()
-    return TRUTHS[data]() if known else None
+    is_built_in = isinstance(data, str) and data in TRUTHS and not Path(data).exists()
+    return TRUTHS[data]() if is_built_in else None
 
 
 class _CurvePlan:

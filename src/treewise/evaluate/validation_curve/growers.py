@@ -246,8 +246,8 @@ class ScoringRows:
             square = loss
         else:
             prices = np.vstack([cost.matrix**2, np.ones(len(tree.classes))])
-            known = np.minimum(self.truth, len(tree.classes))
-            square = sequence.sum_along(*class_errors(tree, ends, known, self.weight, prices)[1:])[at]
+            truth = np.minimum(self.truth, len(tree.classes))
+            square = sequence.sum_along(*class_errors(tree, ends, truth, self.weight, prices)[1:])[at]
         return self._sums(loss, square)
 
     def _sums(self, loss: Floats, square: Floats) -> LossStats:
@@ -374,17 +374,17 @@ class CurveGrower:
     def _sequence_of(self, tree: Tree) -> NestedTreeSequence:
         return NestedTreeSequence(tree, self.over, self.loss.risk if self.over == "pruning" else "impurity")
 
-    def values(self, given: Sequence[float] | None) -> list[float]:
+    def values(self, values: Sequence[float] | None) -> list[float]:
         """Return the values of the curve, from the smallest tree to the largest."""
-        self.is_given = given is not None
-        if given is None:
+        self.is_given = values is not None
+        if values is None:
             return self._default_values()
-        listed = list(given)
-        if not listed:
+        grid = list(values)
+        if not grid:
             raise ParameterError(Param("values") + " is empty.", hint="Give some, or leave it out.")
-        for value in listed:
+        for value in grid:
             self._check(value)
-        return sorted(set(listed), reverse=self.over not in _LARGER_IS_MORE)
+        return sorted(set(grid), reverse=self.over not in _LARGER_IS_MORE)
 
     def _check(self, value: Any) -> None:
         """Raise for an invalid value."""

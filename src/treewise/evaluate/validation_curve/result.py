@@ -118,8 +118,8 @@ class ValidationCurve(Displayable):
         ]
         for name in ("training", "validation", "standard_error", "true"):
             unknown = all(getattr(point, name) is None for point in self.points)
-            shown = name.replace("_", " ") + unit
-            headings.append(ColumnSpec(name, "number", shown, self.number, only="data" if unknown else None))
+            title = name.replace("_", " ") + unit
+            headings.append(ColumnSpec(name, "number", title, self.number, only="data" if unknown else None))
         rows = [tuple(asdict(point).values()) for point in self.points]
         return ResultTable(self.title, tuple(headings), rows, below=tuple(_choice_lines(self)), row_name="point")
 
@@ -194,8 +194,8 @@ class ValidationCurve(Displayable):
     @property
     def title(self) -> str:
         """The heading."""
-        what = f"{safe(self.table)}, column {safe(self.target)}, {plural(self.n, 'row')}"
-        return f"{what}: {self.measure} along {self.over}, judged by {safe(self.judged_by)}"
+        subject = f"{safe(self.table)}, column {safe(self.target)}, {plural(self.n, 'row')}"
+        return f"{subject}: {self.measure} along {self.over}, judged by {safe(self.judged_by)}"
 
 
 def _in_unit(means: Floats, loss: Loss) -> list[float]:
@@ -257,13 +257,13 @@ def _call(options: dict[str, Any]) -> str:
 def _chart_lines(curve: ValidationCurve) -> list[str]:
     """Draw the series over the size of the trees (logarithmic), in ASCII."""
     size = [point.value if curve.over == "rows" else point.leaves for point in curve.points]
-    shown = [(mark, [getattr(point, name) for point in curve.points]) for name, mark in _SERIES]
-    shown = [(mark, errors) for mark, errors in shown if errors[0] is not None]
-    top = max(max(errors) for _, errors in shown)
+    series = [(mark, [getattr(point, name) for point in curve.points]) for name, mark in _SERIES]
+    series = [(mark, errors) for mark, errors in series if errors[0] is not None]
+    top = max(max(errors) for _, errors in series)
     low, high = math.log(min(size)), math.log(max(size))
     across = [round((_CHART_WIDTH - 1) * (math.log(s) - low) / (high - low)) if high > low else 0 for s in size]
     page = [[" "] * _CHART_WIDTH for _ in range(_CHART_HEIGHT)]
-    for mark, errors in shown:
+    for mark, errors in series:
         for x, error in zip(across, errors, strict=True):
             page[round((_CHART_HEIGHT - 1) * (1 - error / top)) if top > 0 else _CHART_HEIGHT - 1][x] = mark
     ticks = {0: top, (_CHART_HEIGHT - 1) // 2: top / 2, _CHART_HEIGHT - 1: 0.0}
@@ -272,8 +272,8 @@ def _chart_lines(curve: ValidationCurve) -> list[str]:
     margin = max(map(len, labels))
     lines = [f"{curve.measure}{unit}   {_legend(curve)}"]
     lines += [f"{label:>{margin}} |{''.join(row).rstrip()}" for label, row in zip(labels, page, strict=True)]
-    what = "rows" if curve.over == "rows" else "leaves"
-    return [*lines, f"{'':>{margin}} +{'-' * _CHART_WIDTH}", f"{'':>{margin}}  {_axis_line(size, across)} {what}"]
+    x_label = "rows" if curve.over == "rows" else "leaves"
+    return [*lines, f"{'':>{margin}} +{'-' * _CHART_WIDTH}", f"{'':>{margin}}  {_axis_line(size, across)} {x_label}"]
 
 
 def _legend(curve: ValidationCurve) -> str:
@@ -300,11 +300,11 @@ def _table_lines(curve: ValidationCurve) -> list[str]:
     names = [name for name in ("training", "validation", "true") if getattr(curve.points[0], name) is not None]
     heads = [curve.axis, *(["leaves"] if curve.over != "max_leaf_nodes" else []), *names]
     rows = [[*heads, ""]]
-    listed = _select_points(curve)
-    for point in listed:
+    points = _select_points(curve)
+    for point in points:
         rows.append([*_point_cells(curve, point, names), _point_marks(curve, point)])
     lines = align_columns(rows, right=range(len(heads))).splitlines()
-    left = len(curve) - len(listed)
+    left = len(curve) - len(points)
     return [*lines, *([f"… {left:,} more: to_csv(), or -o curve.csv, writes all"] if left else [])]
 
 
@@ -331,14 +331,14 @@ def _point_marks(curve: ValidationCurve, point: CurvePoint) -> str:
 def _select_points(curve: ValidationCurve) -> list[CurvePoint]:
     """Return the points to list."""
     n = len(curve)
-    wanted = {curve.points.index(curve.best), curve.points.index(curve.one_se)} if curve.over != "rows" else set()
+    selected = {curve.points.index(curve.best), curve.points.index(curve.one_se)} if curve.over != "rows" else set()
     if n <= _MAX_LINES:
         return list(curve.points)
     sizes = [math.log(point.value if curve.over == "rows" else point.leaves) for point in curve.points]
     for step in range(_MAX_LINES):
         at = min(sizes) + (max(sizes) - min(sizes)) * step / (_MAX_LINES - 1)
-        wanted.add(min(range(n), key=lambda i: abs(sizes[i] - at)))
-    return [curve.points[i] for i in sorted(wanted)]
+        selected.add(min(range(n), key=lambda i: abs(sizes[i] - at)))
+    return [curve.points[i] for i in sorted(selected)]
 
 
 def _more_data_line(curve: ValidationCurve) -> str:
@@ -349,7 +349,7 @@ def _more_data_line(curve: ValidationCurve) -> str:
     assert errors[1] is not None
     fell = errors[0] - errors[1]
     much = last.standard_error or 0.0
-    what = f"from {earlier.value:,.0f} to {last.value:,.0f} rows the {curve.measure} went"
-    went = f"{what} from {curve.number(errors[0])} to {curve.number(errors[1])}"
+    change_text = f"from {earlier.value:,.0f} to {last.value:,.0f} rows the {curve.measure} went"
+    went = f"{change_text} from {curve.number(errors[0])} to {curve.number(errors[1])}"
     helps = "more data may help further" if fell > much else "within its standard error; more data may not help much"
     return f"{went}: {helps}"

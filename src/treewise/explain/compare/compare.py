@@ -142,9 +142,9 @@ class TreeComparer:
         boxes, where_is_all = self._collect_boxes(scope)
         if rows is not None and not where_is_all and scope is not None:
             boxes = self._boxes_with_rows(rows, scope) or boxes
-        whole = self.space.all_cells(*(scope or Scope()))
-        where = sorted((self._region(box, whole, rows) for box in merge_boxes(boxes)), key=DifferingRegion.rank)
-        witness = self._find_witness(where, whole, rows)
+        all_cells = self.space.all_cells(*(scope or Scope()))
+        regions = sorted((self._region(box, all_cells, rows) for box in merge_boxes(boxes)), key=DifferingRegion.rank)
+        witness = self._find_witness(regions, all_cells, rows)
         nodes = None if witness is None else self._stopping_nodes(witness, rows)
         counted = None if rows is None else rows.complete if self.complete else np.ones(len(rows), np.bool_)
         rows_differ = None if rows is None or counted is None else int((rows.differ & counted).sum())
@@ -165,7 +165,7 @@ class TreeComparer:
             rows_differ=rows_differ,
             rows_incomplete=int((rows.differ & ~rows.complete).sum()) if rows is not None and complete_differ else None,
             distance=None if rows is None else self._distance(rows, counted),
-            where=tuple(where),
+            where=tuple(regions),
             where_is_all=where_is_all,
             changes=tuple(islice(structure_changes(*self.trees), _MAX_CHANGES)),
         )
@@ -208,8 +208,8 @@ class TreeComparer:
             row = [int(cells[inside[first[i]]]) for cells in rows.cells]
             for branches, node in zip(self.branches, nodes, strict=True):
                 branches.narrow(node, box, row)
-            one, two = self.predictions.by_node
-            boxes.append(DifferingBox(tuple(box), (one[nodes[0]], two[nodes[1]])))
+            by_node_a, by_node_b = self.predictions.by_node
+            boxes.append(DifferingBox(tuple(box), (by_node_a[nodes[0]], by_node_b[nodes[1]])))
         return boxes
 
     def _count_cases(self, complete_differ: bool) -> int | None:
@@ -224,16 +224,16 @@ class TreeComparer:
             return None
         return Distance(float(distance.mean()), float(distance.max()))
 
-    def _region(self, box: DifferingBox, whole: list[CellSet], rows: ComparedTable | None) -> DifferingRegion:
-        axes, (one, two) = self.space.axes, box.predictions
-        conditions = {i: axes[i].condition(cells) for i, cells in enumerate(box.cells) if cells != whole[i]}
+    def _region(self, box: DifferingBox, all_cells: list[CellSet], rows: ComparedTable | None) -> DifferingRegion:
+        axes, (first, second) = self.space.axes, box.predictions
+        conditions = {i: axes[i].condition(cells) for i, cells in enumerate(box.cells) if cells != all_cells[i]}
         encodings = tuple(axis.encoding for axis in axes)
         shortened = {i: _shorten(condition, encodings[i]) for i, condition in conditions.items()}
         return DifferingRegion(
             region=Region(encodings, conditions),
             text=str(Region(encodings, shortened)),
-            predictions=(self.predictions.value(one), self.predictions.value(two)),
-            prediction_texts=(self.predictions.text(one), self.predictions.text(two)),
+            predictions=(self.predictions.value(first), self.predictions.value(second)),
+            prediction_texts=(self.predictions.text(first), self.predictions.text(second)),
             cases=None if self.space.cases is None else prod(map(count_levels, box.cells)),
             rows=None if rows is None else rows.count(box.cells),
             cells=box.cells,
@@ -251,15 +251,15 @@ class TreeComparer:
         return ComparedTree(self.names[i], tree.n_leaves, tree.depth, nodes[i], prediction, text, error)
 
     def _find_witness(
-        self, where: list[DifferingRegion], whole: list[CellSet], rows: ComparedTable | None
+        self, regions: list[DifferingRegion], all_cells: list[CellSet], rows: ComparedTable | None
     ) -> _Witness | None:
         """Return a row on which the trees differ, from the table if it has one."""
         witness = None if rows is None else _witness_in_table(self.space, rows, self.complete)
-        if witness is None and where:
-            witness = _construct_witness(self.space, where[0].cells, whole)
-            one, two = self._stopping_nodes(witness, rows)
+        if witness is None and regions:
+            witness = _construct_witness(self.space, regions[0].cells, all_cells)
+            first, second = self._stopping_nodes(witness, rows)
             by_node = self.predictions.by_node
-            assert self.predictions.differ(by_node[0][one], by_node[1][two]), "the trees agree on the witness"
+            assert self.predictions.differ(by_node[0][first], by_node[1][second]), "the trees agree on the witness"
         return witness
 
     def _stopping_nodes(self, witness: _Witness, rows: ComparedTable | None) -> tuple[int, int]:
@@ -330,12 +330,12 @@ def _cell_text(axis: SpaceAxis, value: Cell) -> str:
     return f"{name} = {quote(value) if isinstance(value, str) else axis.encoding.format(value)}"
 
 
-def _construct_witness(space: InputSpace, box: tuple[CellSet, ...], whole: list[CellSet]) -> _Witness:
+def _construct_witness(space: InputSpace, box: tuple[CellSet, ...], domain: list[CellSet]) -> _Witness:
     """Construct a row inside a box; an unconstrained number is taken just below its middle cut."""
     values: dict[str, Cell] = {}
     needs: list[str] = []
     row: list[CellSet] = []
-    for axis, cells, all_cells in zip(space.axes, box, whole, strict=True):
+    for axis, cells, all_cells in zip(space.axes, box, domain, strict=True):
         chosen = cells
         if isinstance(cells, tuple) and cells == all_cells and has_known_value(cells):
             middle = len(axis.cuts) // 2

@@ -110,10 +110,10 @@ class TreeComparison(Displayable):
     @property
     def smaller(self) -> str | None:
         """The name of the tree with fewer leaves; None if both have the same number."""
-        one, two = self.sides
-        if one.leaves == two.leaves:
+        first, second = self.sides
+        if first.leaves == second.leaves:
             return None
-        return one.name if one.leaves < two.leaves else two.name
+        return first.name if first.leaves < second.leaves else second.name
 
     @property
     def verdict(self) -> str:
@@ -148,23 +148,23 @@ class TreeComparison(Displayable):
 
     def _size_text(self) -> str:
         sizes = ", ".join(f"{s.name} {plural(s.leaves, 'leaf', 'leaves')}, depth {s.depth}" for s in self.sides)
-        one, two = (side.error for side in self.sides)
+        first, second = (side.error for side in self.sides)
         text = f"size: {sizes}"
-        if one is not None and two is not None:
-            text += f"; {_error_text(one, two)}"
-        same_error = self.equivalent or (one is not None and two is not None and one.value == two.value)
+        if first is not None and second is not None:
+            text += f"; {_error_text(first, second)}"
+        same_error = self.equivalent or (first is not None and second is not None and first.value == second.value)
         if same_error and self.smaller:
             text += f": {self.smaller} is simpler at equal error"
         return text
 
     def result_table(self) -> ResultTable:
         """Return the table of regions in which the trees differ, below the verdict."""
-        one, two = (side.name for side in self.sides)
+        first, second = (side.name for side in self.sides)
         counts = [name for name in ("cases", "rows") if getattr(self, name) is not None]
         headings = (
             ColumnSpec("where"),
-            ColumnSpec("first", title=one),
-            ColumnSpec("second", title=two),
+            ColumnSpec("first", title=first),
+            ColumnSpec("second", title=second),
             *(ColumnSpec(name, "count") for name in counts),
         )
         lines = [[w.text, *w.prediction_texts, *(getattr(w, name) for name in counts)] for w in self.where]
@@ -179,16 +179,16 @@ class TreeComparison(Displayable):
 
     def result_tables(self) -> tuple[ResultTable, ...]:
         """Return the table of regions and the table of structural changes."""
-        one, two = (side.name for side in self.sides)
+        first, second = (side.name for side in self.sides)
         if not self.changes:
             if self.equivalent:
                 return (self.result_table(),)
             note = "Both trees have the same splits; missing or unseen values take other branches, or leaves differ."
             return self.result_table(), ResultTable("", (), (), above=(note,))
-        nodes = (ColumnSpec("first_node", title=f"{one} node"), ColumnSpec("second_node", title=f"{two} node"))
+        nodes = (ColumnSpec("first_node", title=f"{first} node"), ColumnSpec("second_node", title=f"{second} node"))
         headings = (ColumnSpec("where"), ColumnSpec("change"), *nodes)
         lines = [[c.where, c.text, *("" if n is None else str(n) for n in c.nodes)] for c in self.changes]
-        title = f"From {one} to {two}: {plural(len(lines), 'change')}"
+        title = f"From {first} to {second}: {plural(len(lines), 'change')}"
         return self.result_table(), ResultTable(title, headings, lines, row_name="change", max_rows=_MAX_CHANGES)
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,8 +230,8 @@ class TreeComparison(Displayable):
         }
 
 
-def _error_text(one: TreeError, two: TreeError) -> str:
-    if one.wrong is None or two.wrong is None:
-        return f"RMSE {format_rounded(one.value)} vs {format_rounded(two.value)}"
-    wrong = f"both {one.wrong:,}" if one.wrong == two.wrong else f"{one.wrong:,} vs {two.wrong:,}"
-    return f"{wrong} of {plural(one.rows, 'row')} wrong"
+def _error_text(first: TreeError, second: TreeError) -> str:
+    if first.wrong is None or second.wrong is None:
+        return f"RMSE {format_rounded(first.value)} vs {format_rounded(second.value)}"
+    wrong = f"both {first.wrong:,}" if first.wrong == second.wrong else f"{first.wrong:,} vs {second.wrong:,}"
+    return f"{wrong} of {plural(first.rows, 'row')} wrong"

@@ -183,17 +183,17 @@ def _make_axis(name: str, trees: tuple[Tree, Tree], used_by: tuple[bool, bool], 
     return replace(axis, allows_missing=allows_missing, used_by=used_by, na_values=markers.shared)
 
 
-def _common_encoding(one: Encoding, two: Encoding, names: tuple[str, str]) -> Encoding:
-    kinds = {one.kind, two.kind}
+def _common_encoding(first: Encoding, second: Encoding, names: tuple[str, str]) -> Encoding:
+    kinds = {first.kind, second.kind}
     if kinds <= {"number", "integer"}:
-        return replace(one, kind="number" if "number" in kinds else "integer")
+        return replace(first, kind="number" if "number" in kinds else "integer")
     if kinds == {"datetime"}:
-        return replace(one, unit=max(one.unit, two.unit, key=UNITS.index))
-    if one.is_categorical and two.is_categorical:
-        return one if one.kind == "boolean" or two.kind != "boolean" else two
+        return replace(first, unit=max(first.unit, second.unit, key=UNITS.index))
+    if first.is_categorical and second.is_categorical:
+        return first if first.kind == "boolean" or second.kind != "boolean" else second
     raise ParameterError(
-        f'column "{safe(one.name)}" is {_KIND_TEXT[one.kind]} in {names[0]} and {_KIND_TEXT[two.kind]} in {names[1]}:'
-        " the trees cannot be compared.",
+        f'column "{safe(first.name)}" is {_KIND_TEXT[first.kind]} in {names[0]} and {_KIND_TEXT[second.kind]} in'
+        f" {names[1]}: the trees cannot be compared.",
         hint="Grow both with the same kinds.",
     )
 
@@ -293,10 +293,10 @@ def _codes_in_tree(encoding: Encoding | None, name: str, texts: list[str], marke
     if encoding is None:
         return [UNSEEN] * len(texts)
     codes = {level: code for code, level in enumerate(encoding.levels)}
-    others = [text for text in texts if text not in codes]
-    if others:
-        values: Any = encode.encode_column(encoding, read({name: others}, name="the levels")[name], "the levels")
-        codes |= dict(zip(others, values.tolist(), strict=True))
+    unknown = [text for text in texts if text not in codes]
+    if unknown:
+        values: Any = encode.encode_column(encoding, read({name: unknown}, name="the levels")[name], "the levels")
+        codes |= dict(zip(unknown, values.tolist(), strict=True))
     missing = set(map(_marker_key, markers))
     return [MISSING if _marker_key(text) in missing else codes[text] if codes[text] >= 0 else UNSEEN for text in texts]
 

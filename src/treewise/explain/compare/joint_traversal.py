@@ -44,7 +44,7 @@ class DifferingBox(NamedTuple):
 class BranchTable:
     """A tree whose splits are expressed in the cells of a space; ``predictions`` numbers what each node predicts."""
 
-    def __init__(self, tree: Tree, space: InputSpace, which: int, predictions: list[int]) -> None:
+    def __init__(self, tree: Tree, space: InputSpace, side: int, predictions: list[int]) -> None:
         a = tree.arrays
         self.space, self.predictions = space, predictions
         self.kind: list[int] = a.kind.tolist()
@@ -56,8 +56,8 @@ class BranchTable:
         bounds, children = start.tolist(), child.tolist()
         self.children = [children[bounds[i] : bounds[i + 1]] for i in range(len(tree))]
         self.parent: list[int] = a.parent.tolist()
-        self.missing_cells = [axis.missing_cells[which] | {MISSING} for axis in space.axes]
-        self.splits = self._convert_splits(tree, [_cells_of_codes(axis, which) for axis in space.axes])
+        self.missing_cells = [axis.missing_cells[side] | {MISSING} for axis in space.axes]
+        self.splits = self._convert_splits(tree, [_cells_of_codes(axis, side) for axis in space.axes])
 
     def _convert_splits(self, tree: Tree, cells_of_codes: list[dict[int, list[int]]]) -> list[Any]:
         """Convert every split: the rank of a cut; the cells of branch 0 (and 1, if ordinal); or each cell's branch."""
@@ -67,23 +67,23 @@ class BranchTable:
         ranks = [{cut: rank for rank, cut in enumerate(axis.cuts)} for axis in self.space.axes]
         ordinal: dict[tuple[int, int], Any] = {}
         for node in np.flatnonzero(a.kind != LEAF).tolist():
-            i, named = self.axis[node], codes[starts[node] : starts[node + 1]]
+            i, split_codes = self.axis[node], codes[starts[node] : starts[node + 1]]
             axis, cells = self.space.axes[i], cells_of_codes[i]
             if self.kind[node] == THRESHOLD:
                 encoding = tree.encodings[int(a.column[node])]
                 cut = (a.cut if encoding.kind == "number" else a.cut_int)[node].item()
                 splits[node] = ranks[i][convert_cut(cut, encoding, axis.encoding)]
             elif self.kind[node] == ORDINAL:
-                key = (i, named[0])
+                key = (i, split_codes[0])
                 if key not in ordinal:
-                    below = frozenset(cell for code, some in cells.items() if code <= named[0] for cell in some)
-                    above = frozenset(cell for code, some in cells.items() if code > named[0] for cell in some)
+                    below = frozenset(cell for code, some in cells.items() if code <= split_codes[0] for cell in some)
+                    above = frozenset(cell for code, some in cells.items() if code > split_codes[0] for cell in some)
                     ordinal[key] = (below, above)
                 splits[node] = ordinal[key]
             elif self.kind[node] == MULTIWAY:
-                splits[node] = {cell: b for b, code in enumerate(named) for cell in cells.get(code, ())}
+                splits[node] = {cell: b for b, code in enumerate(split_codes) for cell in cells.get(code, ())}
             else:
-                splits[node] = frozenset(cell for code in named for cell in cells.get(code, ()))
+                splits[node] = frozenset(cell for code in split_codes for cell in cells.get(code, ()))
         return splits
 
     def constant_predictions(self, unseen: bool) -> list[int]:
@@ -181,10 +181,10 @@ class BranchTable:
         return [(branch, frozenset(part)) for branch, part in parts.items()]
 
 
-def _cells_of_codes(axis: SpaceAxis, which: int) -> dict[int, list[int]]:
+def _cells_of_codes(axis: SpaceAxis, side: int) -> dict[int, list[int]]:
     """Return the cells of each code of one tree: several where the other tree distinguishes more levels."""
     result: dict[int, list[int]] = {}
-    for cell, code in enumerate(axis.codes[which]):
+    for cell, code in enumerate(axis.codes[side]):
         if code >= 0:
             result.setdefault(code, []).append(cell)
     return result
@@ -202,8 +202,8 @@ def differing_boxes(
     compared in linear time.
     """
     constant = b.constant_predictions(unseen)
-    whole = space.all_cells(unseen, missing)
-    for outer, one, start in _constant_boxes(a, a.constant_predictions(unseen), whole, follower=b):
+    all_cells = space.all_cells(unseen, missing)
+    for outer, one, start in _constant_boxes(a, a.constant_predictions(unseen), all_cells, follower=b):
         for box, two, _ in _constant_boxes(b, constant, outer, start):
             if differ(one, two):
                 yield DifferingBox(tuple(box), (one, two))
@@ -245,15 +245,15 @@ def count_differing_cases(space: InputSpace, a: BranchTable, b: BranchTable, dif
     over different columns are not traversed pair by pair.
     """
     used = sorted({axis for axis in b.axis if axis >= 0})
-    others = [i for i in range(len(space.axes)) if i not in used]
-    whole = space.all_cells(unseen=False, missing=False)
+    unused = [i for i in range(len(space.axes)) if i not in used]
+    all_cells = space.all_cells(unseen=False, missing=False)
     groups: dict[tuple[CellSet, ...], dict[int, int]] = {}
-    for box, prediction, _ in _constant_boxes(a, a.constant_predictions(unseen=False), whole):
+    for box, prediction, _ in _constant_boxes(a, a.constant_predictions(unseen=False), all_cells):
         sizes = groups.setdefault(tuple(box[i] for i in used), {})
-        sizes[prediction] = sizes.get(prediction, 0) + prod(count_levels(box[i]) for i in others)
+        sizes[prediction] = sizes.get(prediction, 0) + prod(count_levels(box[i]) for i in unused)
     total, constant = 0, b.constant_predictions(unseen=False)
     for cells, sizes in groups.items():
-        begin = list(whole)
+        begin = list(all_cells)
         for i, some in zip(used, cells, strict=True):
             begin[i] = some
         for box, other, _ in _constant_boxes(b, constant, begin):
@@ -285,8 +285,8 @@ def merge_boxes(boxes: Iterable[DifferingBox]) -> list[DifferingBox]:
 def _merge_along(boxes: list[DifferingBox], column: int) -> list[DifferingBox]:
     groups: dict[object, list[DifferingBox]] = {}
     for box in boxes:
-        others = (*box.cells[:column], None, *box.cells[column + 1 :])
-        groups.setdefault((others, box.predictions), []).append(box)
+        other_cells = (*box.cells[:column], None, *box.cells[column + 1 :])
+        groups.setdefault((other_cells, box.predictions), []).append(box)
     return [
         DifferingBox((*same[0].cells[:column], cells, *same[0].cells[column + 1 :]), same[0].predictions)
         for same in groups.values()

@@ -43,15 +43,15 @@ class NodePredictions:
     what: str
     tolerance: float = 0.0
 
-    def differ(self, one: int, two: int) -> bool:
+    def differ(self, first: int, second: int) -> bool:
         """Tell whether two predictions are further apart than the tolerance."""
-        return one != two and not self.distance(one, two) <= self.tolerance
+        return first != second and not self.distance(first, second) <= self.tolerance
 
-    def distance(self, one: int, two: int) -> float:
+    def distance(self, first: int, second: int) -> float:
         """Return the distance of two predictions (1 or more for two classes); NaN if one is missing."""
-        if one == two or _NO_PREDICTION in (one, two):
-            return 0.0 if one == two else math.nan
-        pairs = zip(self.vectors[one], self.vectors[two], strict=True)
+        if first == second or _NO_PREDICTION in (first, second):
+            return 0.0 if first == second else math.nan
+        pairs = zip(self.vectors[first], self.vectors[second], strict=True)
         return max(abs(x - y) for x, y in pairs)
 
     def value(self, prediction: int) -> Any:
@@ -96,8 +96,8 @@ def number_predictions(a: Tree, b: Tree, what: str, tolerance: float, names: tup
         )
     labels = tuple(dict.fromkeys((*a.classes, *b.classes)))
     if a.task == "classification" and not set(a.classes) & set(b.classes):
-        one, two = (join_few(list(map(safe, tree.classes))) for tree in (a, b))
-        raise ParameterError(f"{names[0]} predicts {one} and {names[1]} {two}: they have no class in common.")
+        first, second = (join_few(list(map(safe, tree.classes))) for tree in (a, b))
+        raise ParameterError(f"{names[0]} predicts {first} and {names[1]} {second}: they have no class in common.")
     numbers: dict[tuple[float, ...], int] = {}
     by_node = []
     for tree in (a, b):
@@ -117,13 +117,13 @@ def _prediction_vectors(tree: Tree, labels: tuple[Any, ...], what: str) -> Float
     answering = answering_nodes(tree, np.arange(len(tree)))
     if tree.task == "regression":
         return np.asarray(node_values(tree, answering, LeafProbabilities()), np.float64)[:, None]
-    own = tree.arrays.label[answering]
+    labels_at = tree.arrays.label[answering]
     place = np.array([labels.index(c) for c in tree.classes], np.int64)
     if what == "prediction":
-        return np.where(own >= 0, place[own], np.nan)[:, None]
+        return np.where(labels_at >= 0, place[labels_at], np.nan)[:, None]
     result = np.zeros((len(tree), len(labels)))
     result[:, place] = class_probabilities(tree, answering, LeafProbabilities())
-    result[own < 0] = np.nan
+    result[labels_at < 0] = np.nan
     return result
 
 
@@ -196,8 +196,8 @@ def compare_rows(data: Any, a: Tree, b: Tree, space: InputSpace, predictions: No
     nodes = [find_leaves(tree, encode_columns(tree, table), n) for tree, table in zip((a, b), tables, strict=True)]
     numbers = [np.array(predictions.by_node[i], np.int64)[nodes[i]] for i in (0, 1)]
     pairs, inverse = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
-    differ = np.array([predictions.differ(one, two) for one, two in pairs.tolist()], np.bool_)
-    distance = np.array([predictions.distance(one, two) for one, two in pairs.tolist()], np.float64)
+    differ = np.array([predictions.differ(first, second) for first, second in pairs.tolist()], np.bool_)
+    distance = np.array([predictions.distance(first, second) for first, second in pairs.tolist()], np.float64)
     inverse = inverse.reshape(-1)
     cells = [_cells_of_rows(axis, (a, b), tables) for axis in space.axes]
     complete = np.ones(n, np.bool_)
@@ -232,12 +232,16 @@ def _cells_of_levels(axis: SpaceAxis, trees: tuple[Tree, Tree], tables: list[Tab
     codes = []
     for i, tree in enumerate(trees):
         table = tables[i] if axis.used_by[i] else tables[1 - i]  # a tree that does not use it cannot call it missing
-        own = next((e for e in tree.encodings if e.name == axis.name and e.is_categorical), None)
-        known = own is not None and axis.name in table.columns
+        encoding = next((e for e in tree.encodings if e.name == axis.name and e.is_categorical), None)
+        is_known = encoding is not None and axis.name in table.columns
         unknown = np.full(len(table), UNSEEN)
-        codes.append(encode.encode_column(own, table[axis.name], table.name) if own is not None and known else unknown)
+        codes.append(
+            encode.encode_column(encoding, table[axis.name], table.name)
+            if encoding is not None and is_known
+            else unknown
+        )
     cells = {(MISSING, MISSING): MISSING, (MISSING, UNSEEN): MISSING, (UNSEEN, MISSING): MISSING}
     cells |= {pair: cell for cell, pair in enumerate(zip(*axis.codes, strict=True))}
     pairs, inverse = np.unique(np.stack(codes, axis=1).astype(np.int64), axis=0, return_inverse=True)
-    cell_of_pair = np.array([cells.get((one, two), UNSEEN) for one, two in pairs.tolist()], np.int64)
+    cell_of_pair = np.array([cells.get((first, second), UNSEEN) for first, second in pairs.tolist()], np.int64)
     return cell_of_pair[inverse.reshape(-1)]

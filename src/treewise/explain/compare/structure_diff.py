@@ -127,54 +127,56 @@ class _SubtreeIndex:
 def structure_changes(a: Tree, b: Tree) -> Iterator[StructureChange]:
     """Iterate over the changes from one tree to the other, from the roots down."""
     numbers: dict[Any, int] = {}
-    one, two = _SubtreeIndex(a, numbers), _SubtreeIndex(b, numbers)
+    first, second = _SubtreeIndex(a, numbers), _SubtreeIndex(b, numbers)
     pairs = [(0, 0)]
     while pairs:
         x, y = pairs.pop()
-        if one.shape[x] == two.shape[y]:
+        if first.shape[x] == second.shape[y]:
             continue
-        if one.is_inner[x] and two.is_inner[y]:
-            change, below = _compare_splits(one, two, x, y)
+        if first.is_inner[x] and second.is_inner[y]:
+            change, below = _compare_splits(first, second, x, y)
             if change is not None:
                 yield change
             pairs.extend(reversed(below))
         else:
-            yield _compare_with_leaf(one, two, x, y)
+            yield _compare_with_leaf(first, second, x, y)
 
 
-def _compare_with_leaf(one: _SubtreeIndex, two: _SubtreeIndex, x: int, y: int) -> StructureChange:
+def _compare_with_leaf(first: _SubtreeIndex, second: _SubtreeIndex, x: int, y: int) -> StructureChange:
     """Describe a change where at least one of the trees has a leaf."""
-    where = one.where(x)
-    if one.is_inner[x]:
-        text = f"the split {one.split_text(x)} ({one.size_text(x)} below) became a leaf: {two.prediction_text(y)}"
-        return StructureChange("vanished", where, (x, y), text)
-    if two.is_inner[y]:
-        text = f"the leaf {one.prediction_text(x)} was split by {two.split_text(y)} ({two.size_text(y)} below)"
-        return StructureChange("appeared", where, (x, y), text)
-    text = f"predicts {two.prediction_text(y)} instead of {one.prediction_text(x)}"
-    return StructureChange("prediction", where, (x, y), text)
+    place = first.where(x)
+    if first.is_inner[x]:
+        text = (
+            f"the split {first.split_text(x)} ({first.size_text(x)} below) became a leaf: {second.prediction_text(y)}"
+        )
+        return StructureChange("vanished", place, (x, y), text)
+    if second.is_inner[y]:
+        text = f"the leaf {first.prediction_text(x)} was split by {second.split_text(y)} ({second.size_text(y)} below)"
+        return StructureChange("appeared", place, (x, y), text)
+    text = f"predicts {second.prediction_text(y)} instead of {first.prediction_text(x)}"
+    return StructureChange("prediction", place, (x, y), text)
 
 
 def _compare_splits(
-    one: _SubtreeIndex, two: _SubtreeIndex, x: int, y: int
+    first: _SubtreeIndex, second: _SubtreeIndex, x: int, y: int
 ) -> tuple[StructureChange | None, list[tuple[int, int]]]:
     """Describe the change of a split (None if it did not change), and return the children to compare next."""
-    old, new = one.tree.split_at(x), two.tree.split_at(y)
+    old, new = first.tree.split_at(x), second.tree.split_at(y)
     assert old is not None
     assert new is not None
     if old.column != new.column:
-        return _compare_columns(one, two, x, y), []
+        return _compare_columns(first, second, x, y), []
     pairs, same = _match_branches(old, new)
     if pairs is None:
-        text = f"{one.sized_split(x)} became {two.sized_split(y)}"
-        return StructureChange("kind", one.where(x), (x, y), text), []
-    below = [(one.tree.children(x)[i], two.tree.children(y)[j]) for i, j in pairs]
+        text = f"{first.sized_split(x)} became {second.sized_split(y)}"
+        return StructureChange("kind", first.where(x), (x, y), text), []
+    below = [(first.tree.children(x)[i], second.tree.children(y)[j]) for i, j in pairs]
     if same:
         return None, below
     if isinstance(old, Multiway):
-        return StructureChange("levels", one.where(x), (x, y), _branch_changes(old, new)), below
+        return StructureChange("levels", first.where(x), (x, y), _branch_changes(old, new)), below
     kind: Kind = "threshold" if isinstance(old, Threshold) else "levels"
-    return StructureChange(kind, one.where(x), (x, y), f"{one.split_text(x)} became {two.split_text(y)}"), below
+    return StructureChange(kind, first.where(x), (x, y), f"{first.split_text(x)} became {second.split_text(y)}"), below
 
 
 def _match_branches(old: Split, new: Split) -> tuple[list[tuple[int, int]] | None, bool]:
@@ -204,25 +206,27 @@ def _match_branches(old: Split, new: Split) -> tuple[list[tuple[int, int]] | Non
 def _branch_changes(old: Split, new: Split) -> str:
     removed = [safe(level) for level in old.named if level not in new.named]
     added = [safe(level) for level in new.named if level not in old.named]
-    parts = [f"{how} {', '.join(levels)}" for how, levels in (("without", removed), ("added", added)) if levels]
+    parts = [f"{verb} {', '.join(levels)}" for verb, levels in (("without", removed), ("added", added)) if levels]
     return f"branches of {safe(old.column)}: {'; '.join(parts) or 'the one for all other levels was added or removed'}"
 
 
-def _compare_columns(one: _SubtreeIndex, two: _SubtreeIndex, x: int, y: int) -> StructureChange:
+def _compare_columns(first: _SubtreeIndex, second: _SubtreeIndex, x: int, y: int) -> StructureChange:
     """Describe a change where the trees split on different columns."""
     kind: Kind = "replaced"
-    if (node := two.find_within(one.shape[x], y)) is not None:
+    if (node := second.find_within(first.shape[x], y)) is not None:
         kind = "inserted"
-        text = f"a new split {two.split_text(y)} above {one.split_text(x)}, which is now node {node}"
-    elif (node := one.find_within(two.shape[y], x)) is not None:
+        text = f"a new split {second.split_text(y)} above {first.split_text(x)}, which is now node {node}"
+    elif (node := first.find_within(second.shape[y], x)) is not None:
         kind = "removed"
-        text = f"the split {one.split_text(x)} was removed; {two.split_text(y)}, formerly node {node}, took its place"
-    elif one.has_child_with_split(x, two.split_key(y)) and two.has_child_with_split(y, one.split_key(x)):
+        text = (
+            f"the split {first.split_text(x)} was removed; {second.split_text(y)}, formerly node {node}, took its place"
+        )
+    elif first.has_child_with_split(x, second.split_key(y)) and second.has_child_with_split(y, first.split_key(x)):
         kind = "swapped"
-        text = f"{two.split_text(y)} now comes before {one.split_text(x)}, not after it"
-    elif nodes := two.nodes_by_shape.get(one.shape[x]):
+        text = f"{second.split_text(y)} now comes before {first.split_text(x)}, not after it"
+    elif nodes := second.nodes_by_shape.get(first.shape[x]):
         kind = "moved"
-        text = f"{one.sized_split(x)} moved to node {nodes[-1]}; {two.sized_split(y)} took its place"
+        text = f"{first.sized_split(x)} moved to node {nodes[-1]}; {second.sized_split(y)} took its place"
     else:
-        text = f"{two.sized_split(y)} replaced {one.sized_split(x)}"
-    return StructureChange(kind, one.where(x), (x, y), text)
+        text = f"{second.sized_split(y)} replaced {first.sized_split(x)}"
+    return StructureChange(kind, first.where(x), (x, y), text)

@@ -332,9 +332,9 @@ def make_teacher_dataset(
     if name is None:
         name = truth.name if truth is not None else _unused_name(teacher.target or "answer", table.columns)
     predictions = teacher.predict_column(data, table, hidden, name)
-    makers = {each: partial(table.columns.__getitem__, each) for each in table.columns if each != hidden}
+    makers = {column: partial(table.columns.__getitem__, column) for column in table.columns if column != hidden}
     columns: Mapping[str, Column] = LazyColumns({**makers, name: predictions}, len(table))
-    kinds = {each: kind for each, kind in table.kinds.items() if each in columns}
+    kinds = {column: kind for column, kind in table.kinds.items() if column in columns}
     return TeacherDataset(replace(table, columns=columns, kinds=kinds, target=name), name, truth)
 
 
@@ -353,8 +353,8 @@ def _find_true_column(teacher: Teacher, table: Table, target: Any) -> Column | N
     return find_target(table, target)
 
 
-def _unused_name(name: str, taken: Container[str]) -> str:
-    while name in taken:
+def _unused_name(name: str, used_names: Container[str]) -> str:
+    while name in used_names:
         name += "_"
     return name
 

@@ -122,9 +122,9 @@ class EnsembleExplanation(Displayable):
         labels = ("Raised by", "Lowered by") if self.is_regression else ("In favour", "Against")
         for label, columns in zip(labels, (positive, negative), strict=True):
             if columns:
-                listed = ", ".join(f"{c.text} ({self._signed(c.contribution)})" for c in columns[:_MAX_LISTED])
+                contributions = ", ".join(f"{c.text} ({self._signed(c.contribution)})" for c in columns[:_MAX_LISTED])
                 more = f", and {plural(len(columns) - _MAX_LISTED, 'more column')}" * (len(columns) > _MAX_LISTED)
-                yield f"{label}: {listed}{more}."
+                yield f"{label}: {contributions}{more}."
 
     def _signed(self, contribution: float) -> str:
         size = abs(contribution)

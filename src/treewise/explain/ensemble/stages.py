@@ -45,7 +45,9 @@ def stages(
     errors = _errors_by_tree(ensemble, rows, reports[0])
     test_rows = None if test is None else prepare_evaluation(ensemble, test, target)
     test_errors = None if test_rows is None else _errors_by_tree(ensemble, test_rows, reports[-1])
-    is_training, test_is_training = (each is not None and looks_like_training_data(each) for each in (rows, test_rows))
+    is_training, test_is_training = (
+        rows_ is not None and looks_like_training_data(rows_) for rows_ in (rows, test_rows)
+    )
     is_unweighted = is_training and sample_weight is None and not ensemble.fit_info.has_weights
     bounds = _boosting_bounds(ensemble) if is_unweighted else [None] * len(ensemble)
     return Stages(
@@ -159,8 +161,8 @@ class Stages(Displayable, Sequence[Stage]):
 
     def _notes(self) -> Iterator[str]:
         best = self.best
-        where, error = ("", best.error) if best.test_error is None else (" on the test rows", best.test_error)
-        yield f"Lowest{where} after {plural(best.trees, 'tree')}: {self.format_error(error)}."
+        place, error = ("", best.error) if best.test_error is None else (" on the test rows", best.test_error)
+        yield f"Lowest{place} after {plural(best.trees, 'tree')}: {self.format_error(error)}."
         if any(stage.bound is not None and stage.bound >= 1 for stage in self.stages):
             yield NO_BOUND_LEGEND
         if self.oob_text:
@@ -201,7 +203,7 @@ def _boosting_bounds(ensemble: Ensemble) -> list[float | None]:
     if ensemble.method != "adaboost":
         return none
     try:
-        return [each.bound for each in ensemble.rounds]
+        return [round_.bound for round_ in ensemble.rounds]
     except ParameterError:
         return none
 

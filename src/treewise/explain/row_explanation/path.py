@@ -152,8 +152,8 @@ def _branch_condition(tree: Tree, split: Split, child: int) -> str:
     otherwise = f"{safe(split.column)} otherwise"
     if not condition.startswith(otherwise):
         return condition
-    named = split.named
-    levels = quote(named[0]) if len(named) == 1 else f"in {shorten_levels(named)}"
+    split_levels = split.named
+    levels = quote(split_levels[0]) if len(split_levels) == 1 else f"in {shorten_levels(split_levels)}"
     return f"{safe(split.column)} not {levels}{condition.removeprefix(otherwise)}"
 
 

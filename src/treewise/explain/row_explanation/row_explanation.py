@@ -394,12 +394,12 @@ def _scale_note(tree: Tree, change: CellChange) -> str:
     """Explain the scale of a number's distance if it is not the interquartile range."""
     ends = tree.quartiles.get(change.column)
     reason = "is unknown" if ends is None else "is 0" if ends[0] == ends[1] else "is infinite"
-    how = "scaled by the range of its thresholds" if change.scale == "thresholds" else "not scaled"
-    return f"(The distance in {safe(change.column)} is {how}: its interquartile range {reason}.)"
+    scaling = "scaled by the range of its thresholds" if change.scale == "thresholds" else "not scaled"
+    return f"(The distance in {safe(change.column)} is {scaling}: its interquartile range {reason}.)"
 
 
 def describe_prediction(
-    tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities, where: str = "there"
+    tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities, place: str = "there"
 ) -> str:
     """Describe the prediction of a node with its support: ``P (60.0 %: 3 of 5 rows like this)``."""
     view, has_weights = tree[node], is_weighted(tree)
@@ -408,9 +408,9 @@ def describe_prediction(
     if tree.task == "regression":
         assert isinstance(prediction, float)
         if source != node:
-            return f"{format_rounded(prediction)} (from node {source}: no training row {where})"
+            return f"{format_rounded(prediction)} (from node {source}: no training row {place})"
         sd = f", sd {format_rounded(view.spread)}" if view.rows > 1 else ""
-        return format_rounded(prediction) + (f" ({rows} {where}{sd})" if view.rows else "")
+        return format_rounded(prediction) + (f" ({rows} {place}{sd})" if view.rows else "")
     text, counts = safe(prediction), tree.counts(source)
     if not counts:
         return text
@@ -420,11 +420,11 @@ def describe_prediction(
         probability = class_probabilities(tree, np.array([node]), estimate)[0, tree.classes.index(prediction)]
         share = f"{format_percent(probability)} % by {estimate}"
     if source != node:
-        return f"{text} ({share}, from node {source}: no training row {where})"
+        return f"{text} ({share}, from node {source}: no training row {place})"
     if has_weights:
-        return f"{text} ({share}: weight {format_count(right)} of {format_count(total)} {where})"
+        return f"{text} ({share}: weight {format_count(right)} of {format_count(total)} {place})"
     rows = f"{format_count(right)} of {format_count(total)} {'row' if total == 1 else 'rows'}"
-    return f"{text} ({share}: {rows} {where})"
+    return f"{text} ({share}: {rows} {place})"
 
 
 def _join_words(parts: Sequence[str]) -> str:
@@ -437,10 +437,10 @@ def _join_words(parts: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def join_or_count(names: Sequence[str], what: str) -> str:
+def join_or_count(names: Sequence[str], noun: str) -> str:
     """Join a few names, or count many.
 
     >>> join_or_count(["a", "b"], "column"), join_or_count(list("abcdefg"), "column")
     ('a and b', '7 columns')
     """
-    return _join_words(names) if len(names) <= MAX_LISTED else plural(len(names), what)
+    return _join_words(names) if len(names) <= MAX_LISTED else plural(len(names), noun)

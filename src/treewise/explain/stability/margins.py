@@ -102,8 +102,8 @@ class MarginFinder:
 
 def _margin_of(search: NodeSearch, column: int) -> SplitMargin:
     """Return the margin between a column and the best of the others."""
-    own = search.finalists.get(column)  # None for a split raised by pruning that sends all rows to one branch
-    score = search.score_value(own) if own else 0.0
+    candidate = search.finalists.get(column)  # None for a split raised by pruning that sends all rows to one branch
+    score = search.score_value(candidate) if candidate else 0.0
     rival = search.winner
     if rival is not None and rival.order.column == column:
         rival = search.runner_up

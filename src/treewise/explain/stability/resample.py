@@ -248,11 +248,11 @@ def _partition(tree: Tree, node: int, values: npt.NDArray[Any]) -> Ints:
     if a.kind[node] == THRESHOLD:
         cut = a.cut if tree.encodings[a.column[node]].kind == "number" else a.cut_int
         return number_by_first_row(values > cut[node : node + 1])  # an array: float32 is compared as double
-    named = a.codes[a.code_start[node] : a.code_start[node + 1]]
+    codes = a.codes[a.code_start[node] : a.code_start[node + 1]]
     if a.kind[node] == ORDINAL:
-        return number_by_first_row(values > named[0])
+        return number_by_first_row(values > codes[0])
     if a.kind[node] != MULTIWAY:
-        return number_by_first_row(np.isin(values, named))
-    order = np.argsort(named)
-    spot = np.searchsorted(named[order], values).clip(0, len(named) - 1)
-    return number_by_first_row(np.where(named[order][spot] == values, order[spot], -1))
+        return number_by_first_row(np.isin(values, codes))
+    order = np.argsort(codes)
+    spot = np.searchsorted(codes[order], values).clip(0, len(codes) - 1)
+    return number_by_first_row(np.where(codes[order][spot] == values, order[spot], -1))

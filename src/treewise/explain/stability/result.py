@@ -86,19 +86,19 @@ class Stability(Displayable):
             return f"The tree has no split; the resampled trees have one in {_times(split, self.resamples)}."
         root = self.nodes[0]
         times = self.root_columns.get(root.column, 0)
-        others = [
+        alternatives = [
             f"{'no split' if column is None else safe(column)} in {k:,}"
             for column, k in self.root_columns.items()
             if column != root.column
         ]
         share = times / self.resamples
         verdict = "stable" if share >= _STABLE else "likely, not certain" if share > _LIKELY else "uncertain"
-        where = f"{safe(root.column)} is at the root in {_times(times, self.resamples)}"
-        line = f"The root split is {verdict}: {where}"
+        root_text = f"{safe(root.column)} is at the root in {_times(times, self.resamples)}"
+        line = f"The root split is {verdict}: {root_text}"
         if share > _LIKELY and self._sets_differ(root):
             again = f"the same split in {100 * (root.same_split or 0.0):.0f} % of them"
-            line = f"The root split is uncertain, though its column is {verdict}: {where}, {again}"
-        line += f" ({join_few(others, most=3)})" if others else ""
+            line = f"The root split is uncertain, though its column is {verdict}: {root_text}, {again}"
+        line += f" ({join_few(alternatives, most=3)})" if alternatives else ""
         if " to " in root.threshold_range:
             line += f"; the middle half of its thresholds ranges from {root.threshold_range}"
         return f"{line}."

@@ -203,8 +203,8 @@ class _Tally:
         encoding, split = tree.encodings[column], tree.split_at(node)
         assert split is not None
         matched = matches[matches["rows"]]
-        others = Counter(matches["column"][(matches["column"] >= 0) & (matches["column"] != column)].tolist())
-        alternative, times = others.most_common(1)[0] if others else (-1, 0)
+        column_counts = Counter(matches["column"][(matches["column"] >= 0) & (matches["column"] != column)].tolist())
+        alternative, times = column_counts.most_common(1)[0] if column_counts else (-1, 0)
         cuts = matched["cut" if encoding.kind == "number" else "exact_cut"][~np.isnan(matched["cut"])]
         low, median, high = _quartiles(cuts) if len(cuts) else [None] * 3
         limits = dict.fromkeys(encoding.format(cut) for cut in (low, high) if cut is not None)

@@ -100,9 +100,9 @@ class GroupTally:
         name = comparison.table.name
         return cls(tree, class_index, comparison.leaves, truth, name=name, is_training_data=is_training_data)
 
-    def _count(self, which: npt.NDArray[np.bool_]) -> Ints:
+    def _count(self, mask: npt.NDArray[np.bool_]) -> Ints:
         """Count some of the rows of every node."""
-        running = np.append(0, np.cumsum(np.bincount(self._nodes[which], minlength=len(self.tree))))
+        running = np.append(0, np.cumsum(np.bincount(self._nodes[mask], minlength=len(self.tree))))
         counts: Ints = running[self.tree.arrays.ends] - running[: len(self.tree)]
         return counts
 
@@ -154,23 +154,23 @@ def compare_nodes(tally: GroupTally, min_rows: float, confidence: float) -> list
 def retest(groups: list[NodeGroup], tally: GroupTally, confidence: float) -> list[NodeGroup]:
     """Compare the groups on other rows."""
     retested: list[NodeGroup] = []
-    for each in groups:
-        group = tally.statistics(each.node, each.class_index)
-        rest = tally.statistics(0, each.class_index) - group
+    for node_group in groups:
+        group = tally.statistics(node_group.node, node_group.class_index)
+        rest = tally.statistics(0, node_group.class_index) - group
         has_both = group.n > 0 and rest.n > 0
         difference = compare_groups([group], [rest], confidence)[0] if has_both else None
-        retested.append(replace(each, test=GroupTest(group, rest, difference)))
+        retested.append(replace(node_group, test=GroupTest(group, rest, difference)))
     return adjust_tests(retested, confidence)
 
 
 def adjust_tests(groups: Sequence[NodeGroup], confidence: float) -> list[NodeGroup]:
     """Adjust the p-values of groups on other rows for their number, and decide which are confirmed."""
-    tests = [each.test for each in groups if each.test is not None]
+    tests = [group.test for group in groups if group.test is not None]
     adjusted = holm([1.0 if test.difference is None else test.difference.p for test in tests])
     result = []
-    for each, test, p in zip(groups, tests, adjusted, strict=True):
-        same_sign = test.difference is not None and test.difference.value * each.difference.value > 0
-        result.append(replace(each, test=replace(test, p_adjusted=p, confirmed=same_sign and p < 1 - confidence)))
+    for group, test, p in zip(groups, tests, adjusted, strict=True):
+        same_sign = test.difference is not None and test.difference.value * group.difference.value > 0
+        result.append(replace(group, test=replace(test, p_adjusted=p, confirmed=same_sign and p < 1 - confidence)))
     return result
 
 
@@ -185,12 +185,12 @@ def separate_redundant(
     ends: list[int] = tree.arrays.ends.tolist()
     groups: list[NodeGroup] = []
     redundant: list[NodeGroup] = []
-    for each in ranked:
-        kept = kept_by_class.setdefault(each.class_index, KeptGroups(ends, confidence))
-        redundancy = kept.redundancy_of(each)
-        (redundant if redundancy else groups).append(replace(each, redundancy=redundancy))
+    for group in ranked:
+        kept_groups = kept_by_class.setdefault(group.class_index, KeptGroups(ends, confidence))
+        redundancy = kept_groups.redundancy_of(group)
+        (redundant if redundancy else groups).append(replace(group, redundancy=redundancy))
         if not redundancy:
-            kept.add(each)
+            kept_groups.add(group)
     return groups, redundant
 
 
@@ -203,40 +203,40 @@ class KeptGroups:
         self.large: list[NodeGroup] = []
         self.within: dict[int, list[int]] = {WHOLE_TABLE: []}  # group → the outermost groups within it, in order
 
-    def add(self, each: NodeGroup) -> None:
+    def add(self, group: NodeGroup) -> None:
         """Keep a group."""
-        siblings = self.within[self._around(each.node)]
-        first, last = self._range(siblings, each.node)
-        self.within[each.node] = siblings[first:last]
-        siblings[first:last] = [each.node]
-        self.by_node[each.node] = each
-        self.large += [each] * (each.group.n >= _COMPLEMENT / 2 * (each.group.n + each.rest.n))
+        siblings = self.within[self._around(group.node)]
+        first, last = self._range(siblings, group.node)
+        self.within[group.node] = siblings[first:last]
+        siblings[first:last] = [group.node]
+        self.by_node[group.node] = group
+        self.large += [group] * (group.group.n >= _COMPLEMENT / 2 * (group.group.n + group.rest.n))
 
-    def redundancy_of(self, each: NodeGroup) -> str:
+    def redundancy_of(self, group: NodeGroup) -> str:
         """Describe why a group is redundant given those kept; "" if it is not."""
-        if (other := self._complement(each)) is not None:
-            nearly = "" if other.group.n == each.rest.n else "nearly "
+        if (other := self._complement(group)) is not None:
+            nearly = "" if other.group.n == group.rest.n else "nearly "
             return f"{nearly}the complement of node {other.node}"
-        around = self.by_node.get(self._around(each.node))
+        around = self.by_node.get(self._around(group.node))
         if around is not None:
-            is_large = abs(each.group.mean - around.group.mean) >= _MIN_EFFECT * abs(around.difference.value)
-            if not is_large or p_value(each.group, around.group - each.group) >= 1 - self.confidence:
+            is_large = abs(group.group.mean - around.group.mean) >= _MIN_EFFECT * abs(around.difference.value)
+            if not is_large or p_value(group.group, around.group - group.group) >= 1 - self.confidence:
                 return f"hardly different from node {around.node}, which contains it"
-        inside = self._inside(each.node)
-        remainder = each.group
+        inside = self._inside(group.node)
+        remainder = group.group
         for other in inside:
             remainder = remainder - other.group
-        if inside and not self._still_differs(remainder, each):
+        if inside and not self._still_differs(remainder, group):
             return f"due to {' and '.join(f'node {other.node}' for other in inside[:3])}, which it contains"
         return ""
 
-    def _complement(self, each: NodeGroup) -> NodeGroup | None:
+    def _complement(self, group: NodeGroup) -> NodeGroup | None:
         """Return a disjoint group that has nearly all other rows: one of the two is large."""
-        enough = _COMPLEMENT * (each.group.n + each.rest.n)
-        candidates = self.by_node.values() if each.group.n >= enough / 2 else self.large
+        enough = _COMPLEMENT * (group.group.n + group.rest.n)
+        candidates = self.by_node.values() if group.group.n >= enough / 2 else self.large
         for other in candidates:
-            is_disjoint = other.node >= self.ends[each.node] or each.node >= self.ends[other.node]
-            if is_disjoint and other.group.n + each.group.n >= enough:
+            is_disjoint = other.node >= self.ends[group.node] or group.node >= self.ends[other.node]
+            if is_disjoint and other.group.n + group.group.n >= enough:
                 return other
         return None
 
@@ -260,9 +260,9 @@ class KeptGroups:
         first, last = self._range(siblings, node)
         return [self.by_node[other] for other in siblings[first:last]]
 
-    def _still_differs(self, remainder: GroupStatistics, each: NodeGroup) -> bool:
+    def _still_differs(self, remainder: GroupStatistics, group: NodeGroup) -> bool:
         """Tell whether a group without the groups inside it still differs in the same direction."""
         if remainder.n == 0:
             return False
-        is_large = (remainder.mean - each.rest.mean) / each.difference.value >= _MIN_EFFECT
-        return is_large and p_value(remainder, each.rest) < 1 - self.confidence
+        is_large = (remainder.mean - group.rest.mean) / group.difference.value >= _MIN_EFFECT
+        return is_large and p_value(remainder, group.rest) < 1 - self.confidence

@@ -70,9 +70,11 @@ def _repeatable_growth(tree: Tree) -> Grow:
     grow, skipped = grow_like(tree, n_jobs=1)
     if info.origin != "grown" or skipped or info.has_weight_array:
         step = "weights given as an array" if not skipped else skipped[0]
-        what = f"{step} cannot be repeated on other tables" if info.origin == "grown" else "it was not grown on a table"
+        reason = (
+            f"{step} cannot be repeated on other tables" if info.origin == "grown" else "it was not grown on a table"
+        )
         raise ParameterError(
-            f"the search that found the tree cannot be repeated: {what}.",
+            f"the search that found the tree cannot be repeated: {reason}.",
             parameter="permutations",
             hint="Leave it out, and test the groups on held-out rows.",
         )

@@ -56,7 +56,7 @@ def _markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     yield ""
     yield f"| candidate | {escape_markdown(branches_heading(node))} | computation | result |"
     yield "|---|---|---|---:|"
-    for entry in list_entries(node, blanks, every=writes_formulas(node)):
+    for entry in list_entries(node, blanks, include_all=writes_formulas(node)):
         yield _markdown_entry(entry, blanks)
     yield ""
     for line in note_columns_left_out(node):
@@ -140,7 +140,7 @@ def _latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
         rf"\noindent {rows}; $\displaystyle {_latex_term(term)} = {result}$ {node.number_format.shown_unit}".rstrip()
         + "."
     )
-    listed = list(list_entries(node, blanks, every=writes_formulas(node)))
+    listed = list(list_entries(node, blanks, include_all=writes_formulas(node)))
     computed = [e for e in listed if e.formula is not None]
     if computed:
         yield r"\begin{align*}"
@@ -255,7 +255,7 @@ def _node_table(node: NodeTrace) -> ResultTable:
     if node.settled:
         return ResultTable(f"{title} · {rows} · {describe_settled(node)}", _headings(node), [])
     cells = []
-    for entry in list_entries(node, blanks=False, every=writes_formulas(node)):
+    for entry in list_entries(node, blanks=False, include_all=writes_formulas(node)):
         formula = "" if entry.formula is None else "".join(entry.formula.pieces())
         if entry.formula is not None and not entry.has_no_candidate:
             formula += " = " + "".join(entry.formula.pieces(numbers=True))

@@ -106,12 +106,12 @@ class TraceEntry:
     has_no_candidate: bool = False  # the note takes the place of the arithmetic
 
 
-def list_entries(node: NodeTrace, blanks: bool, every: bool = True) -> Iterator[TraceEntry]:
+def list_entries(node: NodeTrace, blanks: bool, include_all: bool = True) -> Iterator[TraceEntry]:
     """Yield the entries in column order: ``every`` candidate, or the best of each column."""
     for column in shown_columns(node):
         if column.best is None:
             yield _entry_without_candidates(node, column)
-        elif not every:
+        elif not include_all:
             yield _entry_of_candidate(node, column, column.best, blanks)
         else:
             tests = column.tests if node.view.column else _best_placements(node, column)

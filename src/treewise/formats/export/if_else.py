@@ -95,11 +95,11 @@ class _Writer:
         split, children, text = tree.split_at(node), tree.children(node), self.condition_text.branches(node)
         assert split is not None
         has_uncovered = _has_uncovered_levels(split, tree)
-        for i, (child, words) in enumerate(zip(children, text, strict=True)):
+        for i, (child, condition) in enumerate(zip(children, text, strict=True)):
             if i == 0:
-                yield f"{margin}if {words}:"
+                yield f"{margin}if {condition}:"
             elif i < len(children) - 1 or has_uncovered:
-                yield f"{margin}else if {words}:"
+                yield f"{margin}else if {condition}:"
             else:
                 # the header tells readers to look for "or missing"
                 takes_missing = (
@@ -107,7 +107,7 @@ class _Writer:
                 )  # say it: the header relies on it
                 far_below = int(self.ends[children[0]]) - children[0] > _FAR
                 repeat_condition = len(children) > 2 or far_below or takes_missing
-                yield f"{margin}else:  # {words}" if repeat_condition else f"{margin}else:"
+                yield f"{margin}else:  # {condition}" if repeat_condition else f"{margin}else:"
             yield child
         if has_uncovered and tree.prediction(node) is not None:
             yield f"{margin}else:  # {write_name(split.column)} never seen"

@@ -58,14 +58,14 @@ def block_lines(lines: list[str]) -> Iterator[str]:
         yield line + "," * (i < len(lines))
 
 
-def to_line(value: Any, where: str) -> str:
+def to_line(value: Any, place: str) -> str:
     r"""Write a value as JSON on one line: non-ASCII text unescaped, lone surrogates as \uXXXX.
 
     >>> print(to_line(["naïve", "two\nlines", "\ud800"], "here"))
     ["naïve","two\nlines","\ud800"]
     """
     line = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    check_writable(line, where)
+    check_writable(line, place)
     return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", line)
 
 
@@ -132,8 +132,8 @@ class JsonLines:
         """Read the line of a field, and return its value."""
         line, beginning = self.take(), f'"{name}": '.encode()
         if not line.startswith(beginning) or line.endswith(b",") != comma:
-            what = "followed by a comma" if comma else "the last of its block"
-            raise ModelFormatError(f'line {self.number} should be "{name}", {what}, but is {excerpt(line)}')
+            rule = "followed by a comma" if comma else "the last of its block"
+            raise ModelFormatError(f'line {self.number} should be "{name}", {rule}, but is {excerpt(line)}')
         return line[len(beginning) : -1] if comma else line[len(beginning) :]
 
     def value(self, name: str) -> Any:
@@ -189,18 +189,18 @@ def _finite_float(digits: str) -> float:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_fields, parse_int=_small_integer, parse_float=_finite_float)
 
 
-def _parse_line(line: bytes, where: str) -> Any:
+def _parse_line(line: bytes, place: str) -> Any:
     """Parse one line of JSON, with a limit on nesting."""
     try:
         text = line.decode("utf-8")
         _check_nesting(text)
         return _DECODER.decode(text)
     except UnicodeDecodeError as error:
-        raise ModelFormatError(f"{where}: byte {error.start:,} is not text in UTF-8") from None
+        raise ModelFormatError(f"{place}: byte {error.start:,} is not text in UTF-8") from None
     except json.JSONDecodeError as error:
-        raise ModelFormatError(f"{where} is not JSON: {error.msg} at letter {error.pos:,}") from None
+        raise ModelFormatError(f"{place} is not JSON: {error.msg} at letter {error.pos:,}") from None
     except ModelFormatError as error:
-        raise ModelFormatError(f"{where}: {error}") from None
+        raise ModelFormatError(f"{place}: {error}") from None
 
 
 def _check_nesting(text: str) -> None:

@@ -254,8 +254,8 @@ def _read_choice(lines: JsonLines, name: str, choices: tuple[str, ...]) -> Any:
     """Read a field that has one of some values."""
     value = lines.value(name)
     if value not in choices:
-        listed = f"one of {', '.join(choices)}" if len(choices) > 2 else " or ".join(choices)
-        raise ModelFormatError(f"{name} is {describe_value(value)}: it must be {listed}")
+        choices_text = f"one of {', '.join(choices)}" if len(choices) > 2 else " or ".join(choices)
+        raise ModelFormatError(f"{name} is {describe_value(value)}: it must be {choices_text}")
     return value
 
 
@@ -264,27 +264,27 @@ def _ordered_quartiles(tree: Tree) -> dict[str, list[float]]:
     return {name: list(tree.quartiles[name]) for name in tree.columns if name in tree.quartiles}
 
 
-def _read_dataclass(values: Any, kind: Any, where: str) -> Any:
+def _read_dataclass(values: Any, kind: Any, place: str) -> Any:
     """Read a dataclass of plain values by its annotations; nothing stays None."""
     if values is None:
         return None
     if not isinstance(values, dict):
-        raise ModelFormatError(f"{where} is {describe_value(values)}: it must be names and values")
+        raise ModelFormatError(f"{place} is {describe_value(values)}: it must be names and values")
     types = get_type_hints(kind)
-    check_fields(values, {f.name for f in fields(kind)}, where)
+    check_fields(values, {f.name for f in fields(kind)}, place)
     for name, value in values.items():
-        _check_type(value, types[name], f"{where}.{name}")
+        _check_type(value, types[name], f"{place}.{name}")
     return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
 
 
-def _check_type(value: Any, expected: Any, where: str) -> None:
+def _check_type(value: Any, expected: Any, place: str) -> None:
     """Refuse a value of another type than int, float, str, bool, or tuples of these."""
     if parts := get_args(expected):
-        check_list(value, where)
+        check_list(value, place)
         for i, item in enumerate(value):
-            _check_type(item, parts[0], f"{where}[{i}]")
+            _check_type(item, parts[0], f"{place}[{i}]")
     elif type(value) is not expected:
-        raise ModelFormatError(f"{where} is {describe_value(value)}: it must be of type {expected.__name__}")
+        raise ModelFormatError(f"{place} is {describe_value(value)}: it must be of type {expected.__name__}")
 
 
 # -- the nodes of a tree ----------------------------------------------------------------------------------------------

@@ -83,9 +83,9 @@ def narrowest(array: Array) -> Array:
         return array.astype(np.uint8)
     if array.dtype.kind == "f":
         if np.all(np.abs(array) <= _EXACT):
-            whole = array.astype(np.int64)
-            if np.array_equal(bits(whole.astype(np.float64)), bits(array)):
-                return narrowest(whole)
+            integers = array.astype(np.int64)
+            if np.array_equal(bits(integers.astype(np.float64)), bits(array)):
+                return narrowest(integers)
         with np.errstate(over="ignore"):
             short = array.astype(np.float32)
         return short if np.array_equal(bits(short.astype(np.float64)), bits(array)) else array
@@ -97,7 +97,7 @@ def narrowest(array: Array) -> Array:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def decode_array(text: bytes, dtype: npt.DTypeLike, length: int, where: str, may_fill: bool = False) -> Array:
+def decode_array(text: bytes, dtype: npt.DTypeLike, length: int, place: str, may_fill: bool = False) -> Array:
     """Read an array in any of its forms, of exactly this length.
 
     >>> decode_array(b"[3,4]", np.int32, 2, "nodes.codes")
@@ -108,56 +108,56 @@ def decode_array(text: bytes, dtype: npt.DTypeLike, length: int, where: str, may
     """
     target = np.dtype(dtype)
     if text.startswith(b"["):
-        return _read_list(text, target, length, where)
+        return _read_list(text, target, length, place)
     if packed := _PACKED.fullmatch(text):
-        return _unpack(packed[1].decode(), packed[2], target, length, where)
+        return _unpack(packed[1].decode(), packed[2], target, length, place)
     if fill := _FILL.fullmatch(text):
         if not may_fill:
-            raise ModelFormatError(f"{where} cannot be one number for all")
-        one = _read_list(b"[" + fill[1] + b"]", target, 1, where)
-        return np.full(length, one[0], target)
-    raise ModelFormatError(f"{where} is neither a list, nor packed, nor a fill: {excerpt(text)}")
+            raise ModelFormatError(f"{place} cannot be one number for all")
+        filler = _read_list(b"[" + fill[1] + b"]", target, 1, place)
+        return np.full(length, filler[0], target)
+    raise ModelFormatError(f"{place} is neither a list, nor packed, nor a fill: {excerpt(text)}")
 
 
-def _read_list(text: bytes, target: np.dtype[Any], length: int, where: str) -> Array:
+def _read_list(text: bytes, target: np.dtype[Any], length: int, place: str) -> Array:
     """Read a JSON list of numbers, piece by piece."""
     if not text.endswith(b"]"):
-        raise ModelFormatError(f"{where} is a list that does not end")
+        raise ModelFormatError(f"{place} is a list that does not end")
     pieces, count, at, end = [], 0, 1, len(text) - 1
     while at < end:
         stop = text.find(b",", min(at + _PIECE, end), end)
         stop = end if stop < 0 else stop
-        pieces.append(_read_piece(text[at:stop], target, where, count))
+        pieces.append(_read_piece(text[at:stop], target, place, count))
         count += len(pieces[-1])
         if count > length:
             break
         at = stop + 1
     if count != length or (length and text[end - 1 : end] == b","):
         more = " or more" if count > length else ""
-        raise ModelFormatError(f"{where} has {plural(count, 'number')}{more}: {length:,} are needed")
+        raise ModelFormatError(f"{place} has {plural(count, 'number')}{more}: {length:,} are needed")
     return np.concatenate(pieces) if pieces else np.empty(0, target)
 
 
-def _read_piece(text: bytes, target: np.dtype[Any], where: str, first: int) -> Array:
+def _read_piece(text: bytes, target: np.dtype[Any], place: str, first: int) -> Array:
     """Read some numbers of a list, the first of which is number ``first``."""
     if not _NUMBERS.fullmatch(text):  # so nothing is nested, and no string is among them
-        raise ModelFormatError(f"{where} holds something that is no number, after number {first:,}")
+        raise ModelFormatError(f"{place} holds something that is no number, after number {first:,}")
     if _has_too_many_digits(text):
-        raise ModelFormatError(f"{where} holds a number of too many digits, after number {first:,}")
+        raise ModelFormatError(f"{place} holds a number of too many digits, after number {first:,}")
     try:
         values = json.loads(b"[" + text + b"]")
     except ValueError:
-        raise ModelFormatError(f"{where} holds something that is no number, after number {first:,}") from None
+        raise ModelFormatError(f"{place} holds something that is no number, after number {first:,}") from None
     expected = float if target.kind == "f" else int
     if set(map(type, values)) - {expected}:
         at = next(i for i, v in enumerate(values) if type(v) is not expected)
         kind = "a whole number" if expected is int else "a number with a point or exponent"
-        raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: it must be {kind}")
+        raise ModelFormatError(f"{place}[{first + at}] is {values[at]}: it must be {kind}")
     if expected is int:
-        return _narrow_to(_wide_integers(values, where, first), target, where, first)
+        return _narrow_to(_wide_integers(values, place, first), target, place, first)
     array = np.array(values, np.float64)
     if np.count_nonzero(np.isinf(array)) != text.count(b"Infinity"):
-        raise ModelFormatError(f"{where} holds a number too large for a double, after number {first:,}")
+        raise ModelFormatError(f"{place} holds a number too large for a double, after number {first:,}")
     return array
 
 
@@ -166,44 +166,44 @@ def _has_too_many_digits(text: bytes) -> bool:
     return re.search(rb"[0-9]{25}", text) is not None
 
 
-def _wide_integers(values: list[int], where: str, first: int) -> Array:
+def _wide_integers(values: list[int], place: str, first: int) -> Array:
     """Return integers as int64; larger ones are refused."""
     try:
         return np.array(values, np.int64)
     except OverflowError:
         at = next(i for i, v in enumerate(values) if not -(2**63) <= v < 2**63)
-        raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: out of range") from None
+        raise ModelFormatError(f"{place}[{first + at}] is {values[at]}: out of range") from None
 
 
-def _narrow_to(array: Array, target: np.dtype[Any], where: str, first: int = 0) -> Array:
+def _narrow_to(array: Array, target: np.dtype[Any], place: str, first: int = 0) -> Array:
     """Convert integers to the type of the tree's array; raise if they do not fit."""
     limit = np.iinfo(target)
     outside = (array < limit.min) | (array > limit.max)
     if outside.any():
         at = int(np.argmax(outside))
-        raise ModelFormatError(f"{where}[{first + at}] is {array[at]}: out of range")
+        raise ModelFormatError(f"{place}[{first + at}] is {array[at]}: out of range")
     return array.astype(target, copy=False)
 
 
-def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, where: str) -> Array:
+def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, place: str) -> Array:
     """Read packed numbers: sizes first, then bytes, then ranges."""
     if name not in (*INTEGER_TYPES, *FLOAT_TYPES) or (name in FLOAT_TYPES and target.kind != "f"):
-        raise ModelFormatError(f"{where} is packed as {name}, which it cannot be")
+        raise ModelFormatError(f"{place} is packed as {name}, which it cannot be")
     stored = np.dtype(name).newbyteorder("<")
     needed = length * stored.itemsize
     if len(text) != 4 * ((needed + 2) // 3):
-        raise ModelFormatError(f"{where} has {len(text):,} letters of base64: {length:,} numbers need another number")
+        raise ModelFormatError(f"{place} has {len(text):,} letters of base64: {length:,} numbers need another number")
     try:
         data = binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error as error:
-        raise ModelFormatError(f"{where} is not base64: {error}") from None
+        raise ModelFormatError(f"{place} is not base64: {error}") from None
     if len(data) != needed:
-        raise ModelFormatError(f"{where} has {len(data):,} bytes: {needed:,} are needed")
+        raise ModelFormatError(f"{place} has {len(data):,} bytes: {needed:,} are needed")
     array = np.frombuffer(data, stored)
     if target.kind != "f":
-        return _narrow_to(array, target, where)
+        return _narrow_to(array, target, place)
     if name == "int64" and np.any((array > _EXACT) | (array < -_EXACT)):
-        raise ModelFormatError(f"{where} holds whole numbers past 2^53, which are not exact as doubles")
+        raise ModelFormatError(f"{place} holds whole numbers past 2^53, which are not exact as doubles")
     with np.errstate(invalid="ignore"):  # some NaNs of 32 bits
         return array.astype(np.float64)
 

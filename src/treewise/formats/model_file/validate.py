@@ -61,11 +61,11 @@ def check_nodes(arrays: Arrays, encodings: tuple[Encoding, ...], target: Target)
     _check_sums(arrays)
 
 
-def refuse(bad: npt.NDArray[Any], name: str, values: npt.NDArray[Any], why: str) -> None:
+def refuse(bad: npt.NDArray[Any], name: str, values: npt.NDArray[Any], rule: str) -> None:
     """Raise for the first entry that is bad."""
     if bad.any():
         at = int(np.argmax(bad))
-        raise ModelFormatError(f"nodes.{name}[{at}] is {values[at]}: {why}")
+        raise ModelFormatError(f"nodes.{name}[{at}] is {values[at]}: {rule}")
 
 
 # -- shape ------------------------------------------------------------------------------------------------------------
@@ -191,10 +191,10 @@ def _check_branches(a: Arrays) -> None:
 
 def count_branches(a: Arrays) -> Ints:
     """Return how many branches each node has; raise if missing or other values have none of them."""
-    multiway, named = a.kind == MULTIWAY, np.diff(a.code_start)
+    multiway, n_codes = a.kind == MULTIWAY, np.diff(a.code_start)
     refuse(~multiway & (a.other != -1), "other", a.other, "only a multiway split has a branch for other levels")
-    refuse(multiway & (a.other != -1) & (a.other != named), "other", a.other, "it comes after the named levels")
-    n_own = np.where(multiway, named + (a.other >= 0), 2)
+    refuse(multiway & (a.other != -1) & (a.other != n_codes), "other", a.other, "it comes after the named levels")
+    n_own = np.where(multiway, n_codes + (a.other >= 0), 2)
     inner = a.kind != LEAF
     refuse(inner & ((a.missing < 0) | (a.missing > n_own)), "missing", a.missing, "there is no such branch")
     return np.where(inner, np.maximum(n_own, a.missing.astype(np.int64) + 1), 0)
@@ -244,12 +244,12 @@ def _check_counts(a: Arrays, n_classes: int) -> None:
     check_class_lists(a, owner, n_classes)
     refuse((n_counts > 0) & (a.label < 0), "label", a.label, "a node with counts predicts a class")
     refuse((a.stop == _NO_ROWS) & (n_counts > 0), "stop", a.stop, "a node without rows has no counts")
-    known = ~np.isnan(a.impurity)
-    refuse(known & (a.rows > 0) & (n_counts == 0), "rows", a.rows, "a node with rows counts their classes")
+    has_impurity = ~np.isnan(a.impurity)
+    refuse(has_impurity & (a.rows > 0) & (n_counts == 0), "rows", a.rows, "a node with rows counts their classes")
     total = np.bincount(owner, weights=a.count_weight, minlength=len(a))
-    differs = known & (n_counts > 0) & ~are_near(total, a.weight)
+    differs = has_impurity & (n_counts > 0) & ~are_near(total, a.weight)
     refuse(differs, "weight", a.weight, "the counts of the node add up to another")
-    _check_class_sums(a, owner, known, n_classes)
+    _check_class_sums(a, owner, has_impurity, n_classes)
 
 
 def check_class_lists(a: Arrays, owner: Ints, n_classes: int) -> None:
@@ -263,12 +263,12 @@ def check_class_lists(a: Arrays, owner: Ints, n_classes: int) -> None:
     refuse(~positive, "count_weight", a.count_weight, "a class that is there has a positive, finite weight")
 
 
-def _check_class_sums(a: Arrays, owner: Ints, known: Mask, n_classes: int) -> None:
+def _check_class_sums(a: Arrays, owner: Ints, has_impurity: Mask, n_classes: int) -> None:
     """Class by class, what the children count adds up to what their parent counts."""
     if len(a) * n_classes >= 2**63:
         raise ModelFormatError(f"{len(a):,} nodes of {n_classes:,} classes are too many")
     key = owner * n_classes + a.count_class  # increasing, since nodes and each node's classes are in order
-    below = (owner > 0) & known[a.parent[owner]]
+    below = (owner > 0) & has_impurity[a.parent[owner]]
     parent_key = a.parent[owner[below]] * n_classes + a.count_class[below]
     position = np.searchsorted(key, parent_key)
     position[position == len(key)] = 0
@@ -276,18 +276,20 @@ def _check_class_sums(a: Arrays, owner: Ints, known: Mask, n_classes: int) -> No
     absent[below] = key[position] != parent_key
     refuse(absent, "count_class", a.count_class, "its parent does not count this class")
     total = np.bincount(position, weights=a.count_weight[below], minlength=len(key))
-    inner = (a.kind[owner] != LEAF) & known[owner]
+    inner = (a.kind[owner] != LEAF) & has_impurity[owner]
     _refuse_sums(inner, total, a.count_weight, _may_stay(a)[owner], "count_weight")
 
 
 def _check_sums(a: Arrays) -> None:
     """Rows and weights of the children add up to their parent's, and missing rows are among their branch's."""
-    known = ~np.isnan(a.impurity)
-    refuse(known & (a.missing_rows > a.rows), "missing_rows", a.missing_rows, "the node has fewer rows")
-    refuse(known & ((a.rows > 0) != (a.weight > 0)), "weight", a.weight, "rows have weight, and no rows have none")
+    has_impurity = ~np.isnan(a.impurity)
+    refuse(has_impurity & (a.missing_rows > a.rows), "missing_rows", a.missing_rows, "the node has fewer rows")
+    refuse(
+        has_impurity & ((a.rows > 0) != (a.weight > 0)), "weight", a.weight, "rows have weight, and no rows have none"
+    )
     if len(a.value):
-        refuse(known & (a.rows > 0) & np.isnan(a.value), "value", a.value, "a node with rows predicts a number")
-    inner, stay = known & (a.kind != LEAF), _may_stay(a)
+        refuse(has_impurity & (a.rows > 0) & np.isnan(a.value), "value", a.value, "a node with rows predicts a number")
+    inner, stay = has_impurity & (a.kind != LEAF), _may_stay(a)
     for name in ("rows", "weight"):
         values = getattr(a, name)
         total = np.bincount(a.parent[1:], weights=values[1:].astype(np.float64), minlength=len(a))
@@ -300,10 +302,10 @@ def _check_sums(a: Arrays) -> None:
     refuse(has_fewer, "missing_rows", a.missing_rows, "the branch they take has fewer rows")
 
 
-def _refuse_sums(where: Mask, total: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str) -> None:
+def _refuse_sums(mask: Mask, total: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str) -> None:
     """Raise for the first sum that is wrong; where rows may stay at the node, children have as much or less."""
     equal = are_near(total, values)
-    refuse(where & ~(equal | (stay & (total < values))), name, values, "its children add up to another")
+    refuse(mask & ~(equal | (stay & (total < values))), name, values, "its children add up to another")
 
 
 def _may_stay(a: Arrays) -> Mask:
@@ -311,7 +313,7 @@ def _may_stay(a: Arrays) -> Mask:
     return np.asarray((a.kind == MULTIWAY) & (a.other < 0))
 
 
-def are_near(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> Mask:
+def are_near(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Mask:
     """Return where sums agree: exactly for whole numbers, else up to rounding."""
-    whole = (np.rint(one) == one) & (np.rint(other) == other) & (np.abs(other) <= MAX_ROWS)
-    return np.asarray((one == other) | (~whole & (np.abs(one - other) <= _TOLERANCE * np.abs(other))))
+    are_integers = (np.rint(a) == a) & (np.rint(b) == b) & (np.abs(b) <= MAX_ROWS)
+    return np.asarray((a == b) | (~are_integers & (np.abs(a - b) <= _TOLERANCE * np.abs(b))))

@@ -141,7 +141,7 @@ def _check_shape(branches: Ints, start: Ints) -> None:
 # -- the nodes as the checks of one tree want them --------------------------------------------------------------------
 
 
-def _partial_arrays(n: int, **known: Array) -> Arrays:
+def _partial_arrays(n: int, **arrays: Array) -> Arrays:
     """Return arrays of n nodes that need not form a tree; fields not given have the values of a leaf."""
     zero, zero_int, minus_one = (np.broadcast_to(np.array(value), n) for value in (0.0, 0, -1))  # take no memory
     no_starts, no_codes = np.broadcast_to(np.array(0), n + 1), np.empty(0, np.int64)
@@ -152,7 +152,7 @@ def _partial_arrays(n: int, **known: Array) -> Arrays:
         "gain": zero, "label": zero_int, "count_start": no_starts, "count_class": no_codes, "count_weight": np.empty(0),
         "value": zero, "spread": zero,
     }  # fmt: skip
-    return Arrays(**{**defaults, **known})
+    return Arrays(**{**defaults, **arrays})
 
 
 def _inner_node_view(m: PackedTrees) -> Arrays:

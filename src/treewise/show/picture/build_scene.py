@@ -302,9 +302,9 @@ def _wrap_to_width(text: str, max_width: float, size: float, bold: bool = False)
     ['344 rows · 4', 'leaves']
     """
     lines: list[str] = []
-    for word in text.split(" "):
-        if lines and text_width(f"{lines[-1]} {word}", size, bold) <= max_width:
-            lines[-1] += f" {word}"
+    for part in text.split(" "):
+        if lines and text_width(f"{lines[-1]} {part}", size, bold) <= max_width:
+            lines[-1] += f" {part}"
         else:
-            lines.append(clip_to_width(word, max_width, size, bold))
+            lines.append(clip_to_width(part, max_width, size, bold))
     return lines

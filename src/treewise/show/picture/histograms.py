@@ -108,10 +108,10 @@ class NodeHistograms:
         rows, codes = rows[codes >= 0], codes[codes >= 0]  # without levels that the tree has never seen
         levels, bars = np.unique(codes, return_inverse=True)
         table = self._count_by_class(rows, bars, len(levels))
-        kept = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:_MAX_LEVELS])
+        level_codes = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:_MAX_LEVELS])
         names = [*map(write_level, encoding.levels), "missing"]
-        labels = [names[level] for level in levels[kept].tolist()]
-        return [*_paint_stacks(table[kept], self._fills, area), *_label_bars(labels, area)]
+        labels = [names[level] for level in levels[level_codes].tolist()]
+        return [*_paint_stacks(table[level_codes], self._fills, area), *_label_bars(labels, area)]
 
     def _count_by_class(self, rows: npt.NDArray[np.int64], bins: npt.NDArray[Any], n_bins: int) -> Floats:
         table = np.zeros((n_bins, len(self.tree.classes) + 1))  # the last: labels that the tree does not know

@@ -87,8 +87,8 @@ def _svg_box(box: BoxShape) -> str:
 
 def _svg_text(text: TextShape) -> str:
     weight = ' font-weight="bold"' if text.bold else ""
-    how = f'font-size="{_number(text.size)}"{weight}{_SVG_ANCHORS[text.anchor]} fill="{text.colour}"'
-    return f'<text x="{_number(text.x)}" y="{_number(text.y)}" {how}>{escape(text.text)}</text>'
+    style = f'font-size="{_number(text.size)}"{weight}{_SVG_ANCHORS[text.anchor]} fill="{text.colour}"'
+    return f'<text x="{_number(text.x)}" y="{_number(text.y)}" {style}>{escape(text.text)}</text>'
 
 
 def _svg_lines(lines: LineShape) -> str:
@@ -100,8 +100,8 @@ def _svg_lines(lines: LineShape) -> str:
 def _svg_edge(edge: EdgeShape) -> str:
     start, bend, *curve, end = (f"{_number(x)} {_number(y)}" for x, y in edge.points)
     dashes = ' stroke-dasharray="4 3"' if edge.dashed else ""
-    how = f'stroke="{edge.colour}" stroke-width="{_number(edge.width)}"{dashes}'
-    return f'<path d="M{start}L{bend}C{" ".join(curve)}L{end}" fill="none" {how}/>'
+    style = f'stroke="{edge.colour}" stroke-width="{_number(edge.width)}"{dashes}'
+    return f'<path d="M{start}L{bend}C{" ".join(curve)}L{end}" fill="none" {style}/>'
 
 
 def _number(value: float) -> str:

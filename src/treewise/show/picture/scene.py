@@ -241,14 +241,14 @@ def clip_to_width(text: str, max_width: float, size: float, bold: bool = False) 
         return text
     low, high = 1, min(len(text), int(max_width / (0.28 * size)) + 1)  # letters kept: at most as many as thin ones fit
     while low < high:
-        kept = (low + high + 1) // 2
-        if text_width(_without_middle(text, kept), size, bold) <= max_width:
-            low = kept
+        n_kept = (low + high + 1) // 2
+        if text_width(_without_middle(text, n_kept), size, bold) <= max_width:
+            low = n_kept
         else:
-            high = kept - 1
+            high = n_kept - 1
     return _without_middle(text, low)
 
 
-def _without_middle(text: str, kept: int) -> str:
-    end = kept * 2 // 5
-    return f"{text[: kept - end]}…{text[len(text) - end :]}"
+def _without_middle(text: str, n_kept: int) -> str:
+    end = n_kept * 2 // 5
+    return f"{text[: n_kept - end]}…{text[len(text) - end :]}"

@@ -50,9 +50,9 @@ def draw_curve(curve: ValidationCurve, ax: Axes | None = None) -> Axes:
         if errors[0] is None:
             continue
         style: dict[str, Any] = {"marker": marker, "markersize": 3.5} if len(errors) <= _MAX_MARKERS else {}
-        (drawn,) = ax.plot(size, [percent * error for error in errors], line, color=colour, linewidth=1.6, **style)
+        (artist,) = ax.plot(size, [percent * error for error in errors], line, color=colour, linewidth=1.6, **style)
         band = " ± one standard error" if name == "validation" and curve.best.standard_error is not None else ""
-        entries.append((drawn, f"{name} {curve.measure}{band}"))
+        entries.append((artist, f"{name} {curve.measure}{band}"))
     if curve.best.standard_error is not None:
         low, high = ([percent * (p.validation + side * p.standard_error) for p in curve.points] for side in (-1, 1))  # type: ignore[operator]
         ax.fill_between(size, low, high, color=_VALIDATION, alpha=0.15, linewidth=0)
@@ -90,8 +90,8 @@ def _mark_choices(curve: ValidationCurve, ax: Axes, size: list[float], percent: 
         # Where both are one point, the diamond lies in the ring.
         style: dict[str, Any] = {"marker": "D" if is_best else "o", "markersize": 8 if is_best else 11}
         style |= {"mfc": face, "mec": palette.INK, "zorder": 4 if is_best else 3.5, "linestyle": ""}
-        (drawn,) = ax.plot([chosen_size], [percent * error], **style)
-        entries.append((drawn, f"{name}, {curve.in_words(point)}"))
+        (artist,) = ax.plot([chosen_size], [percent * error], **style)
+        entries.append((artist, f"{name}, {curve.in_words(point)}"))
         sizes.append(chosen_size)
     if curve.best.standard_error is not None:
         assert curve.best.validation is not None

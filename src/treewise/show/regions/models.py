@@ -229,8 +229,8 @@ def _axis_values(axis: PlaneAxis, positions: Floats) -> Any:
         return [level == "true" if axis.encoding.kind == "boolean" else level for level in levels]
     if axis.encoding.kind == "number":
         return flat
-    whole = flat.astype(np.int64) + axis.origin
-    return whole.astype(f"datetime64[{axis.encoding.unit}]") if axis.encoding.kind == "datetime" else whole
+    integers = flat.astype(np.int64) + axis.origin
+    return integers.astype(f"datetime64[{axis.encoding.unit}]") if axis.encoding.kind == "datetime" else integers
 
 
 def class_indices(classes: Sequence[Label]) -> dict[str, int]:

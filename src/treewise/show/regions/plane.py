@@ -171,32 +171,34 @@ def make_plane(
     if x == y:
         raise ParameterError(Param("x") + " and " + Param("y") + f" are both {brief(x)}: a plane has two columns.")
     axes = [_make_axis(trees, table, name, others) for name in (x, y)]
-    known = {e.name: e for tree in reversed(trees) for e in tree.encodings}
+    encodings = {e.name: e for tree in reversed(trees) for e in tree.encodings}
     used = {tree.columns[i] for tree in trees for i in np.unique(tree.arrays.column).tolist() if i >= 0}
-    names = [name for name in dict.fromkeys([*known, *others]) if name in used or name in others]
-    given = _check_fixed(fixed, [*known, *others], (x, y))
+    names = [name for name in dict.fromkeys([*encodings, *others]) if name in used or name in others]
+    fixed_values = _check_fixed(fixed, [*encodings, *others], (x, y))
     values = {}
     for name in names:
         if name in (x, y):
             continue
-        encoding = known[name] if name in known else encode.fit_encoding(table[name]).encoding
-        values[name] = _fixed_value(encoding, given[name]) if name in given else _typical_value(encoding, table)
+        encoding = encodings[name] if name in encodings else encode.fit_encoding(table[name]).encoding
+        values[name] = (
+            _fixed_value(encoding, fixed_values[name]) if name in fixed_values else _typical_value(encoding, table)
+        )
     return Plane(axes[0], axes[1], values)
 
 
 def _make_axis(trees: Sequence[Tree], table: Table, name: str, others: Sequence[str]) -> PlaneAxis:
     """Make the axis of a column: as the trees encode it, else as the table has it."""
-    known = [e for tree in trees for e in tree.encodings if e.name == name]
+    encodings = [e for tree in trees for e in tree.encodings if e.name == name]
     names = list(dict.fromkeys([*(c for tree in trees for c in tree.columns), *others]))
-    if not known and name not in others and names:
-        hint, given = did_you_mean(name, names), join_few([*map(safe, names)])
-        raise ColumnError(f'the models have no column "{safe(name)}".{hint} Columns: {given}.')
-    encoding = known[0] if known else encode.fit_encoding(table[name]).encoding
-    if any(e.is_categorical != encoding.is_categorical for e in known):
+    if not encodings and name not in others and names:
+        hint, listing = did_you_mean(name, names), join_few([*map(safe, names)])
+        raise ColumnError(f'the models have no column "{safe(name)}".{hint} Columns: {listing}.')
+    encoding = encodings[0] if encodings else encode.fit_encoding(table[name]).encoding
+    if any(e.is_categorical != encoding.is_categorical for e in encodings):
         raise DataError(f'column "{safe(name)}" is numeric for one tree and categorical for another.')
     if not encoding.is_categorical:
         return _with_range(PlaneAxis(encoding, 0.0, 1.0), table, trees)
-    levels = tuple(dict.fromkeys(level for e in [encoding, *known] for level in e.levels))
+    levels = tuple(dict.fromkeys(level for e in [encoding, *encodings] for level in e.levels))
     if len(levels) > _MAX_LEVELS:
         raise DataError(
             f'column "{safe(name)}" has {len(levels):,} levels; an axis shows up to {_MAX_LEVELS}.'

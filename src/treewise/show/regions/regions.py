@@ -254,8 +254,10 @@ def _find_target(trees: Sequence[Tree], table: Table, target: str | None) -> Col
     if target is not None:
         return table[target]
     if trees:
-        known = trees[0].target.name in table.columns or (trees[0].fit_info.is_handwritten and table.target is not None)
-        return find_target_column(trees[0], table, None) if known else None
+        is_known = trees[0].target.name in table.columns or (
+            trees[0].fit_info.is_handwritten and table.target is not None
+        )
+        return find_target_column(trees[0], table, None) if is_known else None
     return None if table.target is None else table[table.target]
 
 
@@ -311,12 +313,12 @@ def _make_axes(shape: tuple[int, ...], ax: Any) -> npt.NDArray[Any]:
     """Return one axes per model: the given ones, or those of a new figure."""
     n_panels = int(np.prod(shape, dtype=int))
     if ax is not None:
-        given = np.array([ax] if not isinstance(ax, list | tuple | np.ndarray) else ax, object).ravel()
-        if len(given) != n_panels:
+        axes_array = np.array([ax] if not isinstance(ax, list | tuple | np.ndarray) else ax, object).ravel()
+        if len(axes_array) != n_panels:
             raise ParameterError(
-                f"{len(given)} axes were given for {n_panels} models.", parameter="ax", hint="Give one for each."
+                f"{len(axes_array)} axes were given for {n_panels} models.", parameter="ax", hint="Give one for each."
             )
-        return np.array([axes_for(each) for each in given], object)
+        return np.array([axes_for(axis) for axis in axes_array], object)
     across = shape[1] if len(shape) == 2 else min(n_panels, 4 if n_panels > 6 or n_panels == 4 else 3)
     up = -(-n_panels // across)
     width, height = _PANEL_SIZE if n_panels == 1 else (4.0, 3.9) if across <= 3 else (3.3, 3.3)

@@ -170,8 +170,8 @@ def _shorten_set(condition: str) -> str:
     levels = match[1].split(", ") if match else []
     if match is None or len(levels) <= _MAX_LISTED_LEVELS + 4:
         return condition
-    listed = f"{{{', '.join(levels[:_MAX_LISTED_LEVELS])}, … {len(levels) - _MAX_LISTED_LEVELS} more}}"
-    return condition[: match.start()] + listed + condition[match.end() :]
+    listing = f"{{{', '.join(levels[:_MAX_LISTED_LEVELS])}, … {len(levels) - _MAX_LISTED_LEVELS} more}}"
+    return condition[: match.start()] + listing + condition[match.end() :]
 
 
 # -- candidates of each node -----------------------------------------------------------------------------------
@@ -211,10 +211,10 @@ def computations(trace: Trace, tree: Tree, with_rows: bool) -> dict[int, dict[st
 def _split_without_levels(column: ColumnTrace) -> str:
     """Describe the best split of a column without naming any of its levels."""
     assert column.best is not None
-    named = column.best.candidate.split.named
-    if not named:
+    levels = column.best.candidate.split.named
+    if not levels:
         return column.words
-    return f"{safe(column.name)}: {len(named):,} of {plural(len(column.encoding.levels), 'level')}"
+    return f"{safe(column.name)}: {len(levels):,} of {plural(len(column.encoding.levels), 'level')}"
 
 
 # -- rows, on request ------------------------------------------------------------------------------------

@@ -130,14 +130,14 @@ def _axis_parts(tree: Tree, axis: PlaneAxis, is_horizontal: bool, pixel: Callabl
         numbers = [int(value) + axis.origin if axis.origin else value for value in values]
         marks = [(value, axis_number(axis.encoding, number)) for value, number in zip(values, numbers, strict=True)]
     parts: list[str] = []
-    taken: list[tuple[float, float]] = []  # centres and half widths of labels
+    occupied: list[tuple[float, float]] = []  # centres and half widths of labels
     bottom = _TOP + _HEIGHT
     for value, text in marks:
         place = pixel(value)
         half = 4 * len(text) + 6 if is_horizontal else _LINE_HEIGHT / 2
-        if any(abs(place - other) < half + other_half for other, other_half in taken):
+        if any(abs(place - other) < half + other_half for other, other_half in occupied):
             continue
-        taken.append((place, half))
+        occupied.append((place, half))
         if is_horizontal:
             parts.append(f'<path class="tick" d="M{place:.1f},{bottom}v4"/>')
             parts.append(f'<text x="{place:.1f}" y="{bottom + 18}" text-anchor="middle">{escape_html(text)}</text>')

@@ -72,17 +72,17 @@ def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions 
     test_table = None if test is None else _read_table(tree, test, options.test_target)
     if tree.fit_info.is_handwritten:
         tree = tree.refit(table)  # take the statistics of this table
-    whole, tree = tree, limit_size(tree)
-    warnings = _warnings(whole, tree)
+    full_tree, tree = tree, limit_size(tree)
+    warnings = _warnings(full_tree, tree)
     refitted = None if test_table is None else _refit_on_test(tree, test_table, warnings)
     facts = page_facts.tree_facts(tree, refitted)
     facts["rows"] = _row_facts(tree, table, options.rows)
     facts["computations"], facts["computations_note"] = _computations(tree, table, options)
-    test_evaluation = None if test_table is None else _evaluate(whole, test_table)
+    test_evaluation = None if test_table is None else _evaluate(full_tree, test_table)
     head = PageHead(
         title=options.title or f"{safe(tree.target.name)}: {_describe_target(tree)}",
-        size=_describe_size(whole),
-        error=sections.describe_error(whole, test_evaluation),
+        size=_describe_size(full_tree),
+        error=sections.describe_error(full_tree, test_evaluation),
         finding=sections.describe_finding(tree),
         warnings=warnings,
     )
@@ -98,10 +98,10 @@ def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions 
     parts = [
         sections.rules_section(tree),
         sections.columns_section(tree, table),
-        sections.errors_section(whole, test_evaluation, _evaluate(whole, table)),
+        sections.errors_section(full_tree, test_evaluation, _evaluate(full_tree, table)),
         sections.importances_section(tree, test_table),
         *(section for section in (regions, size) if section),
-        sections.history_section(whole, lines),
+        sections.history_section(full_tree, lines),
     ]
     return page_html(tree, head, facts, parts)
 
@@ -149,14 +149,14 @@ def limit_size(tree: Tree) -> Tree:
     return tree if tree.n_leaves <= _MAX_LEAVES else tree.prune(max_leaf_nodes=_MAX_LEAVES)
 
 
-def _warnings(whole: Tree, drawn: Tree) -> list[str]:
-    warnings = list(missing_value_notes(whole))
-    if drawn is not whole:
+def _warnings(full_tree: Tree, shown_tree: Tree) -> list[str]:
+    warnings = list(missing_value_notes(full_tree))
+    if shown_tree is not full_tree:
         warnings.append(
-            f"The tree has {whole.n_leaves:,} leaves. This page draws it pruned to {drawn.n_leaves:,} and predicts with"
-            " those; errors are those of the whole tree."
+            f"The tree has {full_tree.n_leaves:,} leaves. This page draws it pruned to {shown_tree.n_leaves:,} and"
+            " predicts with those; errors are those of the whole tree."
         )
-    warnings += [line for line in header(whole, ascii=False).splitlines()[1:] if "memorised" in line]
+    warnings += [line for line in header(full_tree, ascii=False).splitlines()[1:] if "memorised" in line]
     return [text[0].upper() + text[1:] for text in warnings]
 
 

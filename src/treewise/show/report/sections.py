@@ -85,11 +85,13 @@ def _compare_branches(tree: Tree, below: Sequence[int]) -> str:
     positive = safe(tree.classes[1])
     rate = {node: float(tree.probabilities(node)[1]) for node in below}
     high, low = max(rate, key=lambda i: rate[i]), min(rate, key=lambda i: rate[i])
-    others = "of the others" if tree.condition(low).endswith(" otherwise") else f"of those with {tree.condition(low)}"
+    rest_text = (
+        "of the others" if tree.condition(low).endswith(" otherwise") else f"of those with {tree.condition(low)}"
+    )
     finding = f"Of the rows with {tree.condition(high)}, {format_share(rate[high])} % are {positive}"
     if rate[low] == 0:
-        return f"{finding}; {others}, none."
-    finding += f", against {format_share(rate[low])} % {others}"
+        return f"{finding}; {rest_text}, none."
+    finding += f", against {format_share(rate[low])} % {rest_text}"
     ratio = rate[high] / rate[low]
     return f"{finding}." if ratio < 1.15 else f"{finding} ({format_rounded(round(ratio, 1))} times the rate)."
 
@@ -110,8 +112,8 @@ def describe_error(tree: Tree, test: Evaluation | None) -> str:
     """Describe the test error, or else the cross-validated error, or else the training error."""
     if test is None:
         training = " · ".join(describe_training_error(tree))
-        if (found := describe_cross_validation(tree)) is not None:
-            return " · ".join([found, training])
+        if (loss_text := describe_cross_validation(tree)) is not None:
+            return " · ".join([loss_text, training])
         return f"{training} (no test table was given)" if training else "no error is known"
     if isinstance(test, RegressionEvaluation):
         baseline = test.baseline_rmse
@@ -230,9 +232,9 @@ def errors_section(tree: Tree, test: Evaluation | None, training: Evaluation | N
         if evaluation is not None:
             text = "\n".join(map(escape_html, str(evaluation).splitlines()))
             parts.append(f"<h3>{name}</h3><pre>{text}</pre>")
-    found = describe_cross_validation(tree)
-    if test is None and found is not None:
-        parts.insert(0, f"<p>New rows: {escape_html(found)}. No test table was given.</p>")
+    loss_text = describe_cross_validation(tree)
+    if test is None and loss_text is not None:
+        parts.insert(0, f"<p>New rows: {escape_html(loss_text)}. No test table was given.</p>")
     elif test is None:
         parts.insert(0, '<p class="warning">No test table was given: the error on new rows is unknown.</p>')
     return ReportSection("errors", "Errors", "".join(parts))
@@ -279,8 +281,12 @@ def size_section(tree: Tree, cp_table: CpTable) -> ReportSection | None:
     is_error_rate = tree.task == "classification" and cp_table.loss == "error"
     write = (lambda error: f"{format_percent(error)} %") if is_error_rate else format_rounded
     chart = curve_svg(leaves, lines, write, cp_table.chosen)
-    how = "by cross-validation too" if is_cross_validated else "on the training rows only, which favours larger trees"
-    caption = f"The error of the pruning sequence of this tree, {how}. Splits that change no error are left out."
+    validation_text = (
+        "by cross-validation too" if is_cross_validated else "on the training rows only, which favours larger trees"
+    )
+    caption = (
+        f"The error of the pruning sequence of this tree, {validation_text}. Splits that change no error are left out."
+    )
     if training_error(tree) is None:
         return None
     return ReportSection("size", "Size", f"<p>{escape_html(caption)}</p>{chart}")
@@ -297,8 +303,8 @@ def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> Rep
         return None  # too many levels for an axis, or no values
     areas, relevant = plane.areas(tree)
     fixed = [f"{safe(name)} = {_format_fixed(plane.fixed[name])}" for name in relevant]
-    where = f" where {', '.join(fixed)} (the most frequent value or the median)" if fixed else ""
-    caption = f"Predictions over {safe(plane.x.name)} and {safe(plane.y.name)}{where}. Click an area for its leaf."
+    fixed_text = f" where {', '.join(fixed)} (the most frequent value or the median)" if fixed else ""
+    caption = f"Predictions over {safe(plane.x.name)} and {safe(plane.y.name)}{fixed_text}. Click an area for its leaf."
     return ReportSection(
         "regions", "Regions", f"<p>{escape_html(caption)}</p>{regions_svg(tree, plane, areas, table, rows)}"
     )

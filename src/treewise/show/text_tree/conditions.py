@@ -114,15 +114,15 @@ class ConditionText:
         if display_width(condition) <= max_width:
             return condition
         head, levels = f"{write_name(split.column, self.ascii)} in {{", split.levels
-        written = [write_level(level, self.ascii) for level in levels[: max(2, max_width)]]
-        widths = [display_width(level) + 2 for level in written]
+        texts = [write_level(level, self.ascii) for level in levels[: max(2, max_width)]]
+        widths = [display_width(level) + 2 for level in texts]
         n_named, room = 1, max_width - display_width(head) - widths[0] - len(f"+{len(levels)}}}")
-        while n_named < len(written) - 1 and room >= widths[n_named]:
+        while n_named < len(texts) - 1 and room >= widths[n_named]:
             room -= widths[n_named]
             n_named += 1
         if min_level_width is not None and room < 0:
-            written[0] = clip(written[0], max(min_level_width, widths[0] - 2 + room), self.ellipsis)
-        return f"{head}{', '.join(written[:n_named])}, +{len(levels) - n_named}}}"
+            texts[0] = clip(texts[0], max(min_level_width, widths[0] - 2 + room), self.ellipsis)
+        return f"{head}{', '.join(texts[:n_named])}, +{len(levels) - n_named}}}"
 
 
 def _clip_middle(name: str, width: int, ellipsis: str) -> str:

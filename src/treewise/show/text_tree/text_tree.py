@@ -192,10 +192,10 @@ def _legend(columns: NumberColumns, width: int | None) -> list[str]:
 
 
 def _list_classes(classes: tuple[Label, ...], max_listed: int, ascii: bool) -> str:
-    listed = ", ".join(write_label(label, ascii) for label in classes[:max_listed])
+    listing = ", ".join(write_label(label, ascii) for label in classes[:max_listed])
     if len(classes) <= max_listed:
-        return listed
-    return f"{listed}, {(ASCII if ascii else UNICODE).ellipsis} {len(classes):,} classes"
+        return listing
+    return f"{listing}, {(ASCII if ascii else UNICODE).ellipsis} {len(classes):,} classes"
 
 
 def _bounded_note(layout: ColumnLayout) -> Message:
@@ -208,8 +208,8 @@ def _bounded_note(layout: ColumnLayout) -> Message:
     mixed = [i for i in closed if not printer.subtrees.is_uniform[i]] or closed or [view.top]
     start = max(mixed, key=lambda i: tree.arrays.weight[i])
     total = int(printer.subtrees.end[view.top]) - view.top
-    shown = f"{printer.glyphs.ellipsis} {len(layout.lines):,} lines shown of {total:,}"
-    note = f"{shown}; every line: " + _AllLines("print(tree)")
+    text = f"{printer.glyphs.ellipsis} {len(layout.lines):,} lines shown of {total:,}"
+    note = f"{text}; every line: " + _AllLines("print(tree)")
     return note if start == view.top else note + f"; from node {start} down: " + Param("node", start)
 
 

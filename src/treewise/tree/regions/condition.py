@@ -247,8 +247,8 @@ _IMPLY_UNSEEN = ("present", "!=", "not in")  # signs that include never-seen lev
 
 def _describe_without_values(condition: Condition, name: str) -> str:
     unseen = isinstance(condition, Levels) and condition.unseen
-    words = ["missing"] * condition.missing + ["never seen"] * unseen
-    return f"{name} {' or '.join(words) or 'impossible'}"
+    values_text = ["missing"] * condition.missing + ["never seen"] * unseen
+    return f"{name} {' or '.join(values_text) or 'impossible'}"
 
 
 def _phrase(condition: Condition, encoding: Encoding) -> _ConditionPhrase | None:

@@ -108,8 +108,8 @@ class Region:
         """Return the intersection of two regions over the same columns."""
         merged = dict(self.conditions)
         for column, condition in other.conditions.items():
-            own = merged.get(column)
-            merged[column] = condition if own is None else intersect(own, condition, self.encodings[column])
+            existing = merged.get(column)
+            merged[column] = condition if existing is None else intersect(existing, condition, self.encodings[column])
         return Region(self.encodings, merged, self.na_values)
 
     def contains(self, row: Mapping[str, Any]) -> bool:
@@ -228,15 +228,15 @@ def example_value(condition: Condition, encoding: Encoding, markers: Sequence[st
         avoided = {parse_number(marker) for marker in markers} if has_markers else ()
         if value not in avoided:
             return value
-        others = (find(part.low, part.high) for part in _split_at(condition, value, encoding) if part.present)
-        return next((other for other in others if other not in avoided), value)
+        candidates = (find(part.low, part.high) for part in _split_at(condition, value, encoding) if part.present)
+        return next((other for other in candidates if other not in avoided), value)
     return next(condition.codes(), UNSEEN if condition.unseen else None)
 
 
 def _split_at(condition: Interval, value: float | int, encoding: Encoding) -> tuple[Interval, Interval]:
     """Return the parts of an interval below and above one of its numbers."""
-    whole = encoding.kind != "number" or (isinstance(value, int) and abs(value) >= 2**53)
-    below = value - 1 if whole else math.nextafter(value, -math.inf)
+    is_integer = encoding.kind != "number" or (isinstance(value, int) and abs(value) >= 2**53)
+    below = value - 1 if is_integer else math.nextafter(value, -math.inf)
     return make_interval(condition.low, below, False, encoding), make_interval(value, condition.high, False, encoding)
 
 
@@ -297,12 +297,12 @@ def _number_near(low: float | None, high: float | None) -> float | int:
     if low is None:
         if high is None:
             return 0
-        whole = float(math.floor(high)) if math.isfinite(high) else high
-        return _tidy(whole if whole <= high else high)
+        integer = float(math.floor(high)) if math.isfinite(high) else high
+        return _tidy(integer if integer <= high else high)
     if math.isinf(low):
         return low  # nothing is larger; the interval is empty
-    whole = float(math.floor(low)) + 1
-    return _tidy(whole if whole > low else math.nextafter(low, math.inf))
+    integer = float(math.floor(low)) + 1
+    return _tidy(integer if integer > low else math.nextafter(low, math.inf))
 
 
 def _tidy(value: float) -> float | int:
