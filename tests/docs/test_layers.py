@@ -210,6 +210,7 @@ READS_HISTORY = {
     "train/honest.py",
     "formats/model_file/model_file.py",
     "formats/export/text.py",
+    "formats/importers/foreign_tree.py",
     "show/summary.py",
     "show/report/sections.py",
     "cli/verbs/prune.py",

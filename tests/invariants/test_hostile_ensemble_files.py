@@ -143,7 +143,6 @@ CRAFTED = {
     "2^53 rows": (changed("rows", 0, 2**53), "no table has so many rows"),
     "more missing than their branch": (changed("missing_rows", 0, 99), "the branch they take has fewer rows"),
     "missing rows below": (changed("missing_rows", 0, -1), "nodes.missing_rows[0] is -1"),
-    "a spread that is none": (changed("spread", 0, NAN, regression), "nodes.spread[0] is nan"),
     "rows past counting": (with_nodes(xor, rows=[2**52, 2**52, 1, 1]), "the tree has no rows, or too many"),
     "no rows at all": (
         with_nodes(one_leaf, stop=[1], rows=[0], n_counts=[0], count_class=[], count_weight=[]),

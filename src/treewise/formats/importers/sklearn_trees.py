@@ -89,7 +89,7 @@ def from_sklearn(
     features = getattr(estimator, "estimators_features_", None) or [np.arange(len(names))] * len(trees)
     classes = tuple(estimator.classes_.tolist()) if hasattr(estimator, "classes_") else ()
     criterion = _CRITERIA.get(trees[0].criterion, trees[0].criterion)
-    reader = _Reader(thresholds, criterion, len(classes), encodes_labels=is_ensemble)
+    reader = _TreeReader(thresholds, criterion, len(classes), encodes_labels=is_ensemble)
     foreign = [reader.read(tree, used) for tree, used in zip(trees, features, strict=True)]
     method = _method_of(estimator)
     is_whole = all(np.array_equal(tree.weight, np.rint(tree.weight)) for tree in foreign)
@@ -170,7 +170,7 @@ def _check_estimator(estimator: Any) -> None:
             raise DataError(f"its estimators are {type(member).__name__}s, not trees; only trees can be imported.")
 
 
-class _Reader:
+class _TreeReader:
     """Reads the trees of one estimator."""
 
     def __init__(self, thresholds: Thresholds, criterion: str, n_classes: int, *, encodes_labels: bool) -> None:
