@@ -66,7 +66,7 @@ class Answer(NamedTuple):
 Step = Test | Switch | Answer
 
 
-class Condition(NamedTuple):
+class BranchCondition(NamedTuple):
     """The values of a column that lead from a step to one of its children: what a printer writes as a condition.
 
     For a ``Test``, ``below``, ``above`` and ``missing`` say which outcomes are meant. For a ``Switch``, the values are
@@ -88,12 +88,12 @@ class Line(NamedTuple):
 
     depth: int
     kind: Literal["if", "end", "answer"]
-    condition: Condition | None = None
+    condition: BranchCondition | None = None
     answer: Any = None
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class LeafOutputs:
     """What a routine answers, one entry per answer."""
 
     node: list[int]  # the node's number, as ``apply`` returns it
@@ -110,7 +110,7 @@ class Routine:
     """One tree as steps; the first is the start."""
 
     steps: list[Step]
-    answers: Answers
+    answers: LeafOutputs
 
     @cached_property
     def sizes(self) -> list[int]:
@@ -207,7 +207,7 @@ class Program:
         return self.target.task == "regression"
 
 
-def conditions(step: Step) -> list[tuple[Condition, int]]:
+def conditions(step: Step) -> list[tuple[BranchCondition, int]]:
     """Return the children of a test or switch, each once, with the condition under which it is next.
 
     >>> [condition.levels for condition, _ in conditions(Switch(0, (((1,), 5), ((2,), 6)), 6, 6))]
@@ -217,7 +217,7 @@ def conditions(step: Step) -> list[tuple[Condition, int]]:
         ways = {}
         for child in dict.fromkeys((step.below, step.above, step.missing)):
             outcomes = step.missing == child, step.op, step.cut, step.below == child, step.above == child
-            ways[child] = Condition(step.column, *outcomes)
+            ways[child] = BranchCondition(step.column, *outcomes)
         return [(condition, child) for child, condition in ways.items()]
     if isinstance(step, Answer):
         return []
@@ -225,12 +225,12 @@ def conditions(step: Step) -> list[tuple[Condition, int]]:
     for codes, child in step.cases:
         if child != step.default:
             named[child] = named.get(child, ()) + codes
-    ways = {child: Condition(step.column, step.missing == child, levels=codes) for child, codes in named.items()}
+    ways = {child: BranchCondition(step.column, step.missing == child, levels=codes) for child, codes in named.items()}
     others = tuple(code for codes in named.values() for code in codes)
-    default = Condition(step.column, step.missing == step.default, levels=others, negated=True)
+    default = BranchCondition(step.column, step.missing == step.default, levels=others, negated=True)
     ways[step.default] = default
     if step.missing not in ways:
-        ways[step.missing] = Condition(step.column, True)
+        ways[step.missing] = BranchCondition(step.column, True)
     return [(condition, child) for child, condition in ways.items()]
 
 
@@ -346,18 +346,18 @@ def _simplified(switch: Switch, encoding: Encoding) -> Switch:
     return switch._replace(cases=switch.cases[:-1], default=switch.cases[-1][1])
 
 
-def _answers_of(tree: Tree, nodes: list[int], estimator: LeafProbabilities) -> Answers:
+def _answers_of(tree: Tree, nodes: list[int], estimator: LeafProbabilities) -> LeafOutputs:
     answering = answering_nodes(tree, np.array(nodes, np.int64))
     predicted = predict_at_nodes(tree, answering, estimator)
     if tree.task == "regression":
-        return Answers(nodes, [], predicted.tolist(), np.empty((len(nodes), 0)))
-    return Answers(nodes, predicted.tolist(), [], class_probabilities(tree, answering, estimator))
+        return LeafOutputs(nodes, [], predicted.tolist(), np.empty((len(nodes), 0)))
+    return LeafOutputs(nodes, predicted.tolist(), [], class_probabilities(tree, answering, estimator))
 
 
-def _with_no_answer(answers: Answers) -> Answers:
+def _with_no_answer(answers: LeafOutputs) -> LeafOutputs:
     """Append the answer to a row that the model refuses."""
     no_shares = np.zeros((1, answers.probabilities.shape[1]))
-    return Answers(
+    return LeafOutputs(
         [*answers.node, NO_ANSWER],
         [*answers.label, NO_ANSWER] if answers.label else [],
         [*answers.value, math.nan] if answers.value else [],

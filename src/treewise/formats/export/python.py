@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from treewise._lib.text import safe
 from treewise.data.convert import TICKS_PER_DAY
 from treewise.data.encoding import Encoding
-from treewise.formats.export.program import NO_ANSWER, Answers, Condition, Program, Routine
+from treewise.formats.export.program import NO_ANSWER, BranchCondition, LeafOutputs, Program, Routine
 from treewise.formats.export.stamp import stamp
 
 _READERS = {
@@ -176,7 +176,7 @@ def _tree_function(name: str, routine: Routine, program: Program) -> Iterator[st
             yield f"{margin}return {line.answer}"
 
 
-def _condition(condition: Condition, encoding: Encoding) -> str:
+def _condition(condition: BranchCondition, encoding: Encoding) -> str:
     """Write a condition; missing numbers are NaN, so that every comparison with them is false."""
     x = f"x{condition.column}"
     if condition.op is None:
@@ -200,7 +200,7 @@ def _condition(condition: Condition, encoding: Encoding) -> str:
     return f"{x} {below if condition.below else above} {condition.cut!r}"
 
 
-def _one_tree_tables(answers: Answers, program: Program) -> Iterator[str]:
+def _one_tree_tables(answers: LeafOutputs, program: Program) -> Iterator[str]:
     yield f"\n\n_NODES = {_items(map(str, answers.node))}"
     if program.is_regression:
         yield f"_PREDICTIONS = {_items(map(_float, answers.value))}"

@@ -19,7 +19,7 @@ from typing import Any
 
 from treewise._lib.text import safe
 from treewise.errors import Param, ParameterError, did_you_mean
-from treewise.formats.export.program import NO_ANSWER, Condition, Program, Routine
+from treewise.formats.export.program import NO_ANSWER, BranchCondition, Program, Routine
 from treewise.formats.export.sql.dialects import DIALECTS, Dialect
 from treewise.formats.export.stamp import stamp
 from treewise.tree.arrays import Label
@@ -280,7 +280,7 @@ class SqlPrinter:
 
     # -- conditions -----------------------------------------------------------------------------------------------
 
-    def condition(self, condition: Condition) -> str:
+    def condition(self, condition: BranchCondition) -> str:
         """Write a condition so that it is true exactly for the values that it means."""
         name = self.names[condition.column]
         encoding = self.program.inputs[condition.column]
@@ -303,7 +303,7 @@ class SqlPrinter:
             tests = [f"{name} {'<=' if condition.below else '>'} {condition.cut}"]
         return " OR ".join([*tests, *([f"{name} IS NULL"] if condition.missing else [])])
 
-    def _number(self, condition: Condition, name: str) -> str:
+    def _number(self, condition: BranchCondition, name: str) -> str:
         dialect = self.dialect
         nan = dialect.nan.format(name)
         is_missing = f"{name} IS NULL OR {nan}" if nan else f"{name} IS NULL"
@@ -319,13 +319,13 @@ class SqlPrinter:
             return f"{test} OR {name} IS NULL"
         return f"{test} OR {is_missing}"
 
-    def _boolean(self, condition: Condition, name: str) -> str:
+    def _boolean(self, condition: BranchCondition, name: str) -> str:
         codes = {0, 1} - set(condition.levels) if condition.negated else set(condition.levels)
         if len(codes) != 1:
             return f"{name} IS NOT NULL" if codes else ""
         return f"{name} = {self.dialect.true if codes == {1} else self.dialect.false}"
 
-    def _levels(self, condition: Condition, name: str) -> str:
+    def _levels(self, condition: BranchCondition, name: str) -> str:
         levels = self.program.inputs[condition.column].levels
         texts = [
             self.dialect.text_of(levels[code] + self.dialect.text_end)
