@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.predict.confidence_intervals import student_half_width, wilson
+from treewise.train.resampling import power_of_two_scale
 from treewise.tree.arrays import Label
 
 Floats = npt.NDArray[np.float64]
@@ -127,6 +128,8 @@ def r2_interval(y_true: Floats, errors: Floats, weight: Floats | None) -> Interv
     R² = 1 − M/V with M the mean squared error and V the variance. A row changes it by about
     (M/V·(y − ȳ)² − e²)/V, whose standard deviation gives the standard error.
     """
+    unit = power_of_two_scale(y_true)  # exact, and sums do not overflow
+    y_true, errors = y_true / unit, errors / unit
     scale = float(np.max(np.abs(y_true - y_true.mean()))) if len(y_true) else 0.0
     if not 0 < scale < math.inf:
         return None

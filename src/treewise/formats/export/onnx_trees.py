@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treewise.errors import ParameterError
-from treewise.formats.export.program import Answer, Condition, Program, Routine, Step, Test, conditions
+from treewise.formats.export.program import Answer, BranchCondition, Program, Routine, Step, Test, conditions
 
 LEQ, MEMBER = 0, 6
 # onnxruntime builds trees by recursion: 10,000 levels fit a stack of 8 MB and 12,000 do not, so 1 MB, the default on
@@ -28,7 +28,7 @@ _SUM, _NO_TRANSFORM = 1, 0
 
 INTEGERS = ("integer", "datetime")  # kinds of columns whose ranks are compared
 
-Way = tuple[Condition, int]  # a condition and the step after it
+Way = tuple[BranchCondition, int]  # a condition and the step after it
 _Branch = int | Test | tuple[Way, ...]  # a step, a comparison of present values, or ways among which tests choose
 
 
