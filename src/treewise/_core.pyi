@@ -31,9 +31,6 @@ class _Fields:  # attributes: the lists in src/core/problem/settings.hpp; others
 class Tuning(_Fields): ...
 
 class Settings(_Fields):
-    criterion: str  # src/core/criteria/registry.hpp
-    rule: str
-    selection: str
     tuning: Tuning
 
 class SamplingPlan:
@@ -130,6 +127,10 @@ def add_vote(
     scores: npt.NDArray[np.float64],
     n_jobs: int,
 ) -> int: ...
+
+SPLIT_KINDS: dict[str, int]  # names and numbers, as in tree/arrays.py
+STOP_REASONS: dict[str, int]
+
 def midpoint(a: float, b: float) -> float: ...
 def nlogn(n: int) -> float: ...
 def prepare_to_throw() -> bool: ...

@@ -15,22 +15,14 @@ struct StumpGrowerHandle {
 StumpGrowerHandle make_stumps(const std::vector<ColumnArray*>& columns, const TargetArrays& target,
                               const Settings& settings) {
     const std::vector<Column> columns_view = views(columns, target.target.n_rows);
-    if (!StumpGrower::supports(columns_view, target.target, settings)) throw nb::value_error("not a case for stumps");
+    if (!StumpGrower::supports(columns_view, target.target, settings))
+        throw nb::value_error("stumps do not support this table with these settings");
     StumpGrowerHandle handle;
     for (const ColumnArray* c : columns) handle.keep.push_back(c->keep);
     handle.keep.push_back(target.y);
-    std::optional<std::function<void(double)>> no_progress;
-    nb::gil_scoped_release release_gil;
-    handle.grower =
-        std::make_unique<StumpGrower>(columns_view, target.target, settings, make_progress_callback(no_progress));
+    handle.grower = without_gil(
+        [&] { return std::make_unique<StumpGrower>(columns_view, target.target, settings, no_progress()); });
     return handle;
-}
-
-template <class T>
-nb::object to_numpy_owned(std::unique_ptr<T[]>&& values, size_t n) {
-    T* data = values.release();
-    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {n}, owner));
 }
 
 nb::object grow_stump(const StumpGrowerHandle& handle, Array<int64_t> weight, int weight_scale, int64_t min_leaf_weight,
@@ -38,14 +30,10 @@ nb::object grow_stump(const StumpGrowerHandle& handle, Array<int64_t> weight, in
     const auto n = static_cast<size_t>(handle.grower->n_rows());
     if (weight.size() != n) throw nb::value_error("lengths differ");
     std::unique_ptr<uint8_t[]> predicted(new uint8_t[n]);
-    std::optional<std::function<void(double)>> no_progress;
-    Nodes nodes;
-    {
-        nb::gil_scoped_release release_gil;
-        nodes = handle.grower->grow(weight.data(), weight_scale, min_leaf_weight, seed, predicted.get(),
-                                    make_progress_callback(no_progress));
-    }
-    return nb::make_tuple(to_dict(std::move(nodes)), to_numpy_owned(std::move(predicted), n));
+    Nodes nodes = without_gil([&] {
+        return handle.grower->grow(weight.data(), weight_scale, min_leaf_weight, seed, predicted.get(), no_progress());
+    });
+    return nb::make_tuple(to_dict(std::move(nodes)), to_numpy(std::move(predicted), n));
 }
 
 Labels labels(const nb::object& predictions, size_t n) {
@@ -57,7 +45,7 @@ Labels labels(const nb::object& predictions, size_t n) {
     else if (nb::try_cast(predictions, wide, false) && wide.size() == n)
         out.wide = wide.data();
     else
-        throw nb::value_error("classes are uint8 or int32 numbers, one a row");
+        throw nb::value_error("classes must be uint8 or int32 numbers, one per row");
     return out;
 }
 
@@ -67,19 +55,15 @@ Predictions make_predictions(const nb::object& truth, const nb::object& predicte
 
 int64_t error_weight_of(const nb::object& truth, const nb::object& predicted, Array<int64_t> weight, int n_jobs) {
     const Predictions predictions = make_predictions(truth, predicted, weight);
-    nb::gil_scoped_release release_gil;
-    return error_weight(predictions, weight.data(), n_jobs);
+    return without_gil([&] { return error_weight(predictions, weight.data(), n_jobs); });
 }
 
 nb::object reweighted(const nb::object& truth, const nb::object& predicted, Array<int64_t> weight, double right,
                       double wrong, int n_jobs) {
     const Predictions predictions = make_predictions(truth, predicted, weight);
     std::unique_ptr<int64_t[]> out(new int64_t[weight.size()]);
-    {
-        nb::gil_scoped_release release_gil;
-        reweight(predictions, weight.data(), right, wrong, out.get(), n_jobs);
-    }
-    return to_numpy_owned(std::move(out), weight.size());
+    without_gil([&] { reweight(predictions, weight.data(), right, wrong, out.get(), n_jobs); });
+    return to_numpy(std::move(out), weight.size());
 }
 
 using Scores = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -93,8 +77,7 @@ int64_t add_vote_to(const nb::object& truth, const nb::object& predicted, Array<
         if (predictions.predicted[r] < 0 || predictions.predicted[r] >= n_classes)
             throw nb::value_error("class out of range");
     }
-    nb::gil_scoped_release release_gil;
-    return add_vote(predictions, vote, n_classes, weight.data(), scores.data(), n_jobs);
+    return without_gil([&] { return add_vote(predictions, vote, n_classes, weight.data(), scores.data(), n_jobs); });
 }
 
 }  // namespace

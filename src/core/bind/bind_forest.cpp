@@ -8,25 +8,9 @@ namespace {
 
 nb::dict to_dict(PackedTree&& tree) {
     nb::dict out;
-    const auto put = [&](const char* name, auto& values) { out[name] = to_numpy(std::move(values)); };
-    put("kind", tree.kind);
-    put("column", tree.column);
-    put("cut", tree.cut);
-    put("cut_int", tree.cut_int);
-    put("missing", tree.missing);
-    put("other", tree.other);
-    put("n_codes", tree.n_codes);
-    put("codes", tree.codes);
-    put("missing_rows", tree.missing_rows);
-    put("stop", tree.stop);
-    put("rows", tree.rows);
-    put("n_counts", tree.n_counts);
-    put("count_class", tree.count_class);
-    put("count_weight", tree.count_weight);
-    put("weight", tree.weight);
-    put("value", tree.value);
-    put("spread", tree.spread);
-    put("impurity", tree.impurity);
+#define TREEWISE_PUT(type, name) out[#name] = to_numpy(std::move(tree.name));
+    TREEWISE_PACKED_ARRAYS(TREEWISE_PUT)
+#undef TREEWISE_PUT
     return out;
 }
 
@@ -41,9 +25,9 @@ void check(const PlanArrays& given, int64_t n_rows, size_t n_columns) {
     if (static_cast<int64_t>(given.weight.size()) != n_rows) throw nb::value_error("lengths differ");
     const auto& units = given.plan.units;
     if (std::any_of(units.begin(), units.end(), [&](uint32_t row) { return row >= n_rows; }))
-        throw nb::value_error("a unit of no row");
+        throw nb::value_error("a sampling unit is not a row");
     const bool no_columns = given.plan.n_columns > 0 && n_columns == 0;
-    if (no_columns || (given.plan.n_samples > 0 && units.empty())) throw nb::value_error("nothing to draw from");
+    if (no_columns || (given.plan.n_samples > 0 && units.empty())) throw nb::value_error("nothing to sample from");
 }
 
 nb::tuple grow_trees(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings,
@@ -52,12 +36,10 @@ nb::tuple grow_trees(const std::vector<ColumnArray*>& columns, const TargetArray
     if (target.target.n_rows < 1 || n_trees < 0) throw nb::value_error("nothing to grow");
     const std::vector<Column> columns_view = views(columns, target.target.n_rows);
     check(plan, target.target.n_rows, columns.size());
-    std::vector<PackedTree> trees;
-    {
-        nb::gil_scoped_release release_gil;
-        trees = grow_forest(columns_view, target.target, settings, plan.plan, first, n_trees,
-                            make_progress_callback(progress));
-    }
+    std::vector<PackedTree> trees = without_gil([&] {
+        return grow_forest(columns_view, target.target, settings, plan.plan, first, n_trees,
+                           make_progress_callback(progress));
+    });
     nb::list packed;
     std::vector<double> impurity_decreases;
     for (PackedTree& tree : trees) {
@@ -73,12 +55,9 @@ nb::tuple sample(const PlanArrays& plan, int64_t tree, int64_t n_columns) {
     const auto n_rows = static_cast<int64_t>(plan.weight.size());
     const auto width = static_cast<size_t>(std::max<int64_t>(0, n_columns));
     check(plan, n_rows, width);
-    BootstrapSample drawn;
-    {
-        nb::gil_scoped_release release_gil;
-        draw_sample(plan.plan, tree, n_rows, width, drawn);
-    }
-    return nb::make_tuple(to_numpy(std::move(drawn.counts)), to_numpy(std::move(drawn.columns)));
+    BootstrapSample sampled;
+    without_gil([&] { draw_sample(plan.plan, tree, n_rows, width, sampled); });
+    return nb::make_tuple(to_numpy(std::move(sampled.counts)), to_numpy(std::move(sampled.columns)));
 }
 
 }  // namespace
@@ -89,15 +68,14 @@ void bind_forests(nb::module_& m) {
                            "What differs between the trees of a forest; filled by ensemble/bootstrap.py.")
         .def(
             "__init__",
-            [](PlanArrays* self, uint64_t seed, int64_t drawn, bool replace, Array<uint32_t> units,
-               Strided<int64_t> weight, int weight_scale, int64_t columns_drawn, bool replace_columns) {
+            [](PlanArrays* self, uint64_t seed, int64_t n_samples, bool replace, Array<uint32_t> units,
+               Strided<int64_t> weight, int weight_scale, int64_t n_columns, bool replace_columns) {
                 SamplingPlan plan;
-                plan.seed = seed, plan.n_samples = drawn, plan.replace = replace;
+                plan.seed = seed, plan.n_samples = n_samples, plan.replace = replace;
                 plan.units = {units.data(), units.size()};
-                plan.weight = {reinterpret_cast<const std::byte*>(weight.data()),
-                               weight.stride(0) * int64_t{sizeof(int64_t)}};
+                plan.weight = view_of(weight);
                 plan.weight_scale = weight_scale;
-                plan.n_columns = columns_drawn, plan.replace_columns = replace_columns;
+                plan.n_columns = n_columns, plan.replace_columns = replace_columns;
                 new (self) PlanArrays{plan, units, weight};
             },
             "seed"_a, "n_samples"_a, "replace"_a, "units"_a, "weight"_a, "weight_scale"_a, "n_columns"_a,

@@ -17,7 +17,7 @@ NarrowArray narrow(const nb::object& given) {
     using enum NarrowArray::Type;
     if (!is(u8, uint8_t{}) && !is(i8, int8_t{}) && !is(u16, uint16_t{}) && !is(i16, int16_t{}) &&
         !is(u32, uint32_t{}) && !is(i32, int32_t{}) && !is(i64, int64_t{}) && !is(f32, float{}) && !is(f64, double{}))
-        throw nb::type_error("a member's array is not contiguous, or of a type that members do not have");
+        throw nb::type_error("an array of the packed trees is not contiguous or has an unsupported type");
     return out;
 }
 
@@ -49,7 +49,7 @@ class ForestPredictor {
 public:
     ForestPredictor(const nb::dict& members, const std::vector<int64_t>& n_levels, const std::vector<bool>& integer,
                     Array<double> votes, int64_t n_classes, Array<int64_t> derived, Array<int32_t> derived_label,
-                    Array<double> derived_output, std::optional<uint32_t> most)
+                    Array<double> derived_output, std::optional<uint32_t> max_number)
         : votes_(votes) {
         const auto handle = [&](const char* name) {
             keep_.push_back(members[name]);
@@ -71,11 +71,12 @@ public:
         if (n_levels.size() != integer.size() || votes.size() + 1 != packed.start.size())
             throw nb::value_error("lengths differ");
         for (size_t c = 0; c < n_levels.size(); ++c) column_info_.push_back({integer[c], n_levels[c]});
-        std::optional<std::function<void(double)>> no_progress;
-        const ProgressCallback report = make_progress_callback(no_progress);
-        nb::gil_scoped_release release_gil;
-        forest_ = std::make_unique<CompiledForest>(packed, column_info_, most.value_or(~0u), [&] { report(0.0); });
-        find_used_columns(packed);
+        without_gil([&] {
+            const ProgressCallback report = no_progress();
+            forest_ =
+                std::make_unique<CompiledForest>(packed, column_info_, max_number.value_or(~0u), [&] { report(0.0); });
+            find_used_columns(packed);
+        });
     }
 
     size_t n_bytes() const { return forest_->n_bytes(); }
@@ -98,26 +99,21 @@ public:
                 throw nb::value_error("the bits are not trees × rows");
             request.mask = mask->data(), request.mask_stride = (n_rows + 7) / 8;
         }
-        std::optional<std::function<void(double)>> no_progress;
-        nb::gil_scoped_release release_gil;
-        add_votes(*forest_, columns_view, n_rows, request, n_jobs > 0 ? n_jobs : n_processors(),
-                  make_progress_callback(no_progress), sums.data());
+        without_gil([&] {
+            add_votes(*forest_, columns_view, n_rows, request, n_jobs > 0 ? n_jobs : n_processors(), no_progress(),
+                      sums.data());
+        });
     }
 
     nb::object leaves(const std::vector<ColumnArray*>& columns, int64_t n_rows, int n_jobs) const {
         const std::vector<Column> columns_view = check_columns(columns, n_rows);
         const size_t n_trees = forest_->n_trees();
         std::unique_ptr<int32_t[]> result(new int32_t[static_cast<size_t>(n_rows) * n_trees]);
-        std::optional<std::function<void(double)>> no_progress;
-        {
-            nb::gil_scoped_release release_gil;
-            find_forest_leaves(*forest_, columns_view, n_rows, n_jobs > 0 ? n_jobs : n_processors(),
-                               make_progress_callback(no_progress), result.get());
-        }
-        int32_t* nodes = result.release();
-        nb::capsule owner(nodes, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); });
-        return nb::cast(
-            nb::ndarray<nb::numpy, int32_t, nb::ndim<2>>(nodes, {static_cast<size_t>(n_rows), n_trees}, owner));
+        without_gil([&] {
+            find_forest_leaves(*forest_, columns_view, n_rows, n_jobs > 0 ? n_jobs : n_processors(), no_progress(),
+                               result.get());
+        });
+        return to_numpy(std::move(result), static_cast<size_t>(n_rows), n_trees);
     }
 
     // One row: its cells in the order of `used_columns`, floats and integers (or codes) in separate lists.
@@ -131,7 +127,7 @@ public:
             const ColumnInfo kind = column_info_[static_cast<size_t>(column)];
             Column& c = columns[static_cast<size_t>(column)];
             const bool number = kind.n_levels < 0 && !kind.integer;
-            if (number ? n >= numbers.size() : i >= integers.size()) throw nb::value_error("cells are lacking");
+            if (number ? n >= numbers.size() : i >= integers.size()) throw nb::value_error("too few cells");
             if (number) {
                 c.type = ValueType::f64, c.data = &numbers[n++];
             } else if (kind.integer) {
@@ -161,26 +157,26 @@ public:
 
 private:
     void find_used_columns(const PackedForest& packed) {
-        std::vector<bool> columns_view(column_info_.size());
-        for (size_t i = 0; i < packed.column.size; ++i) columns_view[packed.column.get<size_t>(i)] = true;
-        for (size_t c = 0; c < columns_view.size(); ++c)
-            if (columns_view[c]) used_columns_.push_back(static_cast<int64_t>(c));
+        std::vector<bool> is_used(column_info_.size());
+        for (size_t i = 0; i < packed.column.size; ++i) is_used[packed.column.get<size_t>(i)] = true;
+        for (size_t c = 0; c < is_used.size(); ++c)
+            if (is_used[c]) used_columns_.push_back(static_cast<int64_t>(c));
     }
     void check_output(Output output) const {
         if ((output == Output::values) != (forest_->n_classes() == 0))
-            throw nb::value_error("the trees say something else");
+            throw nb::value_error("votes and probabilities need classes, values need numbers");
     }
     std::vector<Column> check_columns(const std::vector<ColumnArray*>& columns, int64_t n_rows) const {
         std::vector<Column> columns_view = views(columns, n_rows, true);
-        if (columns_view.size() != column_info_.size()) throw nb::value_error("another number of columns");
-        for (int64_t is_used : used_columns_) {
-            const auto c = static_cast<size_t>(is_used);
+        if (columns_view.size() != column_info_.size()) throw nb::value_error("wrong number of columns");
+        for (int64_t used : used_columns_) {
+            const auto c = static_cast<size_t>(used);
             const ColumnInfo kind = column_info_[c];
-            if (n_rows > 0 && columns[c]->size == 0) throw nb::value_error("a column is lacking");
+            if (n_rows > 0 && columns[c]->size == 0) throw nb::value_error("a column is missing");
             if (columns_view[c].is_code() != (kind.n_levels >= 0) ||
                 (columns_view[c].type == ValueType::i64) != kind.integer ||
                 (columns_view[c].is_code() && columns_view[c].n_levels > kind.n_levels))
-                throw nb::type_error("a column is of another type");
+                throw nb::type_error("a column has the wrong type");
         }
         return columns_view;
     }

@@ -64,7 +64,7 @@ TargetArrays make_target(nb::object y, Array<double> raw, Strided<int64_t> weigh
         if (label < 0 || label >= n_classes) throw nb::value_error("class out of range");
     }
     t.raw = raw.data();
-    t.weight = {reinterpret_cast<const std::byte*>(weight.data()), weight.stride(0) * int64_t{sizeof(int64_t)}};
+    t.weight = view_of(weight);
     t.n_classes = n_classes, t.scale = scale, t.weight_scale = weight_scale,
     t.max_exponent = max_exponent.value_or(kNothingRounded);
     return {y, raw, weight, t};
@@ -88,40 +88,45 @@ nb::list to_list(const std::vector<Quartiles>& quartiles, const std::vector<Colu
 nb::object quartiles(const std::vector<ColumnArray*>& columns, Strided<int64_t> weight) {
     const auto n_rows = static_cast<int64_t>(weight.size());
     const std::vector<Column> columns_view = views(columns, n_rows);
-    const View<int64_t> weights{reinterpret_cast<const std::byte*>(weight.data()),
-                                weight.stride(0) * int64_t{sizeof(int64_t)}};
-    std::optional<std::function<void(double)>> no_progress;
-    std::vector<Quartiles> result;
-    {
-        nb::gil_scoped_release release_gil;
+    const View<int64_t> weights = view_of(weight);
+    const std::vector<Quartiles> result = without_gil([&] {
         bool unit = true;
         for (int64_t r = 0; r < n_rows; ++r) unit = unit && weights[static_cast<size_t>(r)] == 1;
-        const ProgressCallback report = make_progress_callback(no_progress);
+        const ProgressCallback report = no_progress();
         ThreadPool pool(n_processors());
-        result = find_quartiles(columns_view, weights, n_rows, unit, pool, [&] { report(1.0); });
-    }
+        return find_quartiles(columns_view, weights, n_rows, unit, pool, [&] { report(1.0); });
+    });
     return to_list(result, columns_view);
 }
 
 nb::dict grow_tree(const std::vector<ColumnArray*>& columns, const TargetArrays& target, const Settings& settings,
                    std::optional<std::function<void(double)>> progress) {
     const std::vector<Column> columns_view = views(columns, target.target.n_rows);
-    Nodes nodes;
-    {
-        nb::gil_scoped_release release_gil;
-        nodes = grow(columns_view, target.target, settings, make_progress_callback(progress));
-    }
+    Nodes nodes =
+        without_gil([&] { return grow(columns_view, target.target, settings, make_progress_callback(progress)); });
     const nb::list quartiles = settings.quartiles ? to_list(nodes.quartiles, columns_view) : nb::list();
     nb::dict out = to_dict(std::move(nodes));
     if (settings.quartiles) out["quartiles"] = quartiles;
     return out;
 }
 
+// A field as an attribute; an enum by the name of its value.
+template <class Class, class T>
+void define_attribute(nb::class_<Class>& defined, const char* name, T Class::* field) {
+    if constexpr (std::is_enum_v<T>)
+        defined.def_prop_rw(
+            name, [field](const Class& self) { return to_name(self.*field); },
+            [field](Class& self, const std::string& value) { self.*field = from_name<T>(value); });
+    else
+        defined.def_rw(name, field);
+}
+
 }  // namespace
 
-#define TREEWISE_TUNING_ATTRIBUTE(type, name, initial) .def_rw(#name, &Tuning::name)
-#define TREEWISE_SETTINGS_ATTRIBUTE(type, name, initial) .def_rw(#name, &Settings::name)
+#define TREEWISE_TUNING_ATTRIBUTE(type, name, initial) define_attribute(tuning, #name, &Tuning::name);
+#define TREEWISE_SETTINGS_ATTRIBUTE(type, name, initial) define_attribute(settings, #name, &Settings::name);
 #define TREEWISE_PUT(type, name, ...) out[#name] = to_numpy(std::move(nodes.name));
+#define TREEWISE_NUMBER(enumerator, number, name) numbers[name] = number;
 
 nb::dict to_dict(Nodes&& nodes) {
     nb::dict out;
@@ -139,25 +144,13 @@ void bind_growing(nb::module_& m) {
             },
             "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{}, "ordered"_a = false);
 
-    nb::class_<Tuning>(m, "Tuning", "Performance knobs for tests; they never change the tree.")
-        .def(nb::init<>()) TREEWISE_TUNING(TREEWISE_TUNING_ATTRIBUTE);
+    nb::class_<Tuning> tuning(m, "Tuning", "Performance knobs for tests; they never change the tree.");
+    tuning.def(nb::init<>());
+    TREEWISE_TUNING(TREEWISE_TUNING_ATTRIBUTE)
 
-    nb::class_<Settings>(m, "Settings", "Training settings; filled by train/grow.py.")
-        .def(nb::init<>())
-        .def_prop_rw(
-            "criterion", [](const Settings& self) { return std::string(kCriterionNames[size_t(self.criterion)]); },
-            [](Settings& self, const std::string& name) {
-                self.criterion = enum_from_name<Criterion>(kCriterionNames, name);
-            })
-        .def_prop_rw(
-            "rule", [](const Settings& self) { return std::string(kRuleNames[size_t(self.rule)]); },
-            [](Settings& self, const std::string& name) { self.rule = enum_from_name<Rule>(kRuleNames, name); })
-        .def_prop_rw(
-            "selection", [](const Settings& self) { return std::string(kSelectionNames[size_t(self.selection)]); },
-            [](Settings& self, const std::string& name) {
-                self.selection = enum_from_name<Selection>(kSelectionNames, name);
-            }) TREEWISE_SETTINGS(TREEWISE_SETTINGS_ATTRIBUTE)
-        .def_rw("tuning", &Settings::tuning);
+    nb::class_<Settings> settings(m, "Settings", "Training settings; filled by train/grow.py.");
+    settings.def(nb::init<>()).def_rw("tuning", &Settings::tuning);
+    TREEWISE_SETTINGS(TREEWISE_SETTINGS_ATTRIBUTE)
 
     nb::class_<TargetArrays>(m, "Target", "Classes or scaled targets, and the weights of the rows.")
         .def(
@@ -170,6 +163,13 @@ void bind_growing(nb::module_& m) {
 
     m.def("grow", &grow_tree, "columns"_a, "target"_a, "settings"_a, "progress"_a = nb::none(),
           "Grow a tree; return its nodes as flat arrays, and the quartiles of the columns if requested.");
+    const auto numbers_of = [](const auto& fill) {
+        nb::dict numbers;
+        fill(numbers);
+        return numbers;
+    };
+    m.attr("SPLIT_KINDS") = numbers_of([](nb::dict& numbers) { TREEWISE_SPLIT_KINDS(TREEWISE_NUMBER) });
+    m.attr("STOP_REASONS") = numbers_of([](nb::dict& numbers) { TREEWISE_STOP_REASONS(TREEWISE_NUMBER) });
     m.def("quartiles", &quartiles, "columns"_a, "weight"_a,
           "Return the lower and upper quartile of each numeric column; None for others and for all-missing columns.");
 }

@@ -49,14 +49,10 @@ nb::dict refit_tree(const nb::dict& tree, Array<int64_t> parent, const std::vect
     const std::vector<Column> columns_view = views(columns, target.target.n_rows);
     const TreeArrays tree_arrays = make_tree_view(tree);
     const TreeView& view = tree_arrays.view;
-    std::optional<std::function<void(double)>> no_progress;
-    Nodes nodes;
-    {
-        nb::gil_scoped_release release_gil;
-        nodes = refit(view, std::span(parent.data(), parent.size()), columns_view, target.target, settings,
-                      make_progress_callback(no_progress));
-    }
-    return to_dict(std::move(nodes));
+    return to_dict(without_gil([&] {
+        return refit(view, std::span(parent.data(), parent.size()), columns_view, target.target, settings,
+                     no_progress());
+    }));
 }
 
 nb::dict refit_tree_at_nodes(const nb::dict& tree, Array<int64_t> parent, Array<int64_t> end_nodes,
@@ -68,27 +64,18 @@ nb::dict refit_tree_at_nodes(const nb::dict& tree, Array<int64_t> parent, Array<
         throw nb::value_error("lengths differ");
     for (int64_t end : span_of(end_nodes))
         if (end < 0 || end >= nodes) throw nb::value_error("no such node");
-    Nodes result;
-    {
-        nb::gil_scoped_release release_gil;
-        result = refit_at_nodes(tree_arrays.view, span_of(parent), span_of(end_nodes), target.target, settings);
-    }
-    return to_dict(std::move(result));
+    return to_dict(without_gil([&] {
+        return refit_at_nodes(tree_arrays.view, span_of(parent), span_of(end_nodes), target.target, settings);
+    }));
 }
 
 nb::object find_tree_leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
     const TreeArrays tree_arrays = make_tree_view(tree);
     const std::vector<Column> columns_view = views(columns, n_rows, true);
     std::unique_ptr<int64_t[]> result(new int64_t[static_cast<size_t>(n_rows)]);
-    std::optional<std::function<void(double)>> no_progress;
-    {
-        nb::gil_scoped_release release_gil;
-        find_leaves(tree_arrays.view, columns_view, n_rows, n_processors(), make_progress_callback(no_progress),
-                    result.get());
-    }
-    int64_t* nodes = result.release();
-    nb::capsule owner(nodes, [](void* p) noexcept { delete[] static_cast<int64_t*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(nodes, {static_cast<size_t>(n_rows)}, owner));
+    without_gil(
+        [&] { find_leaves(tree_arrays.view, columns_view, n_rows, n_processors(), no_progress(), result.get()); });
+    return to_numpy(std::move(result), static_cast<size_t>(n_rows));
 }
 
 nb::object shapley(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows, Array<double> share,
@@ -102,12 +89,9 @@ nb::object shapley(const nb::dict& tree, const std::vector<ColumnArray*>& column
     const auto span_of = [](const auto& a) { return std::span(a.data(), a.size()); };
     const ShapInputs inputs = {span_of(share), span_of(stay), span_of(answer_node), span_of(outputs), n_outputs};
     std::vector<double> result(static_cast<size_t>(n_rows) * columns.size() * static_cast<size_t>(n_outputs));
-    std::optional<std::function<void(double)>> no_progress;
-    {
-        nb::gil_scoped_release release_gil;
-        shapley_values(tree_arrays.view, inputs, columns_view, n_rows, n_processors(),
-                       make_progress_callback(no_progress), result.data());
-    }
+    without_gil([&] {
+        shapley_values(tree_arrays.view, inputs, columns_view, n_rows, n_processors(), no_progress(), result.data());
+    });
     return to_numpy(std::move(result));
 }
 

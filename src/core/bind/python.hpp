@@ -37,14 +37,18 @@ struct ColumnArray {
 template <class T>
 using Strided = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>;
 
-// The columns of a call, which every call reads first; for prediction, unused ones may be empty.
-inline std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64_t n_rows, bool may_lack = false) {
+inline View<int64_t> view_of(const Strided<int64_t>& array) {
+    return {reinterpret_cast<const std::byte*>(array.data()), array.stride(0) * int64_t{sizeof(int64_t)}};
+}
+
+// The columns of a call, which every call reads first. For prediction, columns that the tree does not use may be empty.
+inline std::vector<Column> views(const std::vector<ColumnArray*>& columns, int64_t n_rows, bool may_be_empty = false) {
     prepare_to_throw();
     std::vector<Column> out;
     for (const ColumnArray* c : columns) {
         if (!c) throw nb::type_error("a column is None");
-        const bool asked = c->size > 0 || !may_lack;
-        if (asked && c->size != n_rows) throw nb::value_error("columns differ in length");
+        const bool is_used = c->size > 0 || !may_be_empty;
+        if (is_used && c->size != n_rows) throw nb::value_error("columns differ in length");
         out.push_back(c->column);
     }
     return out;
@@ -63,11 +67,32 @@ inline ProgressCallback make_progress_callback(std::optional<std::function<void(
     };
 }
 
+// For calls that do not report progress.
+inline ProgressCallback no_progress() {
+    static std::optional<std::function<void(double)>> none;
+    return make_progress_callback(none);
+}
+
+// Calls work() with the GIL released.
+template <class Work>
+auto without_gil(const Work& work) {
+    const nb::gil_scoped_release release_gil;
+    return work();
+}
+
 template <class T>
 nb::object to_numpy(std::vector<T>&& values) {
     auto* owned = new std::vector<T>(std::move(values));
     nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+// An array that need not be initialised, which a vector would be.
+template <class T, class... Sizes>
+nb::object to_numpy(std::unique_ptr<T[]>&& values, Sizes... shape) {
+    T* data = values.release();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Sizes)>>(data, {shape...}, owner));
 }
 
 // The target with its arrays, which are kept alive.

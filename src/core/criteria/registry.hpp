@@ -1,8 +1,9 @@
-// The criteria and rules of the core, each declared once: enum, dispatch and names for Python are generated from these
-// lists. To add a criterion, write its statistics class (criteria/exact_impurity.hpp) and add a line here.
+// The criteria, rules and selections of the core, each declared once: enum, dispatch and names for Python are generated
+// from these lists. To add a criterion, write its statistics class (criteria/exact_impurity.hpp) and add a line here.
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <stdexcept>
@@ -30,29 +31,36 @@ namespace treewise {
 #define TREEWISE_NAME(name, ...) name,
 #define TREEWISE_QUOTED(name, ...) #name,
 #define TREEWISE_HAS_APPROX_IMPURITY(name, stats, has_approx_impurity) has_approx_impurity,
+#define TREEWISE_ENUM(Enum, list)                                        \
+    enum class Enum { list(TREEWISE_NAME) };                             \
+    constexpr auto names_of(Enum) { /* of all values, in order */        \
+        return std::to_array<std::string_view>({list(TREEWISE_QUOTED)}); \
+    }
 
-enum class Criterion { TREEWISE_CRITERIA(TREEWISE_NAME) };
-inline constexpr std::array kCriterionNames = std::to_array<std::string_view>({TREEWISE_CRITERIA(TREEWISE_QUOTED)});
-inline constexpr std::array kHasApproxImpurity = std::to_array<bool>({TREEWISE_CRITERIA(TREEWISE_HAS_APPROX_IMPURITY)});
+TREEWISE_ENUM(Criterion, TREEWISE_CRITERIA)
+TREEWISE_ENUM(Rule, TREEWISE_RULES)
+TREEWISE_ENUM(Selection, TREEWISE_SELECTIONS)
 
-enum class Rule { TREEWISE_RULES(TREEWISE_NAME) };
-inline constexpr std::array kRuleNames = std::to_array<std::string_view>({TREEWISE_RULES(TREEWISE_QUOTED)});
-
-enum class Selection { TREEWISE_SELECTIONS(TREEWISE_NAME) };
-inline constexpr std::array kSelectionNames = std::to_array<std::string_view>({TREEWISE_SELECTIONS(TREEWISE_QUOTED)});
+constexpr bool has_approx_impurity(Criterion criterion) {
+    constexpr auto kHas = std::to_array<bool>({TREEWISE_CRITERIA(TREEWISE_HAS_APPROX_IMPURITY)});
+    return kHas[static_cast<size_t>(criterion)];
+}
 
 #undef TREEWISE_NAME
 #undef TREEWISE_QUOTED
 #undef TREEWISE_HAS_APPROX_IMPURITY
+#undef TREEWISE_ENUM
 
-constexpr bool has_approx_impurity(Criterion criterion) { return kHasApproxImpurity[static_cast<size_t>(criterion)]; }
-
-// The enum value with this name.
-template <class Enum, size_t N>
-Enum enum_from_name(const std::array<std::string_view, N>& names, std::string_view name) {
-    for (size_t i = 0; i < N; ++i)
-        if (names[i] == name) return static_cast<Enum>(i);
-    throw std::invalid_argument("unknown name: " + std::string(name));
+template <class Enum>
+std::string to_name(Enum value) {
+    return std::string(names_of(value)[static_cast<size_t>(value)]);
+}
+template <class Enum>
+Enum from_name(std::string_view name) {
+    const auto names = names_of(Enum{});
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) throw std::invalid_argument("unknown name: " + std::string(name));
+    return static_cast<Enum>(found - names.begin());
 }
 
 }  // namespace treewise

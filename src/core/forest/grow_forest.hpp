@@ -43,19 +43,32 @@ struct BootstrapSample {
 void draw_sample(const SamplingPlan& plan, int64_t t, int64_t n_rows, size_t n_columns, BootstrapSample& sample);
 
 // A grown tree without what can be derived; ensemble/packed_trees.py documents the arrays.
+// X(type, name)
+#define TREEWISE_PACKED_ARRAYS(X)                                                      \
+    X(uint8_t, kind)                                                                   \
+    X(int32_t, column) /* of inner nodes … */                                          \
+    X(double, cut)                                                                     \
+    X(int64_t, cut_int)                                                                \
+    X(int32_t, missing)                                                                \
+    X(int32_t, other)                                                                  \
+    X(int32_t, n_codes)                                                                \
+    X(int32_t, codes)                                                                  \
+    X(int64_t, missing_rows)                                                           \
+    X(uint8_t, stop) /* of leaves … */                                                 \
+    X(int64_t, rows)                                                                   \
+    X(int32_t, n_counts)                                                               \
+    X(int32_t, count_class)                                                            \
+    X(double, count_weight)                                                            \
+    X(double, weight)                                                                  \
+    X(double, value) /* of leaves, or of all nodes where the criterion needs them … */ \
+    X(double, spread)                                                                  \
+    X(double, impurity)
+
 struct PackedTree {
-    std::vector<uint8_t> kind;
-    std::vector<int32_t> column;  // inner nodes …
-    std::vector<double> cut;
-    std::vector<int64_t> cut_int;
-    std::vector<int32_t> missing, other, n_codes, codes;
-    std::vector<int64_t> missing_rows;
-    std::vector<uint8_t> stop;  // leaves …
-    std::vector<int64_t> rows;
-    std::vector<int32_t> n_counts, count_class;
-    std::vector<double> count_weight, weight;
-    std::vector<double> value, spread, impurity;  // of leaves, or of all nodes where the criterion needs them
-    std::vector<double> impurity_decrease;        // by column: impurity decrease of its splits, per unit of weight
+#define TREEWISE_ARRAY(type, name) std::vector<type> name;
+    TREEWISE_PACKED_ARRAYS(TREEWISE_ARRAY)
+#undef TREEWISE_ARRAY
+    std::vector<double> impurity_decrease;  // by column: impurity decrease of its splits, per unit of weight
 };
 
 // Grows the trees first … first + n_trees − 1.

@@ -18,27 +18,40 @@
 
 namespace treewise {
 
-// Split kinds, numbered as in tree/arrays.py. The order is the preference among equal gains; a presence test comes last
-// in its column and is stored as one of the other kinds.
-enum SplitKind : uint8_t { kLeaf, kThreshold, kOrdinal, kOneValue, kSubset, kMultiway, kPresence };
+// Split kinds and stop reasons with their names and numbers in model files; tests compare them with tree/arrays.py.
 
-// Why a node is a leaf, in order of precedence; tree/arrays.py (STOPS) has the names.
-enum StopReason : uint8_t {
-    kNone,  // not a leaf
-    kNoRows,
-    kPure,
-    kSufficientAccuracy,
-    kMaxDepth,
-    kMinSamplesSplit,
-    kNoCandidate,
-    kMinSamplesLeaf,
-    kMinImpurityDecrease,
-    kMaxLeafNodes,
-    kNotSignificant = 18,  // after kNoCandidate in precedence
-};
+// X(enumerator, number, name). The order is the preference among equal gains; a presence test comes last in its column
+// and is stored as one of the other kinds.
+#define TREEWISE_SPLIT_KINDS(X)   \
+    X(kLeaf, 0, "leaf")           \
+    X(kThreshold, 1, "threshold") \
+    X(kOrdinal, 2, "ordinal")     \
+    X(kOneValue, 3, "one_value")  \
+    X(kSubset, 4, "subset")       \
+    X(kMultiway, 5, "multiway")   \
+    X(kPresence, 6, "presence")
 
-inline constexpr size_t kMaxExhaustiveLevels =
-    10;  // with more than two classes: try all subsets up to this many levels
+// X(enumerator, number, name), in order of precedence. kNone: the node is not a leaf.
+#define TREEWISE_STOP_REASONS(X)                        \
+    X(kNone, 0, "")                                     \
+    X(kNoRows, 1, "no_rows")                            \
+    X(kPure, 2, "pure")                                 \
+    X(kSufficientAccuracy, 3, "sufficient_accuracy")    \
+    X(kMaxDepth, 4, "max_depth")                        \
+    X(kMinSamplesSplit, 5, "min_samples_split")         \
+    X(kNotSignificant, 18, "not_significant")           \
+    X(kNoCandidate, 6, "no_candidate")                  \
+    X(kMinSamplesLeaf, 7, "min_samples_leaf")           \
+    X(kMinImpurityDecrease, 8, "min_impurity_decrease") \
+    X(kMaxLeafNodes, 9, "max_leaf_nodes")
+
+#define TREEWISE_ENUMERATOR(enumerator, number, name) enumerator = number,
+enum SplitKind : uint8_t { TREEWISE_SPLIT_KINDS(TREEWISE_ENUMERATOR) };
+enum StopReason : uint8_t { TREEWISE_STOP_REASONS(TREEWISE_ENUMERATOR) };
+#undef TREEWISE_ENUMERATOR
+
+// With more than two classes, all subsets are tried up to this many levels.
+inline constexpr size_t kMaxExhaustiveLevels = 10;
 
 inline constexpr int64_t kMissingInt = std::numeric_limits<int64_t>::min();
 inline constexpr int32_t kMissingCode = -1;

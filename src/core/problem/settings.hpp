@@ -1,5 +1,6 @@
-// Settings of a fit, each declared once: the structs and their attributes in Python are generated from these lists.
-// train/settings.py declares the user's parameters, and train/grow.py fills these in.
+// Settings of a fit, each declared once: the structs and their attributes in Python are generated from these lists
+// (an enum of criteria/registry.hpp is its name there). train/settings.py declares the user's parameters, and
+// train/grow.py fills these in.
 
 #pragma once
 
@@ -13,6 +14,9 @@ namespace treewise {
 
 // X(type, name, default)
 #define TREEWISE_SETTINGS(X)                                                                                            \
+    X(Criterion, criterion, Criterion::entropy)                                                                         \
+    X(Rule, rule, Rule::gain)                                                                                           \
+    X(Selection, selection, Selection::gain)                                                                            \
     X(bool, gain_per_branch, false)      /* split kinds compete: gains are divided by (branches − 1) */                 \
     X(bool, missing_branch, false)       /* missing rows get their own branch if they meet the leaf limits */           \
     X(bool, empty_from_root, false)      /* an empty branch predicts the root's distribution, not its parent's */       \
@@ -54,9 +58,6 @@ struct Tuning {
 };
 
 struct Settings {
-    Criterion criterion = Criterion::entropy;
-    Rule rule = Rule::gain;
-    Selection selection = Selection::gain;
     TREEWISE_SETTINGS(TREEWISE_FIELD)
     Tuning tuning;
 };

@@ -127,10 +127,10 @@ def test_more_rows_or_columns_than_there_are():
 
 def test_the_core_refuses_samples_beyond_the_table():
     weight = np.ones(3, np.int64)
-    for units, why in (([0, 3], "a unit of no row"), ([], "nothing to draw from")):
+    for units, why in (([0, 3], "a sampling unit is not a row"), ([], "nothing to sample from")):
         plan = _core.SamplingPlan(0, 2, True, np.array(units, np.uint32), weight, 0, 0, False)
         with pytest.raises(ValueError, match=why):
             _core.draw_sample(plan, 0, 1)
     plan = _core.SamplingPlan(0, 0, True, np.empty(0, np.uint32), weight, 0, 1, True)
-    with pytest.raises(ValueError, match="nothing to draw from"):
+    with pytest.raises(ValueError, match="nothing to sample from"):
         _core.draw_sample(plan, 0, 0)

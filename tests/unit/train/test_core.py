@@ -11,12 +11,28 @@ from hypothesis import strategies as st
 import treewise as tw
 from treewise import _core
 from treewise._lib.rng import tie_key
+from treewise.train.candidates import KIND_RANK
 from treewise.train.criteria import FRACTION, log2_fixed, nlogn
 from treewise.train.reference import Candidate, TieOrder, pick
 from treewise.train.settings import SETTINGS
+from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS
 from treewise.tree.splits import Threshold, midpoint
 
 finite_or_not = st.floats(allow_nan=False)
+
+
+def test_kinds_and_stop_reasons_have_the_same_numbers_in_both_languages():
+    kinds = {"leaf": LEAF, **KIND_NUMBERS, "presence": KIND_RANK["presence"]}
+    assert kinds == _core.SPLIT_KINDS
+    assert _core.STOP_REASONS.items() <= {name: number for number, name in enumerate(STOPS)}.items()
+
+
+def test_enums_of_the_core_are_set_by_name():
+    settings = _core.Settings()
+    settings.criterion, settings.rule, settings.selection = "gini", "ratio", "test"
+    assert (settings.criterion, settings.rule, settings.selection) == ("gini", "ratio", "test")
+    with pytest.raises(ValueError, match="unknown name: Gini"):
+        settings.criterion = "Gini"
 
 
 @given(finite_or_not, finite_or_not)
