@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from treewise.evaluate.paired import evaluate_pair as evaluate_pair
     from treewise.evaluate.validation_curve.curve import curve as curve
     from treewise.explain.compare.compare import compare as compare
+    from treewise.explain.describe import describe as describe
     from treewise.explain.distill.distill import distill as distill
     from treewise.explain.stability.stability import stability as stability
     from treewise.explain.stump import stump as stump
@@ -98,6 +99,7 @@ _HOMES = {
     "compare_models": "evaluate.baselines.compare_models",
     "evaluate_pair": "evaluate.paired",
     "indicators": "evaluate.baselines.indicators",
+    "describe": "explain.describe",
     "distill": "explain.distill.distill",
     "compare": "explain.compare.compare",
     "stability": "explain.stability.stability",

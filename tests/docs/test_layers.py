@@ -171,7 +171,7 @@ def test_public_names_are_pinned():
     assert treewise.__all__ == [
         "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
         "adaboost", "curve", "compare_models", "evaluate_pair", "indicators",
-        "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
+        "describe", "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
         "draw_impurity", "parse", "load", "verify_export", "from_sklearn", "from_lightgbm", "from_xgboost",
         "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
         "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",

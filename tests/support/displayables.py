@@ -33,6 +33,7 @@ RESULTS = {
     "draw": lambda tree, data: tree.draw(data=data),
     "evaluate": lambda tree, data: tree.evaluate(data),
     "threshold": lambda tree, data: two_class_evaluation(tree, data).choose_threshold(rate=0.5),
+    "describe": lambda tree, data: tw.describe(data, tree.target.name),
     "evaluate_pair": lambda tree, data: tw.evaluate_pair(tree, tree.prune(max_depth=1), data),
     "check": lambda tree, data: tree.check(data),
     "paths": paths,

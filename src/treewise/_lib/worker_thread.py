@@ -19,8 +19,6 @@ import time
 import weakref
 from collections.abc import Callable
 
-from treewise import _core
-
 _POLL = 0.05  # seconds between two looks at a thread; a signal interrupts the wait earlier
 
 
@@ -40,13 +38,15 @@ class WorkerThread:
     """
 
     def __init__(self, work: Callable[[], object]) -> None:
+        from treewise import _core  # here, so that the help pages load without the core
+
         token = _Token()
         self._token = weakref.ref(token)
         self._done = _thread.allocate_lock()
         self._done.acquire()
         _workers[:] = [*(worker for worker in _workers if worker.is_alive), self]
         try:
-            _thread.start_new_thread(_run, (work, self._done, token))
+            _thread.start_new_thread(_run, (work, _core.prepare_to_throw, self._done, token))
         except BaseException:
             self._done.release()
             raise
@@ -66,10 +66,10 @@ class WorkerThread:
 _workers: list[WorkerThread] = []  # all that run, and some that have ended
 
 
-def _run(work: Callable[[], object], done: _thread.LockType, _token: _Token) -> None:
+def _run(work: Callable[[], object], prepare: Callable[[], bool], done: _thread.LockType, _token: _Token) -> None:
     """Run in the new thread, which holds the token until it ends."""
     try:
-        if _core.prepare_to_throw():  # else there is no memory, and this thread ends as one that dies
+        if prepare():  # else there is no memory, and this thread ends as one that dies
             work()
     finally:
         done.release()

@@ -63,7 +63,7 @@ _EXIT_CODES: tuple[tuple[type[TreewiseError], int], ...] = (
 # Each verb with its description in --help. The module of a verb is imported when the verb is used.
 VERBS = {
     "demo": "Show a worked example: a tree, its arithmetic and a prediction.",
-    "data": "List the built-in tables, or print one.",
+    "data": "Describe a table, or list the built-in ones.",
     "grow": "Grow a tree or an ensemble on a table, print it and save it.",
     "stump": "Rank all candidate splits of the root.",
     "extend": "Add trees to an ensemble.",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from treewise._lib.text import format_count, plural, safe
+from treewise._lib.text import plural, safe
 from treewise.cli.inputs import LoadedModel, read_data
 from treewise.cli.output import remark
 from treewise.cli.param_types import in_options
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treewise.tree.tree import Tree
 
 _KINDS = {"number": "number", "integer": "number", "boolean": "boolean", "datetime": "date"}
-_MAX_LISTED = 6  # columns with missing values, classes with their counts
+_MAX_LISTED = 6  # columns with missing values
 
 
 class GrowthReport:
@@ -41,12 +41,14 @@ class GrowthReport:
 
     def on_prepared(self, training_set: TrainingSet) -> None:
         """Print what was inferred about the table."""
+        from treewise.explain.describe import describe_task
+
         self.training_set = training_set
         if not self.quiet:
             remark("", _table_line(self.table, training_set))
             for note in training_set.notes:  # before a long run, for a user who wants to stop it
                 remark("note", in_options(note))
-            remark("task", _task_line(training_set))
+            remark("task", describe_task(training_set))
         self.prepared_at = time.monotonic()
 
     def on_grown(self, tree: Tree) -> None:
@@ -239,26 +241,6 @@ def _table_line(table: Table, training_set: TrainingSet) -> str:
     without = int(table[training_set.target.name].is_missing().sum())
     reasons = " or ".join(["no target"] * (without > 0) + ["no weight"] * (without < dropped))
     return f"{line} · {plural(dropped, 'row')} left out ({reasons})"
-
-
-def _task_line(training_set: TrainingSet) -> str:
-    """Describe what is predicted: the range of a number, or the classes with their counts."""
-    import numpy as np
-
-    from treewise._lib.text import format_rounded
-
-    target = training_set.target
-    name = safe(target.name)
-    if target.task == "regression":
-        raw = training_set.raw
-        low, mean, high = (format_rounded(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
-        return f"regression of {name}: {low} to {high}, mean {mean}"
-    counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
-    pattern = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
-    texts = [pattern.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
-    more = f", … {len(texts)} classes" if len(texts) > _MAX_LISTED else ""
-    positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
-    return f"classification of {name}: {', '.join(texts[:_MAX_LISTED])}{more}{positive}"
 
 
 def pruning_summary(pruning: PruningInfo) -> str:

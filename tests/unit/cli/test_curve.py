@@ -40,7 +40,7 @@ def test_forms(run):
 
 
 def test_options_of_growing_and_judges(run):
-    run("data outlier -o o.csv")
+    run("data outlier --rows -o o.csv")
     answer = run("curve o.csv --target y --over max_leaf_nodes --validation outlier_validation -q")
     wanted = tw.curve("o.csv", "y", "max_leaf_nodes", validation="outlier_validation")
     assert without_calls(answer.out) == without_calls(str(wanted))

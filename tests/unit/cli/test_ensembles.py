@@ -222,7 +222,7 @@ def test_the_weights_of_rows_are_part_of_how_it_was_made(run, tmp_path):
 
 
 def test_predict_says_what_was_never_seen(run, forest, tmp_path):
-    lines = run("data penguins").out.splitlines()
+    lines = run("data penguins --rows").out.splitlines()
     tmp_path.joinpath("new.csv").write_text("\n".join([lines[0], lines[1].replace("Torgersen", "Elba")]) + "\n")
     assert 'note  island: never-seen "Elba" in 1 row\n' in run("predict f.json new.csv").err
 
@@ -313,7 +313,7 @@ def test_more_gives_no_advice_for_growing(run):
 
 
 def test_more_needs_the_same_table(run, forest):
-    run("data penguins -o p.csv")
+    run("data penguins --rows -o p.csv")
     answer = run("extend f.json admissions --trees 1 -o f.json")
     assert (answer.code, answer.out) == (3, "")
     assert "no column" in answer.err

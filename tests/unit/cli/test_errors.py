@@ -94,7 +94,7 @@ def command_line(*args, **settings):
         ("importance good.json penguins --repeats 0", 2, "--repeats 0: must be a whole number, from 1 to"),
         ("evaluate good.json penguins --fail-under 0.5", 2, '"0.5" is not NAME=NUMBER, such as accuracy=0.85.'),
         ("grow penguins --target body_mass_g --drop-missing-target --cost a:b=2", 2, "--cost: regression has no"),
-        ("data nothing", 2, "no built-in table"),
+        ("data nothing", 3, 'no file "nothing" or built-in table'),
     ],
 )
 def test_errors_are_one_sentence(run, tmp_path, line, code, said):
@@ -280,7 +280,7 @@ def test_a_link_stays_a_link(tmp_path):
 
 
 def test_packed_tables(run, tmp_path):
-    tmp_path.joinpath("p.csv.gz").write_bytes(gzip.compress(run("data penguins").out.encode()))
+    tmp_path.joinpath("p.csv.gz").write_bytes(gzip.compress(run("data penguins --rows").out.encode()))
     assert "344 rows" in run("grow p.csv.gz --target species --max-depth 1").err
 
 

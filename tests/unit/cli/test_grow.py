@@ -94,7 +94,7 @@ def test_grow_columns_and_ignore_take_lists(run):
 
 
 def test_grow_reads_standard_input_and_writes_standard_output(run):
-    table = run("data penguins").out.encode()
+    table = run("data penguins --rows").out.encode()
     answer = run("grow - --target species --max-depth 1 -o -", stdin=table)
     assert json.loads(answer.out)["format"] == 2
     assert answer.err.startswith("standard input   344 rows")
@@ -243,7 +243,7 @@ def test_trace_on_the_fly_and_of_a_model(run):
 
 
 def test_trace_by_hand(run, officials):
-    run("data admissions -o a.csv")
+    run("data admissions --rows -o a.csv")
     answer = run("trace stnordaf.txt a.csv --node 7 --per total")
     assert answer.code == 0
     assert "node 7 · GPA = 3.7" in answer.out

@@ -125,22 +125,22 @@ def test_data_lists_what_is_built_in(run):
 
 
 def test_data_prints_csv_that_reads_back(run):
-    answer = run("data admissions")
+    answer = run("data admissions --rows")
     assert answer.lines[:2] == ["GPA,University,Published,Recommendation,Class", "4.0,top10,yes,good,P"]
-    assert run("data admissions -o a.csv").code == 0
+    assert run("data admissions --rows -o a.csv").code == 0
     again = run("trace a.csv --target Class --preset id3 --kind GPA=nominal --per total")
     assert "12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]" in again.out
-    assert json.loads(run("data or --format json").out)[0]
-    assert run("data penguins").err == ""
+    assert json.loads(run("data or --rows --format json").out)[0]
+    assert run("data penguins --rows").err == ""
     for name in ("admissions", "food"):
-        options = run(f"data {name} -o t.csv").err.partition(", add ")[2]
+        options = run(f"data {name} --rows -o t.csv").err.partition(", add ")[2]
         assert options
         target = tw.datasets.NAMES[name]().target
         assert (
             run(f"grow t.csv --target {target} --preset id3 -q {options}").out
             == run(f"grow {name} --preset id3 -q").out
         )
-    assert run("data admisions").code == 2
+    assert run("data admisions").code == 3
     assert 'Did you mean "admissions"?' in run("data admisions").err
 
 

@@ -98,7 +98,7 @@ def test_predict_writes_parquet(run, model):
     found = tw.read("out.parquet")
     assert list(found.columns) == ["island", "prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
     assert len(found) == 344
-    assert run("data penguins -o p.parquet").code == 0
+    assert run("data penguins --rows -o p.parquet").code == 0
     assert tw.read("p.parquet").to_polars().equals(tw.datasets.penguins().to_polars())
     assert run(f"predict {model} penguins --format csv -o out.dat").code == 0
 
@@ -182,7 +182,7 @@ def test_evaluate_json(run, model):
 
 
 def test_evaluate_the_officials_tree_row_by_row(run, officials):
-    run("data admissions -o admissions.csv")
+    run("data admissions --rows -o admissions.csv")
     answer = run("evaluate stnordaf.txt admissions.csv --paths")
     assert answer.code == 0
     assert answer.lines[4] == " 5  GPA = 3.7 and Published = no and University = top20           → P"
@@ -215,7 +215,7 @@ def test_edited_words_are_read_with_a_note(run, tmp_path):
 
 
 def test_evaluate_missing_answers(run, model, tmp_path):
-    table = run("data penguins").out.replace("Adelie", "", 1)
+    table = run("data penguins --rows").out.replace("Adelie", "", 1)
     tmp_path.joinpath("t.csv").write_text(table)
     answer = run(f"evaluate {model} t.csv")
     assert answer.code == 3

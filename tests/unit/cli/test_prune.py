@@ -111,7 +111,7 @@ def test_what_goes_wrong(run):
 
 
 def test_a_table_in_the_place_of_a_model_is_said(run):
-    run("data penguins -o t.csv")
+    run("data penguins --rows -o t.csv")
     for name, said in (("t.csv", "t.csv is a table, not a model."), ("penguins", "is a built-in table, not a model.")):
         answer = run(f"prune {name} --method mdl")
         assert answer.code == 4

@@ -32,7 +32,7 @@ def test_weights_and_other_targets(run, tmp_path):
 def test_others_say_it_in_the_words_of_the_shell(run, officials):
     assert run(f"prune {officials} --max-leaf-nodes 2").err.endswith("treewise refit MODEL DATA first.\n")
     run("grow penguins --max-depth 2 -o m.json")
-    few = "\n".join(run("data penguins").lines[:101])
+    few = "\n".join(run("data penguins --rows").lines[:101])
     answer = run("prune m.json --method cv --data -", stdin=few.encode())
     assert answer.err.endswith("Give the table it was grown on, or use treewise refit MODEL DATA first.\n")
 

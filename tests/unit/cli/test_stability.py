@@ -27,7 +27,7 @@ def test_pruning_seed_and_forms(run, tmp_path):
     run(f"{line} -o s.csv")
     assert tmp_path.joinpath("s.csv").read_text() == found.to_csv()
     assert run(f"{line} --format markdown").out == found.to_markdown()
-    run("data outlier_validation -o v.csv")
+    run("data outlier_validation --rows -o v.csv")
     answer = run("stability outlier --pruning reduced_error --validation v.csv --resamples 3 -q")
     wanted = tw.stability("outlier", pruning="reduced_error", validation="v.csv", resamples=3)
     assert answer.out == f"{wanted}\n"

@@ -34,7 +34,7 @@ def command() -> None:
     gaps = sum(int(column.is_missing().sum()) for column in penguins.columns.values())
 
     print_text("treewise: decision trees you can read.      (built-in data; nothing is written to your disk)\n")
-    _print_step(1, f"A table: {admissions.title}", "treewise data admissions", _first_rows(admissions))
+    _print_step(1, f"A table: {admissions.title}", "treewise data admissions --rows", _first_rows(admissions))
     tree_command = "treewise grow admissions --target Class --preset id3 -o model.json"
     _print_step(2, "The tree", tree_command, [*_tree_lines(learned), _describe_fit(learned, admissions)])
     _print_step(
