@@ -13,7 +13,7 @@ import click
 
 from treewise.cli.app import VERBS
 from treewise.cli.output import SAFE_CSV
-from treewise.cli.param_types import read_costs, read_count_or_share, read_row
+from treewise.cli.param_types import read_costs, read_count_or_share, read_names, read_row
 
 Function = Callable[..., Any]
 
@@ -134,6 +134,7 @@ class TextOptions(NamedTuple):
     separator: str | None = None
     decimal: str = "."
     header: bool = True
+    names: tuple[str, ...] | None = None
 
 
 # -- of the table ---------------------------------------------------------------------------------------
@@ -166,14 +167,22 @@ def text_options(function: Function) -> Function:
         section=TABLE,
         help="The file has no header line; columns are named x1, x2, …",
     )
-    return separator(decimal(header(function)))
+    names = option(
+        "--names",
+        type=read_names,
+        metavar="A,B,…",
+        section=TABLE,
+        help="Names of the columns of a file that has no header line.",
+    )
+    return separator(decimal(header(names(function))))
 
 
 def take_text_options(options: dict[str, Any]) -> TextOptions:
     """Remove the options for delimited text from those of a verb, and return them."""
     separator, decimal = options.pop("separator"), options.pop("decimal")
     character = {"tab": "\t", "\\t": "\t", "space": " "}.get(separator, separator)
-    return TextOptions(character, decimal or ".", options.pop("header"))
+    names = options.pop("names")
+    return TextOptions(character, decimal or ".", options.pop("header"), None if names is None else tuple(names))
 
 
 row_option = option(

@@ -57,7 +57,8 @@ class CsvFormat:
 
     separator: str | None = None  # None: inferred from the first line
     decimal: str = "."  # or a comma; points then separate thousands
-    header: bool = True  # whether the first line has the column names; else x1, x2, …
+    header: bool = True  # whether the first line has the column names; else ``names``, or x1, x2, …
+    names: tuple[str, ...] | None = None  # of the columns; the first line is then a row
 
     def __post_init__(self) -> None:
         is_character = isinstance(self.separator, str) and len(self.separator) == 1 and self.separator not in '"\r\n'
@@ -67,6 +68,11 @@ class CsvFormat:
             raise ParameterError('must be "." or ",".', parameter="decimal", value=self.decimal)
         if not isinstance(self.header, bool):
             raise ParameterError("must be True or False.", parameter="header", value=self.header)
+
+    @property
+    def has_header(self) -> bool:
+        """Whether the first line has the column names."""
+        return self.header and self.names is None
 
 
 def read_csv(
@@ -86,8 +92,8 @@ def read_csv(
     first = _first_line(data, form.separator)
     separator = form.separator or _guess_separator(first, form.decimal)
     cells = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator))
-    names = _column_names(cells, name) if form.header else [f"x{i}" for i in range(1, len(cells) + 1)]
-    columns, n_blank = split_cells(data, separator, names, name, form.header)
+    names = _column_names(cells, name, form)
+    columns, n_blank = split_cells(data, separator, names, name, form.has_header)
     if not len(columns[0]):
         raise DataError(
             f"{name} has a header ({join_few([truncate(n) for n in names])}) but no rows. Give at least one row."
@@ -122,7 +128,7 @@ def _note_guesses(name: str, form: CsvFormat, separator: str, names: Sequence[st
         separator_name = "tabs" if separator == "\t" else f'"{separator}"'
         reason = "has no comma" if form.decimal == "." else f"has {separator_name}"
         yield f"{name}: cells are taken to be separated by {separator_name}, since the first line {reason}"
-    if form.header and _looks_like_data(names):
+    if form.has_header and _looks_like_data(names):
         sample_names = ", ".join(f'"{truncate(n)}"' for n in names[:3])
         guess = f"the first line is taken as column names ({sample_names}, …)"
         yield f"{name}: {guess}; if it is data: " + Param("header", False)
@@ -166,8 +172,19 @@ def _guess_separator(first: str, decimal: str = ".") -> str:
     return next((mark for mark in marks if mark in bare), ",")
 
 
-def _column_names(header: Sequence[str], name: str) -> list[str]:
-    """Return the column names; empty ones become column_1, column_2, …"""
+def _column_names(header: Sequence[str], name: str, form: CsvFormat) -> list[str]:
+    """Return the column names: as given, x1, x2, …, or those of the header, where empty ones become column_1, …"""
+    if form.names is not None:
+        if len(form.names) != len(header):
+            raise ParameterError(
+                f"{plural(len(form.names), 'name')}, but {name} has {plural(len(header), 'column')}.",
+                parameter="names",
+                hint="Name every column, in the order of the file.",
+            )
+        check_names(list(form.names), name, "")
+        return list(form.names)
+    if not form.header:
+        return [f"x{i}" for i in range(1, len(header) + 1)]
     names = [cell if cell.strip() else f"column_{i}" for i, cell in enumerate(header, start=1)]
     check_names(names, name, " If the first line is already data: " + Param("header", False) + ".")
     return names

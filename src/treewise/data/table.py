@@ -170,6 +170,7 @@ def read(
     separator: str | None = None,
     decimal: str = ".",
     header: bool = True,
+    names: Sequence[str] | None = None,
 ) -> Table:
     """Read a table from a file, a dataframe or Python objects.
 
@@ -178,13 +179,13 @@ def read(
     on standard input, or the name of a built-in table. Cells equal to one of ``na_values`` are missing. ``columns``
     names the columns of data without names, and selects columns of data with names. ``name`` is used in messages. For
     delimited text, ``separator`` is inferred from the first line unless given, ``decimal`` is "," where numbers are
-    written 3,7, and without a ``header`` the columns are named x1, x2, …
+    written 3,7, and without a ``header`` the columns are named x1, x2, …, or as listed in ``names``.
 
     >>> read([{"x": 1, "y": "a"}, {"x": -9}], na_values=["-9"])["x"].is_missing().tolist()
     [False, True]
     """
     markers = parse_na_values(na_values)
-    csv_format = CsvFormat(separator, decimal, header)
+    csv_format = CsvFormat(separator, decimal, header, None if names is None else tuple(map(str, names)))
     if isinstance(data, (str, os.PathLike)):
         table = _read_path(data, markers, csv_format)
     elif isinstance(data, Table):

@@ -331,3 +331,13 @@ def test_columns_and_tests_may_be_drawn(run):
     assert 'grow(criterion="entropy", random_state=7, max_features="sqrt", splitter="random") on 344 rows\n' in said
     wrong = run("grow penguins --splitter worst")
     assert (wrong.code, wrong.err) == (2, "treewise: --splitter worst: must be one of best, random.\n")
+
+
+def test_names_of_a_file_without_a_header(run, tmp_path):
+    tmp_path.joinpath("bare.data").write_text("1,no\n2,no\n3,yes\n4,yes\n")
+    answer = run("grow bare.data --names age,bought --target bought -q -o m.json")
+    assert "age <= 2.5" in answer.out
+    assert "accuracy" not in run("evaluate m.json bare.data --names age,bought").err
+    refused = run("grow bare.data --names age --target age")
+    assert refused.code == 2
+    assert refused.err.startswith("treewise: --names: 1 name, but bare.data has 2 columns.")

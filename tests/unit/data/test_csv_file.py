@@ -252,3 +252,12 @@ def test_whatever_the_text_there_is_a_table_or_a_clear_error(text):
     except DataError:
         return
     assert all(len(made[name]) == made.n_rows for name in made)
+
+
+def test_names_of_a_file_without_a_header():
+    found, notes = read_csv(b"7,0.27\n8,0.3\n", "t.csv", (), CsvFormat(names=("a", "b")))
+    assert (found["a"].values.tolist(), found["b"].values.tolist(), notes) == ([7, 8], [0.27, 0.3], ())
+    with pytest.raises(tw.ParameterError, match=r"3 names, but t\.csv has 2 columns"):
+        read_csv(b"7,0.27\n", "t.csv", (), CsvFormat(names=("a", "b", "c")))
+    with pytest.raises(tw.DataError, match="more than one column is named a"):
+        read_csv(b"7,0.27\n", "t.csv", (), CsvFormat(names=("a", "a")))
