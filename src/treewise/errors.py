@@ -4,7 +4,7 @@
     ├── DataError            the table: a cell, a row, a whole column         (ValueError)
     │   └── ColumnError      a column that does not exist                     (KeyError)
     ├── ParameterError       an argument out of range or out of place         (ValueError)
-    ├── ParseError           a tree written by hand, with its line number     (ValueError)
+    ├── ParseError           a hand-written tree, with its line number        (ValueError)
     ├── ModelFormatError     a model file that is damaged or too new          (ValueError)
     └── PackageError         a package that is not installed                  (ImportError)
 
@@ -44,7 +44,7 @@ UNSET: Final = _Unset.UNSET
 
 
 class Reference:
-    """A part of a message that each front end renders in its own words; ``str()`` is how Python says it."""
+    """A part of a message that each front end renders in its own notation; ``str()`` is Python's."""
 
     def __add__(self, other: str | Reference) -> Message:
         return Message(self, other)
@@ -55,7 +55,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Param(Reference):
-    """A parameter, perhaps with the value to give it; ``...`` stands for a value of the reader's choice.
+    """A parameter, perhaps with the value to give it; ``...`` is a placeholder for a value of the reader's choice.
 
     >>> str(Param("max_depth")), str(Param("ignore", ["id"])), str(Param("target", ...))
     ('max_depth', 'ignore=["id"]', 'target=…')

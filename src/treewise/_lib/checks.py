@@ -36,7 +36,7 @@ def to_python_number(value: Any) -> Any:
 
 
 def as_integer(value: Any) -> int | None:
-    """Return a whole number of any type as Python's; None if it is no whole number."""
+    """Return a whole number of any type as an int; None if it is not a whole number."""
     try:
         return None if isinstance(value, bool) else operator.index(value)
     except TypeError:
@@ -75,7 +75,7 @@ def check_integer(name: str, value: object, least: int, none: str = "", most: in
 
 
 def check_count_or_share(name: str, value: object, least: int) -> None:
-    """Check "at least so many rows, or this share of them"."""
+    """Check a minimum number of rows, or a share of them."""
     if isinstance(value, float) and 0.0 < value <= 1.0:
         return
     count = as_integer(value)
@@ -87,7 +87,7 @@ def check_count_or_share(name: str, value: object, least: int) -> None:
 
 
 def check_max_features(name: str, value: object) -> None:
-    """Check how many columns a node looks at: so many, this share of them, or scikit-learn's words."""
+    """Check how many columns a node considers: a number, a share, ``"sqrt"`` or ``"log2"``."""
     if value is None or (isinstance(value, str) and value in ("sqrt", "log2")):
         return
     count = as_integer(value)

@@ -1,6 +1,6 @@
 """Layout of cells as lines of text: aligned columns, wrapped within a line width.
 
-Used by ``result_table`` and by front ends that align a few columns; knows display widths, not what cells mean.
+Used by ``result_table`` and by front ends that align a few columns; handles display widths, not the meaning of cells.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ uses the low-level ``_thread`` instead. The new thread alone holds a reference t
 before or after its first line, frees the token, and the waiting thread notices.
 
 Such threads are unknown to ``threading``, so that Python does not wait for them at exit. ``wait_for_workers`` does: a
-thread that returns from native code into an interpreter that is gone may abort the process.
+thread that returns from native code into an interpreter that has shut down may abort the process.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _workers: list[WorkerThread] = []  # all that run, and some that have ended
 def _run(work: Callable[[], object], prepare: Callable[[], bool], done: _thread.LockType, _token: _Token) -> None:
     """Run in the new thread, which holds the token until it ends."""
     try:
-        if prepare():  # else there is no memory, and this thread ends as one that dies
+        if prepare():  # otherwise memory is exhausted, and the thread ends as if it had never started
             work()
     finally:
         done.release()

@@ -111,7 +111,7 @@ Exit status: 0 success, 1 negative result (compare, --fail-under), 2 usage error
 
 
 class _Terminated(BaseException):
-    """Raised where a signal asks the process to end, so that unfinished files are removed."""
+    """Raised when a signal ends the process, so that unfinished files are removed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)

@@ -57,7 +57,7 @@ class GrowthReport:
 
     @contextmanager
     def notes_on_error(self) -> Iterator[None]:
-        """Print the notes on reading the file where it cannot be used: they may say why."""
+        """Print the notes on reading the file if it cannot be used: they may explain why."""
         try:
             yield
         except DataError:
@@ -92,7 +92,7 @@ class GrowthReport:
         remark("", "")
 
     def finish_ensemble(self, ensemble: Ensemble, known_notes: Sequence[str] = (), advise: bool = True) -> None:
-        """Print how many trees were grown; ``advise`` names an option that would have told more."""
+        """Print how many trees were grown; ``advise`` suggests an option that reports more."""
         from treewise.ensemble.model import ENDED
 
         if self.quiet:

@@ -1,7 +1,7 @@
 """MODEL and DATA: what may stand in their places, and how it is read.
 
 Used by the verbs. MODEL is a saved tree or ensemble (``.json``), or a tree written
-by hand (``.txt``); DATA is whatever ``treewise.data.table.read`` takes by name, and rows as JSON besides. ``-`` is
+by hand (``.txt``); DATA is anything that ``treewise.data.table.read`` reads by name, or rows as JSON. ``-`` is
 standard input for either.
 """
 
@@ -163,7 +163,7 @@ def _parse_text(text: str, name: str, target: str | None) -> Tree:
 
 
 def _read_file(source: str) -> bytes:
-    """Read a model file, or say what was perhaps meant."""
+    """Read a model file; if there is none, suggest what was meant."""
     path = Path(source).expanduser()
     try:
         return path.read_bytes()
@@ -238,7 +238,7 @@ def _read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Tabl
 
 
 def is_model(source: str, options: dict[str, Any], standard_input: bool = True) -> bool:
-    """Tell a MODEL from DATA by its ending, unless a target is named; standard input is what the verb says."""
+    """Tell a MODEL from DATA by its ending, unless a target is named; for standard input the verb decides."""
     return (looks_like_model(source) or (standard_input and source == "-")) and "target" not in options
 
 

@@ -54,7 +54,7 @@ class _GrowOption:
     help: str
     metavar: str | None = None
     type: Any = str
-    default: Any = None  # what treewise.grow does without it; said in the help, never passed on
+    default: Any = None  # the default of treewise.grow, for the help only
     flag: str | None = None  # where it differs from the parameter's name
     many: bool = False
     off: bool = False  # a switch that can be turned off, too: --no-…

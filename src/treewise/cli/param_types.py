@@ -1,7 +1,7 @@
 """Values of options: parse what is typed into Python values, and render parameters in messages as options.
 
-Below ``options.py`` and the verbs. A parser says which form it expects; what the values mean is checked by the Python
-interface. Errors and notes refer to parameters by ``errors.Param``, so messages are rendered without parsing them, and
+Below ``options.py`` and the verbs. A parser checks the form of a value; the Python interface checks its
+meaning. Errors and notes refer to parameters by ``errors.Param``, so messages are rendered without parsing them, and
 user data is never rewritten.
 """
 
@@ -209,7 +209,7 @@ def read_bound(text: str) -> tuple[str, float]:
 
 
 def _read_number_of(text: str, form: str) -> tuple[str, float]:
-    """Read a name and its number, which stands after the last equals sign.
+    """Read a name and its number, which follows the last equals sign.
 
     >>> _read_number_of("<=50K=1.5", "CLASS=WEIGHT")
     ('<=50K', 1.5)
@@ -243,7 +243,7 @@ def read_row(text: str) -> dict[str, str | None]:
 
 
 def split_at_equals(text: str) -> tuple[str, str | None]:
-    """Split a name from what is said of it; a name with ``=`` in it stands in quotes. None: nothing is said.
+    """Split a name from its value; a name that contains ``=`` is quoted. None: there is no equals sign.
 
     >>> split_at_equals("a = 1"), split_at_equals('"a=b"=1'), split_at_equals("a")
     (('a', '1'), ('a=b', '1'), ('a', None))

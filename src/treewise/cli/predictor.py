@@ -1,7 +1,7 @@
 """Predictions for the command line: typed rows, answers as columns and as sentences, never-seen categories.
 
 Beneath the verbs predict, draw and explain; written against ``Model``, for trees and ensembles alike. Rows are encoded
-once and walked once, whatever is printed of the answers.
+once and routed once, however many of the answers are printed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MAX_LOOKED_AT = 1000  # rows whose never-seen categories are named
 
 @dataclass(frozen=True)
 class Predictor:
-    """A model, the rows it predicts, and what to report beside the prediction."""
+    """A model, the rows it predicts, and what to report in addition to the prediction."""
 
     model: Model
     rows: EncodedRows
@@ -215,7 +215,7 @@ def remark_on_typed(model: Model, typed: Sequence[dict[str, Any]], notes: Sequen
 def note_unseen_categories(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] | None = None) -> list[str]:
     """Note categories that the model has never seen, in columns that it tests.
 
-    With the leaves of a tree, only rows count whose path tests the column, and the note says where they ended.
+    With the leaves of a tree, only rows whose path tests the column count, and the note names their leaves.
     """
     import numpy as np
 

@@ -234,7 +234,7 @@ def show_ensemble(ensemble: Ensemble, show_all: bool = False) -> None:
 
 
 def show_rounds(ensemble: Ensemble, show_all: bool) -> None:
-    """Print the rounds of boosting: on a terminal the first and the last ones, unless all are asked for."""
+    """Print the rounds of boosting: on a terminal the first and the last ones, unless all are requested."""
     if ensemble.method == "adaboost":
         print_text("")
         present(ensemble.rounds, limit=row_limit(ensemble, show_all))
@@ -320,7 +320,7 @@ def is_picture(output: str | None) -> bool:
 
 
 def check_picture(output: str | None) -> None:
-    """Check that matplotlib is installed if a picture is asked for, before anything is computed."""
+    """Check that matplotlib is installed if a picture is requested, before anything is computed."""
     if is_picture(output):
         from treewise.show.mpl_helpers import require_matplotlib
 

@@ -89,7 +89,7 @@ class Column:
         return bool(head.is_missing().all() and self.is_missing().all())
 
     def equals(self, other: Column) -> bool:
-        """Return whether two columns have equal cells, whatever their names."""
+        """Return whether two columns have equal cells; names do not matter."""
         return (
             (self.form, self.labels, self.unit) == (other.form, other.labels, other.unit)
             and np.array_equal(self.is_missing(), other.is_missing())

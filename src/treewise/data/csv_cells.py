@@ -1,6 +1,6 @@
 """Split delimited text into cells: by polars, or by Python's csv reader where polars would fail or guess.
 
-A cell is quoted if it begins with a quote. Blank lines are no rows; in a table of one column they are empty cells,
+A cell is quoted if it begins with a quote. Blank lines are not rows; in a table of one column they are empty cells,
 except at the ends of the text. Both ways give the same cells, and every line that is not blank is a row.
 """
 

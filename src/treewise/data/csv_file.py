@@ -202,7 +202,7 @@ def _looks_like_data(names: Sequence[str]) -> bool:
 def _replace_decimal_commas(cells: Any, name: str) -> tuple[Any, str]:
     """Replace decimal commas (3,7 → 3.7) and drop thousands points (1.234,5 → 1234.5); return a note if in doubt.
 
-    Points separate thousands only if every cell of the column agrees: beside 1.5 they are decimal points.
+    Points separate thousands only if every cell of the column agrees: in a column with 1.5 they are decimal points.
     """
     is_comma, is_thousands, is_maybe = (_match(cells, p) for p in (_DECIMAL_COMMA, _THOUSANDS, _MAYBE_THOUSANDS))
     is_point = _match(cells, _POINT) & ~is_thousands & ~is_maybe
@@ -288,7 +288,7 @@ def _column_from_list(name: str, cells: list[str], markers: Sequence[str]) -> Co
 
 
 def _cast_numbers(bare: pl.Series, n_missing: int) -> pl.Series | None:
-    """Cast all cells to numbers; None if some are no numbers, look like codes, or exceed 64 bits."""
+    """Cast all cells to numbers; None if some are not numbers, look like codes, or exceed 64 bits."""
     import polars as pl
 
     sample = bare.drop_nulls().head(1000)

@@ -138,7 +138,7 @@ def _wrap_library_errors(source: str, hint: str) -> Iterator[None]:
 
 
 def _length(values: Any) -> int | None:
-    """Return the number of cells of a column; None if the value is no column."""
+    """Return the number of cells of a column; None if the value is not a column."""
     try:
         return None if _is_scalar(values) or isinstance(values, (Set, Mapping)) else len(values)
     except Exception:  # no length, several, or a type
@@ -214,7 +214,7 @@ def _read_values(values: Any, name: str) -> Column:
     pd: Any = sys.modules.get("pandas")
     pa: Any = sys.modules.get("pyarrow")
     if pa is not None and isinstance(values, pa.Array):
-        values = pa.chunked_array([values])  # which narwhals knows
+        values = pa.chunked_array([values])  # supported by narwhals
     if pd is not None and isinstance(values, (pd.api.extensions.ExtensionArray, pd.Index)):
         values = pd.Series(values)
     series = nw.from_native(values, series_only=True, pass_through=True)

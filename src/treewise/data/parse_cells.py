@@ -54,7 +54,7 @@ def is_marker(text: str) -> bool:
 
 
 def parse_number(text: str) -> int | float | None:
-    """Parse text as a number; integers of any size stay exact. None if it is no number.
+    """Parse text as a number; integers of any size stay exact. None if it is not a number.
 
     >>> parse_number("3.70"), parse_number(" 12 "), parse_number("1e3"), parse_number("54y"), parse_number("1_000")
     (3.7, 12, 1000.0, None, None)
@@ -182,7 +182,7 @@ def parse_datetimes(labels: Sequence[str]) -> Array | None:
             return None
         parts.append(match.groups(""))
     if len({bool(p[7]) for p in parts if p[3]}) == 2:
-        return None  # check_offsets says why
+        return None  # reported by check_offsets
     digits = max((len(p[6]) for p in parts), default=0)
     unit = "s" if digits == 0 else "ms" if digits <= 3 else "us" if digits <= 6 else "ns"
     if unit == "ns" and not all(int(p[0]) in _NS_YEARS for p in parts):
@@ -233,7 +233,7 @@ def _offset_minutes(offset: str) -> int:
 
 
 def format_numbers(values: Array) -> list[str]:
-    """Format numbers as levels: ``4.0`` beside ``3.7``, but ``4`` if all are integers, whatever their dtype.
+    """Format numbers as levels: ``4.0`` next to ``3.7``, but ``4`` if all are integers, of any dtype.
 
     >>> format_numbers(np.array([3.7, 4.0])), format_numbers(np.array([3.0, 4.0])), format_numbers(np.array([3]))
     (['3.7', '4.0'], ['3', '4'], ['3'])

@@ -222,7 +222,7 @@ def read_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, name: st
 
 
 def parse_na_values(na_values: str | Iterable[str | float]) -> tuple[str, ...]:
-    """Return ``na_values`` as a tuple of stripped text; raise if it is no list of text and numbers."""
+    """Return ``na_values`` as a tuple of stripped text; raise if it is not a list of text and numbers."""
     values = [na_values] if isinstance(na_values, (str, int, float)) else na_values
     if isinstance(values, (bytes, Mapping)) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) != 1:
         raise ParameterError(

@@ -2,7 +2,7 @@
 
 The counterpart of ``tree/tree.py``; what the two share is in ``tree/model.py``. The nodes of all
 trees are packed (``packed_trees.py``), and a member is unpacked into an ordinary ``Tree`` on access. The methods
-delegate to code beside this file and downstream, which is imported when used.
+delegate to other modules, which are imported when used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Out-of-bag predictions: each training row is predicted by the trees that were not grown on it.
 
-Uses ``bootstrap.py``, which knows the samples, and ``predict.py``. With samples as large as the table, about
+Uses ``bootstrap.py`` for the samples, and ``predict.py``. With samples as large as the table, about
 37 % of the trees have not seen a given row (Breiman 1996, "Out-of-bag estimation").
 """
 
@@ -62,7 +62,7 @@ def oob_score(
 ) -> float:
     """Return the accuracy, or R², on the covered rows; NaN if there are none.
 
-    Class weights and priors are ignored: they say what to grow for, not how many rows there are. Ties go to the first
+    Class weights and priors are ignored: they direct growth, and do not change the number of rows. Ties go to the first
     class of ``class_order``, by default the order of the target.
     """
     weight = np.asarray(scale_weights(training_set.row_weight)[0], np.float64)[covered]  # the same in any row order

@@ -210,7 +210,7 @@ def _no_better_than_chance(error: float, n_classes: int) -> bool:
 
 
 def format_bound(bound: float) -> str:
-    """Format a bound in percent; 100 % or more is no bound.
+    """Format a bound in percent; 100 % or more is not a bound.
 
     >>> format_bound(0.5), format_bound(1.5), format_bound(0.0)
     ('50.0', '–', '0.0')

@@ -110,7 +110,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
 
 class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
-    """Base of classifiers: ``classes_`` is sorted and has the type of y, whatever the order in the model."""
+    """Base of classifiers: ``classes_`` is sorted and has the type of y; the model may have another order."""
 
     _task = "classification"
     classes_: npt.NDArray[Any]
@@ -205,7 +205,7 @@ def _weights_by_name(class_weight: Any, names: Mapping[object, str], n_classes: 
         return class_weight
     named = {names[label]: weight for label, weight in class_weight.items() if label in names}
     if len(named) < min(len(class_weight), n_classes):
-        return class_weight  # says what is wrong
+        return class_weight  # refused with the reason
     return named
 
 

@@ -61,9 +61,9 @@ class _BaseBagging(BaseEnsemble):
         return super()._learn(given, **callbacks, on_oob=partial(setattr, given, "oob"))
 
     def _set_fitted(self, given: FitInput, model: Any, **fitted: Any) -> Self:
-        """Set the fitted attributes, with the out-of-bag score if it is asked for."""
+        """Set the fitted attributes, with the out-of-bag score if requested."""
         answers = given.oob
-        if answers is None:  # not asked for, or no tree was added
+        if answers is None:  # not requested, or no tree was added
             known = {name: value for name, value in vars(self).items() if name in _OOB_ATTRIBUTES and self.oob_score}
             return super()._set_fitted(given, model, **fitted, **known)
         n_uncovered = int(np.count_nonzero(answers.n_trees == 0))

@@ -1,6 +1,6 @@
 """Convert the X and y of scikit-learn's ``fit`` and ``predict`` to tables.
 
-Below ``estimators``. scikit-learn knows X as an array without names or a dataframe with them, and y as an array apart;
+Below ``estimators``. In scikit-learn, X is an array without names or a dataframe with them, and y is a separate array;
 treewise has one table with named columns. Columns are matched by name if both sides have names, else by position.
 Errors about shapes keep scikit-learn's wording, since people search for it.
 """

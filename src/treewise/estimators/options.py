@@ -119,7 +119,7 @@ def parameters(options: type, *functions: Callable[..., Any], **defaults: Any) -
     """Make ``__init__`` keep these options; a default is that of the first function that has such a parameter.
 
     ``own`` are defaults of parameters that no function has. What ``__init__`` itself names stays as it is, in front. As
-    scikit-learn asks, nothing is looked at before ``fit``.
+    scikit-learn requires, values are not checked before ``fit``.
     """
     parameters_by_name = {
         p.name: p for function in reversed(functions) for p in signature(function).parameters.values()

@@ -41,7 +41,7 @@ class BaseTree(Estimator):
     tree_: Tree
 
     def _learn(self, given: FitInput) -> Tree:
-        """Grow the tree, and prune it if asked for."""
+        """Grow the tree, and prune it if requested."""
         assert given.table.target is not None
         target = Target(given.table.target, self._task)
         validation = validation_table(self.validation, given.features, target, type(self).__name__)

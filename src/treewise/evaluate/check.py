@@ -41,7 +41,7 @@ Floats = npt.NDArray[np.float64]
 
 _ROUNDING = 4 * float(np.finfo(float).eps)  # relative rounding error of sums in another order
 
-_ALL_SHOWN = 40  # up to so many leaves are listed in tree order; of more, those with a finding come first
+_ALL_SHOWN = 40  # up to this many leaves are listed in tree order; otherwise those with a finding come first
 _MAX_ROWS = 6  # row numbers that are listed
 _RANKS = {"disagrees": 0, "no answer": 1, "empty": 2, "": 3}
 
@@ -83,8 +83,8 @@ class Check(Displayable):
     leaves: tuple[LeafCheck, ...]
     unanswered: tuple[int, ...]  # rows (from 1) that find no branch
     contradictions: tuple[Contradiction, ...] = ()  # none of a tree that predicts numbers
-    errors: float | None = None  # the weight of rows that are not what the tree says; None for numbers
-    errors_refitted: float | None = None  # the same after ``refit``: every leaf says what most of its rows are
+    errors: float | None = None  # the weight of misclassified rows; None for regression
+    errors_refitted: float | None = None  # the same after ``refit``, when every leaf predicts its majority class
     least_errors: float | None = None  # what any tree over these columns must get wrong
 
     @property

@@ -102,13 +102,13 @@ def evaluate(
     estimate: Any = None,
     cost: Any = None,
 ) -> Evaluation:
-    """Compare what a model predicts with what a table says.
+    """Compare the predictions of a model with the true labels of a table.
 
     ``target`` is the column of true labels, by default the one the model was grown for, or an array of labels. Rows
     without one are refused, or left out with ``drop_missing_target``. A tree written by hand that predicts numbers is
     compared as classes or as values, depending on the column. ``estimate`` is how probabilities
     are made of counts (``predict_proba``); without it, the log loss of a tree is that of Laplace's estimate, which is
-    never infinite because a leaf lacks a class. ``cost`` says what mistakes cost (``grow``), by default what the tree
+    never infinite because a leaf lacks a class. ``cost`` are the costs of mistakes (``grow``), by default what the tree
     predicts by; the tree's predictions stay as they are. With ``sample_weight``, a column's name or an array, a row of
     weight 2 counts as two and one of weight 0 not at all.
 
@@ -210,7 +210,7 @@ def looks_like_training_data(compared: EvaluationData[Any], leaves: Ints | None 
 
 
 def _where_missing_went(answers: Answers) -> str:
-    """Say which branches took rows with a missing value, for a hand-written tree, whose text may not say it."""
+    """Describe which branches took rows with a missing value, for a hand-written tree, whose text may omit it."""
     if not isinstance(answers, TreeAnswers) or answers.tree.arrays.rows[0] > 0:
         return ""
     tree, nodes, columns = answers.tree, answers.leaves, answers.rows.columns

@@ -239,7 +239,7 @@ class NodePaths:
         self._conditions: dict[int, str] = {}
 
     def steps(self, node: int) -> list[int]:
-        """Return the nodes of a path below the root; a negative number stands for so many omitted ones."""
+        """Return the nodes of a path below the root; a negative number is the count of omitted ones."""
         depth, half = int(self._tree.depths[node]), LONGEST // 2
         if depth <= LONGEST:
             return list(self._tree.path(node)[1:])

@@ -176,7 +176,7 @@ def _check_tree(tree: Tree) -> None:
 
 
 def check_all_mentioned(model: Model, row: Mapping[str, Any]) -> None:
-    """Raise for a single row that omits a column that the model tests, on whatever path."""
+    """Raise for a single row that omits a column that the model tests, on any path."""
     absent = [i for i in model.used_columns if model.columns[i] not in row]
     if absent:
         name = model.columns[absent[0]]

@@ -1,9 +1,9 @@
 """Misclassification costs: the cost matrix, and trees that predict the class of least expected cost.
 
-Used by pruning and evaluation. Costs change no split and no count:
-they decide which class a node predicts, so a tree with costs is the same tree with other labels, and whatever reads
-labels (text, files, single rows) follows. The matrix itself stays in the tree's history, for pruning, refitting
-and evaluation. (To let costs change the splits, give the classes weights or ``priors``.)
+Used by pruning and evaluation. Costs change neither splits nor counts: they decide which class a node predicts, so a
+tree with costs is the same tree with other labels, and all code that reads labels (text, files, single rows) follows.
+The matrix itself stays in the tree's history, for pruning, refitting and evaluation. (To let costs change the
+splits, give the classes weights or ``priors``.)
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def class_probabilities(
     """Return the probabilities that some nodes give to the classes from ``first`` up to ``last``, one row per node.
 
     A node without rows answers with its nearest ancestor that has some, or the root (``empty_branch``); a leaf written
-    by hand, which knows only its class, with certainty; a node that knows nothing with zeros.
+    by hand has probability 1 for its class; a node without a prediction has zeros.
     """
     k = len(tree.classes)
     last = k if last is None else last

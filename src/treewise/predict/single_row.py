@@ -30,7 +30,7 @@ from treewise.tree.tree import Tree
 
 _NONE = type(None)
 _FLOATS = frozenset({float})
-# Cells for certain, whatever column they stand in: what a column the tree does not ask about may hold.
+# Types that are cells in any column: the values that columns without a test may have.
 _CELLS = frozenset(
     {float, int, str, bool, bytes, _NONE, dt.date, dt.datetime, np.float64, np.float32, np.int64, np.int32, np.bool_}
 )
@@ -86,7 +86,7 @@ class RowReader:
         self.able = bool(used) and not model.na_values
 
     def read(self, row: Any) -> Any:
-        """Return the cells that are asked about: numbers, levels, NaN or None where missing; None for odd ones."""
+        """Return the cells of the tested columns: numbers, levels, NaN or None if missing; None for other types."""
         if type(row) is dict:
             try:
                 cells = self.from_dict(row)
@@ -215,7 +215,7 @@ class RowPredictor(RowReader):
         return child
 
     def child(self, node: int, value: str | None) -> int:
-        """Return the child a level, or a missing value, goes to: by ``tree/splits.py``, the readable way."""
+        """Return the child that takes a level or a missing value, by ``tree/splits.py``."""
         split = self.tree.split_at(node)
         assert split is not None
         branch = split.branch(value, self.tree.encodings[int(self.tree.arrays.column[node])])

@@ -62,7 +62,7 @@ class Loss:
     def format(self, value: float, reference: float | None = None) -> str:
         """Return a value in the unit people know: percent, AUC rather than what it lacks, RMSE rather than its square.
 
-        A number has the digits that the half-width of an interval ``beside`` it allows.
+        A number is rounded to the digits that the half-width ``reference`` of its interval justifies.
 
         >>> LOSSES["error"].format(0.143), LOSSES["auc"].format(0.152), LOSSES["squared_error"].format(5.912, 0.05)
         ('14.3 %', '0.848', '2.43')

@@ -1,6 +1,6 @@
 """Statistics of nodes that text trees, pictures and reports share.
 
-Most come from the tree alone: class weights, value range, training error. ``NodeSamples`` holds the rows of a table by
+Most come from the tree alone: class weights, value range, training error. ``NodeSamples`` has the rows of a table by
 the node they reach, for histograms.
 """
 

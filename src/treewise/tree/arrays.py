@@ -55,7 +55,7 @@ STOPS = (
     "pruned(mdl)",
     "pruned(collapse)",
     "not_significant",  # selection="test"; after min_samples_split in precedence
-    "imported",  # from another library, which does not say why
+    "imported",  # imported from a library that does not record the reason
 )
 
 
@@ -235,7 +235,7 @@ class Node:
         return self.split is None
 
 
-# The dtype of each array. (Type hints do not say it: how NumPy builds them differs between its versions.)
+# The dtype of each array. (Not taken from the type hints, which NumPy builds differently in each version.)
 DTYPES: dict[str, type[np.generic]] = {
     "parent": np.int64, "kind": np.uint8, "column": np.int32, "cut": np.float64, "cut_int": np.int64,
     "missing": np.int32, "other": np.int32, "code_start": np.int64, "codes": np.int32, "stop": np.uint8,

@@ -1,7 +1,7 @@
 """Typed facts about how a model was made: origin, settings, markers, weights, costs, sampling.
 
 A model keeps a ``history``, a log for people that model files store step by step. This module is the only place that
-reads facts out of it (``FitInfo.from_history``); all other code asks ``model.fit_info``.
+reads facts out of it (``FitInfo.from_history``); all other code uses ``model.fit_info``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The six split kinds: a split maps a value of one column to a branch number.
 
 Uses the encodings (``data/encoding.py``: what kind a column is); a tree (``tree/tree.py``) has one split per inner
-node. Each split is a small immutable value that knows how many branches it has, which branch a value takes (missing and
-never-seen values included), and the text of each branch's condition. Text, trace and pictures all quote ``condition``;
-the core's ``predict`` must agree with ``branch``.
+node. Each split is a small immutable value that determines the number of branches, which branch a value takes (missing
+and never-seen values included), and the text of each branch's condition. Text, trace and pictures all quote
+``condition``; the core's ``predict`` must agree with ``branch``.
 
     Threshold   age <= 71.5          | age > 71.5                          numbers, wide integers, datetimes
     Ordinal     size <= medium       | size > medium                       categories in their order

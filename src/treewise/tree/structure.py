@@ -89,7 +89,7 @@ class TreeStructure(Model):
         return None if place < 0 else place
 
     def check_node(self, node: Any) -> int:
-        """Return a node's number as a plain one, or say which numbers there are."""
+        """Return a node number as an int; raise if there is no such node."""
         try:
             number = operator.index(node)
         except TypeError:
@@ -160,7 +160,7 @@ class TreeStructure(Model):
         """Return the class shares at a node (CS221 notes 6: p = m+/m).
 
         A node without rows answers with its nearest ancestor's, or the root's (``empty_branch``); a leaf written by
-        hand, which knows only its class, with certainty.
+        hand has probability 1 for its class.
         """
         a = self.arrays
         at = node = self.check_node(node)

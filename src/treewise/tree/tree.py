@@ -119,12 +119,13 @@ class Tree(TreeStructure):
     ) -> npt.NDArray[np.float64]:
         """Return the low and the high end for each row: one pair per class, or one for a number.
 
-        Without ``calibration``, of what the row's leaf says: Wilson's interval for the share of a class, Student's for
-        the mean. It is a confidence interval only if ``fit_info.has_independent_rows``: after ``grow(honest=0.5)``, or
-        a refit on other rows. Otherwise it is a *training range*, too narrow, because its rows chose the splits.
+        Without ``calibration``, an interval for the estimate of the leaf: Wilson's for the share of a class, Student's
+        for the mean. It is a confidence interval only if ``fit_info.has_independent_rows``: after
+        ``grow(honest=0.5)``, or a refit on other rows. Otherwise it is a *training range*, too narrow, because its rows
+        chose the splits.
 
-        With ``calibration``, a table of rows that the tree has not seen, of the row itself: a prediction interval for a
-        single number (split conformal), which ``confidence`` of such rows fall into.
+        With ``calibration``, a table of rows that the tree has not seen: a prediction interval for a single number
+        (split conformal), which contains ``confidence`` of such rows.
 
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_depth=1)
@@ -141,7 +142,7 @@ class Tree(TreeStructure):
         return predict_row_interval(self, data, calibration, confidence)
 
     def interval(self, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
-        """Return the low and the high end of what one node says: of each class's share, or of its mean.
+        """Return the interval of the estimate at one node: of the share of each class, or of the mean.
 
         As ``predict_interval``, it is a training range unless ``fit_info.has_independent_rows``.
 
@@ -184,7 +185,7 @@ class Tree(TreeStructure):
         """Check the tree against a table, leaf by leaf: which disagree with their rows, which no row reaches.
 
         Also which rows contradict each other: alike in every column the tree may ask, and of different classes. Made
-        for trees written by hand; ``refit`` then mends the leaves that disagree.
+        for hand-written trees; ``refit`` then corrects the leaves that disagree.
 
         >>> import treewise as tw
         >>> found = tw.parse("GPA = 4.0 -> P\\nGPA = 3.7 -> P\\nGPA = 3.5 -> P").check("admissions")

@@ -140,7 +140,7 @@ def test_a_file_is_small():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"cut": np.full(3, np.nan)}, "nodes.cut[0] is nan: nothing can be compared with it"),
+        ({"cut": np.full(3, np.nan)}, "nodes.cut[0] is nan: values cannot be compared with it"),
         ({"rows": np.zeros(2, np.int64)}, "nodes.rows has 2 entries: 4 are needed"),
         ({"n_counts": np.array([1, -1, 2, 2])}, "nodes.n_counts[1] is -1: it cannot be negative"),
         ({"value": np.zeros(4)}, "nodes.value has 4 entries: 0 are needed"),
@@ -171,7 +171,7 @@ def test_votes_and_decreases_go_with_the_trees():
     for change, words in (
         ({"votes": np.ones(3)}, "votes and decreases must have an entry for each tree"),
         ({"decreases": np.ones((2, 3))}, "votes and decreases must have an entry for each tree"),
-        ({"votes": np.array([1.0, np.inf])}, r"nodes\.votes\[1\] is inf: a vote is a number above 0"),
+        ({"votes": np.array([1.0, np.inf])}, r"nodes\.votes\[1\] is inf: a vote weight is a number above 0"),
         ({"votes": np.array([1.0, 2.0])}, r"nodes\.votes\[1\] is 2.0: each tree of forest has a vote of 1"),
         ({"decreases": np.array([[1.0, 2.0], [3.0, np.nan]])}, r"nodes\.decreases\[3\]: it cannot be negative"),
     ):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from treewise.tree.model import Model
     from treewise.tree.tree import Tree
 
-_MAX_ROWS = 20  # of a table that are explained without being asked for
+_MAX_ROWS = 20  # of a table that are explained unless some are selected
 
 
 @verb(
@@ -102,7 +102,7 @@ def command(
         )
     grow_params = take_grow_options(options)
     grows = not looks_like_model(source)
-    if source == "-":  # a table where it has a target and its own rows are asked for, else a model
+    if source == "-":  # a table if it has a target and its own rows are requested, else a model
         grows = "target" in grow_params and data is None and not typed
     if (typed and (rows is not None or data is not None)) or not (typed or grows or data is not None):
         hint = " (Of a table on standard input, name the --target.)" if source == "-" else ""
@@ -211,7 +211,7 @@ def _explain_by_ensemble(
 
 
 def _select_rows(table: Table, rows: list[int] | None) -> Sequence[int]:
-    """Return the rows asked for, from 0; without a choice all of a small table."""
+    """Return the indices of the selected rows; by default all of a small table."""
     if rows is None:
         if len(table) > _MAX_ROWS:
             raise ParameterError(f"{table.name} has {plural(len(table), 'row')}: say which, as in --rows 1,5.")

@@ -154,7 +154,7 @@ def command(
 
 
 def _show_pruned(tree: Tree, form: str, show_all: bool, quiet: bool, seconds: float, to_output: bool) -> None:
-    """Print the decisions and the tree; only the remark where the model itself goes to standard output."""
+    """Print the decisions and the tree; only a remark if the model itself is written to standard output."""
     from treewise.tree.history import cut_lines, decision_lines
 
     step, pruning = tree.history[-1], tree.fit_info.pruning

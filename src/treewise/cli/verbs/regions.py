@@ -135,7 +135,7 @@ def _read_models(
     trees: dict[str, Tree] = {}
     loaded = [first, *(read_model(name, target) for name in models[1:])]
     if all(model.ensemble is None for model in loaded):
-        loaded[0] = first.pick_tree(member)  # which says that there is none to pick
+        loaded[0] = first.pick_tree(member)  # refuses a number
     for model in [model.pick_tree(member) if model.ensemble is not None else model for model in loaded]:
         name = model.name
         while name in trees:

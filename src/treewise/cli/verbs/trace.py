@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds after which silence is explained
 _ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
 _ROUND_ENDINGS = {ending: form for ending, form in _ENDINGS.items() if form != "latex"}
-_TREE_OPTIONS = ("blanks", "node", "column", "top", "unit", "per")  # options that say nothing of a round
+_TREE_OPTIONS = ("blanks", "node", "column", "top", "unit", "per")  # options that do not apply to a round
 
 
 @verb(
@@ -216,7 +216,7 @@ def _trace_grown(
 def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
     """Write the trace out: only now is every candidate computed. Text is printed node by node, as each is there.
 
-    Elsewhere a bar, or a remark, says that it takes long.
+    Elsewhere a progress bar or a remark says that it takes long.
     """
     from treewise.explain.trace.render import TraceFormat, render_blocks, render_trace
 

@@ -74,7 +74,7 @@ def curve(
     truth : the ``Sampler`` that the rows were drawn from: then the true error is known too. The built-in table
         ``"noisy"`` knows its own.
     random_state : the seed of folds and shares, and of random ties.
-    n_jobs, progress : threads; a function that is told the share that is done.
+    n_jobs, progress : threads; a function that receives the share that is done.
     """
     for name in ("pruning", "ccp_alpha"):
         if name in options:

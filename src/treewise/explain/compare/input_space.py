@@ -36,7 +36,7 @@ from treewise.tree.arrays import LEAF
 from treewise.tree.regions.region import Condition, Interval, Levels, make_interval
 from treewise.tree.tree import Tree
 
-UNSEEN, MISSING = -2, -1  # the cells beside the levels
+UNSEEN, MISSING = -2, -1  # the cells in addition to the levels
 
 _KIND_TEXT = {
     "number": "a number", "integer": "a number", "datetime": "a date", "boolean": "true or false",

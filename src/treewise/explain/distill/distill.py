@@ -87,7 +87,7 @@ def distill(
     random_state : the seed of folds and ties.
     progress : a callback that receives the share done.
     options : of ``treewise.grow``: limits, criterion, ``pruning="cv"``, … By default the tree uses the columns the
-        teacher was trained on, if it knows them.
+        teacher was trained on, if they are recorded.
     """
     source = make_teacher(teacher)
     if isinstance(source, ArrayTeacher) and test is not None:

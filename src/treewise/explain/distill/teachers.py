@@ -1,7 +1,7 @@
 """Teachers, which a tree imitates, and the dataset of their predictions on which it is grown.
 
 Used by ``distill.py``. A tree or an ensemble, a fitted model with ``predict``, a function from rows to predictions, or
-a log of decisions: each predicts in the form it knows, and its predictions become one column. The true labels are taken
+a log of decisions: each predicts in its own form, and its predictions become one column. The true labels are taken
 out of the table, so that the student cannot copy them.
 """
 
@@ -66,7 +66,7 @@ class Teacher(ABC):
         return None
 
     def kinds(self, table: Table) -> dict[str, KindSpec]:
-        """The kinds of the columns of a table, as far as it knows them."""
+        """The known kinds of the columns of a table."""
         return {}
 
     def predict_column(self, data: Any, table: Table, target: str | None, name: str) -> Column:
@@ -130,7 +130,7 @@ class _TreewiseTeacher(Teacher):
 
 
 def _kind_of(encoding: Encoding, table: Table) -> KindSpec | None:
-    """Return the kind of a column in a model; None: as the table says."""
+    """Return the kind of a column in a model; None: as in the table."""
     if encoding.kind != "ordered":
         return _KINDS[encoding.kind]
     is_known = encode.encode_column(encoding, table[encoding.name], table.name) != encode.UNSEEN
@@ -222,7 +222,7 @@ class _LoggedTeacher(Teacher):
 
 @dataclass(frozen=True, eq=False)
 class ArrayTeacher(Teacher):
-    """Recorded decisions, in an array beside the table."""
+    """Recorded decisions, in an array separate from the table."""
 
     @property
     def description(self) -> str:
@@ -360,7 +360,7 @@ def _unused_name(name: str, used_names: Container[str]) -> str:
 
 
 def student_options(teacher: Teacher, dataset: TeacherDataset, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of growing, completed by what the teacher knows about its columns."""
+    """Return the options of growing, completed by the kinds of the teacher's columns."""
     options = dict(options)
     columns = teacher.columns(dataset.table)
     if options.get("columns") is None and columns is not None:

@@ -215,7 +215,7 @@ class MemberPredictions:
         """Iterate over the contribution of each tree to the prediction, rows × classes, or × 1 for numbers.
 
         These are class shares, its vote for a class, or a value in the unit of ``ensemble.predictor``, as the ensemble
-        uses them; ``output`` asks for another of these.
+        uses them; ``output`` selects another of these.
         """
         predictor, trees = self.ensemble.predictor, len(self.ensemble)
         columns = to_core_columns(self.ensemble.encodings, self.rows.columns)

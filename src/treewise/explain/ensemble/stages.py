@@ -71,7 +71,7 @@ def stages(
 
 @dataclass(frozen=True)
 class Stage:
-    """The error of the first so many trees: the share of wrong rows, or the RMSE."""
+    """The error of the first ``trees`` trees: the share of wrong rows, or the RMSE."""
 
     trees: int
     error: float

@@ -1,4 +1,4 @@
-"""The margin of each split of a tree: its score beside that of the best candidate of another column.
+"""The margin of each split of a tree: its score compared with that of the best candidate of another column.
 
 Used by ``stability``. A margin is a view of a ``NodeSearch`` (``train/reference.py``). For most criteria the core finds
 the runner-up by growing one split without the winner's column, and only the two are compared, by the specification;
@@ -130,7 +130,7 @@ def _search_two_columns(tree: Tree, training_set: TrainingSet, node: int, rows_o
 
 
 def _score(scorer: NodeScorer, tree: Tree, node: int, parts: Sequence[Ints]) -> list[Candidate]:
-    """Score the split of a tree's node as the specification does; whatever the limits, the tree has it."""
+    """Score the split of a tree's node as the specification does, without limits: the tree has it already."""
     split = tree.split_at(node)
     assert split is not None
     training_set, encoding = scorer.training_set, tree.encodings[tree.arrays.column[node]]

@@ -67,7 +67,7 @@ def subgroups(
     drop_missing_target: bool = False,
     search: PermutedSearch | None = None,
 ) -> Subgroups:
-    """Find subgroups (``Tree.subgroups``); ``search`` says how it is repeated on permuted targets."""
+    """Find subgroups (``Tree.subgroups``); ``search`` repeats it on permuted targets."""
     check_confidence(confidence)
     if search is not None:
         search.check()
@@ -184,7 +184,7 @@ class HeldOutTest:
     table: str
     rows: int
     is_training_data: bool  # it looks like the training rows, and confirms nothing
-    groups: int  # p-values there are adjusted for so many
+    groups: int  # the number of tests that p-values there are adjusted for
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -31,7 +31,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 UNITS = ("D", "s", "ms", "us", "ns")
 _FIELDS_OF_KIND = {"boolean": {"levels"}, "nominal": {"levels"}, "ordered": {"levels"}, "datetime": {"unit"}}
 
-# Two halves of a surrogate pair, side by side but separate: JSON cannot say that they are not one letter.
+# Two adjacent but separate halves of a surrogate pair: JSON cannot distinguish them from one character.
 _TORN_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -134,7 +134,7 @@ def read_quartiles(data: Any, columns: tuple[Encoding, ...]) -> dict[str, tuple[
     kinds = {column.name: column for column in columns if not column.is_categorical}
     for name, ends in data.items():
         if name not in kinds:
-            raise ModelFormatError(f"quartiles are given for {describe_value(name)}, which is no column of numbers")
+            raise ModelFormatError(f"quartiles are given for {describe_value(name)}, which is not a numeric column")
         expected = float if kinds[name].kind == "number" else int
         if not isinstance(ends, list) or len(ends) != 2 or not all(type(end) is expected for end in ends):
             expected_text = "numbers with a point" if expected is float else "whole numbers"
@@ -152,7 +152,7 @@ def read_quartiles(data: Any, columns: tuple[Encoding, ...]) -> dict[str, tuple[
 
 
 def read_history(data: Any, target: Target) -> tuple[Step, ...]:
-    """Check the history: whatever later steps (refit, trace, predict) look up in it must be what they expect."""
+    """Check the history: the entries that later steps (refit, trace, predict) use must have the expected types."""
     check_list(data, "history")
     for i, step in enumerate(data):
         _check_step(step, f"history[{i}]")
@@ -176,7 +176,7 @@ def _check_priors_and_costs(step: dict[str, Any], target: Target, place: str) ->
 def _check_step(step: Any, place: str) -> None:
     """Check one step of a history."""
     if not isinstance(step, dict) or not isinstance(step.get("did"), str):
-        raise ModelFormatError(f'{place} is {describe_value(step)}: a step says what was "did"')
+        raise ModelFormatError(f'{place} is {describe_value(step)}: a step must have a field "did"')
     rows = step.get("rows", 0)
     if type(rows) is not int or rows < 0:
         raise ModelFormatError(f"{place}.rows is {describe_value(rows)}: it must be a whole number, 0 or more")
@@ -186,7 +186,9 @@ def _check_step(step: Any, place: str) -> None:
     for i, marker in enumerate(step.get("na_values", [])):
         check_text(marker, f"{place}.na_values[{i}]")
     if ("decisions" in step or "leaves" in step) and not is_pruning(step):
-        raise ModelFormatError(f"{place} is no pruning: leaves, facts, measure, looked_at or decisions are damaged")
+        raise ModelFormatError(
+            f"{place} is not a valid pruning step: leaves, facts, measure, looked_at or decisions are damaged"
+        )
     for key in ("settings", "options", "ensemble"):
         if not isinstance(step.get(key, {}), dict):
             raise ModelFormatError(f"{place}.{key} is {describe_value(step[key])}: it must be names and values")
@@ -273,7 +275,7 @@ def to_json_value(value: Any, place: str) -> Any:
         return sorted((to_json_value(item, place) for item in value), key=str)
     if isinstance(value, list | tuple):
         return [to_json_value(item, place) for item in value]
-    raise ModelFormatError(f"{place} holds a {type(value).__name__}, which a model file cannot")
+    raise ModelFormatError(f"{place} contains a {type(value).__name__}, which a model file cannot store")
 
 
 def check_text(value: Any, place: str) -> str:
@@ -281,14 +283,14 @@ def check_text(value: Any, place: str) -> str:
     if not isinstance(value, str):
         raise ModelFormatError(f"{place} is {describe_value(value)}: it must be text")
     if len(value) > MAX_CHARACTERS:
-        raise ModelFormatError(f"{place} has {len(value):,} letters: {MAX_CHARACTERS:,} are the most")
+        raise ModelFormatError(f"{place} has {len(value):,} characters; at most {MAX_CHARACTERS:,} are allowed")
     return value
 
 
 def check_writable(text: str, place: str) -> None:
     """Refuse text that JSON would read back as something else."""
     if _TORN_PAIR.search(text):
-        raise ModelFormatError(f"{place} holds a torn letter (two halves of a surrogate pair)")
+        raise ModelFormatError(f"{place} contains a lone half of a surrogate pair")
 
 
 def check_list(value: Any, place: str) -> None:
@@ -300,9 +302,9 @@ def check_list(value: Any, place: str) -> None:
 def check_fields(data: Mapping[str, Any], needed: set[str], place: str) -> None:
     """Refuse an object that lacks a field or has one more."""
     for name in sorted(needed - data.keys()):
-        raise ModelFormatError(f"{place}.{name} is not there")
+        raise ModelFormatError(f"{place}.{name} is missing")
     for name in sorted(data.keys() - needed):
-        raise ModelFormatError(f'{place} has a field "{safe(name[:80])}", which is not known')
+        raise ModelFormatError(f'{place} has a field "{safe(name[:80])}", which is unknown')
 
 
 def _check_unique(values: list[Label], place: str, part: str = "") -> None:

@@ -1,9 +1,9 @@
 """The lines of a model file: one field per line, the format number first, the checksum last.
 
-Used by ``model_file.py``, which knows the fields. Reading checks in this order, so that each check relies only on what
-the earlier ones have verified:
+Used by ``model_file.py``, which defines the fields. Reading checks in this order, so that each check relies only on
+what the earlier ones have verified:
 
-    1  the format number      a newer file says so, whatever else is in it
+    1  the format number      a newer file is recognised, whatever follows
     2  the checksum           detects every accident: each flipped bit, each lost byte
     3  the layout             the fields of this format, one per line, in order
     4  each value by itself   types, lengths before contents, ranges before narrowing (``header.py``, ``packing.py``)
@@ -73,7 +73,7 @@ def to_line(value: Any, place: str) -> str:
 
 
 def format_number(content: bytes, name: str) -> int:
-    """Return the format number, which stands first in every format there will be.
+    """Return the format number, which comes first in every format, also in future ones.
 
     >>> format_number(b'{"format": 5, ', "m.json")                           # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -117,7 +117,7 @@ class JsonLines:
         """Return the next line."""
         end = self.content.find(b"\n", self.at, self.end)
         if end < 0:
-            raise ModelFormatError(f"line {self.number + 1} is not there")
+            raise ModelFormatError(f"line {self.number + 1} is missing")
         line = self.content[self.at : end]
         self.at, self.number = end + 1, self.number + 1
         return line
@@ -198,7 +198,7 @@ def _parse_line(line: bytes, place: str) -> Any:
     except UnicodeDecodeError as error:
         raise ModelFormatError(f"{place}: byte {error.start:,} is not text in UTF-8") from None
     except json.JSONDecodeError as error:
-        raise ModelFormatError(f"{place} is not JSON: {error.msg} at letter {error.pos:,}") from None
+        raise ModelFormatError(f"{place} is not JSON: {error.msg} at character {error.pos:,}") from None
     except ModelFormatError as error:
         raise ModelFormatError(f"{place}: {error}") from None
 

@@ -76,7 +76,7 @@ TREE_FORMAT = 2  # of a single tree; one without quartiles is written as format 
 ENSEMBLE_FORMAT = 3
 P_VALUE_FORMAT = 4  # of a single tree with p-values (selection="test")
 METHODS = get_args(Method)
-_COMPACT_ABOVE = 10_000  # models of more nodes are packed, unless asked otherwise
+_COMPACT_ABOVE = 10_000  # models of more nodes are packed by default
 _MAX_VOTE = 1e300  # the votes of a million trees add up without overflow
 
 
@@ -177,7 +177,7 @@ def _check_body(model: Tree | Ensemble) -> None:
     votes, decreases, n_trees = model.votes, model.decreases, len(model)
     if votes.shape != (n_trees,) or decreases.shape != (n_trees, len(model.encodings)):
         raise ModelFormatError("votes and decreases must have an entry for each tree")
-    refuse(~((votes > 0) & (votes <= _MAX_VOTE)), "votes", votes, "a vote is a number above 0, and none so large")
+    refuse(~((votes > 0) & (votes <= _MAX_VOTE)), "votes", votes, "a vote weight is a number above 0 and not too large")
     if model.method != "adaboost":
         refuse(votes != 1, "votes", votes, f"each tree of {model.method} has a vote of 1")
     elif model.task == "regression":
@@ -325,7 +325,7 @@ def _read_tree_arrays(lines: JsonLines, target: Target, number: int) -> Arrays:
     lines.expect('"nodes": {')
     count = lines.value("count")
     if type(count) is not int or count < 1:
-        raise ModelFormatError(f"nodes.count is {describe_value(count)}: a tree has a root at least")
+        raise ModelFormatError(f"nodes.count is {describe_value(count)}: a tree has at least a root")
     names = stored_arrays(target.task, number)
     arrays: dict[str, Array] = {name: np.empty(0, dtype) for name, dtype in DTYPES.items()}
     if target.task == "regression":

@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 INTEGER_TYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "int64")  # the narrower first
 FLOAT_TYPES = ("float32", "float64")
 _EXACT = 2**53  # up to here every whole number is a double
-_PIECE = 1 << 18  # lists are read in pieces of about so many bytes, to need little memory beyond the array itself
+_PIECE = 1 << 18  # bytes per piece in which lists are read, so that little memory beyond the array is needed
 
 _PACKED = re.compile(rb'\{"(u?int(?:8|16|32|64)|float32|float64)":"([A-Za-z0-9+/]*={0,2})"\}')
 _FILL = re.compile(rb'\{"fill":([-+.0-9A-Za-z]{1,30})\}')
@@ -113,7 +113,7 @@ def decode_array(text: bytes, dtype: npt.DTypeLike, length: int, place: str, may
         return _unpack(packed[1].decode(), packed[2], target, length, place)
     if fill := _FILL.fullmatch(text):
         if not may_fill:
-            raise ModelFormatError(f"{place} cannot be one number for all")
+            raise ModelFormatError(f"{place} cannot be a fill")
         filler = _read_list(b"[" + fill[1] + b"]", target, 1, place)
         return np.full(length, filler[0], target)
     raise ModelFormatError(f"{place} is neither a list, nor packed, nor a fill: {excerpt(text)}")
@@ -122,7 +122,7 @@ def decode_array(text: bytes, dtype: npt.DTypeLike, length: int, place: str, may
 def _read_list(text: bytes, target: np.dtype[Any], length: int, place: str) -> Array:
     """Read a JSON list of numbers, piece by piece."""
     if not text.endswith(b"]"):
-        raise ModelFormatError(f"{place} is a list that does not end")
+        raise ModelFormatError(f"{place} is an unterminated list")
     pieces, count, at, end = [], 0, 1, len(text) - 1
     while at < end:
         stop = text.find(b",", min(at + _PIECE, end), end)
@@ -141,13 +141,13 @@ def _read_list(text: bytes, target: np.dtype[Any], length: int, place: str) -> A
 def _read_piece(text: bytes, target: np.dtype[Any], place: str, first: int) -> Array:
     """Read some numbers of a list, the first of which is number ``first``."""
     if not _NUMBERS.fullmatch(text):  # so nothing is nested, and no string is among them
-        raise ModelFormatError(f"{place} holds something that is no number, after number {first:,}")
+        raise ModelFormatError(f"{place} contains something that is not a number, after number {first:,}")
     if _has_too_many_digits(text):
-        raise ModelFormatError(f"{place} holds a number of too many digits, after number {first:,}")
+        raise ModelFormatError(f"{place} contains a number with too many digits, after number {first:,}")
     try:
         values = json.loads(b"[" + text + b"]")
     except ValueError:
-        raise ModelFormatError(f"{place} holds something that is no number, after number {first:,}") from None
+        raise ModelFormatError(f"{place} contains something that is not a number, after number {first:,}") from None
     expected = float if target.kind == "f" else int
     if set(map(type, values)) - {expected}:
         at = next(i for i, v in enumerate(values) if type(v) is not expected)
@@ -157,7 +157,7 @@ def _read_piece(text: bytes, target: np.dtype[Any], place: str, first: int) -> A
         return _narrow_to(_wide_integers(values, place, first), target, place, first)
     array = np.array(values, np.float64)
     if np.count_nonzero(np.isinf(array)) != text.count(b"Infinity"):
-        raise ModelFormatError(f"{place} holds a number too large for a double, after number {first:,}")
+        raise ModelFormatError(f"{place} contains a number too large for a double, after number {first:,}")
     return array
 
 
@@ -188,11 +188,11 @@ def _narrow_to(array: Array, target: np.dtype[Any], place: str, first: int = 0) 
 def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, place: str) -> Array:
     """Read packed numbers: sizes first, then bytes, then ranges."""
     if name not in (*INTEGER_TYPES, *FLOAT_TYPES) or (name in FLOAT_TYPES and target.kind != "f"):
-        raise ModelFormatError(f"{place} is packed as {name}, which it cannot be")
+        raise ModelFormatError(f"{place} cannot be packed as {name}")
     stored = np.dtype(name).newbyteorder("<")
     needed = length * stored.itemsize
     if len(text) != 4 * ((needed + 2) // 3):
-        raise ModelFormatError(f"{place} has {len(text):,} letters of base64: {length:,} numbers need another number")
+        raise ModelFormatError(f"{place} has {len(text):,} characters of base64, which do not fit {length:,} numbers")
     try:
         data = binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error as error:
@@ -203,7 +203,7 @@ def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, place: s
     if target.kind != "f":
         return _narrow_to(array, target, place)
     if name == "int64" and np.any((array > _EXACT) | (array < -_EXACT)):
-        raise ModelFormatError(f"{place} holds whole numbers past 2^53, which are not exact as doubles")
+        raise ModelFormatError(f"{place} contains whole numbers past 2^53, which are not exact as doubles")
     with np.errstate(invalid="ignore"):  # some NaNs of 32 bits
         return array.astype(np.float64)
 

@@ -75,7 +75,7 @@ def _check_lengths(a: Arrays, target: Target) -> None:
     """All arrays go together."""
     n, classes = len(a.parent), target.task == "classification"
     if n == 0:
-        raise ModelFormatError("nodes are none: a tree has a root at least")
+        raise ModelFormatError("there are no nodes: a tree has at least a root")
     needed = {"code_start": n + 1, "count_start": n + 1, "codes": None, "count_class": None, "count_weight": None}
     needed |= {"label": n if classes else 0, "value": 0 if classes else n, "spread": 0 if classes else n}
     needed["p_value"] = len(a.p_value) and n  # only with selection="test"
@@ -92,7 +92,7 @@ def _check_lengths(a: Arrays, target: Target) -> None:
 def _check_starts(name: str, start: Ints, items: int) -> None:
     """Where each node's list begins: from 0, never back, to the end."""
     refuse(start[:1] != 0, name, start, "the first list begins at 0")
-    refuse(np.append(False, start[1:] < start[:-1]), name, start, "a list cannot begin before the one before it")
+    refuse(np.append(False, start[1:] < start[:-1]), name, start, "a list cannot begin before the previous one")
     if start[-1] != items:
         raise ModelFormatError(f"nodes.{name}[{len(start) - 1}] is {start[-1]}: the last list ends at {items}")
 
@@ -141,14 +141,14 @@ def _check_order(parent: Ints) -> None:
 
 def check_leaves(a: Arrays, n_columns: int) -> None:
     """A leaf has a reason to stop and no split; an inner node a split and no reason."""
-    refuse(a.kind > MULTIWAY, "kind", a.kind, "there is no such kind of split")
+    refuse(a.kind > MULTIWAY, "kind", a.kind, "unknown split kind")
     leaf = a.kind == LEAF
-    refuse(a.stop >= len(STOPS), "stop", a.stop, "there is no such reason to stop")
+    refuse(a.stop >= len(STOPS), "stop", a.stop, "unknown stop reason")
     refuse(leaf & (a.stop == 0), "stop", a.stop, "a leaf has a reason to stop")
     refuse(~leaf & (a.stop != 0), "stop", a.stop, "an inner node has no reason to stop")
     for name in ("column", "missing", "other"):
         values = getattr(a, name)
-        refuse(leaf & (values != -1), name, values, "a leaf asks nothing: -1")
+        refuse(leaf & (values != -1), name, values, "a leaf has no test: -1")
     refuse(~leaf & ((a.column < 0) | (a.column >= n_columns)), "column", a.column, f"there are {n_columns:,} columns")
 
 
@@ -166,9 +166,9 @@ def check_levels(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
     n_named = np.diff(a.code_start)
     names_none, names_one = (a.kind == LEAF) | (a.kind == THRESHOLD), (a.kind == ORDINAL) | (a.kind == ONE_VALUE)
     wrong = (names_none & (n_named != 0)) | (names_one & (n_named != 1)) | ((a.kind == MULTIWAY) & (n_named == 0))
-    refuse(wrong, "code_start", a.code_start, "the split at this node does not name so many levels")
+    refuse(wrong, "code_start", a.code_start, "the split at this node names fewer levels")
     presence = (a.kind == SUBSET) & (n_named == 0)
-    refuse(presence & (a.missing != 0), "missing", a.missing, "a set of no levels only asks what is missing: 0")
+    refuse(presence & (a.missing != 0), "missing", a.missing, "a set without levels only tests for missing values: 0")
     owner = np.repeat(np.arange(len(a)), n_named)
     n_levels = np.array([len(e.levels) for e in encodings] + [0])[a.column][owner]
     refuse((a.codes < 0) | (a.codes >= n_levels), "codes", a.codes, "the column has no such level")
@@ -201,10 +201,10 @@ def count_branches(a: Arrays) -> Ints:
 
 
 def check_cuts(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
-    """A cut is a number, and stands where a split has one."""
+    """A cut is a number, present exactly where a split has one."""
     is_double = np.array([e.kind == "number" for e in encodings] + [False])[a.column]
     threshold = a.kind == THRESHOLD
-    refuse(np.isnan(a.cut), "cut", a.cut, "nothing can be compared with it")
+    refuse(np.isnan(a.cut), "cut", a.cut, "values cannot be compared with it")
     refuse(~(threshold & is_double) & (a.cut != 0), "cut", a.cut, "no column of doubles is cut here: 0.0")
     refuse(~(threshold & ~is_double) & (a.cut_int != 0), "cut_int", a.cut_int, "no column of integers is cut here: 0")
 
@@ -218,23 +218,23 @@ def check_statistics(a: Arrays, target: Target) -> None:
     leaf = a.kind == LEAF
     for name in ("rows", "missing_rows"):
         values = getattr(a, name)
-        refuse((values < 0) | (values > MAX_ROWS), name, values, "no table has so many rows")
+        refuse((values < 0) | (values > MAX_ROWS), name, values, "no table has that many rows")
     refuse(~((a.weight >= 0) & np.isfinite(a.weight)), "weight", a.weight, "a weight is 0 or more and finite")
     for name in ("impurity", "spread") if regression else ("impurity",):
         values = getattr(a, name)
         refuse(values < 0, name, values, "it cannot be negative")
     if not regression:
-        refuse(np.isinf(a.impurity), "impurity", a.impurity, "that of classes is finite")
+        refuse(np.isinf(a.impurity), "impurity", a.impurity, "for classification it is finite")
         bad = (a.label < -1) | (a.label >= len(target.classes))
         refuse(bad, "label", a.label, f"there are {len(target.classes):,} classes")
     else:
         refuse(np.isinf(a.value), "value", a.value, "a predicted number is finite")
-    refuse(np.isinf(a.gain) & ((a.gain < 0) | (not regression)), "gain", a.gain, "no split gains so much")
+    refuse(np.isinf(a.gain) & ((a.gain < 0) | (not regression)), "gain", a.gain, "no split can gain that much")
     refuse(leaf & (a.gain != 0) & ~np.isnan(a.gain), "gain", a.gain, "a leaf gains nothing")
-    refuse(leaf & (a.missing_rows != 0), "missing_rows", a.missing_rows, "a leaf asks nothing: 0")
+    refuse(leaf & (a.missing_rows != 0), "missing_rows", a.missing_rows, "a leaf has no test: 0")
     refuse((a.p_value < 0) | (a.p_value > 1), "p_value", a.p_value, "a p-value is between 0 and 1, or NaN")
     empty = a.stop == _NO_ROWS
-    refuse(empty & (a.rows != 0), "rows", a.rows, "the node has no rows, says its stop")
+    refuse(empty & (a.rows != 0), "rows", a.rows, "its stop reason is no_rows")
 
 
 def _check_counts(a: Arrays, n_classes: int) -> None:
@@ -248,7 +248,7 @@ def _check_counts(a: Arrays, n_classes: int) -> None:
     refuse(has_impurity & (a.rows > 0) & (n_counts == 0), "rows", a.rows, "a node with rows counts their classes")
     total = np.bincount(owner, weights=a.count_weight, minlength=len(a))
     differs = has_impurity & (n_counts > 0) & ~are_near(total, a.weight)
-    refuse(differs, "weight", a.weight, "the counts of the node add up to another")
+    refuse(differs, "weight", a.weight, "the sum of the counts of the node differs")
     _check_class_sums(a, owner, has_impurity, n_classes)
 
 
@@ -305,7 +305,7 @@ def _check_sums(a: Arrays) -> None:
 def _refuse_sums(mask: Mask, total: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str) -> None:
     """Raise for the first sum that is wrong; where rows may stay at the node, children have as much or less."""
     equal = are_near(total, values)
-    refuse(mask & ~(equal | (stay & (total < values))), name, values, "its children add up to another")
+    refuse(mask & ~(equal | (stay & (total < values))), name, values, "the sum over its children differs")
 
 
 def _may_stay(a: Arrays) -> Mask:

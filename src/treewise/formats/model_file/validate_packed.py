@@ -56,8 +56,8 @@ def check_packed(members: PackedTrees, encodings: tuple[Encoding, ...], target: 
     treewise.errors.ModelFormatError: nodes.column[0] is 9: there are 2 columns
     """
     _check_lengths(members, target)
-    refuse((members.kind < 0) | (members.kind > MULTIWAY), "kind", members.kind, "there is no such kind of split")
-    refuse(members.stop < 0, "stop", members.stop, "there is no such reason to stop")
+    refuse((members.kind < 0) | (members.kind > MULTIWAY), "kind", members.kind, "unknown split kind")
+    refuse(members.stop < 0, "stop", members.stop, "unknown stop reason")
     groups = _group_trees(members.start)
     if len(groups) == 1:
         _check_trees(members, encodings, target)
@@ -102,8 +102,8 @@ def _check_lengths(m: PackedTrees, target: Target) -> None:
     """All arrays go together, and every tree has a node."""
     sizes, n = np.diff(m.start), len(m.kind)
     if not len(sizes):
-        raise ModelFormatError("nodes.size is empty: an ensemble has a tree at least")
-    refuse(sizes < 1, "size", sizes, "a tree has a root at least")
+        raise ModelFormatError("nodes.size is empty: an ensemble has at least one tree")
+    refuse(sizes < 1, "size", sizes, "a tree has at least a root")
     if m.start[0] != 0 or m.start[-1] != n:
         raise ModelFormatError(f"nodes.size adds up to {m.start[-1]:,}: there are {n:,} nodes")
     inner, classes = int(np.count_nonzero(m.kind != LEAF)), target.task == "classification"
@@ -138,7 +138,7 @@ def _check_shape(branches: Ints, start: Ints) -> None:
         raise ModelFormatError(f"nodes.kind[{at}]: tree {tree} has more or fewer nodes than its splits have branches")
 
 
-# -- the nodes as the checks of one tree want them --------------------------------------------------------------------
+# -- the nodes in the form that the checks of one tree take ------------------------------------------------------------
 
 
 def _partial_arrays(n: int, **arrays: Array) -> Arrays:
@@ -185,7 +185,7 @@ def _leaf_view(m: PackedTrees) -> Arrays:
 def _check_predictions(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
     """Check that a leaf has a prediction if and only if it has rows, and that its stop reason agrees."""
     empty, rows = leaves.stop == _NO_ROWS, leaves.rows
-    refuse(~empty & (rows == 0), "rows", rows, "a leaf without rows says so by its stop")
+    refuse(~empty & (rows == 0), "rows", rows, "a leaf without rows has the stop reason no_rows")
     if n_classes:
         n_counts = np.diff(leaves.count_start)
         check_class_lists(leaves, np.repeat(np.arange(len(rows)), n_counts), n_classes)
@@ -204,7 +204,7 @@ def _check_rows(m: PackedTrees, branches: Ints) -> None:
     counts = np.zeros(len(m.kind))
     counts[leaf] = m.rows
     total = np.add.reduceat(counts, m.start[:-1])
-    refuse((total < 1) | (total > MAX_ROWS), "size", np.diff(m.start), "the tree has no rows, or too many")
+    refuse((total < 1) | (total > MAX_ROWS), "size", np.diff(m.start), "the tree has no rows, or too many of them")
     # A node without rows has children without rows; so if there is one, there is one whose children all are leaves.
     below = parent >= 0
     deeper = np.bincount(parent[below & ~leaf], minlength=len(leaf)) > 0
@@ -212,7 +212,7 @@ def _check_rows(m: PackedTrees, branches: Ints) -> None:
     refuse(~leaf & ~deeper & ~reached, "kind", m.kind, "no row reaches this test")
     if not len(m.missing_rows):
         return
-    refuse(m.missing_rows < 0, "missing_rows", m.missing_rows, "no table has so many rows")
+    refuse(m.missing_rows < 0, "missing_rows", m.missing_rows, "no table has that many rows")
     inner_number = np.cumsum(~leaf) - 1  # of inner nodes
     split_number = inner_number[parent.clip(0)]
     takes_missing = below & (m.missing[split_number] == branch)

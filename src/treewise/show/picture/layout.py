@@ -10,7 +10,7 @@ children, which guarantees that
 
 Each subtree is pushed as far left as the contour of those before it allows; then the same is done from the right. Both
 drawings satisfy the guarantees, which are linear, so their mean does too; and in the mean a small subtree between two
-large ones is centred instead of leaning on one. Contours are threaded through the boxes themselves (a box knows the
+large ones is centred instead of leaning on one. Contours are threaded through the boxes themselves (a box stores the
 next one down its side), so that joining two takes as many steps as the flatter one has levels, and all joins together
 no more than there are boxes.
 """

@@ -25,10 +25,10 @@ _MANY_BRANCHES = 8  # a node with more may be expanded in part
 class SelectedNode:
     """One box of a picture."""
 
-    node: int  # of a box that stands for further branches: their parent
+    node: int  # of a box that represents further branches: their parent
     parent: int  # index of the box above; -1 at the top
     leaves: int = 0  # how many are folded below it
-    branches: int = 0  # how many further branches it stands for
+    branches: int = 0  # how many further branches it represents
 
     @property
     def is_folded(self) -> bool:
@@ -106,7 +106,7 @@ class _Expander:
                 if len(children) <= _MANY_BRANCHES or room < 2:
                     continue
                 children = self._heaviest(children, room)
-                n_ends += 1  # the box that stands for the others
+                n_ends += 1  # the box that represents the others
             n_ends += len(children) - 1
             self.shown_children[node] = children
             for child in children:

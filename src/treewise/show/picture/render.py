@@ -202,7 +202,7 @@ def _paint_text(axes: Axes, text: TextShape, zorder: int, fonts: list[str]) -> N
         color=text.colour,
         ha=alignments[text.anchor],
         va="baseline",
-        parse_math=False,  # a name like $x$ is no formula
+        parse_math=False,  # a name like $x$ is not a formula
         usetex=False,
         zorder=zorder,
     )

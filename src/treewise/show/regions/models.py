@@ -183,7 +183,7 @@ class PredictorRegions(RegionModel):
         )
 
     def _as_fitted(self, table: Table) -> Any:
-        """Return rows as a dataframe if the model knows names or a column is text, else as an array."""
+        """Return rows as a dataframe if the model has feature names or a column is text, else as an array."""
         columns = [table[name] for name in self.columns]
         if hasattr(self.model, "feature_names_in_") or any(column.is_coded for column in columns):
             from treewise.data.table import read

@@ -282,7 +282,7 @@ def _find_classes(trees: Sequence[Tree], models: Sequence[RegionModel], column: 
 
 
 def _true_labels(column: Column, classes: Sequence[Label]) -> Predictions:
-    """Return the true labels of the rows; classes that no model knows are -1."""
+    """Return the true labels of the rows; classes unknown to all models are -1."""
     present = np.flatnonzero(~column.is_missing())
     if not classes:
         value = np.full(len(column), np.nan)

@@ -6,7 +6,7 @@
     regression        rows · standard deviation
     weighted rows     a weight column after rows, and class counts are weights
     selection="test"  a p-value after rows and weight
-    by hand           nothing: such a tree has seen no rows
+    by hand           nothing: such a tree has no training rows
 
 On a narrow page the class counts are dropped first, then the share; the rows stay. Bars, on request:
 
@@ -140,7 +140,7 @@ def format_column(values: Sequence[float], blank: str = "–") -> list[str]:
     decimals, rounded = common_decimals(values), values
     while decimals is not None:
         rounded = [round(value, decimals) for value in values]
-        again = common_decimals(rounded)  # 0.09996 has become 0.1, say
+        again = common_decimals(rounded)  # 0.09996 rounds to 0.1, for example
         if again is None or again >= decimals:
             break
         decimals = again

@@ -22,7 +22,7 @@ _MIN_NAME_WIDTH, _MIN_LEVEL_WIDTH = 8, 5  # kept however narrow the page
 
 
 class ConditionText:
-    """Words the conditions of one tree; the written names and levels of a column are cached."""
+    """Formats the conditions of one tree; names and levels of columns are cached."""
 
     def __init__(self, tree: Tree, ascii: bool = False, max_set_width: int | None = None) -> None:
         self.tree, self.ascii, self.max_set_width = tree, ascii, max_set_width

@@ -174,7 +174,7 @@ class ColumnLayout:
     # -- widths -------------------------------------------------------------------------------------------------
 
     def _lead(self, line: TreeLine) -> str:
-        """Return what stands left of a condition: the number of the node and the branch glyphs."""
+        """Return the text left of a condition: the node number and the branch glyphs."""
         number = "" if line.node is None else str(line.node)
         return f"{number.rjust(self._digits)}  {line.lead}"
 

@@ -159,7 +159,7 @@ ASCII = Glyphs("|- ", "`- ", "|  ", "->", "...", "-", ";", "x")
 class TreeLine:
     """One line of a text tree."""
 
-    node: int | None  # None: the line stands for folded nodes
+    node: int | None  # None: the line represents folded nodes
     lead: str
     condition: str
     prediction: str = ""

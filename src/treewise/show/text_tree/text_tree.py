@@ -128,7 +128,7 @@ def read_samples(tree: Tree, data: Any) -> NodeSamples | None:
 
 
 def missing_value_notes(tree: Tree) -> list[str]:
-    """Note where missing values go in a tree written by hand, which has no counts to tell the heavier branch."""
+    """Note where missing values go in a hand-written tree, which has no counts to determine the heavier branch."""
     takes_first = (tree.arrays.kind != LEAF) & (tree.arrays.missing == 0)
     if has_training_rows(tree) or not takes_first.any():
         return []
