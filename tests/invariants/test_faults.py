@@ -218,10 +218,15 @@ def grow_all(tables):
     return found
 
 
+def report_in(folder, data):
+    tw.grow(data, "y", max_depth=2).report(os.path.join(folder, f"{os.getpid()}.html"), data)
+
+
 def forks(folder, times):
-    """Fork after fits of all kinds; every child must do the same within a minute."""
+    """Fork after fits and a report; every child must do the same within a minute."""
     tables = small_tables(folder)
     expected = grow_all(tables)
+    report_in(folder, tables["polars"])
     assert len(expected) == 1
     for _ in range(int(times)):
         pid = os.fork()
@@ -229,6 +234,7 @@ def forks(folder, times):
             signal.alarm(60)
             good = False
             try:
+                report_in(folder, tables["polars"])
                 good = grow_all(tables) == expected
             finally:
                 os._exit(0 if good else 1)

@@ -16,7 +16,7 @@ models give equal files.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
@@ -120,7 +120,23 @@ def dumps(model: Model, compact: bool | None = None) -> str:
     assert isinstance(model, Tree | Ensemble)
     _check_saveable(model)
     n_nodes = len(model) if isinstance(model, Tree) else len(model.members.kind)
-    return append_checksum(_model_lines(model, n_nodes > _COMPACT_ABOVE if compact is None else compact))
+    text = append_checksum(_model_lines(model, n_nodes > _COMPACT_ABOVE if compact is None else compact))
+    if isinstance(model, Tree) and _memory_of(model.arrays) > _memory_allowed(len(text)):
+        text = append_checksum(_model_lines(model, compact=False))  # lists are long enough
+    return text
+
+
+def _memory_of(arrays: Arrays) -> int:
+    return sum(getattr(arrays, name).nbytes for name in Arrays.__dataclass_fields__)
+
+
+def _memory_allowed(file_size: int) -> int:
+    """Return how many bytes the arrays of a model may take, so that a small file cannot claim much memory."""
+    return 2 * file_size + (16 << 20)
+
+
+def _memory_left(lines: JsonLines, arrays: Mapping[str, Array]) -> int:
+    return _memory_allowed(len(lines.content)) - sum(array.nbytes for array in arrays.values())
 
 
 def loads(text: str | bytes, name: str = "the model") -> Tree | Ensemble:
@@ -328,14 +344,15 @@ def _read_tree_arrays(lines: JsonLines, target: Target, number: int) -> Arrays:
         raise ModelFormatError(f"nodes.count is {describe_value(count)}: a tree has at least a root")
     names = stored_arrays(target.task, number)
     arrays: dict[str, Array] = {name: np.empty(0, dtype) for name, dtype in DTYPES.items()}
-    if target.task == "regression":
-        arrays["count_start"] = np.zeros(count + 1, np.int64)
     for name in names:
         length = count + name.endswith("_start")
         if name in LIST_STARTS:
             length = _total_length(LIST_STARTS[name], arrays[LIST_STARTS[name]])
         field = lines.field(name, comma=name != names[-1])
-        arrays[name] = decode_array(field, DTYPES[name], length, f"nodes.{name}", _may_fill(name))
+        left = _memory_left(lines, arrays)
+        arrays[name] = decode_array(field, DTYPES[name], length, f"nodes.{name}", _may_fill(name), left)
+    if target.task == "regression":
+        arrays["count_start"] = np.zeros(count + 1, np.int64)
     lines.expect("},")
     for array in arrays.values():
         array.flags.writeable = False
@@ -402,11 +419,12 @@ def _read_packed_arrays(
         field = lines.field(name, comma=comma)
         if field == b"[]" and name in ("cut_int", "other", "n_codes", "missing_rows"):
             return np.empty(0, np.int64)
-        return decode_array(field, dtype, length, f"nodes.{name}", name not in _NEVER_FILLED)
+        left = _memory_left(lines, arrays)
+        return decode_array(field, dtype, length, f"nodes.{name}", name not in _NEVER_FILLED, left)
 
+    arrays: dict[str, Array] = {name: np.empty(0, np.uint8) for name in ARRAY_NAMES}
     start = np.append(0, np.cumsum(take("size", np.int32, n_trees), dtype=np.int64))
     votes, decreases = take("votes", np.float64, n_trees), take("decreases", np.float64, n_trees * n_columns)
-    arrays: dict[str, Array] = {name: np.empty(0, np.uint8) for name in ARRAY_NAMES}
     names = _packed_names(target, criterion)
     n_inner = 0
     for name in names:

@@ -97,8 +97,10 @@ def narrowest(array: Array) -> Array:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def decode_array(text: bytes, dtype: npt.DTypeLike, length: int, place: str, may_fill: bool = False) -> Array:
-    """Read an array in any of its forms, of exactly this length.
+def decode_array(
+    text: bytes, dtype: npt.DTypeLike, length: int, place: str, may_fill: bool = False, max_bytes: int | None = None
+) -> Array:
+    """Read an array in any of its forms, of exactly this length, and of no more than ``max_bytes`` in memory.
 
     >>> decode_array(b"[3,4]", np.int32, 2, "nodes.codes")
     array([3, 4], dtype=int32)
@@ -107,15 +109,21 @@ def decode_array(text: bytes, dtype: npt.DTypeLike, length: int, place: str, may
     treewise.errors.ModelFormatError: nodes.stop[1] is 400: out of range
     """
     target = np.dtype(dtype)
+    is_too_large = max_bytes is not None and length * target.itemsize > max_bytes
     if text.startswith(b"["):
         return _read_list(text, target, length, place)
     if packed := _PACKED.fullmatch(text):
-        return _unpack(packed[1].decode(), packed[2], target, length, place)
-    if fill := _FILL.fullmatch(text):
+        _check_packed_length(packed[1].decode(), packed[2], target, length, place)
+        if not is_too_large:
+            return _unpack(packed[1].decode(), packed[2], target, length, place)
+    elif fill := _FILL.fullmatch(text):
         if not may_fill:
             raise ModelFormatError(f"{place} cannot be a fill")
         filler = _read_list(b"[" + fill[1] + b"]", target, 1, place)
-        return np.full(length, filler[0], target)
+        if not is_too_large:
+            return np.full(length, filler[0], target)
+    if is_too_large:
+        raise ModelFormatError(f"{place} has {length:,} numbers: too many for the size of the file")
     raise ModelFormatError(f"{place} is neither a list, nor packed, nor a fill: {excerpt(text)}")
 
 
@@ -185,14 +193,19 @@ def _narrow_to(array: Array, target: np.dtype[Any], place: str, first: int = 0) 
     return array.astype(target, copy=False)
 
 
-def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, place: str) -> Array:
-    """Read packed numbers: sizes first, then bytes, then ranges."""
+def _check_packed_length(name: str, text: bytes, target: np.dtype[Any], length: int, place: str) -> None:
+    """Raise unless the type of packed numbers is possible and the text has the right length."""
     if name not in (*INTEGER_TYPES, *FLOAT_TYPES) or (name in FLOAT_TYPES and target.kind != "f"):
         raise ModelFormatError(f"{place} cannot be packed as {name}")
-    stored = np.dtype(name).newbyteorder("<")
-    needed = length * stored.itemsize
+    needed = length * np.dtype(name).itemsize
     if len(text) != 4 * ((needed + 2) // 3):
         raise ModelFormatError(f"{place} has {len(text):,} characters of base64, which do not fit {length:,} numbers")
+
+
+def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, place: str) -> Array:
+    """Read packed numbers whose length has been checked: first bytes, then ranges."""
+    stored = np.dtype(name).newbyteorder("<")
+    needed = length * stored.itemsize
     try:
         data = binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error as error:

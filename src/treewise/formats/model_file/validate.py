@@ -30,6 +30,7 @@ Mask = npt.NDArray[np.bool_]
 
 MAX_ROWS = 2**53 - 1  # sums of doubles are exact up to here
 _TOLERANCE = 1e-9  # by how much sums of weights that are not whole numbers may be off, relative to the sum
+_AT_ONCE = 1 << 16  # entries compared at a time
 _NO_ROWS = STOPS.index("no_rows")
 
 
@@ -275,7 +276,9 @@ def _check_class_sums(a: Arrays, owner: Ints, has_impurity: Mask, n_classes: int
     absent = np.zeros(len(key), bool)
     absent[below] = key[position] != parent_key
     refuse(absent, "count_class", a.count_class, "its parent does not count this class")
+    del parent_key, absent
     total = np.bincount(position, weights=a.count_weight[below], minlength=len(key))
+    del key, position
     inner = (a.kind[owner] != LEAF) & has_impurity[owner]
     _refuse_sums(inner, total, a.count_weight, _may_stay(a)[owner], "count_weight")
 
@@ -315,5 +318,10 @@ def _may_stay(a: Arrays) -> Mask:
 
 def are_near(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Mask:
     """Return where sums agree: exactly for whole numbers, else up to rounding."""
-    are_integers = (np.rint(a) == a) & (np.rint(b) == b) & (np.abs(b) <= MAX_ROWS)
-    return np.asarray((a == b) | (~are_integers & (np.abs(a - b) <= _TOLERANCE * np.abs(b))))
+    near = np.empty(len(a), bool)
+    for begin in range(0, len(a), _AT_ONCE):  # in pieces, to need little memory
+        part = slice(begin, begin + _AT_ONCE)
+        x, y = a[part], b[part]
+        are_integers = (np.rint(x) == x) & (np.rint(y) == y) & (np.abs(y) <= MAX_ROWS)
+        near[part] = (x == y) | (~are_integers & (np.abs(x - y) <= _TOLERANCE * np.abs(y)))
+    return near

@@ -195,7 +195,11 @@ def _computations(tree: Tree, table: Table, options: ReportOptions) -> tuple[dic
 
 def _describe_table(table: Table) -> str:
     """Describe a table by its name, size, and a hash of its column names and cells in order."""
-    digest, frame = hashlib.sha256(), table.to_polars()
-    for name in frame.columns:
-        digest.update(frame[name].to_frame().write_csv().encode("utf-8", "surrogatepass"))
+    digest = hashlib.sha256()
+    for name in table.columns:
+        column, missing = table[name], table[name].is_missing()
+        heading = (name, column.form, column.unit, *column.labels)
+        digest.update("\0".join(heading).encode("utf-8", "surrogatepass"))
+        values = column.values.astype(np.float64) if column.form == "float" else column.values
+        digest.update(np.where(missing, 0, values).tobytes() + np.packbits(missing).tobytes())
     return f"{safe(table.name)}, {plural(len(table), 'row')}, sha256 {digest.hexdigest()[:16]}…"
