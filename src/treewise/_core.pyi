@@ -11,6 +11,7 @@ class Column:
     def __init__(
         self, array: npt.NDArray[Any], n_levels: int = 0, kinds: Sequence[int] = (), ordered: bool = False
     ) -> None: ...
+    def constrain(self, monotone: int, groups: int, cost: float, cost_bit: int) -> None: ...
 
 class Target:
     def __init__(

@@ -60,7 +60,8 @@ def drawn(criterion, seed):
         data["y"] = [f"c{int(v)}" for v in np.clip(noisy + n_classes / 2, 0, n_classes - 1)]
     options = {**random_options(rng, data, n, regression), "criterion": criterion}
     if criterion in ("gain_ratio", "c45"):
-        options = {k: v for k, v in options.items() if k not in ("selection", "alpha")}  # not compared by gain alone
+        by_gain = ("selection", "alpha", "feature_costs")  # for criteria that are compared by gain alone
+        options = {k: v for k, v in options.items() if k not in by_gain}
     if rng.random() < 0.5:  # limits that matter to hundreds of rows
         options["min_samples_leaf"] = int(rng.integers(2, 40))
     options.pop("sample_weight", None)

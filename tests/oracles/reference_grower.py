@@ -11,7 +11,9 @@ import numpy as np
 
 from treewise._lib.rng import mix64
 from treewise.train.candidates import compute_group
+from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value
 from treewise.train.reference import Candidate, find_best_prediction, find_best_split, leaf_condition
+from treewise.tree.splits import Ordinal, Threshold
 from treewise.tree.tree import Tree
 
 
@@ -25,18 +27,40 @@ class ReferenceNode:
     priority: tuple = (0, 0, 0.0)
     prediction: object = None
     p_value: float | None = None
+    constraints: NodeConstraints = UNCONSTRAINED
     children: list = field(default_factory=list)
+
+
+def predict(training_set, node):
+    """Set what a node predicts; return its value, which monotone constraints compare."""
+    training_set = training_set.at(node.rows)
+    group = compute_group(training_set, node.rows)
+    if not group.rows:
+        return math.nan
+    node.prediction = find_best_prediction(training_set, node.rows, group)
+    return predicted_value(training_set, group) if len(group.counts) == 2 else float(node.prediction)
+
+
+def constrain(training_set, node):
+    """Give the children of a node their constraints, and clip what they predict."""
+    encodings, split = training_set.encodings, node.best.split
+    column = next(i for i, e in enumerate(encodings) if e.name == split.column)
+    is_ordered = isinstance(split, Threshold | Ordinal)
+    values = [predict(training_set, child) for child in node.children]
+    below = node.constraints.of_branches(training_set.constraints[column], is_ordered, values)
+    for child, constraints in zip(node.children, below, strict=True):
+        child.constraints = constraints
+        if training_set.target.task == "regression" and child.prediction is not None:
+            child.prediction = constraints.clip(child.prediction)
 
 
 def look_at(training_set, node):
     training_set = training_set.at(node.rows)
     group = compute_group(training_set, node.rows)
     node.stop = leaf_condition(training_set, node.rows, group, len(node.path))
-    if group.rows:
-        node.prediction = find_best_prediction(training_set, node.rows, group)
     if node.stop:
         return
-    search = find_best_split(training_set, node.rows, node.key)
+    search = find_best_split(training_set, node.rows, node.key, node.constraints)
     node.stop, node.best = search.reason, search.best
     if search.tests is not None and search.tests.tested:
         node.p_value = search.tests.p_value
@@ -57,16 +81,18 @@ def split(training_set, node):
     values = decode(encoding, column[node.rows])
     branch = np.array([node.best.split.branch(v, encoding) for v in values], np.int64)
     for b in range(node.best.split.n_branches):
-        child = ReferenceNode((*node.path, b), node.rows[branch == b], mix64(node.key, b))
+        node.children.append(ReferenceNode((*node.path, b), node.rows[branch == b], mix64(node.key, b)))
+    constrain(training_set, node)
+    for child in node.children:
         if not len(child.rows):
             child.stop = "no_rows"
         else:
             look_at(training_set, child)
-        node.children.append(child)
 
 
 def grow_reference(training_set):
     root = ReferenceNode((), np.arange(len(training_set)), mix64(0, training_set.settings.random_state))
+    predict(training_set, root)
     look_at(training_set, root)
     most = training_set.settings.max_leaf_nodes
     waiting, leaves = [root] if root.best else [], 1

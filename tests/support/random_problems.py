@@ -86,6 +86,23 @@ def random_options(rng, data, n, regression):
         options["max_features"] = MAX_FEATURES[rng.integers(len(MAX_FEATURES))]
     if rng.random() < 0.3:
         options["splitter"] = "random"
+    if (regression or len(set(data["y"])) <= 2) and rng.random() < 0.4:
+        numbers = [name for name in data if name != "y" and _is_number(data[name]) and name not in options["kinds"]]
+        options["monotone"] = {name: int(rng.choice([-1, 1])) for name in numbers if rng.random() < 0.7}
+        options["empty_branch"] = "parent"
+    names = [name for name in data if name != "y"]
+    if rng.random() < 0.2:
+        options["interactions"] = [
+            rng.permutation(names)[: rng.integers(1, 3)].tolist() for _ in range(rng.integers(1, 4))
+        ]
+    if rng.random() < 0.3 and CRITERIA[options["criterion"]].rule == "gain":
+        costs = rng.choice([0.0, 0.01, 0.1, 1.0], len(names)) * rng.choice([1.0, 1e-3])
+        return options | {"feature_costs": dict(zip(names, costs.tolist(), strict=True)), "cost_scale": 0.5}
     if rng.random() < 0.4:
         options |= {"selection": "test", "alpha": float(rng.choice([0.05, 0.5, 1.0]))}
     return options
+
+
+def _is_number(values):
+    present = [v for v in values if v is not None]
+    return bool(present) and not isinstance(present[0], str | bool)

@@ -142,7 +142,14 @@ void bind_growing(nb::module_& m) {
             [](ColumnArray* self, nb::object array, int64_t n_levels, const std::vector<int>& kinds, bool ordered) {
                 new (self) ColumnArray(make_column(array, n_levels, kinds, ordered));
             },
-            "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{}, "ordered"_a = false);
+            "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{}, "ordered"_a = false)
+        .def(
+            "constrain",
+            [](ColumnArray& self, int monotone, uint64_t groups, double cost, uint64_t cost_bit) {
+                self.column.monotone = monotone, self.column.groups = groups;
+                self.column.cost = cost, self.column.cost_bit = cost_bit;
+            },
+            "monotone"_a, "groups"_a, "cost"_a, "cost_bit"_a, "Set the constraints (train/constraints.py).");
 
     nb::class_<Tuning> tuning(m, "Tuning", "Performance knobs for tests; they never change the tree.");
     tuning.def(nb::init<>());

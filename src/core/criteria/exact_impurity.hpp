@@ -75,6 +75,11 @@ struct NodeContext {
     int128 zero_if_rounding(int128 gain, int branches) const {
         return gain > tolerance(branches) || -gain > tolerance(branches) ? gain : 0;
     }
+    // The inverse: an impurity per unit of weight as a total.
+    int128 to_total_impurity(double impurity, int64_t weight) const {
+        const double total = scale_pow2(impurity * static_cast<double>(weight) / unit_value, degree * scale);
+        return static_cast<int128>(std::min(total, 0x1p120));
+    }
     double to_user_units(int128 total, int64_t weight) const {  // per unit of weight
         return scale_pow2(static_cast<double>(total) * unit_value / static_cast<double>(weight), -degree * scale);
     }

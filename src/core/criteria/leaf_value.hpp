@@ -19,6 +19,18 @@ struct NodeSummary {
     double spread = 0.0;
 };
 
+// What a node of these rows predicts: the share of the second of two classes, the mean or the median.
+inline double predicted_value(const ClassStats& side, const NodeContext&) {
+    return static_cast<double>(side.counts()[1]) / static_cast<double>(side.weight);
+}
+inline double predicted_value(const SumStats& side, const NodeContext& node_context) {
+    return scale_pow2(static_cast<double>(side.sum) / static_cast<double>(side.weight), -node_context.scale);
+}
+inline double predicted_value(const AbsoluteErrorStats& side, const NodeContext& node_context) {
+    const auto [low, high] = side.medians();
+    return scale_pow2(static_cast<double>(low) / 2 + static_cast<double>(high) / 2, -node_context.scale);
+}
+
 template <class Stats>
     requires std::derived_from<Stats, ClassStats>
 NodeSummary summarise(const Stats& side, const NodeContext& node_context, const uint32_t*, const uint32_t*) {
@@ -29,6 +41,7 @@ NodeSummary summarise(const Stats& side, const NodeContext& node_context, const 
         if (count > max_count || (count == max_count && c < s.label)) max_count = count, s.label = c;
     }
     s.impurity = static_cast<double>(side.total()) * node_context.unit_value / static_cast<double>(side.weight);
+    if (side.counts().size() == 2) s.value = predicted_value(side, node_context);
     return s;
 }
 
@@ -59,14 +72,10 @@ inline Variance variance(const NodeContext& node_context, int128 sum, int64_t we
     return {v, shift - node_context.scale};
 }
 
-inline double mean_of(const NodeContext& node_context, int128 sum, int64_t weight) {
-    return scale_pow2(static_cast<double>(sum) / static_cast<double>(weight), -node_context.scale);
-}
-
 inline NodeSummary summarise(const SquaredErrorStats& side, const NodeContext& node_context, const uint32_t* first,
                              const uint32_t* last) {
     NodeSummary s;
-    s.value = mean_of(node_context, side.sum, side.weight);
+    s.value = predicted_value(side, node_context);
     const Variance v = variance(node_context, side.sum, side.weight, first, last);
     s.impurity = v.value();
     s.spread = v.deviation();
@@ -76,8 +85,7 @@ inline NodeSummary summarise(const SquaredErrorStats& side, const NodeContext& n
 inline NodeSummary summarise(const AbsoluteErrorStats& side, const NodeContext& node_context, const uint32_t* first,
                              const uint32_t* last) {
     NodeSummary s;
-    const auto [low, high] = side.medians();
-    s.value = scale_pow2(static_cast<double>(low) / 2 + static_cast<double>(high) / 2, -node_context.scale);
+    s.value = predicted_value(side, node_context);
     s.impurity = scale_pow2(static_cast<double>(side.total()) / static_cast<double>(side.weight), -node_context.scale);
     s.spread = variance(node_context, side.sum, side.weight, first, last).deviation();
     return s;
@@ -88,7 +96,7 @@ inline NodeSummary summarise(const PoissonStats& side, const NodeContext& node_c
                              const uint32_t* last) {
     constexpr double kLn2 = 0.6931471805599453;
     NodeSummary s;
-    s.value = mean_of(node_context, side.sum, side.weight);
+    s.value = predicted_value(side, node_context);
     s.spread = variance(node_context, side.sum, side.weight, first, last).deviation();
     if (side.sum <= 0 || node_context.low == node_context.high) return s;  // 0, without the rounding of logarithms
     const auto scale = static_cast<int128>(node_context.scale) << kFraction;

@@ -48,6 +48,7 @@ struct ChosenSplit {
     int64_t max_left_rank = 0;   // thresholds: largest rank (or key) sent to branch 0
     int64_t missing_rows = 0;
     int32_t n_branches = 0;
+    bool is_presence = false;  // whether only missing values are separated
     int128 gain = 0;
 
     uint32_t branch(int64_t rank) const {
@@ -83,7 +84,8 @@ public:
                                                        const std::vector<size_t>& columns, uint64_t key) = 0;
     // Fills the buckets of a column: rows between surviving cuts, or by level. Returns the missing rows.
     virtual Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) = 0;
-    virtual void disable_filter() {}  // from now on, for this node, buckets contain every candidate
+    // From now on, for this node, buckets contain every candidate. Returns whether some may have been left out before.
+    virtual bool disable_filter() { return false; }
     virtual int64_t n_cuts(size_t column, Segment node) = 0;  // distinct thresholds of a numeric column
     virtual bool is_splittable(Segment) { return false; }     // whether any column has two values, ignoring limits
     virtual double to_double(size_t column, int64_t rank) const = 0;

@@ -65,6 +65,7 @@ public:
         }
         return filter_.finish();
     }
+    bool disable_filter() override { return true; }  // a column's buckets are not filtered
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
         if (!context_.columns[column].is_code()) return split_buckets(random_split(column, node), node, out);

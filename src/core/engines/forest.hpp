@@ -74,7 +74,7 @@ public:
         }
         return filter_.finish();
     }
-    void disable_filter() override { filter_disabled_ = true; }
+    bool disable_filter() override { return filter_disabled_ = true; }
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
         if (context_.columns[column].is_code()) return categories_.buckets(category_rows(column, node), out);

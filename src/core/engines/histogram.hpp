@@ -88,7 +88,7 @@ public:
         for (size_t w = 1; w < scratches_.size(); ++w) scratches_[0]->filter.merge(scratches_[w]->filter);
         return scratches_[0]->filter.finish();
     }
-    void disable_filter() override { filter_disabled_ = true; }
+    bool disable_filter() override { return filter_disabled_ = true; }
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
         ThreadScratch& scratch = *scratches_[0];

@@ -124,7 +124,7 @@ public:
     }
 
     // Rows between a column's surviving cuts, or its levels; returns the missing rows.
-    void disable_filter() override { filter_disabled_ = true; }
+    bool disable_filter() override { return filter_disabled_ = true; }
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
         return context_.columns[column].is_code() ? node_categories_.buckets(category_rows(column, node), out)

@@ -1,6 +1,7 @@
 #include "forest/boosting.hpp"
 
 #include "engines/stumps.hpp"
+#include "search/constraints.hpp"
 
 namespace treewise {
 namespace {
@@ -34,7 +35,7 @@ bool StumpGrower::supports(const std::vector<Column>& columns, const Target& tar
     const bool classes = target.n_classes >= 2 && target.n_classes <= kMaxClasses;
     const bool every_column =
         settings.max_features <= 0 || settings.max_features >= static_cast<int64_t>(columns.size());
-    if (settings.random_cuts || !every_column) return false;
+    if (settings.random_cuts || !every_column || is_any_monotone(columns)) return false;
     if (!classes || settings.max_depth != 1 || settings.rule != Rule::gain || settings.tuning.exact_only) return false;
     if (columns.empty() || target.n_rows >= static_cast<int64_t>(kMissingRank)) return false;
     return std::all_of(columns.begin(), columns.end(), [&](const Column& c) {

@@ -189,7 +189,8 @@ private:
                                        const Settings& settings) {
         const Tuning& tuning = settings.tuning;
         return tuning.exact_only || !has_approx_impurity(settings.criterion) || target.n_classes > kMaxClasses ||
-               columns.empty() || target.n_rows >= kMaxRows || (settings.random_cuts && !tuning.use_forest_engine);
+               columns.empty() || target.n_rows >= kMaxRows || (settings.random_cuts && !tuning.use_forest_engine) ||
+               (settings.rule == Rule::c45 && is_any_monotone(columns));
     }
     template <class Stats>
     Subtree grow() {

@@ -60,6 +60,7 @@ struct GrowingNode {
     int32_t depth = 0;
     StopReason stop = kNone;
     double p_value = std::numeric_limits<double>::quiet_NaN();  // Selection::test: of the node's best test
+    NodeConstraints constraints;
 };
 
 // Nodes grown by one grower.
@@ -80,6 +81,8 @@ public:
     Grower(NodeContext& node_context, Engine& engine, const std::vector<Column>& columns, const Settings& settings,
            int64_t total_weight, const std::function<void(int64_t)>& on_rows_done)
         : target_(node_context.target),
+          columns_(columns),
+          is_constrained_(has_constraints(columns)),
           settings_(settings),
           on_rows_done_(on_rows_done),
           node_context_(node_context),
@@ -92,6 +95,7 @@ public:
         GrowingNode root;
         root.segment = engine_.all();
         root.key = mix64(0, settings_.seed);
+        root.constraints = {settings_.low, settings_.high, settings_.groups, settings_.paid};
         subtree_.nodes.push_back(std::move(root));
         if (prepare_node(0)) find_split(0);
         return grow();
@@ -100,7 +104,7 @@ public:
     Subtree run(const GrowingNode& start) {
         GrowingNode root;
         root.segment = engine_.all();
-        root.key = start.key, root.depth = start.depth;
+        root.key = start.key, root.depth = start.depth, root.constraints = start.constraints;
         subtree_.nodes.push_back(std::move(root));
         if (prepare_node(0)) find_split(0);
         return grow();
@@ -150,6 +154,7 @@ private:
         node.summary = summarise(node_total, node_context_, first, last);
         check_interrupt_if_large(node.segment);
         if (target_.n_classes == 0 && pure) node.summary.value = target_.raw[*first];
+        node.summary.value = node.constraints.clip(node.summary.value);
         keep_counts(node);
         node.stop = leaf_condition(node, pure);
         if (node.stop != kNone) on_rows_done_(node.segment.size());
@@ -221,7 +226,8 @@ private:
     void find_split(int64_t id, const Stat* known = nullptr) {
         GrowingNode& node = node_at(id);
         load_node(node.segment, known);
-        node.stop = splitter_.find_best_split(node.segment, node_total_, node.key, split_.chosen, check_interrupt_);
+        node.stop = splitter_.find_best_split(node.segment, node_total_, node.key, node.constraints, split_.chosen,
+                                              check_interrupt_);
         node.p_value = splitter_.p_value();
         if (node.stop != kNone) return on_rows_done_(node.segment.size());
         const int128 gain = split_.chosen.gain;
@@ -266,11 +272,28 @@ private:
                 engine_.should_hand_over(node_at(child).segment, levels_left(child)))
                 handed_over_.push_back(child), is_open_[b] = 0;
         }
+        if (is_constrained_) constrain_children(id, k);
         engine_.on_children_known(segment, sizes_, is_open_);
         // last branch first: depth-first growth then continues with the first branch
         for (size_t b = k; b-- > 0;) {
             if (is_open_[b]) find_split(first_child + static_cast<int64_t>(b), known ? &child_totals_[b] : nullptr);
         }
+    }
+    void constrain_children(int64_t id, size_t k) {
+        const GrowingNode& node = node_at(id);
+        const ChosenSplit& chosen = subtree_.chosen_split(node);
+        const auto child = [&](size_t b) -> GrowingNode& {
+            return node_at(node.first_child + static_cast<int64_t>(b));
+        };
+        const Column& column = columns_[static_cast<size_t>(chosen.column)];
+        for (size_t b = 0; b < k; ++b) {
+            child(b).constraints = node.constraints;
+            child(b).constraints.groups &= column.groups, child(b).constraints.paid |= column.cost_bit;
+            child(b).summary.value = node.constraints.clip(child(b).summary.value);
+        }
+        if (column.monotone && !chosen.is_presence)
+            NodeConstraints::separate(column, child(0).constraints, child(1).constraints, child(0).summary.value,
+                                      child(1).summary.value);
     }
     // Classification: statistics of a node's children, the largest by subtraction. Returns whether child_totals_ is
     // filled.
@@ -332,6 +355,8 @@ private:
     }
 
     const Target& target_;
+    const std::vector<Column>& columns_;
+    const bool is_constrained_;
     const Settings& settings_;
     const std::function<void(int64_t)>& on_rows_done_;
     const std::function<void()> check_interrupt_ = [this] { on_rows_done_(0); };

@@ -42,6 +42,7 @@ namespace treewise {
     X(kNotSignificant, 18, "not_significant")           \
     X(kNoCandidate, 6, "no_candidate")                  \
     X(kMinSamplesLeaf, 7, "min_samples_leaf")           \
+    X(kConstraints, 20, "constraints")                  \
     X(kMinImpurityDecrease, 8, "min_impurity_decrease") \
     X(kMaxLeafNodes, 9, "max_leaf_nodes")
 
@@ -83,6 +84,8 @@ inline bool is_missing(double x) { return std::isnan(x); }
 inline bool is_missing(int64_t x) { return x == kMissingInt; }
 inline bool is_missing(int32_t code) { return code == kMissingCode; }
 
+inline constexpr uint64_t kAllGroups = ~uint64_t{0};
+
 // One encoded column: a strided view of the caller's memory.
 struct Column {
     const void* data = nullptr;
@@ -91,6 +94,10 @@ struct Column {
     int64_t n_levels = 0;
     std::vector<SplitKind> kinds;  // allowed split kinds, in order of preference
     bool ordered = false;          // codes of ordered levels: tests of independence use them as numbers
+    double cost = 0;               // of testing it for the first time on a path, per unit of weight …
+    uint64_t cost_bit = 0;         // … and its bit among the columns that cost something
+    uint64_t groups = kAllGroups;  // groups of columns that it belongs to, as bits
+    int monotone = 0;              // +1: predictions may not fall as it grows; -1: not rise; 0: no constraint
 
     bool is_number() const { return type == ValueType::f32 || type == ValueType::f64; }
     bool is_code() const { return type == ValueType::code; }

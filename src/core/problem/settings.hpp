@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "criteria/registry.hpp"
@@ -33,6 +34,10 @@ namespace treewise {
     X(double, alpha, 1.0)                /* Selection::test: maximum adjusted p-value to split a node … */              \
     X(double, observation_weight, 1.0)   /* … and the weight of one observation */                                      \
     X(int64_t, min_level_rows, 1)        /* levels with fewer rows at a node are pooled (columns of many levels) */     \
+    X(double, low, -INFINITY)            /* monotone constraints: what the root may predict at least … */               \
+    X(double, high, INFINITY)            /* … and at most */                                                            \
+    X(uint64_t, groups, ~uint64_t{0})    /* groups of columns that may be tested below the root */                      \
+    X(uint64_t, paid, 0)                 /* costs of columns that are paid at the root */                               \
     X(int64_t, accuracy_numerator, 1)    /* sufficient accuracy as a fraction; 1/1: never stops */                      \
     X(int64_t, accuracy_denominator, 1)                                                                                 \
     X(int, n_jobs, 1)                    /* threads */                                                                  \

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <utility>
 #include <vector>
 
 #include "problem/problem.hpp"
@@ -41,7 +42,7 @@ class BestSplit {
 public:
     explicit BestSplit(bool random) : random_ties_(random) {}
     // Starts a node; node: its key for random ties.
-    void begin_node(uint64_t node) { node_ = node, contenders_.clear(); }
+    void begin_node(uint64_t node) { node_ = node, contenders_.clear(), clear_forbidden(); }
 
     void add(const Candidate& c) {
         const int128 upper = c.score + c.tolerance;
@@ -56,6 +57,20 @@ public:
             return e.upper < best_lower_bound_ || (e.upper <= upper && entry.precedes(e));
         });
         contenders_.push_back(entry);
+    }
+    // A candidate that a constraint forbids cannot win; engines that discard candidates by their scores do not know it.
+    void add_forbidden(const Candidate& c) {
+        const int128 upper = c.score + c.tolerance;
+        forbidden_upper_ = forbidden_columns_.empty() ? upper : std::max(forbidden_upper_, upper);
+        const auto column = static_cast<size_t>(c.key.column);
+        if (forbidden_columns_.empty() || forbidden_columns_.back() != column) forbidden_columns_.push_back(column);
+    }
+    void clear_forbidden() { forbidden_columns_.clear(); }
+    // Returns the columns of the forbidden candidates, which are forgotten.
+    std::vector<size_t> take_forbidden_columns() { return std::exchange(forbidden_columns_, {}); }
+    // Whether the winner would be the same if nothing were forbidden.
+    bool beats_forbidden() const {
+        return forbidden_columns_.empty() || (has_candidate() && forbidden_upper_ < best_lower_bound_);
     }
     bool has_candidate() const { return !contenders_.empty(); }
     const Candidate& winner() const {
@@ -77,7 +92,9 @@ private:
     };
     bool random_ties_;
     uint64_t node_ = 0;
-    int128 best_lower_bound_ = 0;  // the best candidate reaches at least this
+    int128 best_lower_bound_ = 0;            // the best candidate reaches at least this
+    std::vector<size_t> forbidden_columns_;  // of forbidden candidates, each column once …
+    int128 forbidden_upper_ = 0;             // … and their largest upper bound
     std::vector<Entry> contenders_;
 };
 

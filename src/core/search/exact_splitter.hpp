@@ -8,22 +8,24 @@
 #pragma once
 
 #include <functional>
-#include <numeric>
 #include <span>
 #include <vector>
 
 #include "criteria/exact_impurity.hpp"
+#include "criteria/leaf_value.hpp"
 #include "criteria/price.hpp"
 #include "engines/engine.hpp"
 #include "search/best_split.hpp"
+#include "search/c45.hpp"
+#include "search/constraints.hpp"
 #include "search/independence.hpp"
 #include "search/midpoint.hpp"
+#include "search/node_columns.hpp"
+#include "search/random_cut.hpp"
+#include "search/rare_levels.hpp"
 #include "search/two_way_splits.hpp"
 
 namespace treewise {
-
-inline constexpr int kRatioBits = 60;
-inline constexpr int128 kRatioTolerance = 1 << 15;
 
 template <class Stats>
 class ExactSplitter : private TwoWaySplits<ExactSplitter<Stats>> {
@@ -38,49 +40,57 @@ public:
           columns_(columns),
           settings_(settings),
           total_weight_(total_weight),
+          is_monotone_(is_any_monotone(columns)),
+          has_costs_(has_costs(columns)),
           left_(node_context),
           right_(node_context),
           missing_stats_(node_context),
-          column_sampler_(columns.size()),
-          columns_to_try_(columns.size()),
+          node_columns_(columns, settings),
           test_selection_(node_context, columns, settings),
-          best_(settings.random_ties) {
-        std::iota(columns_to_try_.begin(), columns_to_try_.end(), size_t{0});
-    }
+          best_(settings.random_ties) {}
 
     Stats node_total;  // statistics of the node; filled by the caller
 
     // Returns the reason for a leaf, or kNone with the winner in `split`. stat: the node's statistics, if the engine
     // has them.
-    StopReason find_best_split(Segment node, const Stat& stat, uint64_t node_key, ChosenSplit& split,
-                               const std::function<void()>& check_interrupt) {
-        node_key_ = node_key;
+    StopReason find_best_split(Segment node, const Stat& stat, uint64_t node_key, const NodeConstraints& constraints,
+                               ChosenSplit& split, const std::function<void()>& check_interrupt) {
+        node_key_ = node_key, constraints_ = constraints;
         check_interrupt_ = &check_interrupt;
         node_impurity_ = node_total.total();
         if (settings_.selection == Selection::priced)
             node_price_.begin_node(
                 node_total, node_context_,
                 settings_.criterion == Criterion::squared_error ? engine_.rows(node) : std::span<const Row>{});
-        column_bests_.clear();
+        c45_columns_.begin_node();
         best_.begin_node(node_key_);
-        any_candidate_ = false;
-        bool has_more = sample_columns(true);
+        any_candidate_ = any_forbidden_ = false;
+        opened_columns_.clear(), cost_ = 0;
+        bool has_more = node_columns_.begin_node(node_key, constraints);
         size_t n_tried = 0;
         if (settings_.selection == Selection::test) {
             n_tried = search_by_test(node, stat, has_more);
             if (test_selection_.yielded_columns().empty())
-                return test_selection_.any_tested() ? kNotSignificant : kNoCandidate;
+                return test_selection_.any_tested() ? kNotSignificant
+                       : node_columns_.bars_any()   ? kConstraints
+                                                    : kNoCandidate;
         } else {
-            for (;; has_more = sample_columns(false)) {
-                n_tried = search_columns(node, stat, columns_to_try_);
+            for (;; has_more = node_columns_.sample_next()) {
+                n_tried = search_columns(node, stat, node_columns_.list());
                 if (!has_more || has_eligible()) break;
             }
         }
-        if (settings_.rule == Rule::c45) c45_second_step();
-        if (!best_.has_candidate()) return has_any_candidate(node) ? kMinSamplesLeaf : kNoCandidate;
+        if (settings_.rule == Rule::c45)
+            c45_columns_.select(
+                node_total.weight, node_total.rows, [this](int128 gain, int128 sum) { return ratio(gain, sum); },
+                best_);
+        if (!best_.has_candidate())
+            return any_forbidden_ || node_columns_.bars_any() ? kConstraints
+                   : has_any_candidate(node)                  ? kMinSamplesLeaf
+                                                              : kNoCandidate;
         const Candidate winner = best_.winner();
         if (gain_too_small(winner)) return kMinImpurityDecrease;
-        if (n_tried > 1 || has_pool_) load_column(winner.key.column, node);  // otherwise its buckets are still loaded
+        if (n_tried > 1 || has_pool_) load_winner(winner, node, stat);  // otherwise its buckets are still loaded
         if (pools(static_cast<SplitKind>(winner.key.kind))) pool_rare_levels();
         fill_chosen_split(winner, split);
         return kNone;
@@ -90,36 +100,61 @@ public:
     double p_value() const { return test_selection_.p_value(); }
 
 private:
-    struct ColumnBest {
-        Candidate candidate;
-        int64_t cuts;  // number of thresholds tried
-    };
     // Totals over the branches of one candidate.
     struct SplitTotals {
         int128 total = 0, nlogn_sum = 0;
         int n_filled = 0;
-        bool fits = true, valid = true;
+        bool fits = true, valid = true, allowed = true;
     };
 
-    // Scans columns; returns the number of those with candidates that may win.
-    size_t search_columns(Segment node, const Stat& stat, const std::vector<size_t>& columns_to_try) {
-        const std::vector<size_t>& columns = engine_.find_candidates(node, stat, columns_to_try, node_key_);
+    // Searches columns; returns the number of those with candidates that may win. Columns of different costs are
+    // searched separately, since the engine compares gains without costs.
+    size_t search_columns(Segment node, const Stat& stat, const std::vector<size_t>& columns) {
+        if (!has_costs_) return search_columns_of_one_cost(node, stat, columns);
+        size_t n_tried = 0;
+        for (const auto& [cost, group] : group_by_cost(columns_, columns, constraints_)) {
+            cost_ = node_context_.to_total_impurity(cost, node_total.weight);
+            n_tried += search_columns_of_one_cost(node, stat, group);
+        }
+        return n_tried;
+    }
+    // A forbidden candidate may keep the engine from proposing the best of the others. All candidates of its column are
+    // then scanned, and the other columns are searched again.
+    size_t search_columns_of_one_cost(Segment node, const Stat& stat, const std::vector<size_t>& columns) {
+        size_t n_tried = search_filtered(node, stat, columns);
+        if (best_.beats_forbidden() || !engine_.disable_filter()) return n_tried;
+        for (std::vector<size_t> others = columns; !best_.beats_forbidden(); n_tried = columns_.size()) {
+            const std::vector<size_t> opened = best_.take_forbidden_columns();
+            std::erase_if(others, [&](size_t c) { return std::ranges::find(opened, c) != opened.end(); });
+            engine_.disable_filter();
+            scan_columns(node, opened);
+            opened_columns_.insert(opened_columns_.end(), opened.begin(), opened.end());
+            best_.clear_forbidden();
+            if (!others.empty()) search_filtered(node, stat, others);
+        }
+        return n_tried;
+    }
+    size_t search_filtered(Segment node, const Stat& stat, const std::vector<size_t>& columns) {
+        const std::vector<size_t>& found = engine_.find_candidates(node, stat, columns, node_key_);
+        scan_columns(node, found);
+        return found.size();
+    }
+    void scan_columns(Segment node, const std::vector<size_t>& columns) {
         for (size_t c : columns) {
             load_column(c, node);
             scan_column();
             if (settings_.rule == Rule::c45) c45_keep_column_best(node);
             if (node.size() >= kManyRows) (*check_interrupt_)();
         }
-        return columns.size();
     }
-    bool has_eligible() const { return best_.has_candidate() || !column_bests_.empty(); }
+    bool has_eligible() const { return best_.has_candidate() || !c45_columns_.empty(); }
 
     // Selection::test: tests the sampled columns, more until one can be tested, and scans the significant ones, one at
     // a time, until one has a candidate.
     size_t search_by_test(Segment node, const Stat& stat, bool has_more) {
         test_selection_.begin_node(engine_.rows(node), node_total.weight, node_key_);
-        for (;; has_more = sample_columns(false)) {
-            for (size_t c : columns_to_try_) {
+        for (;; has_more = node_columns_.sample_next()) {
+            for (size_t c : node_columns_.list()) {
                 test_selection_.test(c);
                 if (node.size() >= kManyRows) (*check_interrupt_)();
             }
@@ -131,19 +166,14 @@ private:
         return n_tried;
     }
 
-    // Samples the next columns: all of them, or max_features and then one at a time until one is splittable. Returns
-    // whether columns are left.
-    bool sample_columns(bool first) {
-        if (!samples_columns()) return false;
-        if (first) column_sampler_.begin_node(node_key_);
-        columns_to_try_.clear();
-        const auto n_wanted = first ? static_cast<size_t>(settings_.max_features) : 1;
-        while (columns_to_try_.size() < n_wanted && !column_sampler_.empty())
-            columns_to_try_.push_back(column_sampler_.next());
-        return !column_sampler_.empty();
-    }
-    bool samples_columns() const {
-        return settings_.max_features > 0 && static_cast<size_t>(settings_.max_features) < columns_.size();
+    // Constraints search in several steps, and the engine filters the columns of the last one alone.
+    void load_winner(const Candidate& winner, Segment node, const Stat& stat) {
+        const auto column = static_cast<size_t>(winner.key.column);
+        if (std::ranges::find(opened_columns_, column) != opened_columns_.end())
+            engine_.disable_filter();
+        else if (has_costs_ || !opened_columns_.empty())
+            engine_.find_candidates(node, stat, {column}, node_key_);
+        load_column(column, node);
     }
 
     // -- one column at one node ---------------------------------------------------------------------------------------
@@ -211,23 +241,8 @@ private:
     // levels come before those that pool.
     bool pools(SplitKind kind) const { return !has_pool_ && pools_rare_levels(settings_, columns_[column_], kind); }
     void pool_rare_levels() {
-        pool_stat_.assign(stat_width(n_classes()), 0), pool_rows_.clear();
-        size_t n_listed = 0;
-        for (const Bucket& b : buckets_) {
-            if ((b.stat ? b.stat[kRows] : b.last - b.first) >= settings_.min_level_rows)
-                buckets_[n_listed++] = b;
-            else if (b.stat)
-                treewise::add(pool_stat_.data(), b.stat, pool_stat_.size());
-            else
-                pool_rows_.insert(pool_rows_.end(), b.first, b.last);
-        }
-        if ((has_pool_ = n_listed < buckets_.size())) {
-            const bool by_stat = buckets_.back().stat;
-            const int64_t code = columns_[column_].n_levels;
-            buckets_.resize(n_listed);
-            buckets_.push_back({pool_rows_.data(), pool_rows_.data() + pool_rows_.size(),
-                                by_stat ? pool_stat_.data() : nullptr, code, code, static_cast<int64_t>(n_listed)});
-        }
+        has_pool_ =
+            rare_levels_.join(buckets_, settings_.min_level_rows, columns_[column_].n_levels, stat_width(n_classes()));
     }
 
     // -- what TwoWaySplits needs --------------------------------------------------------------------------------------
@@ -271,7 +286,7 @@ private:
     void scan_multiway() {
         if (n_listed() == 0) return;
         SplitTotals all;
-        int unfit = 0, invalid = 0;
+        int unfit = 0, invalid = 0, forbidden = 0;
         std::vector<SplitTotals> separate(buckets_.size());
         for (size_t i = 0; i < buckets_.size(); ++i) {
             load_bucket(buckets_[i]);
@@ -280,11 +295,13 @@ private:
             all.nlogn_sum += separate[i].nlogn_sum;
             unfit += !separate[i].fits;
             invalid += !separate[i].valid;
+            forbidden += !separate[i].allowed;
         }
         all.n_filled = static_cast<int>(buckets_.size());
         if (!n_missing() || missing_branch_) {
             all.fits = unfit == 0;
             all.valid = invalid == 0;
+            all.allowed = forbidden == 0;
             if (missing_branch_) add_branch(all, missing_stats_);
             offer(all, {0, kMultiway, 0, 0});
             return;
@@ -299,6 +316,7 @@ private:
             t.nlogn_sum += joined.nlogn_sum - separate[i].nlogn_sum;
             t.fits = joined.fits && unfit - !separate[i].fits == 0;
             t.valid = joined.valid && invalid - !separate[i].valid == 0;
+            t.allowed = joined.allowed && forbidden - !separate[i].allowed == 0;
             offer(t, {0, kMultiway, 0, static_cast<int64_t>(i)});
         }
     }
@@ -336,24 +354,16 @@ private:
         size_t index = uniform_below(random, kind == kOrdinal ? n - 1 : n_listed());
         if (kind == kThreshold) {
             index = 0;
-            while (is_under_random_threshold(random, buckets_[index + 1].low)) ++index;
+            const RandomCut cut = random_cut();
+            while (cut.is_above(buckets_[index + 1].low)) ++index;
         }
         goes_left_.assign(n, 0);
         std::fill(goes_left_.begin() + (kind == kOneValue ? static_cast<int64_t>(index) : 0),
                   goes_left_.begin() + static_cast<int64_t>(index) + 1, 1);
         return kind == kThreshold ? 0 : static_cast<int64_t>(index);
     }
-    bool is_under_random_threshold(uint64_t random, int64_t rank) const {
-        return columns_[column_].is_number() ? engine_.to_double(column_, rank) <= random_double(random)
-                                             : engine_.to_int(column_, rank) <= random_int(random);
-    }
-    double random_double(uint64_t random) const {
-        return random_threshold(random, engine_.to_double(column_, buckets_.front().low),
-                                engine_.to_double(column_, buckets_.back().high));
-    }
-    int64_t random_int(uint64_t random) const {
-        return random_threshold(random, engine_.to_int(column_, buckets_.front().low),
-                                engine_.to_int(column_, buckets_.back().high));
+    RandomCut random_cut() const {
+        return {engine_, columns_[column_], column_, node_key_, buckets_.front().low, buckets_.back().high};
     }
 
     void scan_presence() {
@@ -383,6 +393,7 @@ private:
         }
         t.total += side.total();
         t.fits = t.fits && fits(side);
+        t.allowed = t.allowed && (!is_monotone_ || constraints_.allows(predicted_value(side, node_context_)));
         if (settings_.rule != Rule::gain) t.nlogn_sum += node_context_.nlogn(side.weight);
     }
     bool fits(const Stats& side) const {
@@ -393,6 +404,9 @@ private:
         add_branch(t, left_);
         add_branch(t, right_);
         if (missing_branch_) add_branch(t, missing_stats_);
+        if (columns_[column_].monotone && left_.rows && right_.rows)
+            t.allowed = t.allowed && are_in_order(columns_[column_], predicted_value(left_, node_context_),
+                                                  predicted_value(right_, node_context_));
         offer(t, {0, kind, position, placement});
     }
     void offer(const SplitTotals& t, CandidateKey key) {
@@ -408,13 +422,17 @@ private:
         candidate.tolerance = node_context_.tolerance(t.n_filled);
         candidate.gain = node_context_.zero_if_rounding(candidate.score, t.n_filled);
         node_price_.charge(price_, candidate.score, candidate.tolerance);
+        candidate.score -= cost_;
         if (settings_.rule == Rule::ratio)
             candidate.score = ratio(candidate.score, candidate.nlogn_sum),
             candidate.tolerance = ratio(candidate.tolerance, candidate.nlogn_sum) + kRatioTolerance;
         else if (settings_.gain_per_branch && settings_.rule == Rule::gain)
             candidate.score = floor_div(candidate.score, t.n_filled - 1),
             candidate.tolerance = candidate.tolerance / (t.n_filled - 1) + (candidate.tolerance > 0);
-        best_.add(candidate);
+        const bool pays_off = cost_ == 0 || candidate.score >= 0;  // if not, no candidate with a smaller score does
+        if (t.allowed && pays_off) return best_.add(candidate);
+        any_forbidden_ = true;
+        if (pays_off) best_.add_forbidden(candidate);
     }
 
     // Gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60.
@@ -428,28 +446,9 @@ private:
         if (best_.has_candidate()) {
             const bool is_single = columns_[column_].is_code() || settings_.random_cuts;
             const int64_t cuts = is_single ? 1 : engine_.n_cuts(column_, node);
-            column_bests_.push_back({best_.winner(), cuts});
+            c45_columns_.add(best_.winner(), cuts);
         }
         best_.begin_node(node_key_);
-    }
-
-    // C4.5, step 2: among the columns with at least average gain (thresholds are penalised by log2(cuts)/n, scaled by
-    // the mean row weight), compare gain ratios (Quinlan 1996, "Improved use of continuous attributes").
-    void c45_second_step() {
-        const auto n = static_cast<int128>(column_bests_.size());
-        int128 average = 0;
-        for (ColumnBest& b : column_bests_) {
-            int128 penalty = b.candidate.key.kind == kThreshold ? log2_fixed(static_cast<uint64_t>(b.cuts)) : 0;
-            penalty = penalty * node_total.weight / node_total.rows;
-            b.candidate.score -= penalty;
-            average += floor_div(b.candidate.score, n);
-        }
-        for (ColumnBest& b : column_bests_) {
-            if (b.candidate.score + 2 * b.candidate.tolerance + n < average) continue;
-            b.candidate.score = ratio(b.candidate.score, b.candidate.nlogn_sum);
-            b.candidate.tolerance = ratio(b.candidate.tolerance, b.candidate.nlogn_sum) + kRatioTolerance;
-            best_.add(b.candidate);
-        }
     }
 
     bool gain_too_small(const Candidate& winner) const {
@@ -508,11 +507,7 @@ private:
         draw_random_split(kThreshold);
         const auto right = std::find(goes_left_.begin(), goes_left_.end(), 0);
         split.max_left_rank = buckets_[static_cast<size_t>(right - goes_left_.begin()) - 1].high;
-        const uint64_t random = split_key(node_key_, column_, kThreshold);
-        if (columns_[column_].is_number())
-            split.cut = random_double(random);
-        else
-            split.cut_int = random_int(random);
+        random_cut().store(split);
     }
 
     // Lists the side without the pool, or else the lighter one (the near one if equal); returns whether that is the far
@@ -541,6 +536,7 @@ private:
         split.kind = first == kThreshold || first == kOrdinal ? first : kSubset;
         split.missing = split.kind == kSubset ? 0 : 1;
         split.max_left_rank = std::numeric_limits<int64_t>::max() - 1;
+        split.is_presence = true;
         if (split.kind == kOrdinal) split.codes = {static_cast<int32_t>(column.n_levels - 1)};
         if (column.is_number()) split.cut = std::numeric_limits<double>::infinity();
         if (column.type == ValueType::i64) split.cut_int = std::numeric_limits<int64_t>::max();
@@ -565,9 +561,10 @@ private:
     const std::vector<Column>& columns_;
     const Settings& settings_;
     int64_t total_weight_;
+    bool is_monotone_;  // whether what the branches predict is constrained
+    bool has_costs_;    // whether tests of some columns cost something
     Stats left_, right_, missing_stats_;
-    ColumnSampler column_sampler_;
-    std::vector<size_t> columns_to_try_;  // columns to search next
+    NodeColumns node_columns_;
     TestSelection test_selection_;
 
     int64_t rows_since_check_ = 0;  // since the last interrupt check
@@ -576,16 +573,19 @@ private:
     const std::function<void()>* check_interrupt_ = nullptr;
     uint64_t node_key_ = 0;
     int128 node_impurity_ = 0;
-    BestSplit best_;                        // of the node; under C4.5's rule, of the current column until all are done
-    std::vector<ColumnBest> column_bests_;  // C4.5: best of each column
+    BestSplit best_;  // of the node; under C4.5's rule, of the current column until all are done
+    C45Columns c45_columns_;
     NodePrice<Stats> node_price_;
-    bool any_candidate_ = false;  // including those that violate a limit
+    NodeConstraints constraints_;
+    bool any_candidate_ = false;          // including those that violate a limit
+    bool any_forbidden_ = false;          // by a constraint
+    std::vector<size_t> opened_columns_;  // columns searched without a filter
+    int128 cost_ = 0;                     // of the columns being searched
     // the current column
     size_t column_ = 0;
     std::vector<Bucket> buckets_;
-    bool has_pool_ = false;           // the last bucket holds the rare levels: …
-    Stat pool_stat_;                  // … their statistics …
-    std::vector<Row> pool_rows_;      // … or rows
+    bool has_pool_ = false;  // the last bucket holds the rare levels
+    RareLevels rare_levels_;
     Price price_;                     // of the tests of the kind being scanned
     std::vector<int64_t> weights_;    // of the branches
     std::vector<uint8_t> goes_left_;  // buckets that a random split or a subset sends left

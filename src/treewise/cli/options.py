@@ -18,12 +18,15 @@ from treewise.cli.param_types import (
     read_class_weight,
     read_costs,
     read_count_or_share,
+    read_feature_cost,
     read_feature_count,
+    read_group,
     read_kind,
     read_method,
     read_names,
     read_share_or_name,
     read_shares,
+    read_sign,
 )
 from treewise.cli.verb import ENSEMBLES, LEARNING, LIMITS, PRUNING, TABLE, WEIGHTS, Function, option
 from treewise.errors import ParameterError
@@ -31,6 +34,9 @@ from treewise.train.settings import (
     DEFAULTS,
     SETTINGS,
     Choice,
+    ColumnCosts,
+    ColumnGroups,
+    ColumnSigns,
     CriterionName,
     FeatureCount,
     Integer,
@@ -81,7 +87,7 @@ class _GrowOption:
             return None
         if self.type is read_names:
             return [name for names in typed for name in names]
-        if self.type is read_kind:
+        if self.type in (read_kind, read_sign, read_feature_cost):
             return dict(typed)
         return list(typed) if self.many else typed
 
@@ -94,7 +100,11 @@ _TYPES: dict[type[SettingType], Any] = {
     FeatureCount: read_feature_count,
     Choice: str,
     CriterionName: str,
+    ColumnSigns: read_sign,
+    ColumnGroups: read_group,
+    ColumnCosts: read_feature_cost,
 }
+_REPEATED = (read_sign, read_group, read_feature_cost)
 
 
 def _settings_options(group: str, section: str) -> Iterator[_GrowOption]:
@@ -104,7 +114,8 @@ def _settings_options(group: str, section: str) -> Iterator[_GrowOption]:
             default, help = getattr(Settings, name), setting.help
             if DEFAULTS[name] is None and default is not None:  # a preset may change it
                 default, help = None, help if "(default " in help else f"{help} (default {default})"
-            yield _GrowOption(name, section, help, setting.metavar, _TYPES[type(setting.type)], default)
+            type_ = _TYPES[type(setting.type)]
+            yield _GrowOption(name, section, help, setting.metavar, type_, default, many=type_ in _REPEATED)
 
 
 GROW_OPTIONS = (

@@ -55,6 +55,36 @@ def read_kind(text: str) -> tuple[str, Any]:
     return column, levels if len(levels) > 1 else kind
 
 
+def read_feature_cost(text: str) -> tuple[str, float]:
+    """Read what measuring a column costs.
+
+    >>> read_feature_cost("MRI=500")
+    ('MRI', 500.0)
+    """
+    column, cost = split_at_equals(text)
+    try:
+        return column, float(cost or "")
+    except ValueError:
+        raise BadParameter(f'"{text}" is not COLUMN=COST, such as MRI=500.') from None
+
+
+def read_group(text: str) -> list[str]:
+    """Read a group of columns, given once for each group: ``age,dose``."""
+    return read_names(text)
+
+
+def read_sign(text: str) -> tuple[str, int]:
+    """Read the direction of a monotone column.
+
+    >>> read_sign("age=+1"), read_sign("distance=-1")
+    (('age', 1), ('distance', -1))
+    """
+    column, sign = split_at_equals(text)
+    if not column or sign not in ("+1", "1", "-1", "0"):
+        raise BadParameter(f'"{text}" is not COLUMN=SIGN, such as age=+1 or distance=-1.')
+    return column, int(sign)
+
+
 def read_count_or_share(text: str) -> int | float:
     """Read a number of rows, or a share of them: ``20`` or ``0.05``."""
     try:

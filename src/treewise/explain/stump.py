@@ -49,7 +49,7 @@ class RankedTest:
     <1. x1 <= 0.5 · gain 0.3113>
     """
 
-    rank: int | None  # tied tests share a rank; None for a test that leaves a branch too small
+    rank: int | None  # tied tests share a rank; None for a test that is forbidden or leaves a branch too small
     traced: CandidateTrace
     of: ColumnTrace
     chosen: bool  # whether this is the test of the tree
@@ -85,6 +85,11 @@ class RankedTest:
     def price_bits(self) -> int:
         """What it pays to compete: the bits it takes to name it (``selection="priced"``)."""
         return self.traced.price_bits
+
+    @property
+    def forbidden(self) -> str:
+        """The constraint that forbids it, in words; "" if none does."""
+        return self.traced.forbidden
 
     @property
     def branches(self) -> tuple[BranchTerm, ...]:
@@ -150,6 +155,7 @@ class Stump(Displayable, Sequence[RankedTest]):
         node, number_format = self.node, self.node.number_format
         criterion = number_format.training_set.criterion
         has_score, priced = criterion.rule != "gain", is_priced(node)
+        has_costs = any(test.traced.candidate.cost for test in self._tests)
         headings = (
             ColumnSpec("rank", "count"),
             ColumnSpec("column", only="data"),
@@ -157,7 +163,8 @@ class Stump(Displayable, Sequence[RankedTest]):
             ColumnSpec("briefly", title="test", only="text"),
             ColumnSpec("kind", only=None if number_format.training_set.by_branches else "data"),
             ColumnSpec("gain", "number", formatter=number_format.format),
-            ColumnSpec("price_bits", "count", "price, bits", only=None if priced else "data"),
+            ColumnSpec("price_bits", "count", "price, bits", only=None if priced and not has_costs else "data"),
+            ColumnSpec("cost", "number", formatter=number_format.format, only=None if has_costs else "data"),
             ColumnSpec(
                 "score",
                 "number",
@@ -172,6 +179,7 @@ class Stump(Displayable, Sequence[RankedTest]):
             ColumnSpec("counts", title="branches", only="text"),
             ColumnSpec("branches", only="data"),
             ColumnSpec("chosen", "flag", "", lambda chosen: "◄ best" if chosen else ""),
+            ColumnSpec("forbidden", only=None if any(test.forbidden for test in self._tests) else "data"),
         )
         n_candidates = f"{plural(len(self), 'candidate')} for one test"
         title = (
@@ -201,7 +209,7 @@ class Stump(Displayable, Sequence[RankedTest]):
             if not column.tests:
                 yield f"{safe(column.name)}: {column.note}."
         yield from note_leakage(self.tree)
-        if any(test.rank is None for test in self._tests):
+        if any(test.rank is None and not test.forbidden for test in self._tests):
             yield "Without a rank: a test that leaves a branch too small to be a leaf."
         yield legend(node)
 
@@ -233,8 +241,9 @@ class _StumpRows(Sequence[Sequence[Any]]):
 def _cells_of(test: RankedTest) -> list[Any]:
     branches = list(branch_data(test.branches))
     briefly = shorten_for_cell(test.test, test.traced.candidate.split)
-    about = [test.rank, test.column, test.test, briefly, test.kind, test.gain, test.price_bits, test.score]
-    return [*about, format_branches(test.traced), branches, test.chosen]
+    about = [test.rank, test.column, test.test, briefly, test.kind, test.gain, test.price_bits]
+    about += [test.traced.cost, test.score]
+    return [*about, format_branches(test.traced), branches, test.chosen, test.forbidden]
 
 
 # -- making it ----------------------------------------------------------------------------------------------------

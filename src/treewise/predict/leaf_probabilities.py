@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.errors import Call, DataError, ParameterError, did_you_mean
+from treewise.train.constraints import enforce_order, is_monotone
 from treewise.tree.arrays import STOPS
 from treewise.tree.tree import Tree
 
@@ -111,10 +112,19 @@ def class_probabilities(
     """Return the probabilities that some nodes give to the classes from ``first`` up to ``last``, one row per node.
 
     A node without rows answers with its nearest ancestor that has some, or the root (``empty_branch``); a leaf written
-    by hand has probability 1 for its class; a node without a prediction has zeros.
+    by hand has probability 1 for its class; a node without a prediction has zeros. Smoothed
+    probabilities keep monotone constraints as the others do.
     """
+    last = len(tree.classes) if last is None else last
+    if estimate.name == "maximum_likelihood" or not is_monotone(tree):
+        return _class_probabilities(tree, nodes, estimate, first, last)
+    shares = _class_probabilities(tree, np.arange(len(tree)), estimate, 0, 2)
+    second = enforce_order(tree, shares[:, 1])[nodes]
+    return np.stack([1 - second, second], axis=1)[:, first:last]
+
+
+def _class_probabilities(tree: Tree, nodes: Ints, estimate: LeafProbabilities, first: int, last: int) -> Floats:
     k = len(tree.classes)
-    last = k if last is None else last
     counted_at = nodes_with_counts(tree)[nodes]
     if estimate.name == "shrinkage":
         weight = _counted_weights(tree)
@@ -138,15 +148,19 @@ def class_probabilities(
 
 def node_values(tree: Tree, nodes: Ints, estimate: LeafProbabilities) -> Floats:
     """Return the numbers that some nodes of a regression tree predict."""
-    node_means, weight = tree.arrays.value, tree.arrays.weight
     if estimate.name != "shrinkage":
-        return node_means[nodes]
+        return tree.arrays.value[nodes]
+    if is_monotone(tree):
+        return enforce_order(tree, _shrunk_values(tree, np.arange(len(tree)), estimate.strength))[nodes]
+    return _shrunk_values(tree, nodes, estimate.strength)
+
+
+def _shrunk_values(tree: Tree, nodes: Ints, strength: float) -> Floats:
+    node_means, weight = tree.arrays.value, tree.arrays.weight
     counted_at = nodes_with_counts(tree)[nodes]
     counted = weight[counted_at] > 0
     values = node_means[counted_at].copy()
-    values[counted] = _shrunk(
-        tree, counted_at[counted], lambda some: node_means[some, None], weight, estimate.strength
-    )[:, 0]
+    values[counted] = _shrunk(tree, counted_at[counted], lambda some: node_means[some, None], weight, strength)[:, 0]
     if np.isnan(values[counted]).any():
         raise DataError(
             "shrinkage needs the mean of every node, and this tree, read from a printed text, knows those of"

@@ -26,6 +26,7 @@ from treewise.prune.decision import (
     require_rows,
 )
 from treewise.prune.subtree_raising import SubtreeRaiser
+from treewise.train.constraints import is_monotone
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
 
@@ -76,6 +77,13 @@ def _measure(confidence: float) -> str:
 
 
 def _decide_with_raising(tree: Tree, training_set: TrainingSet, confidence: float) -> PruneDecision:
+    if is_monotone(tree):
+        raise ParameterError(
+            "a raised branch gets other rows, and need not keep the monotone constraints of the tree.",
+            parameter="raising",
+            value=True,
+            hint="Leave it out.",
+        )
 
     raiser = SubtreeRaiser(tree, training_set, lambda n, e: _estimated_errors(n, e, confidence), _TOLERANCE)
     raiser.run()

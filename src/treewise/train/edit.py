@@ -22,6 +22,7 @@ from treewise.data.table import read
 from treewise.errors import Param, ParameterError, ParseError
 from treewise.predict.costs import cost_matrix_of, with_cost_labels
 from treewise.predict.predict import find_leaves
+from treewise.train.constraints import note_broken_order
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
 from treewise.train.target import adopt_target
 from treewise.train.training_set import TrainingSet, compute_quartiles
@@ -99,7 +100,8 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
         notes=training_set.notes,
         quartiles=compute_quartiles(training_set),
     )
-    return _follow_heavier_branch(tree, fitted if cost_matrix_of(tree) is None else with_cost_labels(fitted))
+    fitted = _follow_heavier_branch(tree, fitted if cost_matrix_of(tree) is None else with_cost_labels(fitted))
+    return replace(fitted, notes=(*fitted.notes, *note_broken_order(fitted)))
 
 
 def _follow_heavier_branch(before: Tree, after: Tree) -> Tree:

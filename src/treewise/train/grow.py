@@ -110,6 +110,13 @@ def grow(
         "Hunger": {"starving", "full"} (levels)}``; a split kind such as ``"multiway"`` is for that column alone.
     ignore, columns : columns to leave out, or the only ones to use.
     na_values : texts that mean "missing".
+    monotone : columns that the prediction must follow: ``{"age": +1}`` if the probability of the positive class, or the
+        predicted number, does not fall as age grows, ``-1`` if it does not rise. Splits that break it are forbidden.
+    interactions : groups of columns that may be tested together on one path: ``[["age", "dose"], ["income"]]``; the
+        columns that no group names form one more group.
+    feature_costs, cost_scale : what it costs to measure a column, ``{"MRI": 500}``. The first test of a column on a
+        path competes by its gain per row less cost × ``cost_scale``, and is forbidden if that is negative; later tests
+        of the column are free.
     missing : ``"learn"`` tries the rows with a missing value in every branch and keeps the best; ``"branch"`` gives
         them a branch of their own; ``"error"`` refuses them.
     empty_branch : the node whose distribution a branch without rows predicts by: its ``"parent"`` or the ``"root"``.
@@ -342,12 +349,15 @@ def note_leakage(tree: Tree) -> list[str]:
 
 def core_columns(training_set: TrainingSet) -> list[_core.Column]:
     """Return the columns for the core, each with its allowed split kinds."""
-    return [
+    columns = [
         _core.Column(values, len(encoding.levels), [KIND_NUMBERS[k] for k in kinds], encoding.kind == "ordered")
         for encoding, values, kinds in zip(
             training_set.encodings, training_set.columns, training_set.splits, strict=True
         )
     ]
+    for column, own in zip(columns, training_set.constraints, strict=True):
+        column.constrain(own.sign, own.groups, own.cost, own.cost_bit)
+    return columns
 
 
 def core_target(training_set: TrainingSet) -> _core.Target:

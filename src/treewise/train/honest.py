@@ -16,6 +16,7 @@ from treewise._lib.text import plural
 from treewise.errors import DataError, Param, ParameterError
 from treewise.predict.predict import find_leaves
 from treewise.train.canonical_rows import canonical_order
+from treewise.train.constraints import note_broken_order
 from treewise.train.edit import estimate
 from treewise.train.resampling import choose_share, take_rows
 from treewise.train.training_set import TrainingSet
@@ -65,4 +66,4 @@ def estimate_leaves(tree: Tree, rows: TrainingSet, share: float, full_training_s
     leaves = np.bincount(find_leaves(estimated, full_training_set.columns, len(full_training_set)), minlength=len(tree))
     *steps, last = estimated.history
     step = Step({**last, "table_rows": len(full_training_set), "table": fingerprint(leaves)})
-    return replace(estimated, history=(*steps, step), notes=tree.notes)
+    return replace(estimated, history=(*steps, step), notes=(*tree.notes, *note_broken_order(estimated)))

@@ -31,6 +31,7 @@ import numpy as np
 
 from treewise._lib import rng
 from treewise._lib.checks import decimal_fraction
+from treewise._lib.text import format_rounded, safe
 from treewise.train.candidates import (
     KIND_RANK,
     PARTITIONERS,
@@ -41,7 +42,8 @@ from treewise.train.candidates import (
     pool_rare_levels,
     random_partition,
 )
-from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Group, Measure, gain_ratio, log2_fixed, medians
+from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value, why_forbidden
+from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Group, Measure, gain_ratio, log2_fixed
 from treewise.train.independence import ColumnTest, NodeTests, compute_test
 from treewise.train.price import POOLED_KINDS, NodePrice, bits_to_name
 from treewise.train.training_set import TrainingSet
@@ -74,8 +76,10 @@ class Candidate:
     gain: int  # decrease of total impurity, in the measure's units; 0 if rounding alone may have caused it
     score: int  # the number that candidates are compared by: the gain, or derived from it by the criterion's rule
     tolerance: int  # bound on the rounding error of the score
-    eligible: bool  # whether every branch with rows meets the limits on leaves
+    eligible: bool  # whether every branch with rows meets the limits on leaves, and no constraint forbids it
     bits: int = 0  # selection="priced": what it pays to compete; the score is the gain less this (train/price.py)
+    forbidden: str = ""  # the constraint that forbids it, in words (train/constraints.py)
+    cost: int = 0  # feature_costs: of the first test of its column on the path; the score is the gain less this, too
 
     @property
     def split(self) -> Split:
@@ -91,33 +95,47 @@ class Candidate:
 # -- the search -------------------------------------------------------------------------------------------------------
 
 
-def find_best_split(training_set: TrainingSet, rows: Rows, key: int | None = None) -> NodeSearch:
+def find_best_split(
+    training_set: TrainingSet, rows: Rows, key: int | None = None, constraints: NodeConstraints = UNCONSTRAINED
+) -> NodeSearch:
     """Compare all candidates of a node (algorithm 8.2).
 
     ``key`` is the node's random key (``_lib/rng.py``). It determines the sampled columns if ``max_features`` is set
     (sampling goes on until there are enough and one of them has an eligible candidate), the candidates of
     ``splitter="random"``, and which column wins random ties. Without a key nothing is random: every column and every
-    candidate is compared, and ties go to the first.
+    candidate is compared, and ties go to the first. ``constraints`` are what the splits above the node demand of it.
     """
     training_set = training_set.at(rows)
     settings, n_columns = training_set.settings, len(training_set.columns)
     n_sampled, columns = n_columns, iter(range(n_columns))
     if key is not None and settings.features_of(n_columns) < n_columns:
         n_sampled, columns = settings.features_of(n_columns), rng.shuffled_columns(key, n_columns)
+    allowed = [constraints.allows(column) for column in training_set.constraints]
+    columns = (column for column in columns if allowed[column])
     split_key = key if settings.splitter == "random" else None
     tie_rank = partial(rng.tie_key, key) if key is not None and settings.ties == "random" else None
 
-    scorer = NodeScorer.of(training_set, rows)
+    scorer = NodeScorer.of(training_set, rows, constraints)
     if settings.selection == "test":
         node_tests = _test_columns(training_set, rows, columns, n_sampled)
         listed = {t.column: list(list_candidates(scorer, rows, t.column, split_key)) for t in node_tests.tests}
+        if key is None:
+            listed |= _list_barred(scorer, rows)
         return choose_by_test(scorer, listed, node_tests, tie_rank)
     candidates: dict[int, list[Candidate]] = {}
     for column in columns:
         if len(candidates) >= n_sampled and any(c.eligible for listed in candidates.values() for c in listed):
             break
         candidates[column] = list(list_candidates(scorer, rows, column, split_key))
+    if key is None:
+        candidates |= _list_barred(scorer, rows)
     return choose(scorer, candidates, tie_rank)
+
+
+def _list_barred(scorer: NodeScorer, rows: Rows) -> dict[int, list[Candidate]]:
+    """Return the candidates of the columns that may not be tested at the node: forbidden, but they can be shown."""
+    columns = enumerate(scorer.training_set.constraints)
+    return {i: list(list_candidates(scorer, rows, i)) for i, c in columns if not scorer.constraints.allows(c)}
 
 
 def _test_columns(training_set: TrainingSet, rows: Rows, columns: Iterator[int], n_sampled: int) -> NodeTests:
@@ -178,8 +196,7 @@ def choose(
     eligible = {column: [c for c in listed if c.eligible] for column, listed in candidates.items()}
     best = {column: pick(listed, tie_rank) for column, listed in eligible.items() if listed}
     if not best:
-        reason = "min_samples_leaf" if any(candidates.values()) else "no_candidate"
-        return NodeSearch(scorer, candidates, {}, {}, None, reason)
+        return NodeSearch(scorer, candidates, {}, {}, None, _why_no_split(scorer, candidates))
     if scorer.training_set.criterion.rule == "c45":
         finalists = _c45_finalists(scorer.node, best, {i: _n_thresholds(candidates[i]) for i in best})
         winner = pick(list(finalists.values()), tie_rank)
@@ -189,6 +206,14 @@ def choose(
         finalists = best
     reason = "" if _decreases_enough(scorer, winner) else "min_impurity_decrease"
     return NodeSearch(scorer, candidates, best, finalists, winner, reason)
+
+
+def _why_no_split(scorer: NodeScorer, candidates: Mapping[int, Sequence[Candidate]]) -> str:
+    """Return the reason why no candidate is eligible."""
+    allows_all = all(map(scorer.constraints.allows, scorer.training_set.constraints))
+    if not allows_all or any(c.forbidden for listed in candidates.values() for c in listed):
+        return "constraints"
+    return "min_samples_leaf" if any(candidates.values()) else "no_candidate"
 
 
 def choose_by_test(
@@ -290,12 +315,13 @@ class NodeScorer:
     rows: Rows
     node: Group  # the statistics of its rows
     measure: Measure
+    constraints: NodeConstraints = UNCONSTRAINED
 
     @classmethod
-    def of(cls, training_set: TrainingSet, rows: Rows) -> NodeScorer:
+    def of(cls, training_set: TrainingSet, rows: Rows, constraints: NodeConstraints = UNCONSTRAINED) -> NodeScorer:
         """Return the scorer of the node with these rows."""
         node = compute_group(training_set, rows)
-        return cls(training_set, rows, node, training_set.criterion.measure_at(node))
+        return cls(training_set, rows, node, training_set.criterion.measure_at(node), constraints)
 
     @cached_property
     def total_impurity(self) -> int:
@@ -349,9 +375,36 @@ class NodeScorer:
         tolerance = measure.tolerance(len(filled))
         gain = computed if abs(computed) > tolerance else 0
         net, tolerance = self.price.charge(computed, tolerance, bits) if bits else (computed, tolerance)
-        score, tolerance = self._score_of_gain(net, tolerance, filled)
+        cost = self.costs[order.column]
+        score, tolerance = self._score_of_gain(net - cost, tolerance, filled)
         eligible = all(map(self.meets_limits, filled))
-        return Candidate(make, missing, branches, missing_rows, order, gain, score, tolerance, eligible, bits)
+        forbidden = self._why_forbidden(order, branches, score) if eligible else ""
+        eligible = eligible and not forbidden
+        return Candidate(
+            make, missing, branches, missing_rows, order, gain, score, tolerance, eligible, bits, forbidden, cost
+        )
+
+    def _why_forbidden(self, order: TieOrder, branches: Sequence[Group], score: int) -> str:
+        """Return which constraint forbids a split, in words; "" if none does."""
+        is_ordered = order.kind in (KIND_RANK["threshold"], KIND_RANK["ordinal"])
+        forbidden = why_forbidden(self.training_set, self.constraints, order.column, is_ordered, branches)
+        if forbidden or not self.costs[order.column] or score >= 0:
+            return forbidden
+        own = self.training_set.constraints[order.column]
+        return f"gains less than {safe(own.name)} costs, {format_rounded(own.cost)} per row"
+
+    @cached_property
+    def costs(self) -> list[int]:
+        """What a test of each column costs at this node, in total impurity."""
+        return [self._cost_of(self.constraints.cost(column)) for column in self.training_set.constraints]
+
+    def _cost_of(self, cost: float) -> int:
+        degree = self.training_set.criterion.degree * self.training_set.target_scale
+        try:
+            total = math.ldexp(cost * float(self.node.weight) / self.measure.unit_value, degree)
+        except OverflowError:
+            total = math.inf
+        return int(min(total, 2.0**120))
 
     def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
         """Score a given split, such as the one in a tree, by the rows of each branch."""
@@ -479,7 +532,4 @@ def find_best_prediction(training_set: TrainingSet, rows: Rows, node: Group) -> 
         return node.counts.index(max(node.counts))
     if np.all(training_set.raw[rows] == training_set.raw[rows[0]]):
         return float(training_set.raw[rows[0]])
-    if training_set.criterion.centre == "median":
-        low, high = medians(node)
-        return math.ldexp(float(low) / 2 + float(high) / 2, -training_set.target_scale)
-    return math.ldexp(float(node.total) / float(node.weight), -training_set.target_scale)
+    return predicted_value(training_set, node)

@@ -10,10 +10,12 @@ core.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from inspect import Parameter, Signature, signature
 from typing import Any, Literal, Protocol, TypedDict, TypeVar
+
+import numpy as np
 
 from treewise._lib.checks import (
     check_choice,
@@ -24,6 +26,7 @@ from treewise._lib.checks import (
     decimal_fraction,
     to_python_number,
 )
+from treewise._lib.text import safe
 from treewise._lib.types import SPLIT_KINDS
 from treewise.errors import Param, ParameterError
 from treewise.train.criteria import get_criterion, list_criteria
@@ -148,6 +151,66 @@ class WeightFraction(Number):
         return math.ceil(decimal_fraction(value) * total_weight)
 
 
+class ColumnSigns(_NotALimit):
+    """A sign for some columns, by name: +1 or -1 (0 for none)."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+        if value is None:
+            return
+        if not isinstance(value, Mapping):
+            raise ParameterError('must be a dict of column → +1 or -1, {"age": +1}.', parameter=name, value=value)
+        for column, sign in value.items():
+            if isinstance(sign, bool) or sign not in (-1, 0, 1):
+                raise ParameterError(
+                    f'column "{safe(column)}": must be +1 (does not fall as it grows) or -1 (does not rise).',
+                    parameter=name,
+                    value=sign,
+                )
+
+
+class ColumnCosts(_NotALimit):
+    """A number that is not negative for some columns, by name."""
+
+    most = 64
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+        if value is None:
+            return
+        if not isinstance(value, Mapping):
+            raise ParameterError('must be a dict of column → cost, {"MRI": 500}.', parameter=name, value=value)
+        for column, cost in value.items():
+            if isinstance(cost, bool) or not isinstance(cost, int | float | np.number) or not 0 <= cost < math.inf:
+                raise ParameterError(f'column "{safe(column)}": must be a cost, 0 or more.', parameter=name, value=cost)
+        if sum(cost > 0 for cost in value.values()) > self.most:
+            raise ParameterError(f"at most {self.most} columns may cost something.", parameter=name)
+
+
+class ColumnGroups(_NotALimit):
+    """Groups of columns, by name."""
+
+    most = 63
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise ParameterError for a value out of range."""
+        if value is None:
+            return
+        is_group = (
+            [isinstance(group, list | tuple | set | frozenset) for group in value] if _is_list(value) else [False]
+        )
+        if not is_group or not all(is_group) or not all(isinstance(c, str) for group in value for c in group):
+            raise ParameterError(
+                'must be a list of groups of columns, [["age", "dose"], ["income"]].', parameter=name, value=value
+            )
+        if len(value) > self.most:
+            raise ParameterError(f"{len(value):,} groups are too many; at most {self.most}.", parameter=name)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
 Group = Literal["learning", "limits", "randomness"]
 
 
@@ -207,6 +270,31 @@ class Settings:
         "X",
         f"With selection=test: maximum p-value, adjusted for the number of columns, to split a node (default {ALPHA})",
         core="alpha",
+    )
+    monotone: Mapping[str, int] | None = _setting(
+        None,
+        ColumnSigns(),
+        "learning",
+        "COLUMN=SIGN",
+        "The prediction does not fall as this column grows (+1), or does not rise (-1): age=+1",
+    )
+    interactions: Sequence[Sequence[str]] | None = _setting(
+        None,
+        ColumnGroups(),
+        "learning",
+        "A,B,…",
+        "Columns that may be tested together on one path; repeat for each group. The columns that no group names form"
+        " one more",
+    )
+    feature_costs: Mapping[str, float] | None = _setting(
+        None,
+        ColumnCosts(),
+        "learning",
+        "COLUMN=COST",
+        "Cost of measuring a column: its first test on a path competes by its gain per row less the cost: MRI=0.05",
+    )
+    cost_scale: float = _setting(
+        1.0, Number(0.0), "learning", "X", "What one unit of feature_costs is worth, as impurity per row"
     )
     missing: str = _setting(
         "learn",
@@ -314,7 +402,10 @@ class Settings:
             values["criterion"] = get_criterion(values["criterion"]).name  # of a synonym
         settings = cls.recorded(values)
         settings._check_selection(given.get("selection"))
-        return settings
+        signs = {str(name): int(sign) for name, sign in (settings.monotone or {}).items() if sign != 0}
+        groups = [list(group) for group in settings.interactions or ()]
+        costs = {str(name): float(cost) for name, cost in (settings.feature_costs or {}).items() if cost != 0}
+        return replace(settings, monotone=signs or None, interactions=groups or None, feature_costs=costs or None)
 
     @classmethod
     def recorded(cls, values: Mapping[str, Any]) -> Settings:
@@ -325,6 +416,14 @@ class Settings:
         return replace(settings, alpha=ALPHA) if takes_default_level else settings
 
     def _check_selection(self, given: str | None) -> None:
+        by_gain = self.criterion is None or get_criterion(self.criterion).rule == "gain"
+        if self.feature_costs and (not by_gain or self.selection == "test"):
+            rule = self.criterion if not by_gain else "selection by test"
+            raise ParameterError(
+                f"{rule} does not compare tests by gain alone, so costs cannot be subtracted.",
+                parameter="feature_costs",
+                hint="Leave it out, or choose another " + Param("selection" if by_gain else "criterion") + ".",
+            )
         if given == "priced" and self.criterion and get_criterion(self.criterion).rule != "gain":
             raise ParameterError(
                 f"{self.criterion} is not compared by gain alone, so it takes no price.",
@@ -337,6 +436,13 @@ class Settings:
         """Raise ParameterError for the first value out of range."""
         for name, setting in SETTINGS.items():
             setting.type.check(name, getattr(self, name))
+        if self.monotone and self.empty_branch == "root":
+            raise ParameterError(
+                "a branch without rows may not predict what the root does where a column is monotone.",
+                parameter="empty_branch",
+                value=self.empty_branch,
+                hint="Leave it out.",
+            )
         if self.alpha is not None and self.selection != "test":
             raise ParameterError(
                 "applies only to selection by test.",
@@ -400,6 +506,10 @@ class SettingOptions(TypedDict, total=False):
     categorical: str | None
     selection: str | None
     alpha: float | None
+    monotone: Mapping[str, int] | None
+    interactions: Sequence[Sequence[str]] | None
+    feature_costs: Mapping[str, float] | None
+    cost_scale: float
     missing: str
     empty_branch: str
     max_depth: int | None

@@ -23,6 +23,7 @@ from treewise.data.encoding import Encoding
 from treewise.data.table import Column, Table, parse_na_values, read
 from treewise.errors import DataError, Param, ParameterError, join_few
 from treewise.train.column_roles import ColumnRoles, check_roles, find_target, read_array, select_columns
+from treewise.train.constraints import ColumnConstraints, check_constraints, column_constraints
 from treewise.train.criteria import Criterion, get_criterion
 from treewise.train.fixed_point import scale_beside, scale_targets, scale_weights, to_units
 from treewise.train.price import FEW_LEVELS, POOLED_KINDS, bits_to_name
@@ -86,6 +87,13 @@ class TrainingSet:
     def by_branches(self) -> bool:
         """Whether split kinds compete, so that gains are divided by the number of branches − 1."""
         return self.settings.categorical == "any" or "any" in self.fit_options.splits.values()
+
+    @cached_property
+    def constraints(self) -> tuple[ColumnConstraints, ...]:
+        """The constraints on each column (``train/constraints.py``)."""
+        names = ("monotone", "interactions", "feature_costs", "cost_scale")
+        settings = {name: getattr(self.settings, name) for name in names}
+        return column_constraints(settings, [encoding.name for encoding in self.encodings])
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -160,7 +168,7 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
             _refuse_missing(learned.encoding, learned.values, weighed.rows)
         notes += learned.notes
         column_splits |= {name: learned.splits} if learned.splits else {}
-        splits = _allowed_splits(learned.encoding, learned.splits or settings.categorical)
+        splits = _allowed_splits(learned.encoding, learned.splits or settings.categorical, settings)
         features.append(_Feature(learned.encoding, learned.values, splits))
     fit_options = FitOptions(
         sample_weight=roles.sample_weight if isinstance(roles.sample_weight, str) else None,
@@ -173,6 +181,7 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         groups=roles.groups if isinstance(roles.groups, str) else None,
         time=roles.time if isinstance(roles.time, str) else None,
     )
+    check_constraints(settings, [feature.encoding for feature in features], target)
     settings = _drop_idle_settings(settings, target, features)
     assembled = _assemble(weighed, target, settings, features, weight)
     order = _read_order(table, roles.groups, roles.time, weighed.rows, target.name)
@@ -211,7 +220,7 @@ def build_like(
         _Feature(
             encoding,
             _take_rows(encode.encode_column(encoding, table[encoding.name], table.name), weighed.rows),
-            _allowed_splits(encoding, fit_options.splits.get(encoding.name, settings.categorical)),
+            _allowed_splits(encoding, fit_options.splits.get(encoding.name, settings.categorical), settings),
         )
         for encoding in encodings
     ]
@@ -308,13 +317,15 @@ def _take_rows(column: Cells, rows: Rows) -> Cells:
     return column if isinstance(rows, range) or len(rows) == len(column) else column.take(rows)
 
 
-def _allowed_splits(encoding: Encoding, categorical: str) -> tuple[str, ...]:
+def _allowed_splits(encoding: Encoding, categorical: str, settings: Settings) -> tuple[str, ...]:
     """Return the allowed split kinds of a column, in the order in which ties prefer them.
 
-    Ordered categories are split by order unless another kind is requested.
+    Ordered categories are split by order unless another kind is requested; those of a monotone column always.
     """
     if not encoding.is_categorical:
         return ("threshold",)
+    if encoding.name in (settings.monotone or {}):
+        return ("ordinal",)
     if categorical == "any":
         return ("ordinal", "one_value", "subset", "multiway")
     if categorical == "subset" and encoding.kind == "ordered":

@@ -56,6 +56,7 @@ STOPS = (
     "pruned(collapse)",
     "not_significant",  # selection="test"; after min_samples_split in precedence
     "imported",  # imported from a library that does not record the reason
+    "constraints",  # no split is allowed; after min_samples_leaf in precedence
 )
 
 

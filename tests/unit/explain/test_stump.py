@@ -154,7 +154,19 @@ def test_forms():
     for form, text in renderings(found):
         CHECKS[form](text)
     frame = found.to_frame()
-    assert frame.columns == ["rank", "column", "test", "kind", "gain", "price_bits", "score", "branches", "chosen"]
+    assert frame.columns == [
+        "rank",
+        "column",
+        "test",
+        "kind",
+        "gain",
+        "price_bits",
+        "cost",
+        "score",
+        "branches",
+        "chosen",
+        "forbidden",
+    ]
     assert len(frame) == len(found)
     assert found.to_dict()["candidates"][0]["test"] == found.best.test
     assert repr(found[0]) == f"<1. {found.best.test} · gain {found.best.gain:.4g}>"

@@ -20,6 +20,7 @@ from treewise.data import encoding as encode
 from treewise.explain.trace.nodes import TraceView
 from treewise.explain.trace.trace import Trace
 from treewise.predict.predict import find_leaves
+from treewise.train.constraints import NodeConstraints, constraints_at
 from treewise.train.grow import core_columns, core_settings, core_target
 from treewise.train.reference import Candidate, NodeScorer, NodeSearch, choose
 from treewise.train.resampling import take_rows
@@ -119,9 +120,10 @@ def _search_two_columns(tree: Tree, training_set: TrainingSet, node: int, rows_o
     The outcome is that of ``find_best_split``, without listing every candidate in Python.
     """
     rows, column = rows_of[node], int(tree.arrays.column[node])
-    scorer = NodeScorer.of(training_set.at(rows), rows)
+    constraints = constraints_at(tree, node)
+    scorer = NodeScorer.of(training_set.at(rows), rows, constraints)
     candidates = {column: _score(scorer, tree, node, [rows_of[child] for child in tree.children(node)])}
-    stump = _best_without(training_set, rows, column)
+    stump = _best_without(training_set, rows, column, constraints)
     if stump is not None:
         leaves = find_leaves(stump, [v[rows] for i, v in enumerate(training_set.columns) if i != column], len(rows))
         other = training_set.encodings.index(stump.encodings[stump.arrays.column[0]])
@@ -140,7 +142,7 @@ def _score(scorer: NodeScorer, tree: Tree, node: int, parts: Sequence[Ints]) -> 
     return [] if candidate is None else [replace(candidate, eligible=True)]
 
 
-def _best_without(training_set: TrainingSet, rows: Ints, column: int) -> Tree | None:
+def _best_without(training_set: TrainingSet, rows: Ints, column: int, constraints: NodeConstraints) -> Tree | None:
     """Grow one split on some rows, without a column; None where there is none."""
     some = take_rows(training_set, rows).without_column(column)
     if not some.columns:
@@ -149,6 +151,8 @@ def _best_without(training_set: TrainingSet, rows: Ints, column: int) -> Tree | 
     limits.max_depth, limits.max_leaf_nodes, limits.min_samples_split = 1, -1, 2
     limits.selection = "gain" if limits.selection == "test" else limits.selection  # the margin is one of gains
     limits.min_impurity_decrease, limits.random_ties, limits.n_jobs = 0.0, False, 1
+    limits.low, limits.high = constraints.low, constraints.high
+    limits.groups, limits.paid = constraints.groups, constraints.paid
     limits.accuracy_numerator = limits.accuracy_denominator = 1
     grown = Arrays(**_core.grow(core_columns(some), core_target(some), limits, None))
     return None if grown.kind[0] == LEAF else Tree(some.encodings, some.target, grown)

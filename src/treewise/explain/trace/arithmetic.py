@@ -169,6 +169,9 @@ class NumberFormat:
 
     def price(self, candidate: Candidate) -> tuple[str, float] | None:
         """Return what a candidate pays to compete, as formula and number; None if nothing."""
+        if candidate.cost:
+            cost, other = self.gain(candidate.cost), self.price(replace(candidate, cost=0))
+            return ("cost", cost) if other is None else (f"{other[0]} − cost", other[1] + cost)
         if not candidate.bits:
             return None
         net = self.prices.charge(candidate.gain, 0, candidate.bits)[0]

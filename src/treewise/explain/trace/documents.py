@@ -178,7 +178,11 @@ def _latex_formula(formula: Formula, numbers: bool, blanks: bool = False) -> str
     text = rf"{before} - \bigl[{inside}\bigr]"
     if formula.penalty:
         price = re.sub(r"log₂", r"\\log_2 ", formula.penalty[0]).replace("ln(", r"\ln (")
-        price = price.replace("price(", r"\mathrm{price}(").replace(" bits)", r"\ \mathrm{bits})")
+        price = (
+            price.replace("price(", r"\mathrm{price}(")
+            .replace(" bits)", r"\ \mathrm{bits})")
+            .replace("cost", r"\mathrm{cost}")
+        )
         text += f" - {(_LATEX_BLANK if blanks else _math_number(formula.penalty[1])) if numbers else price}"
     if not formula.divisor:
         return text

@@ -21,6 +21,7 @@ from treewise.data.encoding import Encoding
 from treewise.errors import ColumnError, did_you_mean, join_few
 from treewise.explain.trace.arithmetic import BranchTerm, Formula, NumberFormat
 from treewise.train.candidates import KIND_RANK, Rows
+from treewise.train.constraints import UNCONSTRAINED, NodeConstraints
 from treewise.train.criteria import RATIO_BITS
 from treewise.train.independence import ColumnTest
 from treewise.train.reference import Candidate, NodeSearch
@@ -53,6 +54,7 @@ class TracePlace:
     used: frozenset[str] = frozenset()  # columns tested by its ancestors
     parts: tuple[Rows, ...] = ()  # the rows of each branch of its split, and last those that take no branch
     missing_rows: int = 0  # rows without a value of the split's column
+    constraints: NodeConstraints = UNCONSTRAINED
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +118,11 @@ class CandidateTrace:
         return self.candidate.bits
 
     @property
+    def cost(self) -> float:
+        """What the first test of its column on the path costs (``feature_costs``), in the unit of the gain."""
+        return self.number_format.gain(self.candidate.cost)
+
+    @property
     def gain_bits(self) -> float | None:
         """The gain in bits of likelihood, which the price is subtracted from; None for a test without a price."""
         return self.number_format.prices.bits_gained(self.candidate.gain) if self.candidate.bits else None
@@ -130,8 +137,13 @@ class CandidateTrace:
 
     @property
     def eligible(self) -> bool:
-        """Whether every branch meets the limits on leaves."""
+        """Whether every branch meets the limits on leaves, and no constraint forbids the test."""
         return self.candidate.eligible
+
+    @property
+    def forbidden(self) -> str:
+        """The constraint that forbids the test, in words; "" if none does."""
+        return self.candidate.forbidden
 
     @cached_property
     def parsed(self) -> Formula:

@@ -108,7 +108,8 @@ def _csv_line(node: NodeTrace, column: ColumnTrace, test: CandidateTrace | None)
     kind = test.candidate.split.kind
     eligible = "yes" if test.eligible else "no"
     what = [test.words, kind, branches, eligible, test.gain, test.price_bits, score]
-    return [*where, *what, place, column.note if place else ""]
+    note = f"forbidden: {test.forbidden}" if test.forbidden else column.note if place else ""
+    return [*where, *what, place, note]
 
 
 def _json_text(nodes: Iterable[NodeTrace], single: bool = False) -> str:
@@ -172,12 +173,14 @@ def _candidate_data(test: CandidateTrace) -> dict[str, Any]:
         "score": test.score,
         **_price_data(test),
         "eligible": test.eligible,
+        **({"forbidden": test.forbidden} if test.forbidden else {}),
         "branches": list(branch_data(test.parts)),
     }
 
 
 def _price_data(test: CandidateTrace) -> dict[str, Any]:
-    return {"gain_bits": test.gain_bits, "price_bits": test.price_bits} if test.price_bits else {}
+    cost = {"cost": test.cost} if test.candidate.cost else {}
+    return cost | ({"gain_bits": test.gain_bits, "price_bits": test.price_bits} if test.price_bits else {})
 
 
 def branch_data(branches: Iterable[BranchTerm]) -> Iterator[dict[str, Any]]:

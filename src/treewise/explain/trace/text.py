@@ -266,7 +266,9 @@ def _column_cells(node: NodeTrace, column: ColumnTrace, blanks: bool) -> list[st
         results.append(number_format.format(column.net))
     if is_priced(node):
         price = number_format.price(best.candidate)
-        results.append(f"{best.price_bits:,} bits" if price else "–")
+        results.append(
+            f"{best.price_bits:,} bits" if best.price_bits else number_format.format(price[1]) if price else "–"
+        )
         if number_format.training_set.by_branches:
             results.append(number_format.format(column.gain - (price[1] if price else 0.0)))
     if len(_headings(node)) > _GAIN + 1:

@@ -36,6 +36,7 @@ from treewise.explain.trace.nodes import (
 from treewise.explain.trace.render import TraceFormat, render_trace
 from treewise.predict.predict import find_leaves, subtree_sizes
 from treewise.train.candidates import Rows, compute_group
+from treewise.train.constraints import constraints_at
 from treewise.train.criteria import Group, logarithm
 from treewise.train.grow import prepare, prepare_like
 from treewise.train.independence import ColumnTest, NodeTests
@@ -182,7 +183,8 @@ class Trace:
         used = frozenset(tree.columns[c] for c in set(tree.arrays.column[path[:-1]].tolist()))
         conditions = [tree.condition(n) for n in path[1:][-_MAX_CONDITIONS:]] or ["all rows"]
         words = " and ".join(["…"] * (len(path) - 1 > _MAX_CONDITIONS) + conditions)
-        place = TracePlace(node, words, True, split, STOPS[tree.arrays.stop[node]], used)
+        stop = STOPS[tree.arrays.stop[node]]
+        place = TracePlace(node, words, True, split, stop, used, constraints=constraints_at(tree, node))
         if split is None:
             return place
         stay = self._order[self._start[node] : self._start[node + 1]]
@@ -364,7 +366,7 @@ def _search(number_format: NumberFormat, place: TracePlace) -> tuple[NodeSearch,
 
     If ties are random and the split of the tree is among the best, it is the one that was drawn.
     """
-    search = find_best_split(number_format.training_set, number_format.rows)
+    search = find_best_split(number_format.training_set, number_format.rows, constraints=place.constraints)
     tree_split = (
         None if place.split is None else search.scorer.score_split(place.split, place.parts, place.missing_rows)
     )
@@ -390,6 +392,10 @@ def _trace_column(number_format: NumberFormat, place: TracePlace, column: int, s
     note = ""
     if not tests:
         note = _why_no_candidates(number_format, place, column)
+    elif forbidden := _best_forbidden(tests, best):
+        best = best or forbidden.candidate
+        gain = number_format.format(forbidden.gain)
+        note = f"{forbidden.label}: gain {gain}, forbidden: {forbidden.forbidden}"
     elif best is None:
         best = pick(search.candidates[column])
         note = f"every test leaves a branch too small ({_leaf_limits(number_format.training_set)})"
@@ -414,6 +420,15 @@ def _trace_column(number_format: NumberFormat, place: TracePlace, column: int, s
         search.thresholds_tried(column),
         independence,
     )
+
+
+def _best_forbidden(tests: Sequence[CandidateTrace], best: Candidate | None) -> CandidateTrace | None:
+    """Return the best of the tests that a constraint forbids, if it would beat the best of the others."""
+    forbidden = [test for test in tests if test.forbidden]
+    if not forbidden:
+        return None
+    winner = pick([*(test.candidate for test in forbidden), *([] if best is None else [best])])
+    return next((test for test in forbidden if test.candidate is winner), None)
 
 
 def describe_test(test: ColumnTest, tests: NodeTests) -> str:

@@ -28,6 +28,7 @@ STOP_REASONS = {
     "min_samples_split": "fewer rows than min_samples_split",
     "no_candidate": "no column can split these rows",
     "min_samples_leaf": "every split leaves a branch below min_samples_leaf",
+    "constraints": "a constraint forbids every split that is left",
     "min_impurity_decrease": "no split reaches min_impurity_decrease",
     "max_leaf_nodes": "max_leaf_nodes is reached",
     "not_significant": "no column has an adjusted p-value of at most alpha",
@@ -137,7 +138,7 @@ def _entry_of_candidate(node: NodeTrace, column: ColumnTrace, test: CandidateTra
     elif not node.agrees and node.has_chosen(test):
         mark = "◄ tree"
     if not test.eligible:
-        note = "too small a branch"
+        note = f"forbidden: {test.forbidden}" if test.forbidden else "too small a branch"
     formula, result = test.parsed, format_score(node, test.score)
     if best and column.score is not None:
         formula, result = column.parsed, format_column_score(node, column.score)
@@ -301,8 +302,7 @@ def _describe_choice(node: NodeTrace, blanks: bool) -> str:
     if node.search is not None and node.search.tests is not None:
         return _describe_choice_by_test(node, node.search, blanks)
     if node.winner is None:
-        has_tests = any(c.tests for c in node.columns.values())
-        reason = STOP_REASONS["min_samples_leaf" if has_tests else "no_candidate"]
+        reason = STOP_REASONS[node.search.reason if node.search is not None else "no_candidate"]
         return f"→ the tree splits on {safe(node.split.column)}; {reason}" if node.split else f"→ a leaf: {reason}"
     winner = node[node.winner]
     best = f"{_sentence_name(winner)} ({format_column_score(node, winner.score or 0.0)})"
@@ -379,7 +379,9 @@ def legend(node: NodeTrace) -> str:
             text += f". The net gain of a threshold is its gain less {node.number_format.log}(thresholds tried){share}"
     elif training_set.by_branches:
         text += "; divided by the number of branches less one"
-    if is_priced(node):
+    if any(column.best is not None and column.best.candidate.cost for column in node.columns.values()):
+        text += ". The first test of a column on a path pays what the column costs"
+    if any(column.best is not None and column.best.price_bits for column in node.columns.values()):
         text += ". A set of K levels pays K − 1 bits to compete"
         if criterion.name != "entropy":
             text += "; price(b bits) is what b bits of likelihood are worth at this node"
@@ -387,5 +389,6 @@ def legend(node: NodeTrace) -> str:
 
 
 def is_priced(node: NodeTrace) -> bool:
-    """Tell whether a column's best test at a node has a price."""
-    return any(column.best is not None and column.best.price_bits for column in node.columns.values())
+    """Tell whether a column's best test at a node has a price or a cost."""
+    best = [column.best.candidate for column in node.columns.values() if column.best is not None]
+    return any(candidate.bits or candidate.cost for candidate in best)

@@ -121,7 +121,8 @@ def _draw_thresholds(node: NodeTrace, column_trace: ColumnTrace, tests: list[Can
     if too_small:
         cuts, gains = [_cut(t) for t in too_small], [t.gain for t in too_small]
         (line,) = ax.plot(cuts, gains, "x", color=palette.MUTED, markersize=5)
-        entries.append((line, "a branch would be too small"))
+        forbidden = any(t.forbidden for t in too_small)
+        entries.append((line, "forbidden, or a branch too small" if forbidden else "a branch would be too small"))
     for marked, name, line_style in ((column_trace.best, "best", "-"), (node.chosen, "split of the tree", ":")):
         if (
             marked is None

@@ -1,0 +1,34 @@
+// The random threshold of a column at a node (splitter="random"): anywhere between its smallest and its largest value.
+
+#pragma once
+
+#include "engines/engine.hpp"
+#include "util/rng.hpp"
+
+namespace treewise {
+
+class RandomCut {
+public:
+    // low, high: the smallest and the largest rank of the column at the node.
+    RandomCut(const Engine& engine, const Column& column, size_t index, uint64_t node_key, int64_t low, int64_t high)
+        : engine_(engine), index_(index), is_number_(column.is_number()) {
+        const uint64_t random = split_key(node_key, index, kThreshold);
+        if (is_number_)
+            cut_ = random_threshold(random, engine.to_double(index, low), engine.to_double(index, high));
+        else
+            cut_int_ = random_threshold(random, engine.to_int(index, low), engine.to_int(index, high));
+    }
+    bool is_above(int64_t rank) const {  // or equal
+        return is_number_ ? engine_.to_double(index_, rank) <= cut_ : engine_.to_int(index_, rank) <= cut_int_;
+    }
+    void store(ChosenSplit& split) const { is_number_ ? void(split.cut = cut_) : void(split.cut_int = cut_int_); }
+
+private:
+    const Engine& engine_;
+    size_t index_;
+    bool is_number_;
+    double cut_ = 0;
+    int64_t cut_int_ = 0;
+};
+
+}  // namespace treewise
