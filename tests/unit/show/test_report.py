@@ -255,3 +255,19 @@ def test_computations_have_a_bounded_cost(monkeypatch):
     monkeypatch.setattr(Trace, "__getitem__", lambda *_: pytest.fail("a node was traced"))
     html = report_html(tree, data)
     assert "The other candidates were not computed: the table is large." in html
+
+
+def test_a_table_that_is_not_the_training_table_is_a_test_table():
+    train, other = tw.datasets.noisy(200, seed=1), tw.datasets.noisy(150, seed=2)
+    tree = tw.grow(train, "y", max_depth=2)
+    page = report_html(tree, other)
+    facts = json.loads(re.search(r'id="facts">(.*?)</script>', page, re.S)[1])
+    assert facts["computations"] is None
+    assert "this is another table" in facts["computations_note"]
+    assert facts["test"] is not None
+    assert "<h3>Test table</h3>" in page
+    assert "<h3>Training table</h3>" not in page
+    assert tree.evaluate(other).to_text().splitlines()[0] in page
+    same = report_html(tree, train)
+    assert "<h3>Training table</h3>" in same
+    assert "<h3>Test table</h3>" not in same

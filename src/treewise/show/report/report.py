@@ -39,6 +39,7 @@ from treewise.tree.tree import Tree
 _ROWS = ("none", "sample", "all")
 _SAMPLE_SIZE = 500  # rows in the file with rows="sample"
 _MAX_LEAVES = 5_000  # a larger tree is pruned to this size, and the page says so
+_NOT_TRAINED_ON = "The candidates are those of the training rows, and this is another table. treewise trace shows them."
 _MAX_TRACED_CELLS = 100_000  # rows × columns × levels of the tree for which every candidate is computed
 
 
@@ -66,7 +67,10 @@ def report(
 
 
 def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions | None = None) -> str:
-    """Return the report of a tree with its training table, and a test table if there is one."""
+    """Return the report of a tree with its training table, and a test table if there is one.
+
+    A single table that is not the training table is a test table.
+    """
     options = options or ReportOptions()
     table = _read_table(tree, data, options.target)
     test_table = None if test is None else _read_table(tree, test, options.test_target)
@@ -74,11 +78,19 @@ def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions 
         tree = tree.refit(table)  # take the statistics of this table
     full_tree, tree = tree, limit_size(tree)
     warnings = _warnings(full_tree, tree)
+    evaluation = _evaluate(full_tree, table)
+    is_training_table = evaluation.is_training_data or not has_training_rows(tree)
+    if test_table is None and not is_training_table:
+        test_table = table
     refitted = None if test_table is None else _refit_on_test(tree, test_table, warnings)
     facts = page_facts.tree_facts(tree, refitted)
     facts["rows"] = _row_facts(tree, table, options.rows)
-    facts["computations"], facts["computations_note"] = _computations(tree, table, options)
-    test_evaluation = None if test_table is None else _evaluate(full_tree, test_table)
+    facts["computations"], facts["computations_note"] = None, _NOT_TRAINED_ON
+    if is_training_table:
+        facts["computations"], facts["computations_note"] = _computations(tree, table, options)
+    test_evaluation = evaluation if test_table is table else None
+    if test_table is not None and test_table is not table:
+        test_evaluation = _evaluate(full_tree, test_table)
     head = PageHead(
         title=options.title or f"{safe(tree.target.name)}: {_describe_target(tree)}",
         size=_describe_size(full_tree),
@@ -88,7 +100,7 @@ def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions 
     )
     lines = [
         ("treewise", __version__),
-        ("table", _describe_table(table)),
+        *([] if test_table is table else [("table", _describe_table(table))]),
         *([] if test_table is None else [("test table", _describe_table(test_table))]),
         ("rows in this file", _describe_rows(options.rows)),
     ]
@@ -98,7 +110,7 @@ def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions 
     parts = [
         sections.rules_section(tree),
         sections.columns_section(tree, table),
-        sections.errors_section(full_tree, test_evaluation, _evaluate(full_tree, table)),
+        sections.errors_section(full_tree, test_evaluation, None if test_table is table else evaluation),
         sections.importances_section(tree, test_table),
         *(section for section in (regions, size) if section),
         sections.history_section(full_tree, lines),
