@@ -10,9 +10,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score  # type: ignore[import-untyped]
 
 import treewise as tw
 from benchmarks.coverage.measured import Measured
+from treewise.predict.leaf_probabilities import default_smoothing
+from treewise.prune.choice_error import estimate_choice_error
+from treewise.prune.cross_validation import RULES, CrossValidation, cross_validate
+from treewise.train.grow import grow_training_set, prepare
 
 FRESH_ROWS = 20_000
 Rows = Callable[[np.ndarray, np.random.Generator], np.ndarray]
@@ -22,14 +27,27 @@ def _shares(share: Callable[[np.ndarray], Any]) -> Rows:
     return lambda x, rng: np.where(rng.random(len(x)) < share(x), "b", "a")
 
 
+def _three_classes(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    right = np.where(x[:, 0] > 0, "a", np.where(x[:, 1] > 0.3, "b", "c"))
+    return np.where(rng.random(len(x)) < 0.2, rng.choice(["a", "b", "c"], len(x)), right)
+
+
 TABLES: dict[str, Rows] = {
     "no signal, half": _shares(lambda _: 0.5),
     "no signal, 30 %": _shares(lambda _: 0.3),
     "slope": _shares(lambda x: 1 / (1 + np.exp(-2 * (x[:, 0] + x[:, 1])))),
     "rectangle": _shares(lambda x: np.where((x[:, 0] > 0) & (x[:, 1] > -0.5), 0.9, 0.1)),
+    "rare class": _shares(lambda x: np.where((x[:, 0] > 0.8) & (x[:, 1] > 0), 0.6, 0.05)),
+    "three classes": _three_classes,
     "numbers": lambda x, rng: 2 * x[:, 0] + np.abs(x[:, 1]) + rng.standard_normal(len(x)),
+    "numbers, waves": lambda x, rng: 3 * np.sin(3 * x[:, 0]) + x[:, 1] * x[:, 2] + 0.5 * rng.standard_normal(len(x)),
     "numbers, no signal": lambda x, rng: rng.standard_normal(len(x)),
 }
+SIZES = (150, 600, 2000)
+OTHER_LOSSES = (  # table, rows, loss
+    *(("slope", rows, loss) for loss in ("log_loss", "brier", "auc") for rows in (300, 1000)),
+    *(("numbers", rows, "absolute_error") for rows in (300, 1000)),
+)
 
 
 def draw_table(name: str, rows: int, seed: int) -> dict[str, np.ndarray]:
@@ -39,30 +57,53 @@ def draw_table(name: str, rows: int, seed: int) -> dict[str, np.ndarray]:
     return {**{f"x{i}": x[:, i] for i in range(5)}, "y": TABLES[name](x, rng)}
 
 
-def true_loss(tree: tw.Tree, fresh: dict[str, np.ndarray]) -> float:
-    """Return the error rate, or the mean squared error, on fresh rows."""
-    predicted = tree.predict(fresh)
-    return float(np.mean((predicted - fresh["y"]) ** 2 if tree.task == "regression" else predicted != fresh["y"]))
+def true_loss(tree: tw.Tree, fresh: dict[str, np.ndarray], loss: str | None = None) -> float:
+    """Return the loss on fresh rows: by default the error rate, or the mean squared error."""
+    truth = fresh["y"]
+    if loss in (None, "absolute_error"):
+        predicted = tree.predict(fresh)
+        if tree.task == "classification":
+            return float(np.mean(predicted != truth))
+        return float(np.mean(np.abs(predicted - truth) if loss else (predicted - truth) ** 2))
+    probability = tree.predict_proba(fresh, estimate=default_smoothing(tree))[:, -1]
+    is_positive = truth == tree.classes[-1]
+    if loss == "auc":
+        return 1 - float(roc_auc_score(is_positive, probability))
+    return float((log_loss if loss == "log_loss" else brier_score_loss)(is_positive, probability))
 
 
 def chosen_sizes(tables: int) -> Iterator[Measured]:
-    """Measure trees of n = 150, 300 and 600 rows, with and without signal, by both rules."""
-    for name in TABLES:
+    """Measure trees of 150, 600 and 2,000 rows, with and without signal, by both rules; and the other losses."""
+    for rows in SIZES:
+        for name in TABLES:
+            fresh = draw_table(name, FRESH_ROWS, 10**6)
+            covered = np.mean([_covers(name, rows, seed, fresh) for seed in range(tables)], axis=0)
+            for rule, (printed, usual) in zip(RULES, covered.tolist(), strict=True):
+                situation = f"{name}, n = {rows:,}, {rule}"
+                yield Measured("size", "cross-validated loss, corrected", situation, printed, tables)
+                yield Measured("size", "the same ± 1.96 SE, not corrected", situation, usual, tables, "")
+    for name, rows, loss in OTHER_LOSSES:
         fresh = draw_table(name, FRESH_ROWS, 10**6)
-        for rows in (150, 300, 600):
-            for rule in ("1se", "best"):
-                printed, usual = 0, 0
-                for seed in range(tables):
-                    table = draw_table(name, rows, seed)
-                    pruning = {"method": "cv", "rule": rule}
-                    tree = tw.grow(table, "y", pruning=pruning, random_state=seed, n_jobs=1)
-                    true, found = true_loss(tree, fresh), tree.fit_info.cross_validated
-                    assert found is not None
-                    printed += found.low <= true <= found.high
-                    cp_table = tree.cp_table
-                    chosen = cp_table[cp_table.chosen]
-                    away = abs(chosen.xerror * cp_table.root_error - true)
-                    usual += away <= 1.96 * chosen.xstd * cp_table.root_error
-                situation = f"{name}, n = {rows}, {rule}"
-                yield Measured("size", "cross-validated error, corrected", situation, printed / tables, tables)
-                yield Measured("size", "the same ± 1.96 SE, not corrected", situation, usual / tables, tables, "")
+        covered = np.mean([_covers(name, rows, seed, fresh, loss) for seed in range(tables)], axis=0)
+        for rule, (printed, _) in zip(RULES, covered.tolist(), strict=True):
+            situation = f"{name}, n = {rows:,}, {rule}"
+            yield Measured("size", f"cross-validated {loss}, corrected", situation, printed, tables)
+
+
+def _covers(
+    name: str, rows: int, seed: int, fresh: dict[str, np.ndarray], loss: str | None = None
+) -> list[tuple[bool, bool]]:
+    """Tell for each rule whether the printed interval, and the usual one, contain the loss on fresh rows."""
+    training_set = prepare(draw_table(name, rows, seed), "y")
+    tree = grow_training_set(training_set, n_jobs=1)
+    held_out = cross_validate(tree, training_set, CrossValidation(loss, random_state=seed), n_jobs=1)
+    losses, nested = held_out.losses, held_out.nested
+    covered = []
+    for rule in RULES:
+        chosen = losses.choose(rule)
+        entry = int(held_out.sequence_index[chosen])
+        pruned = tree.prune("cost_complexity", ccp_alpha=float(nested.alpha[entry]), risk=nested.risk_name)
+        true, printed = true_loss(pruned, fresh, loss), estimate_choice_error(losses, rule, held_out.loss)
+        usual = abs(losses.mean[chosen] - true) <= 1.96 * losses.standard_error[chosen]
+        covered.append((printed.low <= true <= printed.high, bool(usual)))
+    return covered

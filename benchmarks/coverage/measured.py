@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
+HEADINGS = "| part | figure | situation | share % | of | holds |\n|---|---|---|--:|--:|---|"
 RANGES = {"interval": (0.92, 0.97), "p-value": (0.0, 0.06)}
 
 
@@ -27,13 +27,8 @@ class Measured:
         noise = 2 * math.sqrt(high * (1 - high) / self.n)
         return low - noise <= self.share <= high + noise
 
-
-def format_table(lines: Iterable[Measured]) -> str:
-    """Return the lines as a Markdown table."""
-    rows = ["| part | figure | situation | share % | of | holds |", "|---|---|---|--:|--:|---|"]
-    for line in lines:
-        holds = "no promise" if not line.promise else "yes" if line.holds else "NO"
-        rows.append(
-            f"| {line.part} | {line.figure} | {line.situation} | {100 * line.share:.1f} | {line.n:,} | {holds} |"
-        )
-    return "\n".join(rows)
+    def __str__(self) -> str:
+        """Return a line of the Markdown table."""
+        holds = "no promise" if not self.promise else "yes" if self.holds else "NO"
+        cells = (self.part, self.figure, self.situation, f"{100 * self.share:.1f}", f"{self.n:,}", holds)
+        return f"| {' | '.join(cells)} |"

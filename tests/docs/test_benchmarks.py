@@ -1,5 +1,6 @@
 """The benchmarks run on a few rows and report what was measured."""
 
+import json
 import re
 
 import numpy as np
@@ -112,6 +113,40 @@ def test_accuracy_beside_scikit_learn_is_printed_by_table_and_method(tmp_path, c
         as_it_is, ours, theirs = map(float, line.split()[2:5])
         assert max(as_it_is, ours, theirs) < 0.5
         assert float(line.split()[5]) == pytest.approx(ours - theirs, abs=1.5e-4)
+
+
+def test_single_trees_are_compared_table_by_table_and_a_stopped_run_continues(tmp_path, capsys):
+    from benchmarks.tree_accuracy import main as compare
+
+    rng = np.random.default_rng(0)
+    names, x = rng.integers(0, 90, 120), rng.normal(size=120)
+    rows = [f"car {i},{a:.3f},{3 * a + rng.normal():.2f}" for i, a in zip(names, x, strict=True)]
+    (tmp_path / "mpg.csv").write_text("\n".join(["name,weight,mpg", *rows]) + "\n")
+    words = [str(tmp_path), "--splits", "2", "--tables", "mpg", "--save", str(tmp_path / "found.json")]
+    compare(words)
+    head, _, line, *rest = capsys.readouterr().out.splitlines()
+    cells = dict(zip(head.split(" | "), line.split(" | "), strict=True))
+    errors = {name: float(cells[name].split()[0]) for name in ("cv", "test", "without names", "sklearn min")}
+    assert errors["cv"] == errors["without names"]  # a column of names costs nothing
+    assert max(errors.values()) < 2
+    assert rest[-4].startswith("Names cost on mpg: +0.0000")
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert len(found["mpg"]["cv"]) == 2
+    (tmp_path / "found.json").write_text(json.dumps({"mpg": {**found["mpg"], "cv": [[9.0, 1], [9.0, 1]]}}))
+    compare(words)
+    assert "| 9 (1) |" in capsys.readouterr().out
+
+
+def test_the_root_of_tables_without_signal_is_counted(monkeypatch, capsys):
+    from benchmarks import selection
+
+    monkeypatch.setattr(selection, "SITUATIONS", [(200, 50)])
+    selection.main(["--tables", "12"])
+    lines = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if line.startswith("| `")]
+    shares = {(cells[0].strip("| `"), cells[1]): [float(cell) for cell in cells[4:7]] for cells in lines}
+    assert shares["gain", "classes"] == shares["gain", "numbers"] == [0, 0, 1]
+    assert shares["priced", "classes"][2] == shares["priced", "numbers"][2] == 0
+    assert all(sum(found) == pytest.approx(1, abs=0.002) for found in shares.values())
 
 
 def test_same_models_lists_what_differs(monkeypatch, capsys):

@@ -366,8 +366,9 @@ def _word(parameter: str, value: Any) -> str:
         return value
     if isinstance(value, dict):
         between = "<" if parameter == "kinds" else ","
-        pairs = ((name, _levels(item, between)) for name, item in value.items())
-        return ",".join(f"{name}={item}" for name, item in pairs)
+        pairs = ((name, _levels(item, between)) for name, item in value.items() if name != "method")
+        method = f"{value['method']}:" if parameter == "pruning" else ""
+        return method + ",".join(f"{name}={item}" for name, item in pairs)
     return _levels(value, ",")
 
 

@@ -5,10 +5,14 @@ The cross-validated loss of the chosen size is too small: it is the least, or ne
 in the choice by which it is judged. It needs no further tree.
 
 A standard error between held-out rows takes the trees as given. The error of the tree on new rows varies with the
-training table too, so 1.96 standard errors cover it too rarely (about 80 %). There is no unbiased estimate of the whole
-variance (Bengio and Grandvalet 2004); ``_SE_MULTIPLE_TREE`` and ``_SE_MULTIPLE_ROOT`` are the multiples that
-covered about 95 % in simulations with and without signal: ``python -m benchmarks.coverage size``,
-``docs/what-the-figures-mean.md``.
+training table too, and more so the less stable the tree is; there is no unbiased estimate of the whole variance (Bengio
+and Grandvalet 2004). What the folds do tell is how far a row's loss moves when the row and its fold are left out of
+training: the mean squared difference between its held-out loss and its loss under the tree of all rows. The variance
+per row is taken to be that of the losses plus a multiple of this difference. The multiple was chosen by
+simulations with and without signal (``python -m benchmarks.coverage size``, ``docs/what-the-figures-mean.md``), and
+so were the other two constants: a root alone has no such difference, and a tree that is hardly better than the root may
+have been found by chance, in every fold the same, since the folds share their rows; its interval reaches as far up as
+that of the root.
 """
 
 from __future__ import annotations
@@ -28,9 +32,12 @@ from treewise.train.folds import Folds
 from treewise.train.resampling import LossStats
 from treewise.tree.fit_info import CrossValidatedLoss
 
+_NORMAL = NormalDist().inv_cdf(0.975)
 _EQUAL = 1 + 1e-12  # losses nearer than this are equal
-# Half of a 95 % interval in standard errors between rows; a root alone varies less with its table than a tree.
-_SE_MULTIPLE_TREE, _SE_MULTIPLE_ROOT = 2.7, 2.3
+_SHIFT_FACTOR_SHARES, _SHIFT_FACTOR = 3.0, 2.0  # for error rates, and for other losses
+_SE_MULTIPLE_ROOT = 2.1  # half of the 95 % interval of a root alone, in standard errors between rows
+_SE_MULTIPLE_AUC = 2.7  # the same for AUC, of which rows have no part of their own
+_CHANCE_SE = 3.0  # a tree that is better than the root by less than this many standard errors may be due to chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +50,16 @@ class FoldLosses:
     weight_square: Floats
     folds: Folds
     has_row_losses: bool = True  # False for AUC: a fold has a loss, its rows have none
+    shift: Floats | None = None  # squared differences from the losses of the tree of all rows
 
     @classmethod
     def of(cls, scored: Sequence[LossStats], folds: Folds, has_row_losses: bool) -> FoldLosses:
         """Collect the sums of each fold."""
         loss, square = np.array([fold.loss for fold in scored]), np.array([fold.square for fold in scored])
         weights = np.array([(fold.weight, fold.weight_square) for fold in scored])
-        return cls(loss, square, weights[:, 0], weights[:, 1], folds, has_row_losses)
+        shifts = [fold.shift for fold in scored if fold.shift is not None]
+        shift = np.array(shifts) if len(shifts) == len(scored) else None
+        return cls(loss, square, weights[:, 0], weights[:, 1], folds, has_row_losses, shift)
 
     @property
     def has_standard_error_of_rows(self) -> bool:
@@ -123,19 +133,42 @@ def choose_size(mean: Floats, standard_error: Floats, rule: str) -> int:
 
 def estimate_choice_error(losses: FoldLosses, rule: str, loss: Loss) -> CrossValidatedLoss:
     """Estimate the loss on new rows of the size that a rule chooses, with a 95 % interval."""
-    folds = losses.folds
+    folds, last = losses.folds, losses.loss.shape[1] - 1
     sizes = np.array([losses.choose(rule, without=fold) for fold in range(len(folds.folds))])
     value, standard_error = losses.at_sizes(sizes)
-    multiple = _SE_MULTIPLE_ROOT if np.all(sizes == losses.loss.shape[1] - 1) else _SE_MULTIPLE_TREE
+    is_root = bool(np.all(sizes == last))
+    low, high = _interval(
+        losses, loss, value, standard_error, _SE_MULTIPLE_ROOT if is_root else _multiple(losses, sizes, loss)
+    )
+    root, root_se = float(losses.mean[last]), float(losses.standard_error[last])
+    if not is_root and root < value + _CHANCE_SE * standard_error:
+        high = max(high, _interval(losses, loss, root, root_se, _SE_MULTIPLE_ROOT)[1])
+    return CrossValidatedLoss(loss.name, value, low, high, folds.count, folds.repeats, rule, folds.kind)
+
+
+def _multiple(losses: FoldLosses, sizes: Ints, loss: Loss) -> float:
+    """Return half of a 95 % interval in standard errors, by how far the losses of rows move with their fold."""
+    if losses.shift is None:
+        return _SE_MULTIPLE_AUC
+    at = np.arange(len(sizes)), sizes
+    weight = losses.weight.sum()
+    shift = losses.shift[at].sum() / weight
+    variance = losses.square[at].sum() / weight - (losses.loss[at].sum() / weight) ** 2
+    factor = _SHIFT_FACTOR_SHARES if loss.is_share else _SHIFT_FACTOR
+    return _NORMAL * math.sqrt(1 + factor * max(shift, 0.0) / variance) if variance > 0 else _NORMAL
+
+
+def _interval(
+    losses: FoldLosses, loss: Loss, value: float, standard_error: float, multiple: float
+) -> tuple[float, float]:
+    folds = losses.folds
     if not losses.has_standard_error_of_rows:  # it is estimated from few folds
-        multiple *= student_quantile(0.975, folds.count - 1) / NormalDist().inv_cdf(0.975)
+        multiple *= student_quantile(0.975, folds.count - 1) / _NORMAL
     if loss.is_share:
         n = float(losses.weight.sum() ** 2 / losses.weight_square.sum() / folds.repeats)  # effective rows (Kish 1965)
-        low, high = _score_interval(value, standard_error, n, multiple)
-    else:
-        half = multiple * standard_error
-        low, high = max(0.0, value - half), value + half
-    return CrossValidatedLoss(loss.name, value, low, high, folds.count, folds.repeats, rule, folds.kind)
+        return _score_interval(value, standard_error, n, multiple)
+    half = multiple * standard_error
+    return max(0.0, value - half), value + half
 
 
 def _score_interval(share: float, standard_error: float, rows: float, multiple: float) -> tuple[float, float]:

@@ -25,6 +25,7 @@ from treewise.prune.cp_table import cp_table_from_folds
 from treewise.prune.decision import RISKS, Floats, Ints, PruneDecision, is_internal, node_risks, rebuild_training_set
 from treewise.prune.losses import Loss, RowLosses, area_above_roc, find_loss
 from treewise.prune.nested_trees import NestedTrees, find_nested_trees
+from treewise.prune.penalty_path import PenaltyPath, sum_losses, sum_squared_differences
 from treewise.train.folds import Fold, check_classes, make_folds
 from treewise.train.grow import Progress, grow_training_set
 from treewise.train.resampling import LossStats, take_rows
@@ -152,10 +153,10 @@ def cross_validate(
     alpha = nested.alpha[sequence_index]
     upper = np.append(nested.alpha[1:], np.inf)[sequence_index]
     penalties = np.where(np.isinf(upper), np.inf, np.sqrt(alpha * np.where(np.isinf(upper), 1.0, upper)))
-    scored = []
+    scorer, scored = _FoldScorer(tree, nested, loss, training_set, penalties, n_jobs), []
     for i, fold in enumerate(folds.folds):
         ticks = None if progress is None else _fold_progress(progress, i, len(folds.folds))
-        scored.append(_score_fold(tree, loss, nested.risk_name, training_set, fold, penalties, n_jobs, ticks))
+        scored.append(scorer.score(fold, ticks))
     risks = node_risks(tree, "error" if loss.risk == "error" else risk)
     return HeldOutLosses(
         loss,
@@ -197,60 +198,54 @@ def _row_losses(tree: Tree, loss: Loss, training_set: TrainingSet, rows: Ints) -
     return loss.of_rows(tree, truth, None if cost is None else cost.matrix)
 
 
-def _score_fold(
-    full_tree: Tree,
-    loss: Loss,
-    risk: str,
-    training_set: TrainingSet,
-    fold: Fold,
-    penalties: Floats,
-    n_jobs: int | None,
-    progress: Progress | None,
-) -> LossStats:
-    """Grow a tree without one fold, and sum its losses and their squares on that fold at every penalty."""
-    tree = grow_training_set(take_rows(training_set, fold.training), progress, n_jobs, keep_quartiles=False)
-    if full_tree.task == "classification":
-        tree = with_cost(tree, cost_matrix_of(full_tree))  # the full tree's costs may have changed since it was grown
-    rows, nested = fold.held_out, find_nested_trees(tree, risk)
-    ends = find_leaves(tree, [values[rows] for values in training_set.columns], len(rows))
-    weight = _weights(training_set, rows)
-    if loss.of_rows is None:
-        is_positive = training_set.y[rows] == len(tree.classes) - 1
-        mean = _auc_along_penalties(tree, nested, ends, penalties, weight * is_positive, weight * ~is_positive)
+@dataclass(frozen=True, eq=False)
+class _FoldScorer:
+    """What the folds have in common: the tree of all rows with its sequence, the loss and the penalties."""
+
+    full_tree: Tree
+    nested: NestedTrees
+    loss: Loss
+    training_set: TrainingSet
+    penalties: Floats
+    n_jobs: int | None
+
+    def score(self, fold: Fold, progress: Progress | None) -> LossStats:
+        """Grow a tree without one fold, and sum its losses and their squares on that fold at every penalty.
+
+        ``shift`` sums the squared differences from the losses that the tree of all rows has there.
+        """
+        training_set, rows = self.training_set, fold.held_out
+        tree = grow_training_set(take_rows(training_set, fold.training), progress, self.n_jobs, keep_quartiles=False)
+        if tree.task == "classification":
+            tree = with_cost(tree, cost_matrix_of(self.full_tree))  # costs may have changed since it was grown
+        nested = find_nested_trees(tree, self.nested.risk_name)
+        weight = _weights(training_set, rows)
+        totals = float(weight.sum()), float((weight**2).sum())
+        if self.loss.of_rows is None:
+            mean = self._auc(tree, nested, rows, weight)
+            return LossStats(mean * totals[0], mean**2 * totals[0], *totals)
+        sums, squares = sum_losses(self._path(tree, nested, rows), weight, len(self.penalties))
+        paths = self._path(tree, nested, rows), self._path(self.full_tree, self.nested, rows)
+        shift = sum_squared_differences(*paths, weight, len(self.penalties))
+        return LossStats(sums, squares, *totals, shift)
+
+    def _path(self, tree: Tree, nested: NestedTrees, rows: Ints) -> PenaltyPath:
+        of_rows = _row_losses(tree, self.loss, self.training_set, rows)
+        return PenaltyPath(tree, nested, self._ends(tree, rows), self.penalties, of_rows)
+
+    def _ends(self, tree: Tree, rows: Ints) -> Ints:
+        return find_leaves(tree, [values[rows] for values in self.training_set.columns], len(rows))
+
+    def _auc(self, tree: Tree, nested: NestedTrees, rows: Ints, weight: Floats) -> Floats:
+        is_positive = self.training_set.y[rows] == len(tree.classes) - 1
+        sides = weight * is_positive, weight * ~is_positive
+        mean = _auc_along_penalties(tree, nested, self._ends(tree, rows), self.penalties, *sides)
         if np.isnan(mean).any():
             raise DataError(
                 f"a fold of {plural(len(rows), 'row')} holds rows of one class only, so it has no AUC.",
-                hint="Give fewer " + Param("folds") + ", or " + Param("loss", "log_loss") + ".",
+                hint="Use fewer folds, or the loss log_loss.",
             )
-        sums, squares = mean * weight.sum(), mean**2 * weight.sum()
-    else:
-        of_rows = _row_losses(tree, loss, training_set, rows)
-        sums, squares = _sum_along_penalties(tree, nested, ends, penalties, of_rows, weight)
-    return LossStats(sums, squares, float(weight.sum()), float((weight**2).sum()))
-
-
-def _sum_along_penalties(
-    tree: Tree, nested: NestedTrees, ends: Ints, penalties: Floats, of_rows: RowLosses, weight: Floats
-) -> tuple[Floats, Floats]:
-    """Sum the losses of rows, and their squares, at every penalty.
-
-    As the penalty rises, the node that answers for a row moves up: from its leaf to the next ancestor that becomes a
-    leaf. All rows climb together, and each answer counts from its penalty to that of the next.
-    """
-    k = len(penalties)
-    sums, squares = np.zeros(k + 1), np.zeros(k + 1)
-    index_of = nested.entries(penalties, nested.leaf_alpha)
-    rows, answering, start = np.arange(len(ends)), answering_nodes(tree, ends), np.zeros(len(ends), np.int64)
-    next_leaf = np.where(nested.leaf_alpha[ends] < np.inf, ends, nested.leaf_above[ends])
-    while len(rows):
-        stop = np.where(next_leaf >= 0, index_of[next_leaf], k)
-        losses = of_rows(rows, answering)
-        for total, amount in ((sums, losses * weight[rows]), (squares, losses * losses * weight[rows])):
-            total += np.bincount(start, amount, k + 1) - np.bincount(stop, amount, k + 1)
-        more = next_leaf >= 0
-        rows, answering, start = rows[more], next_leaf[more], stop[more]
-        next_leaf = nested.leaf_above[answering]
-    return np.cumsum(sums)[:k], np.cumsum(squares)[:k]
+        return mean
 
 
 def _auc_along_penalties(

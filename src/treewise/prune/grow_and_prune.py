@@ -21,7 +21,7 @@ from treewise.prune.decision import Bools
 from treewise.prune.prune import METHODS, apply_decision, check_choices, check_options, prune, stop_reason
 from treewise.prune.reduced_error import decide_from_counts
 from treewise.prune.validation_counts import count_validation_rows
-from treewise.train.grow import Progress, grow_training_set
+from treewise.train.grow import NO_SPLIT_LEFT, Progress, grow_training_set
 from treewise.train.honest import check_honest
 from treewise.train.resampling import hold_out, take_rows
 from treewise.train.training_set import TrainingSet
@@ -171,20 +171,25 @@ _MAX_CELLS_TRIED_AGAIN = 1 << 22  # a table up to this size takes about a second
 
 
 def note_no_split_left(
-    full_tree: Tree, training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None
+    full_tree: Tree, pruned: Tree, training_set: TrainingSet, pruning: PruningPlan, n_jobs: int | None = None
 ) -> list[str]:
-    """Note that pruning left a single leaf, and what comes out without the column that the full tree begins with."""
+    """Note that pruning left a single leaf, what comes out without the first column, and what rule="best" takes."""
     column = int(full_tree.arrays.column[0])
     name = safe(full_tree.columns[column])
-    note = f"no split survived pruning: the tree is a single leaf. The full tree began with {name}"
-    without_column = training_set.without_column(column)
-    if not without_column.columns or len(training_set) * len(training_set.columns) > _MAX_CELLS_TRIED_AGAIN:
-        return [note]
-    tree, held_out = grow_unpruned(without_column, pruning, n_jobs)
-    n_leaves = prune_grown(tree, without_column, pruning, held_out, n_jobs).n_leaves
-    if n_leaves == 1:
-        return [f"{note}; without it, none survives either"]
-    return [f"{note}; without it, {n_leaves:,} leaves remain: " + Param("ignore", [name])]
+    note = f"{NO_SPLIT_LEFT}: the tree is a single leaf. The full tree began with {name}"
+    notes, without_column = [note], training_set.without_column(column)
+    if without_column.columns and len(training_set) * len(training_set.columns) <= _MAX_CELLS_TRIED_AGAIN:
+        tree, held_out = grow_unpruned(without_column, pruning, n_jobs)
+        n_leaves = prune_grown(tree, without_column, pruning, held_out, n_jobs).n_leaves
+        notes = [f"{note}; without it, none survives either"]
+        if n_leaves > 1:
+            notes = [f"{note}; without it, {n_leaves:,} leaves remain: " + Param("ignore", [name])]
+    table = pruned.fit_info.cp_table
+    if table is not None and table.best:  # neither unknown nor the root
+        smallest = f"a tree of {table.rows[table.best].leaves:,} leaves has the least cross-validated loss, but not by"
+        best = Param("pruning", {"method": "cv", **pruning.options, "rule": "best"})
+        notes.append(f"{smallest} more than one standard error; to take it: " + best)
+    return notes
 
 
 def _hold_back(training_set: TrainingSet, share: float) -> Bools:

@@ -146,6 +146,7 @@ def _given_folds(training_set: TrainingSet, folds: Any, repeats: int) -> Folds:
             f"must be a whole number, 2 or more, or a fold number for each of the {len(training_set):,} rows.",
             parameter="folds",
             value=folds,
+            hint="For folds in order of time, give " + Param("time", ...) + "." if isinstance(folds, str) else "",
         )
     if repeats > 1:
         raise ParameterError(
@@ -212,7 +213,7 @@ def _forward_folds(training_set: TrainingSet, count: int) -> list[Fold]:
         raise DataError(
             f"{training_set.table_name} has {plural(n_times, 'different time')} in {plural(n, 'row')}: too few for"
             f" {count} folds forward in time, whose blocks must differ in time.",
-            hint="Give fewer " + Param("folds") + ".",
+            hint="Use fewer folds.",
         )
     return [
         Fold(np.sort(order[:start]), np.sort(order[start:end]))

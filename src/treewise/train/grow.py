@@ -7,6 +7,8 @@ The entry point of training. Decisions are made before (``train/settings.py``, `
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -52,6 +54,7 @@ ROLES = (
     "time",
 )
 PRUNING = ("pruning", "validation", "ccp_alpha", "honest")  # what happens to a grown tree
+NO_SPLIT_LEFT = "no split survived pruning"  # how the note about a single leaf begins
 _MAX_WORKERS = 1024
 
 
@@ -157,7 +160,18 @@ def grow(
     options = {**locals()}
     options |= options.pop("settings")
     refuse_unknown(options, signature(grow).parameters, "help(treewise.grow)")
-    return fit(options.pop("data"), options.pop("target"), options)
+    tree = fit(options.pop("data"), options.pop("target"), options)
+    _warn_single_leaf(tree)
+    return tree
+
+
+def _warn_single_leaf(tree: Tree) -> None:
+    """Warn the caller of the package if pruning left no split, by the note that says what the full tree began with."""
+    if tree.n_leaves == 1 and (notes := [note for note in tree.notes if note.startswith(NO_SPLIT_LEFT)]):
+        level, frame = 3, sys._getframe(1).f_back
+        while frame is not None and frame.f_globals.get("__name__", "").startswith("treewise."):
+            level, frame = level + 1, frame.f_back
+        warnings.warn(notes[0], stacklevel=level)
 
 
 def fit(
@@ -218,7 +232,7 @@ def grow_prepared(
         pruned = prune_grown(full_tree, training_set, plan, held_out, n_jobs, report)
     if pruned.n_leaves > 1 or full_tree.n_leaves == 1:
         return pruned
-    return pruned.with_(notes=(*pruned.notes, *note_no_split_left(full_tree, training_set, plan, n_jobs)))
+    return pruned.with_(notes=(*pruned.notes, *note_no_split_left(full_tree, pruned, training_set, plan, n_jobs)))
 
 
 def pruning_for(

@@ -108,6 +108,7 @@ class LossStats:
     square: Floats
     weight: float
     weight_square: float
+    shift: Floats | None = None  # squared differences from the losses of the tree of all rows, where known
 
     @classmethod
     def nothing(cls, n: int) -> LossStats:

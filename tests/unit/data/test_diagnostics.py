@@ -1,9 +1,12 @@
 """Notes on tables that a tree would learn the wrong thing from."""
 
+import re
+
 import numpy as np
 import pytest
 
 import treewise as tw
+from treewise.cli.param_types import in_options
 
 
 def notes_of(column, target=None, **options):
@@ -68,15 +71,37 @@ def test_pruning_that_leaves_nothing_says_what_the_full_tree_began_with():
     x = rng.normal(size=n)
     y = rng.random(n) < np.where(x > 0.7, 0.65, 0.15)
     data = {"name": [f"n{v}" for v in rng.integers(0, 150, n)], "x": x, "y": y}
-    tree = tw.grow(data, "y", pruning="cv", selection="gain", min_level_rows=1)
-    assert tree.n_leaves == 1
     remaining = tw.grow(data, "y", pruning="cv", ignore=["name"]).n_leaves
-    assert tree.notes[-1] == (
+    text = (
         "no split survived pruning: the tree is a single leaf. The full tree began with name;"
         f' without it, {remaining} leaves remain: ignore=["name"]'
     )
-    noise = tw.grow(data, "y", pruning={"method": "gain", "threshold": 0.9})
-    assert noise.notes[-1].endswith("without it, none survives either")
+    with pytest.warns(UserWarning, match=re.escape(text)) as seen:
+        tree = tw.grow(data, "y", pruning="cv", selection="gain", min_level_rows=1)
+    assert seen[0].filename == __file__
+    assert tree.n_leaves == 1
+    assert text in tree.notes
+    columns = {name: values for name, values in data.items() if name != "y"}
+    with pytest.warns(UserWarning, match=re.escape(text)) as seen:
+        tw.TreeClassifier(pruning="cv", selection="gain", min_level_rows=1).fit(columns, y)
+    assert seen[0].filename == __file__
+    with pytest.warns(UserWarning, match="without it, none survives either"):
+        tw.grow(data, "y", pruning={"method": "gain", "threshold": 0.9})
+
+
+def test_a_single_leaf_within_one_standard_error_names_the_rule_that_takes_more():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    data = {"x": x, "y": np.where(rng.random(120) < np.where(x > 1, 0.6, 0.3), "b", "a")}
+    with pytest.warns(UserWarning, match="no split survived"):
+        tree = tw.grow(data, "y", pruning="cv")
+    best = tw.grow(data, "y", pruning={"method": "cv", "rule": "best"})
+    assert tree.n_leaves == 1 < best.n_leaves
+    assert tree.notes[-1] == (
+        f"a tree of {best.n_leaves} leaves has the least cross-validated loss, but not by more than one standard error;"
+        ' to take it: pruning={"method": "cv", "rule": "best"}'
+    )
+    assert in_options(tree.notes[-1]).endswith("to take it: --pruning cv:rule=best")
 
 
 def test_a_tree_worse_than_the_baseline_says_so():

@@ -396,3 +396,19 @@ def test_cuts_of_wide_integers_and_nanoseconds_are_exact(unit):
 def cuts_between(values):
     levels = [int(value) for value in np.unique(values)]
     return [(a + b) // 2 for a, b in pairwise(levels)]
+
+
+def test_a_set_of_levels_that_never_comes_back_is_not_called_stable():
+    rng = np.random.default_rng(0)
+    names = [f"n{v}" for v in rng.integers(0, 60, 400)]
+    data = {"name": names, "x": rng.normal(size=400), "y": rng.random(400) < 0.4}
+    found = tw.stability(data, "y", resamples=20, selection="gain", min_level_rows=1, max_depth=2)
+    root, *below = found.nodes
+    assert root.column == "name"
+    assert root.same_rows == 1 > 0.1 > root.same_split
+    assert found.paragraph.startswith("The root split is uncertain, though its column is stable: name is at the root")
+    sets = [node for node in below if node.column == "name" and node.same_rows >= 0.5]
+    assert sets
+    assert all(node.same_split < 0.5 for node in sets)
+    assert "back with the same column but other levels: do not interpret which levels go where" in found.paragraph
+    assert " in at least " not in found.paragraph

@@ -110,29 +110,35 @@ class Stability(Displayable):
             return False
         return node.same_split < _LIKELY
 
+    def _reappears(self, node: NodeStability) -> float:
+        """Return the share of the resamples in which a split comes back: column, rows, and the set of levels."""
+        return node.same_rows * (node.same_split or 0.0) if self._sets_differ(node) else node.same_rows
+
     def _further_splits(self) -> list[str]:
         """Describe which of the splits below the root reappear, and from where on the tree is one of many."""
         below = self.nodes[1:]
         if not below:
             return []
-        rare = [n for n in below if n.same_rows < _LIKELY]
+        share = {n.node: self._reappears(n) for n in below}
+        rare = [n for n in below if share[n.node] < _LIKELY]
         if len(below) == 1:
-            times = _times(round(below[0].same_rows * self.resamples), self.resamples)
+            times = _times(round(share[below[0].node] * self.resamples), self.resamples)
             text = f"The other split (node {below[0].node}) reappears on about the same rows in {times}."
         else:
             groups = [
-                (f"at least {100 * _STABLE:g} %", [n for n in below if n.same_rows >= _STABLE]),
-                ("at least half", [n for n in below if _LIKELY <= n.same_rows < _STABLE]),
+                (f"at least {100 * _STABLE:g} %", [n for n in below if share[n.node] >= _STABLE]),
+                ("at least half", [n for n in below if _LIKELY <= share[n.node] < _STABLE]),
                 ("fewer than half", rare),
             ]
-            parts = [f"{len(some):,} in {share} ({_list_nodes(some)})" for share, some in groups if some]
+            parts = [f"{len(some):,} in {least} ({_list_nodes(some)})" for least, some in groups if some]
             text = f"Of the {len(below):,} splits below it, these reappear in the resamples: {', '.join(parts)}."
         return [text, *self._rare_splits(rare)]
 
     def _rare_splits(self, rare: Sequence[NodeStability]) -> list[str]:
         """Describe from where on the tree is one of many, and where only the order of the splits is uncertain."""
-        elsewhere = [n for n in rare if n.used >= _STABLE]
-        uncertain = [n for n in rare if n.used < _STABLE]
+        other_sets = [n for n in rare if n.same_rows >= _LIKELY]  # the column comes back, with other levels
+        elsewhere = [n for n in rare if n.same_rows < _LIKELY and n.used >= _STABLE]
+        uncertain = [n for n in rare if n.same_rows < _LIKELY and n.used < _STABLE]
         lines = []
         if uncertain:
             ends = self.tree.arrays.ends
@@ -143,6 +149,12 @@ class Stability(Displayable):
             lines.append(
                 f"From {_list_nodes(tops)} down, this tree is one of many that fit about equally well:"
                 " do not interpret the splits there."
+            )
+        if other_sets:
+            verb = "comes" if len(other_sets) == 1 else "come"
+            lines.append(
+                f"{_list_nodes(other_sets).capitalize()} {verb} back with the same column but other levels:"
+                " do not interpret which levels go where."
             )
         if elsewhere:
             columns = "column of" if len(elsewhere) == 1 else "columns of"
