@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from treewise.train.candidates import Rows
     from treewise.train.training_set import TrainingSet
 
-FREE_BITS = 4  # not charged: about what the best threshold of a number gains by chance (benchmarks/many_levels.py)
+FREE_BITS = 4  # not charged: about what the best threshold of a number gains by chance (benchmarks/selection.py)
 # In columns of more levels than this, levels with fewer than ``min_level_rows`` rows at a node are pooled, except where
 # the order of the levels is used.
 FEW_LEVELS = 10
