@@ -16,6 +16,11 @@ RUNS = {
     "onnxruntime": ("onnx", {"missing": "(missing)"}),
     "onnx": ("onnx", {"missing": "(missing)"}),
     "python": ("python", {}),
+    "numpy": ("numpy", {}),
+    "json": ("json", {}),
+    "c": ("c", {}),
+    "c table": ("c", {"form": "table"}),
+    "node": ("javascript", {}),
     "sqlite": ("sql", {"dialect": "sqlite"}),
     "duckdb": ("sql", {"dialect": "duckdb"}),
     "postgresql": ("sql", {"dialect": "postgresql"}),
@@ -37,7 +42,7 @@ def engine(request):
 
 def _found(name):
     try:
-        ENGINES[name].find()
+        ENGINES[name.split()[0]].find()
     except NotInstalled as reason:
         pytest.skip(f"{name}: {reason}")
     return name
@@ -48,7 +53,9 @@ def check(model, engine, rows=200, seed=0, data=None, **options):
     format, own = RUNS[engine]
     estimate = options.get("estimate")
     exported = model.export(format, **own, **options)
-    found = tw.verify_export(model, exported, data, engine=engine, rows=rows, random_state=seed, estimate=estimate)
+    found = tw.verify_export(
+        model, exported, data, engine=engine.split()[0], rows=rows, random_state=seed, estimate=estimate
+    )
     assert found.ok, str(found)
     assert [run.rows for run in found.runs] >= [1]
     return found

@@ -558,6 +558,17 @@ class Tree(TreeStructure):
 
         return render_tree(self)
 
+    def to_frame(self) -> Any:
+        """Return the nodes as a polars dataframe, one row per node.
+
+        >>> import treewise as tw
+        >>> tw.grow("penguins", max_depth=1).to_frame().select("node", "parent", "condition", "rows").rows()[1]
+        (1, 0, 'flipper_length_mm <= 206.5', 213)
+        """
+        from treewise.formats.export.node_table import node_table
+
+        return node_table(self).to_frame()
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         from treewise.show.notebook import mime_bundle
 

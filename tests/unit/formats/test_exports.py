@@ -1,12 +1,19 @@
 """Exports decide as ``predict`` does: random trees of every kind, in the engines that are installed."""
 
+import datetime as dt
 import os
 
+import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.support.exports import check, engine, tamed
-from tests.support.handmade_trees import trees
+import treewise as tw
+from tests.support.exports import RUNS, check, engine, tamed
+from tests.support.handmade_trees import chain, trees
+from tests.support.hostile_names import BATCHES, table
 from treewise.errors import ParameterError
+from treewise.formats.export.export import FORMATS
+from treewise.formats.export.sql.dialects import DIALECTS
 
 __all__ = ["engine"]
 
@@ -22,10 +29,191 @@ def quick(n):
     )
 
 
-@quick(40)
+@quick(25)
 @given(tree=trees())
 def test_random_trees(engine, tree):
     try:
         check(tamed(tree), engine, 60)
     except ParameterError as error:  # a class label
         assert any(reason in str(error) for reason in ("NUL", "surrogate", "tests no column")), error
+
+
+MODELS = {
+    "numbers and categories": lambda: tw.grow("penguins"),
+    "multiway": lambda: tw.grow("admissions", preset="id3"),
+    "regression": lambda: tw.grow("penguins", "body_mass_g", max_depth=6, drop_missing_target=True),
+    "one leaf": lambda: tw.grow("penguins", max_depth=0),
+    "forest": lambda: tw.forest("penguins", n_estimators=7),
+    "forest of numbers": lambda: tw.forest("penguins", "body_mass_g", 5, drop_missing_target=True, max_depth=5),
+    "bagging": lambda: tw.bagging("admissions", n_estimators=5),
+    "adaboost": lambda: tw.adaboost("penguins", n_estimators=9),
+    "many classes boosted": lambda: tw.adaboost(many_classes(), "y", n_estimators=25),
+    "sums that overflow": lambda: tw.forest({"x": [1, 2, 3, 4], "y": [1e308, 1.5e308, -1e308, 1.7e308]}, "y", 9),
+    "refuses missing": lambda: tw.grow(whole_table(), "y", missing="error"),
+    "forest that refuses missing": lambda: tw.forest(whole_table(), "y", 3, missing="error"),
+    "wide integers and datetimes": lambda: tw.grow(wide_table(), "y"),
+    "forest of wide columns": lambda: tw.forest(wide_table(), "y", 5),
+    "answers of the root": lambda: tw.grow("admissions", preset="id3", empty_branch="root"),
+}
+
+
+def many_classes():
+    return {
+        "x": [float(i) for i in range(60)],
+        "z": [i * i % 17 for i in range(60)],
+        "y": [f"c{i % 11}" for i in range(60)],
+    }
+
+
+def whole_table():
+    return {"x": [1.0, 2, 3, 4, 5, 6], "z": list("aabbca"), "b": [True, False] * 3, "y": list("ppqqrq")}
+
+
+def wide_table():
+    n = 60
+    start = dt.datetime(2024, 2, 28, 23, 59, 59)
+    return {
+        "id": [2**60 + (i * 37) % n for i in range(n)],
+        "day": [dt.date(1960, 1, 1) + dt.timedelta(days=(i * 31) % 97) for i in range(n)],
+        "moment": [start + dt.timedelta(microseconds=(i * 17) % 53) for i in range(n)],
+        "flag": [None if i % 9 == 0 else i % 3 == 0 for i in range(n)],
+        "y": ["abc"[(i * i + i // 7) % 3] for i in range(n)],
+    }
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_models(engine, model):
+    check(MODELS[model](), engine, 20_000 if LONG else 400)
+
+
+@pytest.mark.parametrize("estimate", ["laplace", "shrinkage=25"])
+def test_estimated_probabilities(engine, estimate):
+    check(tw.grow("penguins", max_depth=3), engine, 100, estimate=estimate)
+
+
+def test_rows_of_a_table(engine):
+    found = check(tw.grow("penguins"), engine, 10, data="penguins")
+    assert (found.runs[0].rows, found.runs[0].fuzzed) == (354, 10)
+
+
+def test_a_chain_of_tests(engine):
+    """Deep trees are flat code; .ci/nightly runs 100,000 levels."""
+    options = {"outputs": "leaf"} if RUNS[engine][0] == "sql" else {}
+    check(chain(100_000 if LONG else 3_000), engine, 40, **options)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_deep_chain_is_written(format):
+    options = {"outputs": "leaf"} if format == "sql" else {}
+    written = chain(100_000 if LONG or format == "c" else 2_000).export(format, **options)
+    assert len(written) > 10_000
+    if format == "c":
+        assert "The trees are tables: as nested if" in written
+
+
+@pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0].encode("unicode_escape").decode()[:8])
+def test_hostile_names_and_labels(engine, names):
+    """Names mean the same in every format; what a target cannot hold is refused by name."""
+    cells, target = table(names)
+    tree = tw.grow(cells, target, max_depth=3, categorical="multiway")
+    try:
+        check(tree, engine, 60)
+    except ParameterError as error:
+        assert any("\0" in name for name in names), error
+        assert "NUL" in str(error)
+        spelled = [name.replace("\0", "0") for name in names]
+        cells, target = table(spelled)
+        check(tw.grow(cells, target, max_depth=3, categorical="multiway"), engine, 60)
+
+
+# -- SQL of every dialect ---------------------------------------------------------------------------------------------
+
+SQLGLOT = {"postgresql": "postgres", "sqlserver": "tsql"}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0].encode("unicode_escape").decode()[:8])
+def test_every_dialect_is_parsed(dialect, names):
+    """sqlglot reads back the same names and texts, in dialects whose engines are not here."""
+    sqlglot = pytest.importorskip("sqlglot")
+    names = [name.replace("\0", "0") for name in names]
+    cells, target = table(names)
+    tree = tw.grow(cells, target, max_depth=3, categorical="multiway")
+    query = sqlglot.parse_one(tree.export("sql", dialect=dialect), read=SQLGLOT.get(dialect, dialect))
+    used = {tree.columns[i] for i in tree.used_columns}
+    if dialect != "bigquery" or not any("." in name for name in used):  # there a dot separates two names
+        assert {column.name for column in query.find_all(sqlglot.exp.Column)} == used
+    assert [each.alias for each in query.selects[1:]] == [
+        "prediction", *(f"probability_{k}" for k in range(len(tree.classes))), "leaf"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("model", MODELS)
+def test_every_dialect_of_every_model_is_parsed(dialect, model):
+    sqlglot = pytest.importorskip("sqlglot")
+    text = MODELS[model]().export("sql", dialect=dialect)
+    assert len(sqlglot.parse(text, read=SQLGLOT.get(dialect, dialect))) == 1
+
+
+# -- what is refused, and what is found ---------------------------------------------------------------------------
+
+
+def test_wrong_exports_are_found(engine):
+    """A cut that is off by one unit in the last place is a mismatch, with its row."""
+    tree = tw.parse("x <= 206.5 -> a\nx > 206.5 -> b")
+    format, options = RUNS[engine]
+    written = tree.export(format, **options)
+    for exact, off in (("206.5", "206.50000000000003"), ("0x1.9d00000000000p+7", "0x1.9d00000000001p+7")):
+        written = written.replace(exact, off)
+    found = tw.verify_export(tree, written)
+    assert not found.ok
+    assert found.runs[0].mismatches[0].row == {"x": 206.50000000000003}
+    assert "prediction is 'a' instead of 'b' for {x=206.50000000000003}" in str(found)
+
+
+def test_engines_that_are_not_there_are_not_passed(monkeypatch):
+    tree = tw.parse("x <= 1 -> a\nx > 1 -> b")
+    for dialect in ("mysql", "sqlserver", "bigquery", "snowflake"):
+        with pytest.raises(ImportError, match=f"not run: no engine runs sql \\({dialect}\\)"):
+            tw.verify_export(tree, tree.export("sql", dialect=dialect))
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ImportError, match=r"not run.*node \(no node: install Node.js\)"):
+        tw.verify_export(tree, tree.export("javascript"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"dialect": "postgres"}, 'dialect="postgres": must be one of .* Did you mean "postgresql"'),
+        ({"outputs": "class"}, "must be some of prediction, probabilities, leaf"),
+        ({"tabel": "x"}, 'format "sql" has no option tabel. Did you mean "table"'),
+    ],
+)
+def test_wrong_options(options, words):
+    with pytest.raises(ParameterError, match=words):
+        tw.parse("x <= 1 -> a\nx > 1 -> b").export("sql", **options)
+
+
+def test_names_that_sql_cannot_tell_apart():
+    tree = tw.parse("x <= 1 -> a\nx > 1\n  X <= 1 -> a\n  X > 1 -> b")
+    with pytest.raises(ParameterError, match='columns "x" and "X" are the same name in duckdb'):
+        tree.export("sql", dialect="duckdb")
+    assert tree.export("sql", dialect="postgresql")
+    hidden = tw.parse("leaf <= 1 -> a\nleaf > 1 -> b")
+    with pytest.raises(ParameterError, match="has the name of an output column"):
+        hidden.export("sql")
+    assert tw.verify_export(hidden, hidden.export("sql", dialect="sqlite", prefix="tw_")).ok
+
+
+def test_datetimes_that_sql_cannot_write():
+    tree = tw.grow({"t": np.array([1, 2, 3, 4], "M8[D]") + 4_000_000, "y": list("aabb")}, "y")
+    with pytest.raises(ParameterError, match='column "t" is compared with a datetime outside the years 1 to 9999'):
+        tree.export("sql")
+    assert tw.verify_export(tree, tree.export("json")).ok
+
+
+def test_a_text_without_a_stamp():
+    tree = tw.parse("x <= 1 -> a\nx > 1 -> b")
+    with pytest.raises(ParameterError, match="has no line"):
+        tw.verify_export(tree, tree.export("if-else"))

@@ -34,16 +34,18 @@ Exported = str | bytes | dict[str, str]  # one file, or several by path
 class ExportFormat(NamedTuple):
     """An export format; the help page of ``treewise export`` quotes ``description``."""
 
-    module: str  # in this package, with a function ``write``; imported when used
+    module: str  # in this package, imported when used
     description: str
     endings: tuple[str, ...] = ()  # of files that are written in this format by default
     reads: Literal["program", "tree"] = "program"
     ensembles: bool = True
+    function: str = "write"
 
     @property
     def write(self) -> Callable[..., Exported]:
         """The function that writes the format."""
-        write: Callable[..., Exported] = import_module(f"treewise.formats.export.{self.module}").write
+        write: Callable[..., Exported]
+        write = getattr(import_module(f"treewise.formats.export.{self.module}"), self.function)
         return write
 
     @property
@@ -62,6 +64,13 @@ FORMATS = {
     "sql": ExportFormat("sql.sql", "is a query that adds predictions to a table", (".sql",)),
     "onnx": ExportFormat("onnx", "is a graph for ONNX Runtime and other ONNX engines", (".onnx",)),
     "python": ExportFormat("python", "is a module without imports", (".py",)),
+    "numpy": ExportFormat("numpy_module", "is a module that predicts whole columns with NumPy"),
+    "c": ExportFormat("c", "is a C99 header", (".h", ".c")),
+    "javascript": ExportFormat("javascript", "is an ES module", (".js", ".mjs")),
+    "json": ExportFormat("json_rows", "lists tests and answers as data", (".json",)),
+    "markdown": ExportFormat("node_table", "is a table of the nodes", (".md",), "tree", False),
+    "dot": ExportFormat("graph", "is a graph for Graphviz", (".dot", ".gv"), "tree", False, "write_dot"),
+    "mermaid": ExportFormat("graph", "is a flowchart for Mermaid", (".mmd",), "tree", False, "write_mermaid"),
 }
 
 

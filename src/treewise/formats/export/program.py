@@ -281,8 +281,12 @@ def _compile_tree(
         return first + n + len(extra) - 1
 
     steps: list[Step] = []
-    for place, column in enumerate(refused):
-        steps.append(Test(column, "present", 0, place + 1, place + 1, -1))  # where missing values go is set below
+    encodings = {place: tree.encodings[column] for column, place in position.items()}
+    for place, column in enumerate(refused):  # where missing values go is set below
+        is_present = Switch(column, (), place + 1, -1)
+        steps.append(
+            is_present if encodings[column].is_categorical else Test(column, "present", 0, place + 1, place + 1, -1)
+        )
     answer_of = {node: number for number, node in enumerate(ends)}
     for node in range(n):
         kind = int(a.kind[node])

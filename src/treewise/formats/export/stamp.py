@@ -13,6 +13,7 @@ from typing import Any
 from treewise._version import __version__
 
 _WORD = "treewise-export "
+_JSON_KEY = '"treewise_export": '  # the same in JSON, which has no comments
 
 
 def stamp(format: str, **options: Any) -> str:
@@ -31,10 +32,12 @@ def read_stamp(text: str) -> dict[str, Any] | None:
     'x'
     """
     start = text.find(_WORD + "{")
+    sign = _WORD if start >= 0 else _JSON_KEY
+    start = max(start, text.find(sign + "{"))
     if start < 0:
         return None
     try:
-        found, _ = json.JSONDecoder().raw_decode(text, start + len(_WORD))
+        found, _ = json.JSONDecoder().raw_decode(text, start + len(sign))
     except ValueError:
         return None
     return found if isinstance(found, dict) and isinstance(found.get("format"), str) else None

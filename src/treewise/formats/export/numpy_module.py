@@ -1,0 +1,242 @@
+"""Export format "numpy": a module that predicts whole columns at once and needs only NumPy.
+
+    predict({"flipper_length_mm": array, "island": array})    an array of classes or values
+    predict_proba(…)                                          rows × classes
+    apply(…)                                                  node numbers; for an ensemble rows × trees
+
+The trees are tables. Rows are divided among the steps: each test reads its column once for the rows that reach it. A
+column is anything that ``numpy.asarray`` takes; missing is NaN, NaT or None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from treewise._lib.text import safe
+from treewise.formats.export.program import NO_ANSWER, Answer, Program, Step, Switch, Test
+from treewise.formats.export.stamp import stamp
+
+_MISSING = -(2**63)
+
+_READING = """\
+def _read(columns):
+    cells, n = [], None
+    for name, kind, unit, levels in COLUMNS:
+        column = np.asarray(columns[name])
+        if n is not None and len(column) != n:
+            raise ValueError(f"column {name!r} has {len(column)} rows, the others have {n}")
+        n = len(column)
+        cells.append(_cells(column, kind, unit, levels))
+    return cells, 1 if n is None else n
+
+
+def _cells(column, kind, unit, levels):
+    if kind == "number":
+        if column.dtype.kind in "fiub":
+            return column.astype(np.float64, copy=False)
+        return np.array([np.nan if x is None else x for x in column.tolist()], np.float64)
+    if kind == "datetime":
+        if column.dtype.kind == "O":
+            column = np.array([np.datetime64("NaT") if x is None or x != x else x for x in column.tolist()], "M8")
+        return column.astype(f"M8[{unit}]").astype(np.int64) if column.dtype.kind == "M" else column.astype(np.int64)
+    if kind == "integer":
+        if column.dtype.kind in "iu":
+            return column.astype(np.int64)
+        return np.array([_MISSING if x is None or x != x else int(x) for x in column.tolist()], np.int64)
+    # a level's number; n for a never-seen one, n + 1 for a missing one
+    n = len(levels)
+    codes = {False: 0, True: 1} if kind == "boolean" else {level: i for i, level in enumerate(levels)}
+    return np.array([n + 1 if x is None or x != x else codes.get(x, n) for x in column.tolist()], np.intp)
+"""
+_WALKING = """\
+def _answers(steps, cells, n):
+    found = np.empty(n, np.intp)
+    todo = [(0, None)]
+    while todo:
+        at, rows = todo.pop()
+        kind, column, data, below, above, missing = steps[at]
+        if kind == 4:
+            found[slice(None) if rows is None else rows] = data
+            continue
+        x = cells[column] if rows is None else cells[column].take(rows)
+        if kind == 2:
+            following = data.take(x)
+            ways = [(child, following == child) for child in np.unique(following).tolist()]
+        else:
+            first = x <= data if kind != 3 else x < data
+            if kind == 1:
+                gone = x == _MISSING
+                first &= ~gone
+            else:
+                gone = x != x
+            if missing == above or not gone.any():
+                ways = [(below, first), (above, ~first)]
+            elif missing == below:
+                first |= gone
+                ways = [(below, first), (above, ~first)]
+            else:
+                ways = [(below, first), (missing, gone), (above, ~(first | gone))]
+        for child, mask in ways:
+            some = np.flatnonzero(mask) if rows is None else rows[mask]
+            if len(some):
+                todo.append((child, some))
+    return found
+"""
+_ONE_TREE = """\
+def apply(columns):
+    cells, n = _read(columns)
+    return _NODES.take(_answers(_STEPS, cells, n))
+
+
+def predict(columns):
+    cells, n = _read(columns)
+    return _PREDICTIONS.take(_answers(_STEPS, cells, n))
+"""
+_PROBABILITIES = """
+
+def predict_proba(columns):
+    cells, n = _read(columns)
+    return _PROBABILITIES.take(_answers(_STEPS, cells, n), axis=0)
+"""
+_MANY_TREES = """\
+def apply(columns):
+    cells, n = _read(columns)
+    return np.stack([nodes.take(_answers(steps, cells, n)) for steps, nodes in zip(_STEPS, _NODES)], axis=1)
+
+
+def _sums(columns):
+    cells, n = _read(columns)
+    sums = np.zeros((n, _WIDTH))
+    for steps, shares in zip(_STEPS, _SHARES):
+        sums += shares.take(_answers(steps, cells, n), axis=0)
+    return sums
+"""
+_CLASSES = """
+
+def _labels(scores):
+    best = np.argmax(scores, axis=1)
+    best[np.isnan(scores[:, 0])] = len(CLASSES)
+    return _LABELS.take(best)
+"""
+_MEAN = """
+
+def predict_proba(columns):
+    return _sums(columns) / {divisor}
+
+
+def predict(columns):
+    return _labels(predict_proba(columns))
+"""
+_VOTE = """
+
+def predict_proba(columns):
+    votes = _sums(columns)
+    total = np.zeros(len(votes))
+    for each in votes.T:
+        total += each
+    return votes / np.where(total <= 0, 1.0, total)[:, None]
+
+
+def predict(columns):
+    return _labels(_sums(columns))
+"""
+_VALUES = """
+
+def predict(columns):
+    return _sums(columns)[:, 0] / {divisor} * {unit}
+"""
+
+
+def write(program: Program) -> str:
+    """Return the module.
+
+    >>> import treewise as tw
+    >>> module = {}
+    >>> exec(tw.grow("penguins", max_depth=1).export("numpy"), module)
+    >>> module["predict"]({"flipper_length_mm": [190.0, 230.0, None]}).tolist()
+    ['Adelie', 'Gentoo', 'Gentoo']
+    """
+    head = safe(program.target.name).replace("\\", "\\\\").replace('"', '\\"')
+    parts = [f'"""Predicts {head}; exported by treewise."""', f"# {stamp('numpy')}", "import numpy as np\n"]
+    parts += [f"_MISSING = {_MISSING}", "COLUMNS = ["]
+    parts += [f"    ({e.name!r}, {e.kind!r}, {e.unit!r}, {list(e.levels)!r})," for e in program.inputs]
+    parts += ["]", f"\n\n{_READING}\n\n{_WALKING}\n"]
+    steps = [_table(program, t) for t in range(len(program.routines))]
+    nodes = [f"np.array({routine.answers.node!r})" for routine in program.routines]
+    if not program.is_regression:
+        parts.append(f"CLASSES = {list(program.classes)!r}\n_LABELS = np.array([*CLASSES, None], object)")
+    if program.combine == "tree":
+        parts += [f"_STEPS = {steps[0]}", f"_NODES = {nodes[0]}", *_one_tree(program)]
+    else:
+        parts += ["_STEPS = [", *(f"    {table}," for table in steps), "]", f"_NODES = [{', '.join(nodes)}]"]
+        parts += _many_trees(program)
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _table(program: Program, t: int) -> str:
+    rows = [_row(step, program) for step in program.routines[t].steps]
+    return f"[{', '.join(rows)}]"
+
+
+def _row(step: Step, program: Program) -> str:
+    """Write a step as a tuple: kind, column, data, and the next steps."""
+    if isinstance(step, Answer):
+        return f"(4, 0, {step.number}, 0, 0, 0)"
+    encoding = program.inputs[step.column]
+    if isinstance(step, Switch):
+        n = len(encoding.levels)
+        following = [step.default] * (n + 1) + [step.missing]
+        for codes, child in step.cases:
+            for code in codes:
+                following[code] = child
+        return f"(2, {step.column}, np.array({following!r}), 0, 0, 0)"
+    assert isinstance(step, Test)
+    if encoding.kind == "number":
+        kind, cut = (3 if step.op == "<" else 0), "np.inf" if step.op == "present" else repr(float(step.cut))
+    else:
+        kind, cut = 1, str(2**63 - 1) if step.op == "present" else str(step.cut)
+    return f"({kind}, {step.column}, {cut}, {step.below}, {step.above}, {step.missing})"
+
+
+def _one_tree(program: Program) -> Iterator[str]:
+    answers = program.routines[0].answers
+    if program.is_regression:
+        yield f"_PREDICTIONS = np.array([{', '.join(map(_float, answers.value))}])\n\n\n{_ONE_TREE}"
+        return
+    yield f"_PREDICTIONS = _LABELS.take({answers.label!r})"
+    labelled = zip(answers.label, answers.probabilities.tolist(), strict=True)
+    rows = [[math.nan] * len(row) if label == NO_ANSWER else row for label, row in labelled]
+    yield f"_PROBABILITIES = {_matrix(rows)}\n\n\n{_ONE_TREE}{_PROBABILITIES}"
+
+
+def _many_trees(program: Program) -> Iterator[str]:
+    yield "_SHARES = ["
+    for t, routine in enumerate(program.routines):
+        if program.is_regression:
+            rows = [[value / program.unit] for value in routine.answers.value]
+        elif program.combine == "vote":
+            classes = range(len(program.classes))
+            rows = [[program.votes[t] if c == label else 0.0 for c in classes] for label in routine.answers.label]
+        else:
+            rows = routine.answers.probabilities.tolist()
+        if routine.answers.label:
+            known = zip(routine.answers.label, rows, strict=True)
+            rows = [[math.nan] * len(row) if label == NO_ANSWER else row for label, row in known]
+        yield f"    {_matrix(rows)},"
+    yield f"]\n_WIDTH = {max(1, len(program.classes))}\n\n"
+    if program.is_regression:
+        yield _MANY_TREES + _VALUES.format(divisor=program.divisor, unit=_float(program.unit))
+    elif program.combine == "vote":
+        yield _MANY_TREES + _CLASSES + _VOTE
+    else:
+        yield _MANY_TREES + _CLASSES + _MEAN.format(divisor=program.divisor)
+
+
+def _matrix(rows: list[list[float]]) -> str:
+    texts = [", ".join(map(_float, row)) for row in rows]
+    return f"np.array([{', '.join(f'[{text}]' for text in texts)}])"
+
+
+def _float(number: float) -> str:
+    return repr(number) if math.isfinite(number) else f"np.{number}" if number > 0 or math.isnan(number) else "-np.inf"
