@@ -116,10 +116,8 @@ def write(program: Program) -> str:
     """Return the module.
 
     >>> import treewise as tw
-    >>> print(tw.parse("x <= 1 -> a\\nx > 1 -> b").export("javascript").partition("function tree")[2][:39])
-    (x0) {
-      if (x0 > 1.0) {
-        return 1
+    >>> tw.parse("x <= 1 -> a\\nx > 1 -> b").export("javascript").partition("function tree")[2].splitlines()[:3]
+    ['(x0) {', '  if (x0 > 1.0) {', '    return 1;']
     """
     parts = [f"// {stamp('javascript')}", f"// Predicts {safe(program.target.name)}; exported by treewise.", ""]
     parts += _reading(program)
