@@ -26,6 +26,18 @@ def format_exact(value: float) -> str:
     return repr(float(value))
 
 
+SHARE_DIGITS = 9  # of a probability that is written into a tree
+
+
+def format_share_exact(share: float) -> str:
+    """Format a probability with a point, so that it reads as one.
+
+    >>> [format_share_exact(share) for share in (0.75, 1.0, 2 / 3)]
+    ['0.75', '1.0', '0.666666667']
+    """
+    return repr(round(float(share), SHARE_DIGITS))
+
+
 def format_count(value: float) -> str:
     """Format a count with thousands separators, a fractional weight to four significant digits.
 

@@ -103,6 +103,8 @@ def default_smoothing(tree: Tree) -> LeafProbabilities:
     by ``python -m benchmarks.calibration``: of the estimates that change no predicted class it has the least log loss.
     """
     rows, weight = int(tree.arrays.rows[0]), float(tree.arrays.weight[0])
+    if not rows and len(tree.arrays.count_class):  # probabilities that somebody wrote are not counts
+        return LeafProbabilities("maximum_likelihood", 0.0)
     return LeafProbabilities("laplace", weight / rows if rows and weight > 0 else 1.0)
 
 

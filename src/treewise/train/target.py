@@ -280,8 +280,12 @@ def adopt_classes(tree: Tree, column: Column) -> Tree:
     if classes == tree.classes:
         return tree
     indices = np.array([*map(classes.index, tree.classes), -1])  # a node that predicts nothing has label -1, the last
-    labels = indices[tree.arrays.label].astype(tree.arrays.label.dtype)
-    return tree.with_(target=replace(tree.target, classes=classes), arrays=replace(tree.arrays, label=labels))
+    a = tree.arrays
+    labels, counted = (indices[codes].astype(codes.dtype) for codes in (a.label, a.count_class))
+    owner = np.repeat(np.arange(len(tree)), np.diff(a.count_start))
+    order = np.lexsort((counted, owner))  # the counts of a node are in the order of the classes
+    arrays = replace(a, label=labels, count_class=counted[order], count_weight=a.count_weight[order])
+    return tree.with_(target=replace(tree.target, classes=classes), arrays=arrays)
 
 
 def _sort_classes(labels: Sequence[Label]) -> tuple[Label, ...]:

@@ -31,6 +31,7 @@ from treewise.data.encoding import Encoding
 Value = float | int | str | None  # one decoded cell; None is missing
 
 MAX_LEVELS, N_SHORTENED = 200, 10  # a set of more levels is shortened to its first ones
+_DIGITS_SAVED = 6  # by writing x < 3 instead of x <= 2.9999999999999996
 MAX_CELL_LEVELS, N_SHORTENED_IN_CELL = 6, 5  # the same in a cell of a table
 
 
@@ -111,8 +112,9 @@ class Threshold(Split):
         return 0 if value <= self.cut else 1
 
     def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
-        """Return ``age <= 71.5`` or ``age > 71.5``."""
-        return f"{name} {'<=' if branch == 0 else '>'} {encoding.format(self.cut)}"
+        """Return ``age <= 71.5`` or ``age > 71.5``; ``age < 72`` or ``age >= 72`` where that was written."""
+        low, high, bound = threshold_text(self.cut, encoding)
+        return f"{name} {low if branch == 0 else high} {bound}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +326,23 @@ def quote(level: str) -> str:
     text = safe(level)
     plain = text and text == text.strip() and not any(ch in text for ch in ',{}"#→') and "->" not in text
     return text if plain else '"' + text.replace('"', '""') + '"'
+
+
+def threshold_text(cut: float | int, encoding: Encoding) -> tuple[str, str, str]:
+    """Return the signs of the two sides of a threshold, and its text.
+
+    ``x < 3`` is stored as ``x <= 2.9999999999999996``, the double before 3, which is the same test. It is written with
+    ``<`` where that is much shorter.
+
+    >>> x = Encoding("x", "number")
+    >>> threshold_text(71.5, x), threshold_text(math.nextafter(3, 0), x), threshold_text(math.nextafter(0, -1), x)
+    (('<=', '>', '71.5'), ('<', '>=', '3'), ('<', '>=', '0'))
+    """
+    text = encoding.format(cut)
+    if encoding.kind != "number" or len(text) <= _DIGITS_SAVED or not math.isfinite(cut):
+        return "<=", ">", text
+    above = encoding.format(math.nextafter(cut, math.inf) + 0.0)
+    return ("<=", ">", text) if len(above) + _DIGITS_SAVED > len(text) else ("<", ">=", above)
 
 
 def midpoint(a: float, b: float) -> float:

@@ -93,7 +93,7 @@ outlook = rainy
 |   windy is false: yes (3.0)
 """
     )
-    assert tree.split_at(1) == Threshold("humidity", 75.0)
+    assert tree.split_at(1) == Threshold("humidity", 75.0, missing=1)  # the branch with more rows
     assert tree.encoding_of("windy") == Encoding("windy", "boolean", ("false", "true"))
     assert [tree.prediction(i) for i in (2, 3, 4, 6, 7)] == ["yes", "no", "yes", "no", "yes"]
 

@@ -433,7 +433,7 @@ def describe_first_branch(split: Split, encoding: Encoding, missing_rows: int) -
         text = f"{name} {'is' if encoding.kind == 'boolean' else '='} {' | '.join(levels)}"
     else:
         text = split.condition(0, encoding)
-        sides = ["", ">" if " <= " in text else "the others"]
+        sides = ["", ">" if " <= " in text else ">=" if isinstance(split, Threshold) else "the others"]
     if not missing_rows:
         return text
     if split.missing >= len(sides):

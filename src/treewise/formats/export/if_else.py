@@ -21,7 +21,7 @@ from treewise._lib.text import format_count, format_rounded, plural
 from treewise.formats.text_format.notation import UNKNOWN, write_label, write_name
 from treewise.show.node_stats import has_training_rows
 from treewise.show.text_tree.conditions import ConditionText
-from treewise.show.text_tree.lines import MAX_BLOCK_DEPTH
+from treewise.show.text_tree.lines import MAX_BLOCK_DEPTH, prediction_text
 from treewise.show.text_tree.text_tree import header
 from treewise.tree.arrays import LEAF
 from treewise.tree.splits import Multiway, Split
@@ -123,9 +123,9 @@ class _Writer:
             assert isinstance(answer, float)
             text = f"predict {format_rounded(answer)}"
             return f"{text}  # {plural(int(a.rows[node]), 'row')}" if self.has_rows else text
-        text = f"predict {write_label(answer)}"
         if not self.has_rows:
-            return text
+            return f"predict {prediction_text(tree, node)}"
+        text = f"predict {write_label(answer)}"
         total = float(np.sum(a.count_weight[a.count_start[node] : a.count_start[node + 1]]))
         if total == 0:
             return f"{text}  # no rows"

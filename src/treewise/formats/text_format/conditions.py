@@ -47,6 +47,9 @@ _WORD = re.compile(r"\s+(otherwise|missing|present)$")
 _IS = re.compile(r"\s+(is\s+not|is)\s+")
 _OR_MISSING = re.compile(r"\s+or\s+missing$")
 _SIGNS = {"≤": "<=", "≥": ">=", "==": "=", "in": "=", "is": "=", "≠": "!=", "<>": "!=", "not in": "!=", "is not": "!="}
+_MORE = re.compile(r"\s(?:and|or|&&|\|\|)\s.*[<>=≤≥≠].*", re.IGNORECASE)  # a second test on one line
+_REVERSED = re.compile(r"[^<>!=≤≥]=([<>])")  # =< for <=
+_QUESTION = re.compile(r"is\s+(.*)\?$", re.IGNORECASE)  # Is x1 <= 0.5?
 _ELSE = ("else", "otherwise", "default")
 
 # A level for everything a text does not name: where it says "otherwise", the one remaining level named elsewhere
@@ -88,7 +91,12 @@ def parse_condition(text: str, line: int = 1) -> Condition:
     >>> c.column, c.test, c.values, c.or_missing
     ('bill length', '=', ('short', 'very, very long'), True)
     """
+    if question := _QUESTION.match(text):
+        text = question[1]
     body = _OR_MISSING.sub("", text)
+    if reversed_sign := _REVERSED.search(re.split('["{]', body)[0]):
+        sign = reversed_sign[1]
+        raise ParseError(f'line {line}: "{text}" has "={sign}". Write "{sign}=", or put the value in quotes.')
     if body.lower() in _ELSE:
         return Condition(text, line, "", "otherwise", or_missing=body != text, is_else=True)
     name, operator, rest = _split_parts(body, text, line)
@@ -107,6 +115,11 @@ def parse_condition(text: str, line: int = 1) -> Condition:
         raise condition.error('has an unclosed quote. Inside quotes, "" stands for a quote.')
     if condition.uses_is and TRUTH.fullmatch(rest):
         rest = rest.lower()
+    if not rest.startswith('"') and (more := _MORE.search(rest)):
+        raise condition.error(
+            f'continues after its value: "{more[0].strip()}". A line tests one column; write further tests on lines '
+            "below it, or put the value in quotes."
+        )
     is_quantity = condition.is_comparison and bool(NUMBER.fullmatch(rest) or DATETIME.fullmatch(rest))
     return replace(condition, values=(read_text(rest),), is_quantity=is_quantity)
 

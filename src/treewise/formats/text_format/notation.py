@@ -26,7 +26,11 @@ _ODD = re.compile(r'["{}#→…│├└─⟦⟧]|->|\.\.\.|\s\s|:\s|:$|^[|`]|^
 _ODD_IN_LIST = re.compile(r",")
 _ODD_IN_NAME = re.compile(
     r"[<>=≤≥≠]|(?:^|\s)(?:is|in|or|not|otherwise|missing|present)(?:\s|$)|^(?:order|classes)(?:\s|$)|^all rows$"
+    r"|^(?i:if|else|elif|elsif|then|predict|return)(?:\s|$)|\?$"
 )
+_ODD_IN_LEVEL = re.compile(r"\s(?:and|or|&&|\|\|)\s.*[<>=≤≥≠]|=[<>]", re.IGNORECASE)
+WITH_SHARE = re.compile(r"(.*\S)\s+(\d*\.\d+|\d+(?:\.\d+)?(?=\s*%))\s*(%?)$")  # a class with its probability
+_WITH_COUNTS = re.compile(r"\([\d./]+\)$")  # a class with Weka's counts
 # Headings of a text tree's columns, and the mark of a leaf without a prediction.
 SHARE = "%"  # "% yes" is the share of a class, "% predicted" that of the predicted class
 SHARE_OF_PREDICTED = f"{SHARE} predicted"
@@ -61,7 +65,7 @@ def write_level(level: str, ascii: bool = False) -> str:
     >>> print(write_level("New York"), write_level("a, b"), write_level("-> x"), write_level(""))
     New York "a, b" "-> x" ""
     """
-    odd = _ODD.search(level) or _ODD_IN_LIST.search(level)
+    odd = _ODD.search(level) or _ODD_IN_LIST.search(level) or _ODD_IN_LEVEL.search(level)
     return _quoted(level, ascii) if odd or not _is_unchanged(level, ascii) else level
 
 
@@ -95,7 +99,9 @@ def write_label(label: str | int | float | bool, ascii: bool = False) -> str:
         return str(label)
     is_heading = label in (*HEADINGS, UNKNOWN) or is_share_heading(label)
     like_value = NUMBER.fullmatch(label) or TRUTH.fullmatch(label) or is_heading
-    return _quoted(label, ascii) if like_value else write_level(label, ascii)
+    like_shares = WITH_SHARE.match(label) or _WITH_COUNTS.search(label)
+    odd = like_value or like_shares or _ODD.search(label) or _ODD_IN_LIST.search(label)
+    return _quoted(label, ascii) if odd or not _is_unchanged(label, ascii) else label
 
 
 def is_share_heading(heading: str) -> bool:

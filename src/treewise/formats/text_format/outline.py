@@ -1,8 +1,9 @@
 """Read the lines of a written tree into an outline: depth, condition and prediction of each line.
 
-The first step of ``parse.py``. Two forms of text are read:
+The first step of ``parse.py``. Two forms of text are read here, others in ``if_else.py`` and ``foreign.py``:
 
-    bare       typed by hand (or printed by Weka): indentation, ``->`` or ``→`` or ``: ``, ``#`` comments
+    bare       typed by hand (or printed by Weka): indentation, ``->`` or ``→`` or ``: ``, ``#`` comments;
+               after the arrow a class or a number, with a probability (``yes 0.75``) or Weka's counts (``yes (4/1)``)
     numbered   printed by ``print(tree)``: node numbers, branch glyphs, columns of numbers under headings,
                blocks that continue a deep subtree at the margin
 
@@ -17,21 +18,40 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from treewise.data.parse_cells import NUMBER
 from treewise.errors import Call, ParseError
-from treewise.formats.text_format.notation import HEADINGS, PREDICTS_NUMBERS, QUOTED, cut_comment, read_text, split_list
+from treewise.formats.text_format.notation import (
+    HEADINGS,
+    PREDICTS_NUMBERS,
+    QUOTED,
+    UNKNOWN,
+    WITH_SHARE,
+    cut_comment,
+    read_text,
+    split_list,
+)
 
 _LEAD = re.compile(r"[\s|│]*(?:(?:[├└]─*|`-*|(?<=\|)-+)\s*)?")
 _ARROW = re.compile(rf"{QUOTED}|→|->")
 _COLON = re.compile(rf"{QUOTED}|:(?=\s+\S)|:$")
 _BRACES = re.compile(rf"{QUOTED}|[{{}}]")
-_WEKA_COUNTS = re.compile(r"\s*\(\d+(?:\.\d+)?(?:/\d+(?:\.\d+)?)?\)$")
+_WEKA_COUNTS = re.compile(r"\s*\((\d+(?:\.\d+)?)(?:/(\d+(?:\.\d+)?))?\)$")
+_WEKA_AROUND = re.compile(
+    r"(?:J48 (?:un)?pruned tree|Id3|[-=]{3,}.*|Number of Leaves\s*:.*|Size of the tree\s*:.*)$"
+)  # lines around a tree
+_IF = re.compile(r"(?:else\s*if|elif|if)\s+(?=\S)", re.IGNORECASE)
 _NUMBERED = re.compile(r"\s*(\d+)  (.*)$")
 _TAIL = re.compile(r"(?:…|\.\.\.) continues at \d+ below$")
 _FOLDED = re.compile(r"[\s|│├└─`-]*(?:…|\.\.\.)")
 _HEADING = re.compile(rf"(?:% )?{QUOTED}|\S+(?: \S+)*")
 _ORDER = re.compile(rf"order ({QUOTED}|.+?):\s+(.* < .*)$")
 _CLASSES = re.compile(r"classes:\s+(.+)$")
-_SUMMARY = re.compile(rf"({QUOTED}|.+?): .* [·;] .*depth \d+")
+SUMMARY = re.compile(rf"({QUOTED}|.+?): .* [·;] .*depth \d+")
+
+
+OTHERS = "(others)"  # stands for the other class of two in ``OutlineEntry.shares``
+_NEAR = 1e-6  # by which probabilities may miss a sum of 1
+_WEKA_UNKNOWN = "null"  # what Id3 of Weka prints at a leaf without rows
 
 
 @dataclass
@@ -42,6 +62,9 @@ class OutlineEntry:
     condition: str
     parent: int
     label: str | None = None
+    shares: dict[str, float] = field(default_factory=dict)  # of classes, where they are given; see ``OTHERS``
+    weight: float = 0.0  # rows that reached the line, by which missing values find their branch
+    own_label: str | None = None  # of an inner node: its prediction for levels that have no branch
     cells: list[str] = field(default_factory=list)
     children: list[int] = field(default_factory=list)
 
@@ -56,6 +79,7 @@ class Outline:
     classes: list[str] = field(default_factory=list)
     target: str | None = None
     predicts_numbers: bool = False
+    is_typed: bool = False  # by hand: names that differ only in case are probably a slip
 
     def add(self, entry: OutlineEntry) -> int:
         """Append an entry to its parent's children and return its index."""
@@ -108,16 +132,32 @@ class _Depths:
 
 
 def read_outline(text: str) -> Outline:
-    """Read either form of a written tree.
+    """Read a written tree in any form, and add up the weights of its leaves where lines have some.
 
     >>> outline = read_outline("x <= 1: a" + chr(10) + "x > 1 -> b  # the rest")
     >>> [(entry.line, entry.condition, entry.label) for entry in outline.entries]
     [(1, 'all rows', None), (1, 'x <= 1', 'a'), (2, 'x > 1', 'b')]
     """
+    outline = _read_any_form(text)
+    for entry in reversed(outline.entries):  # children come after their parent
+        if entry.children and not entry.weight:
+            entry.weight = sum(outline.entries[child].weight for child in entry.children)
+    return outline
+
+
+def _read_any_form(text: str) -> Outline:
     lines = [(i, cut_comment(line.rstrip("\r"))[0]) for i, line in enumerate(text.split("\n"), start=1)]
     joined = _join_sets((i, words) for i, words in lines if words.strip())
     if not joined:
         raise ParseError("the text is empty: it contains no tree.")
+    from treewise.formats.text_format import foreign, if_else  # they build on this file
+
+    if foreign.is_sklearn(joined):
+        return foreign.read_sklearn(joined)
+    if foreign.is_rpart(joined):
+        return foreign.read_rpart(joined)
+    if if_else.is_if_else(joined):
+        return if_else.read_if_else(text)
     numbered = any(_NUMBERED.match(words) for _, words in joined[:4])
     return _read_numbered(joined) if numbered else _read_bare(joined)
 
@@ -141,7 +181,7 @@ def _split_prediction(text: str) -> tuple[str, str | None]:
     """Split a line into its condition and its prediction, which is None if there is none.
 
     >>> [_split_prediction(line) for line in ("humidity <= 75: yes (2.0)", "GPA = 4.0 -> P", "time = 10:30:")]
-    [('humidity <= 75', 'yes'), ('GPA = 4.0', 'P'), ('time = 10:30', None)]
+    [('humidity <= 75', 'yes (2.0)'), ('GPA = 4.0', 'P'), ('time = 10:30', None)]
     """
     for match in _ARROW.finditer(text):
         if not match[0].startswith('"'):
@@ -149,7 +189,7 @@ def _split_prediction(text: str) -> tuple[str, str | None]:
     for match in _COLON.finditer(text):
         if match[0] == ":":
             after = text[match.end() :].strip()
-            return text[: match.start()].rstrip(), _WEKA_COUNTS.sub("", after) if after else None
+            return text[: match.start()].rstrip(), (UNKNOWN if after == _WEKA_UNKNOWN else after) or None
     return text, None
 
 
@@ -157,13 +197,66 @@ def _entry(text: str, line: int, parent: int) -> OutlineEntry:
     condition, label = _split_prediction(text.strip())
     if label == "":
         raise ParseError(f'line {line}: "{text.strip()}" has no prediction. Write a class after the arrow.')
-    return OutlineEntry(line, condition, parent, label)
+    entry = OutlineEntry(line, _IF.sub("", condition, count=1) if _IF.match(condition) else condition, parent)
+    if label is not None:
+        read_prediction(entry, label)
+    return entry
+
+
+def read_prediction(entry: OutlineEntry, text: str) -> None:
+    """Set the prediction of a line: a class or a number, with probabilities or Weka's counts where these are given.
+
+    >>> entry = OutlineEntry(3, "x <= 1", 0)
+    >>> read_prediction(entry, "yes 0.75")
+    >>> entry.label, entry.shares
+    ('yes', {'yes': 0.75, '(others)': 0.25})
+    >>> read_prediction(entry, "no (4/1)")
+    >>> entry.label, entry.weight, entry.shares
+    ('no', 4.0, {'no': 3.0, '(others)': 1.0})
+    """
+    entry.label = text
+    if counts := _WEKA_COUNTS.search(text):
+        rows, wrong = float(counts[1]), float(counts[2] or 0)
+        if wrong > rows:
+            raise ParseError(f'line {entry.line}: "{text}" has more errors than rows: expected (rows/errors).')
+        entry.label, entry.weight = text[: counts.start()].strip(), rows
+        entry.shares = {label: n for label, n in ((entry.label, rows - wrong), (OTHERS, wrong)) if n > 0}
+        return
+    parts = split_list(text)
+    if any(WITH_SHARE.match(part) for part in parts):
+        _read_shares(entry, text, parts)
+    elif len(parts) > 1 and not NUMBER.fullmatch(text.replace(",", "")):
+        raise ParseError(
+            f'line {entry.line}: "{text}" names several classes. Give each a probability, "{parts[0]} 0.75, '
+            f'{parts[1]} 0.25", or put the name of one class in quotes.'
+        )
+
+
+def _read_shares(entry: OutlineEntry, text: str, parts: list[str]) -> None:
+    """Read ``yes 0.75, no 0.25`` or ``yes 75 %``."""
+    shares: dict[str, float] = {}
+    for part in parts:
+        match = WITH_SHARE.match(part)
+        share = float(match[2]) / (100 if match[3] else 1) if match else 2.0
+        if match is None or share > 1 or match[1] in shares:
+            raise ParseError(
+                f'line {entry.line}: "{text}" should give each class once, with a probability from 0 to 1. If this is '
+                "the name of a class, put it in quotes."
+            )
+        shares[match[1]] = share
+    rest = 1 - sum(shares.values())
+    if rest < -_NEAR or (len(shares) > 1 and rest > _NEAR):
+        raise ParseError(f'line {entry.line}: the probabilities of "{text}" add up to {1 - rest:.6g}, not to 1.')
+    if rest > _NEAR:
+        shares[OTHERS] = rest
+    entry.label = max(shares, key=lambda label: shares[label])  # the first of equals
+    entry.shares = {label: share for label, share in shares.items() if share > 0}
 
 
 def _read_bare(lines: Iterable[tuple[int, str]]) -> Outline:
-    outline, depths = Outline(), _Depths()
+    outline, depths = Outline(is_typed=True), _Depths()
     for number, text in lines:
-        if outline.declare(text.strip()):
+        if outline.declare(text.strip()) or _WEKA_AROUND.match(text.strip()):
             continue
         match = _LEAD.match(text)
         lead = match[0] if match else ""
@@ -171,7 +264,8 @@ def _read_bare(lines: Iterable[tuple[int, str]]) -> Outline:
         if entry.condition in ("", "all rows"):
             if len(outline.entries) > 1 or outline.entries[0].label is not None:
                 raise ParseError(f'line {number}: "{text.strip()}" has no condition. Write one before the arrow.')
-            outline.entries[0] = OutlineEntry(number, "all rows", -1, entry.label)
+            entry.condition, entry.parent = "all rows", -1
+            outline.entries[0] = entry
             depths.put(lead, 0)
         else:
             depths.put(lead, outline.add(entry))
@@ -220,7 +314,7 @@ def _read_unnumbered(outline: Outline, number: int, text: str, has_root: bool) -
         raise ParseError(f'line {number}: "{words}" has no node number, unlike the lines above.')
     if words.split("  ")[0] == HEADINGS[0]:
         outline.headings = _HEADING.findall(words)[1:]
-    elif summary := _SUMMARY.match(words):
+    elif summary := SUMMARY.match(words):
         outline.target = read_text(summary[1])
 
 

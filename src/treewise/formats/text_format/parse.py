@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import format_rounded
+from treewise._lib.text import SHARE_DIGITS, format_rounded, plural
 from treewise.data.encoding import Encoding, fit_encoding
 from treewise.data.table import Table, read
-from treewise.errors import ParameterError, ParseError
+from treewise.errors import ParameterError, ParseError, did_you_mean, join_few
 from treewise.formats.text_format.conditions import (
     Condition,
     check_one_column,
@@ -42,7 +42,7 @@ from treewise.formats.text_format.notation import (
     sort_labels,
     write_label,
 )
-from treewise.formats.text_format.outline import Outline, OutlineEntry, read_outline
+from treewise.formats.text_format.outline import OTHERS, Outline, OutlineEntry, read_outline
 from treewise.train.target import adopt_target
 from treewise.tree.arrays import (
     DTYPES,
@@ -149,12 +149,36 @@ def _parse(text: str, target: str | None, data: Any, task: Task | None) -> Tree:
     siblings = _read_conditions(outline)
     table = None if data is None else read(data)
     known = {} if table is None else _encodings_of_table(table)
+    _check_names(outline, siblings, table)
     encodings = infer_encodings([conditions for conditions in siblings if conditions], outline.orders, known)
     predictions = _LinePredictions(outline, target if outline.target is None else outline.target, task)
     nodes = _nodes(outline, siblings, encodings, [predictions.facts(entry) for entry in outline.entries])
     task = predictions.target.task
+    if not outline.headings:  # weights have done their part; a tree without all counts has seen no rows
+        nodes = [{name: value for name, value in node.items() if name != "weight"} for node in nodes]
     tree = Tree(encodings, predictions.target, pack(nodes, task), _CRITERIA[task])
     return tree if table is None else _adopt_target(tree, table, named=predictions.target.name, outline=outline)
+
+
+def _check_names(outline: Outline, siblings: Sequence[Sequence[Condition]], table: Table | None) -> None:
+    """Raise for names that are probably slips: a column that the table lacks, or two names that differ only in case."""
+    conditions = [condition for group in siblings for condition in group]
+    for c in conditions:
+        if table is not None and c.column not in table.columns:
+            known = list(table.columns)
+            near = did_you_mean(c.column, known)
+            raise c.error(f"tests a column that {table.name} does not have.{near} Columns: {join_few(known)}.")
+    if not outline.is_typed:
+        return
+    predicted = [(entry.label, entry.line) for entry in outline.entries if entry.label not in (None, OTHERS)]
+    for what, named in (("column", [(c.column, c.line) for c in conditions]), ("class", predicted)):
+        first: dict[str, tuple[str, int]] = {}
+        for name, line in named:
+            assert name is not None
+            other, at = first.setdefault(name.casefold(), (name, line))
+            if other != name and name not in outline.classes:
+                hint = "" if what == "column" else f" If they are two classes, declare them: classes: {other}, {name}."
+                raise ParseError(f'line {line}: {what} "{name}" differs from "{other}" (line {at}) only in case.{hint}')
 
 
 def _adopt_target(tree: Tree, table: Table, named: str, outline: Outline) -> Tree:
@@ -274,7 +298,9 @@ class _LinePredictions:
         if numbers or task == "regression":
             self.target = Target(_UNNAMED_VALUE if name is None else name, "regression")
             return
-        predicted = [entry.label for entry in outline.entries if entry.label not in (None, UNKNOWN)]
+        predicted = [entry.label for entry in outline.entries if entry.label not in (None, UNKNOWN, OTHERS)]
+        predicted += [label for entry in outline.entries for label in entry.shares if label != OTHERS]
+        predicted += [entry.own_label for entry in outline.entries if entry.own_label is not None]
         texts = [text_ for text_ in (*outline.classes, *self.positive, *predicted) if text_ is not None]
         if not texts:
             raise ParseError("no line of this tree predicts anything.")
@@ -299,8 +325,14 @@ class _LinePredictions:
     def facts(self, entry: OutlineEntry) -> dict[str, Any]:
         """Return the entries of ``Arrays`` that a line gives for its node."""
         facts = self._numbers(entry) if entry.cells else {}
+        if entry.own_label is not None:  # of an inner node: for levels that have no branch
+            facts |= {"label": self.class_codes[entry.own_label]} if self.target.classes else {}
+        if entry.weight and not entry.cells:
+            facts["weight"] = entry.weight  # decides where missing values go
         if entry.label is None:
             return facts
+        if entry.shares and self.target.classes:
+            return facts | self._shares(entry)
         facts["stop"] = _BY_HAND
         if self.target.task == "regression":
             facts["value"] = math.nan if entry.label == UNKNOWN else _number(entry.label, entry.line)
@@ -312,6 +344,37 @@ class _LinePredictions:
             known = ", ".join(str(label) for label in self.target.classes)
             raise ParseError(f"line {entry.line}: {entry.label} is not one of the declared classes: {known}.")
         return facts
+
+    def _shares(self, entry: OutlineEntry) -> dict[str, Any]:
+        """Return the class weights and the prediction of a leaf whose text gives probabilities or counts."""
+        shares = dict(entry.shares)
+        unnamed = shares.pop(OTHERS, 0.0)
+        others = [text for text in self.class_codes if self.class_codes[text] not in map(self.class_codes.get, shares)]
+        if unnamed and len(others) == 1:
+            shares[others[0]] = unnamed
+        elif unnamed and not entry.weight:
+            raise ParseError(
+                f"line {entry.line}: a probability of {next(iter(shares.values())):.6g} leaves {unnamed:.6g} for "
+                f"{plural(len(others), 'other class', 'other classes')}. Give all of them: yes 0.75, no 0.25; or "
+                "declare two classes: classes: no, yes."
+            )
+        elif unnamed:
+            shares = {}  # counts of more than two classes: which class the errors are of is not known
+        label = max(shares, key=lambda text: shares[text]) if shares else entry.label
+        assert label is not None
+        counts = self._probabilities({self.class_codes[text]: share for text, share in shares.items()})
+        return {"stop": _BY_HAND, "label": self.class_codes[label], "counts": counts}
+
+    def _probabilities(self, shares: dict[int, float]) -> list[tuple[int, float]]:
+        """Return probabilities with the digits that are printed, so that they can be read back; none if certain."""
+        total = sum(shares.values())
+        if len(shares) < 2:
+            return []
+        rounded = {code: round(share / total, SHARE_DIGITS) for code, share in shares.items()}
+        if len(self.target.classes) == 2:
+            top = max(rounded, key=lambda code: rounded[code])
+            rounded = {code: rounded[code] if code == top else 1 - rounded[top] for code in rounded}
+        return sorted((code, share) for code, share in rounded.items() if share > 0)
 
     def _numbers(self, entry: OutlineEntry) -> dict[str, Any]:
         """Read the cells under the headings."""

@@ -229,7 +229,8 @@ def _typeset(condition: str) -> str:
     >>> _typeset("<= 206.5"), _typeset("> 0.537971036064431 or missing"), _typeset("= <= x")
     ('≤ 206.5', '> 0.53797… or missing', '= <= x')
     """
-    condition = f"≤{condition[2:]}" if condition.startswith("<= ") else condition
+    for sign, symbol in (("<= ", "≤ "), (">= ", "≥ ")):
+        condition = symbol + condition.removeprefix(sign) if condition.startswith(sign) else condition
     return _LONG_NUMBER.sub(r"\1…", condition)
 
 

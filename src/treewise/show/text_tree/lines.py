@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.text import format_rounded, plural
+from treewise._lib.text import format_rounded, format_share_exact, plural
 from treewise.formats.text_format.notation import UNKNOWN, write_label
+from treewise.show.node_stats import has_training_rows
 from treewise.show.text_tree.conditions import ConditionText
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -256,9 +257,29 @@ class LinePrinter:
         return (first + np.flatnonzero(self.tree.arrays.kind[first:end] == LEAF)).tolist()
 
     def _prediction(self, node: int) -> str:
-        prediction = self.tree.prediction(node)
-        if prediction is None:
-            return UNKNOWN
-        if self.tree.task == "regression":
-            return format_rounded(float(prediction))
-        return write_label(prediction, self.conditions.ascii)
+        return prediction_text(self.tree, node, self.conditions.ascii)
+
+
+def prediction_text(tree: Tree, node: int, ascii: bool = False) -> str:
+    """Return what a node predicts, as ``treewise.parse`` reads it; with probabilities where these were written.
+
+    >>> import treewise as tw
+    >>> tree = tw.parse("x <= 1 -> yes 0.75\\nx > 1 -> no")
+    >>> prediction_text(tree, 1), prediction_text(tree, 2)
+    ('yes 0.75', 'no')
+    """
+    prediction = tree.prediction(node)
+    if prediction is None:
+        return UNKNOWN
+    if tree.task == "regression":
+        return format_rounded(float(prediction))
+    label = write_label(prediction, ascii)
+    if has_training_rows(tree):  # the columns beside the tree show the counts
+        return label
+    shares = tree.probabilities(node).tolist()
+    given = [(each, share) for each, share in zip(tree.classes, shares, strict=True) if share > 0]
+    if len(given) <= 1:
+        return label
+    if len(tree.classes) == 2:
+        return f"{label} {format_share_exact(max(shares))}"
+    return ", ".join(f"{write_label(each, ascii)} {format_share_exact(share)}" for each, share in given)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from treewise._lib.text import safe
 from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.tree.splits import quote, set_text
+from treewise.tree.splits import quote, set_text, threshold_text
 
 Number = float | int
 
@@ -261,12 +261,14 @@ def _phrase(condition: Condition, encoding: Encoding) -> _ConditionPhrase | None
 def _interval_phrase(condition: Interval, encoding: Encoding) -> _ConditionPhrase:
     low, high = condition.low, condition.high
     if high is None:
-        return _ConditionPhrase("present") if low is None else _ConditionPhrase(">", encoding.format(low))
+        return _ConditionPhrase("present") if low is None else _ConditionPhrase(*threshold_text(low, encoding)[1:])
+    at_most, _, top = threshold_text(high, encoding)
     if low is None:
-        return _ConditionPhrase("<=", encoding.format(high))
+        return _ConditionPhrase(at_most, top)
     if high - low == 1 if encoding.kind != "number" else math.nextafter(low, math.inf) == high:  # a single number
         return _ConditionPhrase("=", encoding.format(high))
-    return _ConditionPhrase("<=", encoding.format(high), f"{encoding.format(low)} <")
+    _, above, bottom = threshold_text(low, encoding)
+    return _ConditionPhrase(at_most, top, f"{bottom} {above.replace('>', '<')}")
 
 
 def _levels_phrase(condition: Levels, encoding: Encoding) -> _ConditionPhrase:
