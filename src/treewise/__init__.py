@@ -61,6 +61,9 @@ if TYPE_CHECKING:
     from treewise.explain.stability.stability import stability as stability
     from treewise.explain.stump import stump as stump
     from treewise.explain.trace import candidates as candidates
+    from treewise.explain.worked.huffman import huffman_code as huffman_code
+    from treewise.explain.worked.impurity import worked_impurity as worked_impurity
+    from treewise.explain.worked.joint import joint as joint
     from treewise.formats.importers.lightgbm_model import from_lightgbm as from_lightgbm
     from treewise.formats.importers.sklearn_trees import from_sklearn as from_sklearn
     from treewise.formats.importers.xgboost_model import from_xgboost as from_xgboost
@@ -121,6 +124,9 @@ _HOMES = {
     "BaggingClassifier": "estimators",
     "BaggingRegressor": "estimators",
     "AdaBoostClassifier": "estimators",
+    "worked_impurity": "explain.worked.impurity",
+    "joint": "explain.worked.joint",
+    "huffman_code": "explain.worked.huffman",
     "entropy": "train.criteria",
     "gini": "train.criteria",
     "conditional_entropy": "train.criteria",

@@ -33,6 +33,7 @@ LAYERS = [
 LATE_IMPORTS = {
     "_lib/result_table.py",
     "tree/tree.py",
+    "tree/editable.py",
     "tree/model.py",
     "train/grow.py",
     "train/edit.py",
@@ -175,6 +176,7 @@ def test_public_names_are_pinned():
         "draw_impurity", "parse", "load", "verify_export", "from_sklearn", "from_lightgbm", "from_xgboost",
         "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
         "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",
+        "worked_impurity", "joint", "huffman_code",
         "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node",
         "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "Presence", "TreewiseError", "DataError",
         "ColumnError", "ParameterError", "ParseError", "ModelFormatError",

@@ -64,6 +64,10 @@ RESULTS = {
     "curve": lambda tree, data: tw.curve(data, tree.target.name, folds=2),
     "distill": lambda tree, data: tw.distill(tree, data, folds=2, max_depth=1),
     "indicators": lambda tree, data: tw.indicators(data, tree.target.name),
+    "worked_impurity": lambda tree, data: tw.worked_impurity([5, 2]),
+    "joint": lambda tree, data: tw.joint([[1, 2], [3, 4]], names=(tree.target.name, tree.columns[0])),
+    "huffman_code": lambda tree, data: tw.huffman_code(dict.fromkeys(tree.classes, 1)),
+    "leaf_likelihoods": lambda tree, data: tree.leaf_likelihoods(data),
     "compare_models": lambda tree, data: tw.compare_models(data, tree.target.name, "majority", folds=2),
 }
 

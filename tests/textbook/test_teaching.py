@@ -52,7 +52,7 @@ def test_pruning_by_gain_heads_its_columns_by_what_they_hold(run):
 
 def test_the_markdown_of_a_trace_says_which_class_comes_first():
     root = tw.candidates("seven_points", unit="nats")
-    assert "| candidate | branches \\[dot star\\] | computation | result |" in root.render("markdown")
+    assert "| candidate | branches \\[dot star\\] | computation | H after | result |" in root.render("markdown")
     numbers = tw.candidates("penguins", "body_mass_g", drop_missing_target=True)
     assert "branches \\[rows mean\\]" in numbers.render("markdown")
 

@@ -344,6 +344,8 @@ class Ensemble(Model):
         per: str = "row",
         column: str | None = None,
         top: int | None = None,
+        terms: bool = False,
+        rows: bool | str | Sequence[str] = False,
         target: Any = None,
         sample_weight: Any = None,
     ) -> Trace:
@@ -358,8 +360,8 @@ class Ensemble(Model):
         """
         from treewise.explain.trace.trace import trace_round
 
-        view = {"node": node, "unit": unit, "per": per, "column": column, "top": top, "sample_weight": sample_weight}
-        return trace_round(self, data, number, target, **view)
+        view = {"node": node, "unit": unit, "per": per, "column": column, "top": top, "terms": terms, "rows": rows}
+        return trace_round(self, data, number, target, sample_weight, **view)
 
     def summary(self) -> EnsembleSummary:
         """Return a summary of a few lines: target, sizes of the trees, most used columns, parameters.

@@ -193,6 +193,17 @@ def apply(model: Model, data: Any) -> Any:
     return int(leaves[0]) if leaves.ndim == 1 else leaves[0]
 
 
+def rows_of_node(tree: Tree, data: Any, node: int) -> npt.NDArray[np.int64]:
+    """Return the rows of a table that pass through a node, from 1: in pre-order a subtree is a range of nodes."""
+    try:
+        node = tree.check_node(node)
+    except (IndexError, TypeError) as error:
+        raise ParameterError(f"{error}.") from None
+    leaves = tree.leaves(tree.encode(data))
+    end = node + int(subtree_sizes(tree)[node])
+    return np.flatnonzero((leaves >= node) & (leaves < end)) + 1
+
+
 def log_likelihood(model: Model, data: Any, unit: str = "nats", estimate: Any = None) -> float:
     """Return the log-likelihood of a table under the model (CS221 notes 6): Σ log P(class of the row | its leaf).
 

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise import _core
+from treewise._lib.text import plural
 from treewise.data import encoding as encode
 from treewise.data.table import read
-from treewise.errors import Param, ParameterError, ParseError
+from treewise.errors import Call, Param, ParameterError, ParseError
 from treewise.predict.costs import cost_matrix_of, with_cost_labels
 from treewise.predict.predict import find_leaves
 from treewise.train.constraints import note_broken_order
@@ -141,6 +142,68 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
     return replace(fitted, arrays=replace(fitted.arrays, missing=missing))
 
 
+def replace_split(tree: Tree, node: int, condition: str) -> Tree:
+    """Replace the test of an inner node; the subtrees and all predictions stay, counts are dropped."""
+    try:
+        node = tree.check_node(node)
+    except (IndexError, TypeError) as error:
+        raise ParameterError(f"{error}.") from None
+    children = tree.children(node)
+    if not children:
+        raise ParameterError(f"node {node} is a leaf.", hint="Split it with " + Call("tree.split(node, …, data)") + ".")
+    edited = _add_column(tree, condition)
+    split, _ = _parse_condition(edited, condition)
+    if split.n_branches != len(children):
+        raise ParameterError(
+            f"makes {plural(split.n_branches, 'branch', 'branches')}, and node {node} has"
+            f" {plural(len(children), 'child', 'children')}, which stay.",
+            parameter="condition",
+            value=condition,
+        )
+    rows = {name: list(getattr(tree.arrays, name)) for name in _per_node_arrays(tree)}
+    codes, counts = _split_lists(tree)
+    _set_split(edited, node, split, rows, codes)
+    step = {"did": "with_split", "node": node, "condition": condition}
+    if tree.arrays.rows[0] == 0:  # written by hand: there is nothing to drop
+        return _join_lists(edited, rows, codes, counts)
+    unknown = {"rows": 0, "weight": 0.0, "missing_rows": 0, "impurity": np.nan, "gain": np.nan, "spread": np.nan}
+    rows |= {name: [value] * len(tree) for name, value in unknown.items() if name in rows}
+    rows["stop"] = [_BY_HAND if kind == LEAF else 0 for kind in rows["kind"]]
+    rows.pop("p_value", None)
+    edited = _join_lists(edited, rows, codes, [counts[0][:0]] * len(tree))
+    note = "the test of a node was replaced, and counts were dropped; tree.refit(data) counts again"
+    return replace(edited, history=(*tree.history, Step(step)), notes=(*tree.notes, note), quartiles={})
+
+
+def _add_column(tree: Tree, condition: str) -> Tree:
+    """Add the column of a condition if the tree has none of that name, with the kind that the condition implies."""
+    from treewise.formats.text_format.conditions import infer_encodings, parse_condition, resolve_siblings
+
+    if not isinstance(condition, str):
+        raise ParameterError('must be a condition such as "x1 <= 0.5".', parameter="condition", value=condition)
+    if condition.strip() in tree.columns:  # a branch for each level
+        return tree
+    try:
+        siblings = resolve_siblings([parse_condition(condition.strip()), parse_condition("else")])
+        if siblings[0].column in tree.columns:
+            return tree
+        encodings = infer_encodings([siblings], {}, {})
+    except ParseError as error:
+        raise ParameterError(str(error).removeprefix("line 1: ")) from None
+    return replace(tree, encodings=(*tree.encodings, *encodings))
+
+
+def _set_split(tree: Tree, node: int, split: Split, rows: dict[str, list[Any]], codes: list[npt.NDArray[Any]]) -> None:
+    """Write a split into the arrays of a node, given in pieces."""
+    column = tree.columns.index(split.column)
+    places = {level: i for i, level in enumerate(tree.encodings[column].levels)}
+    blank = {"stop": 0, "cut": 0.0, "cut_int": 0, "other": -1}
+    entries = blank | split_entries(split, column, tree.encodings[column], places)
+    codes[node] = np.array(entries.pop("codes", ()), np.int32)
+    for name, value in entries.items():
+        rows[name][node] = value
+
+
 def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet) -> Split:
     """Send missing values to the branch where they gain most; to the heavier branch if the node has none."""
     from treewise.train.candidates import KIND_RANK, Partition, compute_group
@@ -186,12 +249,7 @@ def _add_split(tree: Tree, node: int, split: Split) -> Tree:
     k = split.n_branches
     rows = {name: list(getattr(tree.arrays, name)) for name in _per_node_arrays(tree)}
     codes, counts = _split_lists(tree)
-    column = tree.columns.index(split.column)
-    places = {level: i for i, level in enumerate(tree.encodings[column].levels)}
-    entries_of_split = {"stop": 0, **split_entries(split, column, tree.encodings[column], places)}
-    codes[node] = np.array(entries_of_split.pop("codes", ()), np.int32)
-    for name, value in entries_of_split.items():
-        rows[name][node] = value
+    _set_split(tree, node, split, rows, codes)
     after = node + 1
     blanks = {
         "column": -1,

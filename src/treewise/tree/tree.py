@@ -8,7 +8,7 @@ to code downstream, which is imported when used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise.tree.arrays import LEAF, Label
-from treewise.tree.structure import TreeStructure
+from treewise.tree.editable import EditableTree
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from treewise.explain.rules import Rules
     from treewise.explain.subgroups.subgroups import Subgroups
     from treewise.explain.trace import Trace
+    from treewise.explain.worked.likelihood import LeafLikelihoods
     from treewise.predict.costs import CostMatrix
     from treewise.predict.predict import EncodedRows, TreeAnswers
     from treewise.predict.single_row import RowPredictor
-    from treewise.prune.cp_table import CpTable
     from treewise.show.picture.picture import Picture
     from treewise.show.summary import TreeSummary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tree(TreeStructure):
+class Tree(EditableTree):
     """A decision tree. Grow one with ``treewise.grow``, read one with ``treewise.load`` or ``treewise.parse``.
 
     >>> import treewise as tw
@@ -112,7 +112,7 @@ class Tree(TreeStructure):
 
         return TreeAnswers(self, rows, estimate)
 
-    # -- predicting, editing, pruning -----------------------------------------------------------------------------
+    # -- predicting ---------------------------------------------------------------------------------------------
 
     def predict_interval(
         self, data: Any, *, confidence: float = 0.95, calibration: Any = None
@@ -196,85 +196,17 @@ class Tree(TreeStructure):
 
         return check(self, data, target, drop_missing_target=drop_missing_target, sample_weight=sample_weight)
 
-    def split(self, node: int, condition: str, data: Any, *, sample_weight: Any = None) -> Tree:
-        """Split a leaf by hand and re-estimate the tree on a table; returns a new tree.
-
-        Missing values go where the condition says (``"x1 <= 0.5 or missing"``), else where they gain most, or with the
-        heavier branch if there are none. ``sample_weight`` is as in ``refit``.
+    def leaf_likelihoods(self, data: Any, unit: str = "nats") -> LeafLikelihoods:
+        """Return the log-likelihood ℓ(T) of a table leaf by leaf: −m·H(p) each, adding up (CS221 notes 6, section 1.2).
 
         >>> import treewise as tw
-        >>> data = tw.datasets.four_points()
-        >>> tree = tw.grow(data, "y", max_depth=0).split(0, "x1 <= 0.5", data)      # "suppose we pick x1 <= 0.5"
-        >>> tree.n_leaves
-        2
+        >>> found = tw.grow("admissions", preset="id3", max_depth=1).leaf_likelihoods("admissions", unit="bits")
+        >>> print(found.result_table().below[0])
+        ℓ(T) = −4.8548 bits, the sum over the leaves
         """
-        from treewise.train.edit import split_leaf
+        from treewise.explain.worked.likelihood import leaf_likelihoods
 
-        return split_leaf(self, node, condition, data, sample_weight)
-
-    def refit(self, data: Any, *, sample_weight: Any = None) -> Tree:
-        """Keep the splits and re-estimate every node's statistics on a table; returns a new tree.
-
-        ``sample_weight`` is a column or an array; without it a weight column the tree was grown with is used again.
-
-        >>> import treewise as tw
-        >>> tree = tw.parse("x1 <= 0.5 -> 1\\nx1 > 0.5 -> 0", target="y").refit(tw.datasets.four_points())
-        >>> tree[1].counts
-        {0: 1.0, 1: 1.0}
-        """
-        from treewise.train.edit import refit
-
-        return refit(self, data, sample_weight)
-
-    def prune(self, method: str | None = None, **options: Any) -> Tree:
-        """Cut subtrees that are not worth their leaves; returns a new tree, whose ``history[-1]`` says why.
-
-        ``"cv"`` chooses the size by cross-validation on ``data=``, the training table: by ``loss=`` (``"error"``,
-        ``"cost"``, ``"log_loss"``, ``"brier"``, ``"auc"``; ``"squared_error"``, ``"absolute_error"``), ``rule=``
-        (``"1se"`` or ``"best"``), ``folds=``, ``repeats=``, ``groups=``, ``time=``, ``random_state=``.
-        ``"reduced_error"`` (validation=), ``"gain"`` (threshold=, measure=), ``"cost_complexity"`` (ccp_alpha=, risk=),
-        ``"pessimistic"`` (confidence=, raising=, data=), ``"mdl"``, ``"collapse"``; or without a method
-        ``max_leaf_nodes=``, ``max_depth=``, ``at=[nodes]``.
-
-        >>> import treewise as tw
-        >>> tree = tw.grow("outlier").prune("reduced_error", validation="outlier_validation")
-        >>> print(tree)
-                       predicts   rows   star  % star
-        0  all rows                 20     11    55.0
-        1  ├─ x1 <= 4  → dot         8      0     0.0
-        2  └─ x1 > 4   → star       12     11    91.7
-        """
-        from treewise.prune import prune
-
-        return prune(self, method, **options)
-
-    @property
-    def cp_table(self) -> CpTable:
-        """The trees nested in this one, as rpart's ``printcp`` lists them; with held-out errors where these chose it.
-
-        >>> import treewise as tw
-        >>> print(tw.grow("penguins", max_leaf_nodes=4).cp_table)
-        cp table of species: errors relative to those of the root, 0.55814 per row
-              cp  nsplit  leaves  rel_error
-           0.625       0       1     1.0000
-         0.28125       1       2     0.3750
-        0.026042       2       3     0.0938
-               0       3       4     0.0677
-        """
-        from treewise.prune.cp_table import cp_table
-
-        return cp_table(self)
-
-    def steps(self) -> Iterator[Tree]:
-        """Iterate over the growth one split at a time, from the root alone to the whole tree.
-
-        >>> import treewise as tw
-        >>> [t.n_leaves for t in tw.grow("admissions", preset="id3").steps()]
-        [1, 3, 4, 6]
-        """
-        from treewise.train.edit import replay_growth
-
-        return replay_growth(self)
+        return leaf_likelihoods(self, data, unit)
 
     # -- explaining -----------------------------------------------------------------------------------------------
 
@@ -303,6 +235,8 @@ class Tree(TreeStructure):
         column: str | None = None,
         top: int | None = None,
         sample_weight: Any = None,
+        terms: bool = False,
+        rows: bool | str | Sequence[str] = False,
     ) -> Trace:
         """Show all the computations: every candidate of every node, with its arithmetic (CS221 section 5).
 
@@ -323,10 +257,13 @@ class Tree(TreeStructure):
         column : write out this column alone, every test of it.
         top : the best few columns of each node only.
         sample_weight : a weight for each row: the name of a column, or an array.
+        terms : write out every impurity term by term, −5/7·log 5/7 − 2/7·log 2/7.
+        rows : list the rows of each node: by number (True), by a column, or by names given for all rows ("abcd").
         """
         from treewise.explain.trace import trace
 
-        return trace(self, data, node=node, unit=unit, per=per, column=column, top=top, sample_weight=sample_weight)
+        view: dict[str, Any] = {"unit": unit, "per": per, "column": column, "top": top, "terms": terms, "rows": rows}
+        return trace(self, data, node=node, sample_weight=sample_weight, **view)
 
     def rules(
         self,

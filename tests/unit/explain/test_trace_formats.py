@@ -90,7 +90,7 @@ def test_markdown_escapes_names():
     text = tw.grow(NASTY, "y", categorical="multiway").trace(NASTY).render("markdown")
     for line in text.splitlines():
         if line.startswith("|"):
-            assert len(re.findall(r"(?<!\\)\|", line)) == 5
+            assert len(re.findall(r"(?<!\\)\|", line)) == 6
     assert r"a\|b\\n\_\<c\>" in text
     assert not re.search(r"(?<!\\)[<`]", text)
 

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from treewise._lib.text import plural, safe
 from treewise.cli.growing import grow_source
-from treewise.cli.inputs import check_training_table, is_model, read_model_and_data, refuse_growing
+from treewise.cli.inputs import check_training_table, is_model, read_data, read_model_and_data, refuse_growing
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import (
     check_output,
@@ -57,7 +57,17 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds after which silence is explained
 _ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
 _ROUND_ENDINGS = {ending: form for ending, form in _ENDINGS.items() if form != "latex"}
-_TREE_OPTIONS = ("blanks", "node", "column", "top", "unit", "per")  # options that do not apply to a round
+_TREE_OPTIONS = (
+    "blanks",
+    "node",
+    "column",
+    "top",
+    "unit",
+    "per",
+    "terms",
+    "rows",
+    "names",
+)  # options that say nothing of a round
 
 
 @verb(
@@ -89,6 +99,11 @@ _TREE_OPTIONS = ("blanks", "node", "column", "top", "unit", "per")  # options th
 @option("--node", type=int, metavar="N", section=SHOWN, help="Only this node (default: all).")
 @option("--column", metavar="COLUMN", section=SHOWN, help="List all candidate splits of this column.")
 @option("--top", type=int, metavar="K", section=SHOWN, help="Only the best K columns of each node.")
+@option(
+    "--terms", is_flag=True, section=SHOWN, help="Write out each impurity term by term: -5/7 log 5/7 - 2/7 log 2/7."
+)
+@option("--rows", is_flag=True, section=SHOWN, help="List the rows of each node, by their numbers in the table.")
+@option("--names", metavar="COLUMN", section=SHOWN, help="List the rows of each node, by the values of this column.")
 @unit_option
 @per_option
 @option(
@@ -130,6 +145,8 @@ def command(
         form = choose_format(form, output, _ENDINGS, DRAWN)
     text_format = take_text_options(options)
     grow_params = take_grow_options(options)
+    names = options.pop("names")
+    options["rows"] = names if names is not None else options["rows"]
     if data is None:
         if number is not None:
             raise ParameterError("--round is for boosting, with its table: treewise trace MODEL DATA --round N.")
@@ -202,7 +219,7 @@ def _trace_grown(
 ) -> Trace:
     """Grow a tree and trace it on the very table it was grown on, weights included."""
     from treewise.explain.trace.nodes import TraceView
-    from treewise.explain.trace.trace import Trace, check_view
+    from treewise.explain.trace.trace import Trace, check_view, name_rows
 
     if is_model(source, grow_params, standard_input=False):
         raise ParameterError(f"a trace needs the table too: treewise trace {safe(source)} DATA.")
@@ -210,7 +227,10 @@ def _trace_grown(
     tree = model.tree
     if node is not None and not 0 <= node < len(tree):
         raise ParameterError(f"no node {node}: the tree has nodes 0 to {len(tree) - 1}.")
-    return Trace(tree, training_set, check_view(TraceView(**view), tree.columns), None if node is None else [node])
+    rows = view.pop("rows")
+    names = None if rows is False else name_rows(read_data(source, grow_params.get("na_values", ()), text_format), rows)
+    shown = check_view(TraceView(**view, row_names=names), tree.columns)
+    return Trace(tree, training_set, shown, None if node is None else [node])
 
 
 def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:

@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.latex import BLANK
 from treewise.train.candidates import Rows
 from treewise.train.criteria import Group, Measure, entropy, logarithm, medians
 from treewise.train.price import NodePrice
@@ -24,7 +25,6 @@ from treewise.train.reference import Candidate, impurity_decrease
 from treewise.train.training_set import TrainingSet
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-BLANK = "_____"  # a number to be filled in on an exercise sheet
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Formula:
     terms: tuple[Term, ...]
     penalty: tuple[str, str] | None = None  # for choosing among many tests, as formula and number
     divisor: Term | str | None = None  # the split information, or the number of branches − 1
+    after: str = ""  # the value of the bracket: the impurity after the split, H(Y|Z)
 
     def pieces(self, numbers: bool = False, blanks: bool = False) -> list[str]:
         """Return the formula in pieces between which a line may be broken."""
@@ -75,6 +76,14 @@ class Formula:
             pieces[-1] += ")"
             pieces.append(f" / {self._format_divisor(numbers, blanks)}")
         return pieces
+
+    def difference(self, blanks: bool = False) -> str:
+        """Return the formula with the value of its bracket: ``0.5983 − 0.4807``."""
+        before, after = (BLANK, BLANK) if blanks else (self.before.value, self.after)
+        text = f"{before} − {after}"
+        if self.penalty:
+            text += f" − {BLANK if blanks else self.penalty[1]}"
+        return f"({text}) / {self._format_divisor(True, blanks)}" if self.divisor else text
 
     def _format_before(self, numbers: bool, blanks: bool) -> str:
         if blanks:
@@ -261,7 +270,8 @@ class NumberFormat:
             divisor = str(divide_by)
         formatted = (penalty[0], self.format(penalty[1])) if penalty else None
         whole = replace(self.whole_term(), value=self.format_inside(self.before, self.decimals))
-        return Formula(whole, terms, formatted, divisor)
+        after = self.scale(sum(b.weight * b.impurity for b in branches if b.rows) / self.whole.weight)
+        return Formula(whole, terms, formatted, divisor, self.format_inside(after, self.decimals))
 
     def term(self, branch: BranchTerm, place: int) -> Term:
         """Return the term of a branch."""

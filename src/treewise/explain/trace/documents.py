@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from treewise._lib.latex import BLANK, LATEX_BLANK, LATEX_END, LATEX_HEAD, escape_latex, latex_number
 from treewise._lib.result_table import ColumnSpec, ResultTable, escape_html
 from treewise._lib.text import escape_markdown
-from treewise.explain.trace.arithmetic import BLANK, Formula, Term
+from treewise.explain.trace.arithmetic import Formula, Term
 from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.words import (
     ROUNDING_NOTE,
     TraceEntry,
     branches_heading,
+    describe_members,
     describe_outcome,
     describe_rows,
     describe_settled,
@@ -24,6 +26,7 @@ from treewise.explain.trace.words import (
     legend,
     list_entries,
     note_columns_left_out,
+    worked_terms,
     writes_formulas,
 )
 
@@ -54,11 +57,19 @@ def _markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     yield ""
     yield f"{rows} · {escape_markdown(format_impurity(node, blanks))}"
     yield ""
-    yield f"| candidate | {escape_markdown(branches_heading(node))} | computation | result |"
-    yield "|---|---|---|---:|"
+    if members := describe_members(node):
+        yield f"{escape_markdown(members)}"
+        yield ""
+    after = f"{node.number_format.letter} after"
+    yield f"| candidate | {escape_markdown(branches_heading(node))} | computation | {after} | result |"
+    yield "|---|---|---|---:|---:|"
     for entry in list_entries(node, blanks, include_all=writes_formulas(node)):
         yield _markdown_entry(entry, blanks)
     yield ""
+    for symbol, worked in worked_terms(node).items():
+        yield f"- {escape_markdown(symbol)} = {escape_markdown(BLANK if blanks else worked.text.partition(' = ')[2])}"
+    if worked_terms(node):
+        yield ""
     for line in note_columns_left_out(node):
         yield line
         yield ""
@@ -67,7 +78,7 @@ def _markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
 
 def _markdown_entry(entry: TraceEntry, blanks: bool) -> str:
     if entry.formula is None:
-        return f"| {escape_markdown(entry.label)} | | {escape_markdown(entry.note)} | |"
+        return f"| {escape_markdown(entry.label)} | | {escape_markdown(entry.note)} | | |"
     computation = "".join(entry.formula.pieces(blanks=blanks))
     if not entry.has_no_candidate:
         computation += " = " + "".join(entry.formula.pieces(numbers=True, blanks=blanks))
@@ -75,45 +86,20 @@ def _markdown_entry(entry: TraceEntry, blanks: bool) -> str:
         computation += f" ({entry.note})"
     result = escape_markdown(entry.result)
     result = f"**{result}** {entry.mark}" if entry.mark else result
-    cells = map(escape_markdown, (entry.label, entry.branches, computation))
+    cells = map(escape_markdown, (entry.label, entry.branches, computation, _after(entry, blanks)))
     return f"| {' | '.join(cells)} | {result} |"
+
+
+def _after(entry: TraceEntry, blanks: bool = False) -> str:
+    """Return the impurity after a split, H(Y|Z); "" where there is no split."""
+    if entry.formula is None or entry.has_no_candidate:
+        return ""
+    return BLANK if blanks else entry.formula.after
 
 
 # -- LaTeX -------------------------------------------------------------------------------------------------
 
-_LATEX_HEAD = r"""\documentclass{article}
-\usepackage[T1]{fontenc}
-\usepackage[utf8]{inputenc}  % names outside the Latin alphabet: compile with lualatex or xelatex
-\usepackage{amsmath,textcomp}
-\allowdisplaybreaks
-\begin{document}
-"""
-_LATEX_END = r"\end{document}"
-_LATEX_BLANK = r"\underline{\hspace{3em}}"
 _TERMS_PER_LINE, _GROUPS_PER_LINE = 4, 2
-_LATEX_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "→": r"$\rightarrow$",
-    "−": "$-$",
-    "·": r"$\cdot$",
-    "…": r"\dots{}",
-    "²": "$^2$",
-    "Σ": r"$\Sigma$",
-    **{chr(ord("₀") + digit): f"$_{digit}$" for digit in range(10)},
-}
 
 
 def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = (), document: bool = True) -> str:
@@ -123,47 +109,66 @@ def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str]
         parts.append("\n".join(_latex_node(last, blanks)))
     if last is not None:
         ends = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
-        parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(_escape_latex, ends)))
+        parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(escape_latex, ends)))
     body = "\n\n".join(parts)
-    return f"{_LATEX_HEAD}\n{body}\n\n{_LATEX_END}\n" if document else f"{body}\n"
+    return f"{LATEX_HEAD}\n{body}\n\n{LATEX_END}\n" if document else f"{body}\n"
 
 
 def _latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
-    rows, words = _escape_latex(describe_rows(node)), _escape_latex(node.words)
+    rows, words = escape_latex(describe_rows(node)), escape_latex(node.words)
     if node.settled:
         yield rf"\noindent Node {node.id}: {words}; {rows}; {describe_settled(node)}.\par"
         return
     yield rf"\subsection*{{Node {node.id}: {words}}}"
     term = node.number_format.whole_term()
-    result = _LATEX_BLANK if blanks else _math_number(term.value)
+    result = LATEX_BLANK if blanks else latex_number(term.value)
     yield (
         rf"\noindent {rows}; $\displaystyle {_latex_term(term)} = {result}$ {node.number_format.shown_unit}".rstrip()
         + "."
     )
+    if members := describe_members(node):
+        yield rf"\par\noindent {escape_latex(members)}."
     listed = list(list_entries(node, blanks, include_all=writes_formulas(node)))
     computed = [e for e in listed if e.formula is not None]
     if computed:
         yield r"\begin{align*}"
         yield " \\\\[1ex]\n".join(_latex_entry(e, e.formula, blanks) for e in computed if e.formula is not None)
         yield r"\end{align*}"
+    if (worked := worked_terms(node)) and not blanks:
+        yield r"\begin{align*}"
+        yield " \\\\[1ex]\n".join(each.latex_of(_latex_symbol(symbol)) for symbol, each in worked.items())
+        yield r"\end{align*}"
     for e in listed:
         if e.formula is None:
-            yield rf"\par\noindent {_escape_latex(e.label)}: {_escape_latex(e.note)}."
+            yield rf"\par\noindent {escape_latex(e.label)}: {escape_latex(e.note)}."
     for line in (*note_columns_left_out(node), describe_outcome(node, blanks)):
-        yield rf"\par\noindent {_escape_latex(line)}"
+        yield rf"\par\noindent {escape_latex(line)}"
     yield r"\par"
+
+
+def _latex_symbol(symbol: str) -> str:
+    r"""Write ``H(5/7)`` as mathematics.
+
+    >>> print(_latex_symbol("H(5/7, 2/7)"))
+    H\bigl(\tfrac{5}{7}, \tfrac{2}{7}\bigr)
+    """
+    letter, _, shares = symbol[:-1].partition("(")
+    return rf"{letter}\bigl({', '.join(map(latex_number, shares.split(', ')))}\bigr)"
 
 
 def _latex_entry(entry: TraceEntry, formula: Formula, blanks: bool) -> str:
     """Return the lines of one candidate: formula, arithmetic, result."""
-    result = _LATEX_BLANK if entry.result == BLANK else _math_number(entry.result)
+    result = LATEX_BLANK if entry.result == BLANK else latex_number(entry.result)
     remark = ", ".join(part for part in (entry.mark.removeprefix("◄ "), entry.note) if part)
-    steps = [rf"\text{{{_escape_latex(entry.label)}}}\quad & {_latex_formula(formula, numbers=False, blanks=blanks)}"]
+    steps = [rf"\text{{{escape_latex(entry.label)}}}\quad & {_latex_formula(formula, numbers=False, blanks=blanks)}"]
     for i in range(0, len(entry.groups), _GROUPS_PER_LINE):
-        steps.append(rf"& \quad\text{{{_escape_latex('; '.join(entry.groups[i : i + _GROUPS_PER_LINE]))}}}")
+        steps.append(rf"& \quad\text{{{escape_latex('; '.join(entry.groups[i : i + _GROUPS_PER_LINE]))}}}")
     if not entry.has_no_candidate:
         steps.append(f"& = {_latex_formula(formula, numbers=True, blanks=blanks)}")
-    steps.append(f"& = {result}" + (rf"\quad\text{{({_escape_latex(remark)})}}" if remark else ""))
+        if not formula.penalty and not formula.divisor:
+            after = LATEX_BLANK if blanks else latex_number(formula.after)
+            steps.append(f"& = {LATEX_BLANK if blanks else latex_number(formula.before.value)} - {after}")
+    steps.append(f"& = {result}" + (rf"\quad\text{{({escape_latex(remark)})}}" if remark else ""))
     return " \\\\\n".join(steps)
 
 
@@ -172,9 +177,9 @@ def _latex_formula(formula: Formula, numbers: bool, blanks: bool = False) -> str
     terms = [_latex_numbers(t, blanks) if numbers else _latex_term(t) for t in formula.terms]
     lines = [" + ".join(terms[i : i + _TERMS_PER_LINE]) for i in range(0, len(terms), _TERMS_PER_LINE)]
     inside = " \\\\\n& \\qquad + ".join(lines)
-    before = _math_number(formula.before.value)
+    before = latex_number(formula.before.value)
     if blanks:
-        before = _LATEX_BLANK if numbers else _latex_term(formula.before)
+        before = LATEX_BLANK if numbers else _latex_term(formula.before)
     text = rf"{before} - \bigl[{inside}\bigr]"
     if formula.penalty:
         price = re.sub(r"log₂", r"\\log_2 ", formula.penalty[0]).replace("ln(", r"\ln (")
@@ -183,7 +188,7 @@ def _latex_formula(formula: Formula, numbers: bool, blanks: bool = False) -> str
             .replace(" bits)", r"\ \mathrm{bits})")
             .replace("cost", r"\mathrm{cost}")
         )
-        text += f" - {(_LATEX_BLANK if blanks else _math_number(formula.penalty[1])) if numbers else price}"
+        text += f" - {(LATEX_BLANK if blanks else latex_number(formula.penalty[1])) if numbers else price}"
     if not formula.divisor:
         return text
     divisor = formula.divisor
@@ -201,39 +206,15 @@ def _latex_term(term: Term) -> str:
     """
     letter = term.letter if len(term.letter) == 1 else rf"\operatorname{{{term.letter}}}"
     if term.shares:
-        letter += rf"\bigl({', '.join(map(_fraction, term.shares))}\bigr)"
+        letter += rf"\bigl({', '.join(map(latex_number, term.shares))}\bigr)"
     else:
         letter += f"_{{{term.place}}}" if term.place else r"(\text{node})"
-    return rf"{_fraction(term.weight)}\,{letter}" if term.weight else letter
+    return rf"{latex_number(term.weight)}\,{letter}" if term.weight else letter
 
 
 def _latex_numbers(term: Term, blanks: bool) -> str:
-    value = _LATEX_BLANK if blanks else _math_number(term.value)
-    return f"{_fraction(term.weight)}({value})" if term.weight else value
-
-
-def _math_number(number: str) -> str:
-    """Write a number with thousands separators so that TeX adds no space after them.
-
-    >>> _math_number("5,625.0")
-    '5{,}625.0'
-    """
-    return number.replace(",", "{,}")
-
-
-def _fraction(text: str) -> str:
-    numerator, slash, denominator = text.partition("/")
-    return rf"\tfrac{{{numerator}}}{{{denominator}}}" if slash else text
-
-
-def _escape_latex(text: str) -> str:
-    r"""Write LaTeX's special characters as commands; blanks become rules to write on.
-
-    >>> print(_escape_latex("50% of a_b & {c}"))
-    50\% of a\_b \& \{c\}
-    """
-    parts = text.split(BLANK)
-    return _LATEX_BLANK.join("".join(_LATEX_ESCAPES.get(ch, ch) for ch in part) for part in parts)
+    value = LATEX_BLANK if blanks else latex_number(term.value)
+    return f"{latex_number(term.weight)}({value})" if term.weight else value
 
 
 def _headings(node: NodeTrace) -> tuple[ColumnSpec, ...]:
@@ -241,6 +222,7 @@ def _headings(node: NodeTrace) -> tuple[ColumnSpec, ...]:
         ColumnSpec("candidate"),
         ColumnSpec("branches", title=branches_heading(node)),
         ColumnSpec("computation"),
+        ColumnSpec("after", "number", title=f"{node.number_format.letter} after", formatter=str),
         ColumnSpec("result", "number", formatter=str),
         ColumnSpec("mark", title=""),
     )
@@ -264,13 +246,17 @@ def _node_table(node: NodeTrace) -> ResultTable:
         if entry.formula is not None and not entry.has_no_candidate:
             formula += " = " + "".join(entry.formula.pieces(numbers=True))
         computation = f"{formula} ({entry.note})" if formula and entry.note else formula or entry.note
-        cells.append((entry.label, entry.branches, computation, entry.result, entry.mark))
+        cells.append((entry.label, entry.branches, computation, _after(entry), entry.result, entry.mark))
     return ResultTable(
         title,
         _headings(node),
         cells,
-        above=(f"{rows} · {format_impurity(node, blanks=False)}",),
-        below=(*note_columns_left_out(node), describe_outcome(node, blanks=False)),
+        above=tuple(filter(None, (f"{rows} · {format_impurity(node, blanks=False)}", describe_members(node)))),
+        below=(
+            *note_columns_left_out(node),
+            *(f"{symbol} = {worked.text.partition(' = ')[2]}" for symbol, worked in worked_terms(node).items()),
+            describe_outcome(node, blanks=False),
+        ),
         row_name="candidate",
         max_rows=None,
     )

@@ -40,6 +40,8 @@ class TraceView:
     per: str = "row"
     column: str | None = None  # show only this column, with all its candidates
     top: int | None = None  # show only this many columns, the best ones
+    terms: bool = False  # write out every impurity term by term
+    row_names: tuple[str, ...] | None = None  # names of the rows of the table, to be listed at each node
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,11 @@ class CandidateTrace:
     def gain(self) -> float:
         """The decrease of impurity."""
         return self.number_format.gain(self.candidate.gain)
+
+    @property
+    def impurity_after(self) -> float:
+        """The impurity that is left after the split, H(Y|Z): the impurity before it minus the gain."""
+        return self.number_format.before - self.gain
 
     @property
     def score(self) -> float:
@@ -184,6 +191,11 @@ class ColumnTrace:
     def gain(self) -> float:
         """The gain of the best test; 0 if there is none."""
         return self.best.gain if self.best else 0.0
+
+    @property
+    def impurity_after(self) -> float:
+        """The impurity that is left after the best test, H(Y|Z); that of the node if there is none."""
+        return self.number_format.before - self.gain
 
     @property
     def net(self) -> float:
@@ -306,6 +318,13 @@ class NodeTrace:
         return self.number_format.node.rows
 
     @property
+    def row_names(self) -> tuple[str, ...]:
+        """The rows of the table that reach the node: their numbers from 1, or the names that the reader gave."""
+        at = np.asarray(self.number_format.training_set.rows)[self.number_format.rows].tolist()
+        names = self.view.row_names
+        return tuple(str(i + 1) if names is None else names[i] for i in at)
+
+    @property
     def counts(self) -> dict[Label, float]:
         """The weight of each class."""
         return dict(zip(self.number_format.training_set.target.classes, self.number_format.whole.counts, strict=True))
@@ -356,9 +375,11 @@ class NodeTrace:
         >>> print(tw.candidates("xor", unit="nats").render(ascii=True))
         node 0 ; all rows ; 4 rows, y 0: 2, 1: 2                    H(2/4) = 0.6931 nats
           x1 <= 0.5  0.6931 - [2/4*H(1/2) + 2/4*H(1/2)]
-                   = 0.6931 - [2/4(0.69315) + 2/4(0.69315)]  = 0.0000  <- best
+                   = 0.6931 - [2/4(0.69315) + 2/4(0.69315)]
+                   = 0.6931 - 0.6931  = 0.0000  <- best
           x2 <= 0.5  0.6931 - [2/4*H(1/2) + 2/4*H(1/2)]
-                   = 0.6931 - [2/4(0.69315) + 2/4(0.69315)]  = 0.0000
+                   = 0.6931 - [2/4(0.69315) + 2/4(0.69315)]
+                   = 0.6931 - 0.6931  = 0.0000
           -> split on x1 <= 0.5; x2 <= 0.5 is as good: the earlier column is taken
         <BLANKLINE>
         H(p) in nats, p the share of 1.

@@ -15,7 +15,7 @@ from treewise.errors import Param, ParameterError, did_you_mean
 from treewise.explain.trace import documents, text
 from treewise.explain.trace.arithmetic import BranchTerm
 from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
-from treewise.explain.trace.words import shown_columns
+from treewise.explain.trace.words import shown_columns, worked_terms
 
 TRACE_FORMATS = ("text", "markdown", "latex", "csv", "json")
 _MIN_WIDTH = 40
@@ -75,6 +75,7 @@ _HEADINGS = (
     "kind",
     "branches",
     "eligible",
+    "impurity_after",
     "gain",
     "price_bits",
     "score",
@@ -101,13 +102,13 @@ def _candidates_csv(nodes: Iterable[NodeTrace]) -> str:
 def _csv_line(node: NodeTrace, column: ColumnTrace, test: CandidateTrace | None) -> list[Any]:
     where = [node.id, node.words, node.rows, column.name]
     if test is None:
-        return [*where, "", "", "", "", 0.0, 0, 0.0, "", column.note]
+        return [*where, "", "", "", "", node.impurity, 0.0, 0, 0.0, "", column.note]
     branches = " | ".join(" ".join(map(str, b)) for b in test.branches)
     place = ("best" if column.name == node.winner else "best of column") if test is column.best else ""
     score = column.score if test is column.best and column.score is not None else test.score
     kind = test.candidate.split.kind
     eligible = "yes" if test.eligible else "no"
-    what = [test.words, kind, branches, eligible, test.gain, test.price_bits, score]
+    what = [test.words, kind, branches, eligible, test.impurity_after, test.gain, test.price_bits, score]
     note = f"forbidden: {test.forbidden}" if test.forbidden else column.note if place else ""
     return [*where, *what, place, note]
 
@@ -134,8 +135,12 @@ def _node_data(node: NodeTrace) -> dict[str, Any]:
         data["counts"] = list(number_format.whole.counts)
     else:
         data["value"] = number_format.whole.value
+    if node.view.row_names is not None:
+        data["row_names"] = list(node.row_names)
     if node.settled:
         return {**data, "settled": node.settled}
+    if worked := worked_terms(node):
+        data["terms"] = {symbol: {"text": each.text, "terms": each.terms} for symbol, each in worked.items()}
     return {
         **data,
         "winner": node.winner,
@@ -152,6 +157,7 @@ def _node_data(node: NodeTrace) -> dict[str, Any]:
 def _column_data(column: ColumnTrace) -> dict[str, Any]:
     data: dict[str, Any] = {
         "column": column.name,
+        "impurity_after": column.impurity_after,
         "gain": column.gain,
         "score": column.score,
         "tried": column.tried,
@@ -169,6 +175,7 @@ def _candidate_data(test: CandidateTrace) -> dict[str, Any]:
     return {
         "test": test.words,
         "kind": test.candidate.split.kind,
+        "impurity_after": test.impurity_after,
         "gain": test.gain,
         "score": test.score,
         **_price_data(test),

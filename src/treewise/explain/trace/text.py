@@ -1,8 +1,8 @@
 """Write a trace as text for the terminal.
 
 Uses the sentences of ``words.py``. A node with few candidates is written as in the notes, each candidate with its
-formula and arithmetic (on one line if the terminal has 110 columns or more); a node with many as a table, one line per
-column with its best test.
+formula, arithmetic and the impurity after it (on one line if the terminal has room); a node with many as a table, one
+line per column with its best test.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from treewise._lib.latex import BLANK
 from treewise._lib.text import clip, display_width, pad, plural, safe
 from treewise.errors import Call, Message, Param
-from treewise.explain.trace.arithmetic import BLANK
 from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
 from treewise.explain.trace.words import (
     MAX_TESTS_WRITTEN,
     ROUNDING_NOTE,
     TraceEntry,
     columns_by_score,
+    describe_members,
     describe_outcome,
     describe_rows,
     describe_settled,
@@ -32,6 +33,7 @@ from treewise.explain.trace.words import (
     list_entries,
     note_columns_left_out,
     shown_columns,
+    worked_terms,
     writes_formulas,
 )
 from treewise.tree.splits import Threshold
@@ -87,12 +89,17 @@ def to_ascii(text: str) -> str:
 
 def _block(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     lines = _heading(node, width, blanks)
+    if members := describe_members(node):
+        lines += _wrap(members.split(" "), "  ", "    ", width, " ")
     if node.settled:
         return lines
     if writes_formulas(node):
         body = _write_formulas(node, width, blanks) + [f"  {line}" for line in note_columns_left_out(node)]
     else:
         body = _write_table(node, width, blanks)
+    for symbol, worked in worked_terms(node).items():
+        steps = [BLANK] if blanks else worked.text.split(" = ")[1:]
+        body += _wrap([f"{symbol} = {steps[0]}", *(f" = {step}" for step in steps[1:])], "  ", "      ", width)
     return [*lines, *body, *_wrap(describe_outcome(node, blanks).split(" "), "  ", "    ", width, " ")]
 
 
@@ -125,24 +132,28 @@ def _write_formulas(node: NodeTrace, width: int, blanks: bool) -> list[str]:
         lines = _one_line_each(listed, label_width, blanks)
         if all(display_width(line) <= width for line in lines):
             return lines
-    return _two_lines_each(listed, label_width, width, blanks)
+    return _three_lines_each(listed, label_width, width, blanks)
 
 
 def _one_line_each(listed: Sequence[TraceEntry], label_width: int, blanks: bool) -> list[str]:
-    """Write each candidate on one line: label, counts per branch, formula, result."""
+    """Write each candidate on one line: label, counts per branch, formula, difference, result."""
     branch_width = max(display_width(e.branches) for e in listed)
     formulas = [_one_formula(e, blanks) for e in listed]
     formula_width = max(map(display_width, formulas))
     result_width = max(len(e.result) for e in listed)
     lines = []
-    for e, formula in zip(listed, formulas, strict=True):
+    differences = [f" = {e.formula.difference(blanks)}" if e.formula and not e.has_no_candidate else "" for e in listed]
+    difference_width = max(map(display_width, differences))
+    for i, (e, formula) in enumerate(zip(listed, formulas, strict=True)):
         left = f"  {pad(e.label, label_width)}  "
         if e.formula is None:
             lines.append(left + e.note)
             continue
         tail = "  ".join(part for part in (e.mark, e.note) if part)
         middle = f"{pad(e.branches, branch_width)}   {pad(formula, formula_width)}"
-        lines.append(f"{left}{middle} = {e.result.rjust(result_width)}  {tail}".rstrip())
+        lines.append(
+            f"{left}{middle}{pad(differences[i], difference_width)} = {e.result.rjust(result_width)}  {tail}".rstrip()
+        )
     return lines
 
 
@@ -153,8 +164,8 @@ def _one_formula(entry: TraceEntry, blanks: bool) -> str:
     return "".join(entry.formula.pieces(numbers=not entry.formula.terms[0].shares, blanks=blanks))
 
 
-def _two_lines_each(listed: Sequence[TraceEntry], label_width: int, width: int, blanks: bool) -> list[str]:
-    """Write each candidate on two lines: label and formula; below, the arithmetic and the right-aligned result."""
+def _three_lines_each(listed: Sequence[TraceEntry], label_width: int, width: int, blanks: bool) -> list[str]:
+    """Write each candidate on three lines: label and formula, the arithmetic, and the difference with the result."""
     margin = " " * (label_width + 4)
     result_width = max(len(e.result) for e in listed)
     written = [(e, *_formula_lines(e, margin, width, result_width, blanks)) for e in listed]
@@ -185,7 +196,8 @@ def _formula_lines(
     room = width - result_width - 12  # for two spaces, the equals sign, and the mark behind it
     if e.has_no_candidate:
         return upper, _wrap(e.note.split(" "), margin, margin, room, " ")
-    return upper, _wrap(e.formula.pieces(numbers=True, blanks=blanks), f"{margin[:-2]}= ", margin, room)
+    lower = _wrap(e.formula.pieces(numbers=True, blanks=blanks), f"{margin[:-2]}= ", margin, width)
+    return upper, [*lower, f"{margin[:-2]}= {e.formula.difference(blanks)}"]
 
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"

@@ -18,7 +18,7 @@ import numpy as np
 
 from treewise._lib.text import format_count, format_p_value, format_rounded, plural, safe
 from treewise.data import encoding as encode
-from treewise.data.column import truncate
+from treewise.data.column import Column, truncate
 from treewise.data.encoding import Encoding
 from treewise.data.table import read
 from treewise.errors import ColumnError, Param, ParameterError, brief, did_you_mean, join_few
@@ -66,6 +66,8 @@ def trace(
     column: str | None = None,
     top: int | None = None,
     sample_weight: Any = None,
+    terms: bool = False,
+    rows: bool | str | Sequence[str] = False,
 ) -> Trace:
     """Return every computation of every node (or of one ``node``) of a tree on a table.
 
@@ -74,6 +76,8 @@ def trace(
     node has few, all are printed; otherwise each column's best test and how many were tried. ``column`` prints one
     column with all its candidates, ``top`` the best few columns; ``render("csv")`` lists everything.
     ``sample_weight`` is the name of a column or an array: needed if the tree was grown with weights in an array.
+    ``terms`` writes out every impurity term by term, ``rows`` lists the rows of each node: by their numbers (True), by
+    the values of a column, or by names given for all rows.
 
     >>> import treewise as tw
     >>> t = trace(tw.grow("admissions", preset="id3"), "admissions", per="total")
@@ -87,7 +91,10 @@ def trace(
             node = tree.check_node(node)
         except (IndexError, TypeError) as error:
             raise ParameterError(f"{error}.") from None
-    view = check_view(TraceView(unit, per, column, top), tree.columns)
+    if rows is not False:
+        data = read(data, na_values=tree.na_values)
+    names = name_rows(data, rows)
+    view = check_view(TraceView(unit, per, column, top, bool(terms), names), tree.columns)
     if tree.fit_info.is_handwritten:
         data = read(data)
         tree = adopt_levels(adopt_target(tree, data), data)
@@ -102,6 +109,8 @@ def candidates(
     per: str = "row",
     column: str | None = None,
     top: int | None = None,
+    terms: bool = False,
+    rows: bool | str | Sequence[str] = False,
     **grow_options: Any,
 ) -> NodeTrace:
     """Return every candidate for a first split, before there is a tree; the options are those of ``grow``.
@@ -111,17 +120,46 @@ def candidates(
     >>> [test.words for column in root.columns.values() for test in column.tests]
     ['x1 <= 0.5', 'x1 <= 1.5', 'x2 <= 0.5']
     """
+    if rows is not False:
+        data = read(data, na_values=grow_options.get("na_values", ()))
     training_set = prepare(data, target, **grow_options)
-    view = check_view(TraceView(unit, per, column, top), [e.name for e in training_set.encodings])
+    names = name_rows(data, rows)
+    view = check_view(TraceView(unit, per, column, top, bool(terms), names), [e.name for e in training_set.encodings])
     return trace_node(training_set, np.arange(len(training_set)), view)
 
 
-def trace_round(ensemble: Ensemble, data: Any, number: int, target: Any = None, **view: Any) -> Trace:
+def name_rows(table: Any, rows: bool | str | Sequence[str]) -> tuple[str, ...] | None:
+    """Return the names by which rows are listed: numbers from 1, the values of a column, or names given for all."""
+    if rows is False:
+        return None
+    if rows is True:
+        return tuple(str(i + 1) for i in range(len(table)))
+    if isinstance(rows, str) and (rows in table.columns or len(rows) != len(table)):
+        return tuple(_cell_texts(table[rows]))
+    names = tuple(map(str, rows))
+    if len(names) != len(table):
+        raise ParameterError(
+            f"names {plural(len(names), 'row')}, and {table.name} has {len(table):,}.",
+            parameter="rows",
+            hint="Give one name for each, the name of a column, or True.",
+        )
+    return names
+
+
+def _cell_texts(column: Column) -> list[str]:
+    """Return the cells of a column as text."""
+    encoded = encode.fit_encoding(column)
+    values = encode.decode(encoded.encoding, encoded.values)
+    return ["missing" if value is None else encoded.encoding.format(value) for value in values]
+
+
+def trace_round(
+    ensemble: Ensemble, data: Any, number: int, target: Any = None, sample_weight: Any = None, **view: Any
+) -> Trace:
     """Return the trace of the learner of a round of AdaBoost, on the rows weighted as in that round.
 
     See ``Ensemble.trace_round``.
     """
-    sample_weight = view.pop("sample_weight", None)
     worked = ensemble.worked_round(data, number, target=target, sample_weight=sample_weight)
     table = read(data, na_values=ensemble.na_values)
     weight = np.zeros(len(table))
@@ -232,7 +270,7 @@ class Trace:
         >>> import treewise as tw
         >>> t = tw.grow("admissions", preset="id3").trace("admissions", node=3, per="total")
         >>> print(t.render("csv").splitlines()[1])
-        3,GPA = 3.7 and Published = no,3,GPA,,,,,0.0,0,0.0,,used above (all rows 3.7)
+        3,GPA = 3.7 and Published = no,3,GPA,,,,,2.7548875021634687,0.0,0,0.0,,used above (all rows 3.7)
         """
         shown = self.exercise() if blanks else self
         return render_trace(shown.every(), TraceFormat(format, width, blanks, ascii), shown.notes)

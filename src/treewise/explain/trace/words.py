@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
+from treewise._lib.latex import BLANK
 from treewise._lib.text import format_count, format_p_value, format_rounded, plural, safe
-from treewise.explain.trace.arithmetic import BLANK, BranchTerm, Formula
+from treewise.errors import join_few
+from treewise.explain.trace.arithmetic import BranchTerm, Formula
 from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
+from treewise.explain.worked.impurity import WorkedImpurity, worked_impurity
 from treewise.train.criteria import RULES
 from treewise.train.independence import ColumnTest
 from treewise.train.reference import NodeSearch, are_tied
 from treewise.tree.splits import Multiway, Presence
 
 MAX_TESTS_WRITTEN, _MAX_FORMULAS = 6, 18  # with more tests per column or in all, a table is printed instead
+_MAX_MEMBERS = 60  # rows listed at a node
 _MAX_BRANCHES, MAX_CLASSES = 8, 6  # longer formulas are unreadable
 _RULES_WITH_FORMULA = ("gain", "ratio", "c45")  # rules that have a formula
 ROUNDING_NOTE = "Rounded for display; differences are taken before rounding."
@@ -88,6 +93,34 @@ def format_impurity(node: NodeTrace, blanks: bool) -> str:
     """Return ``12·H(6/12) = 12.000 bits``."""
     term = node.number_format.whole_term()
     return f"{term.text} = {BLANK if blanks else term.value} {node.number_format.shown_unit}".rstrip()
+
+
+def describe_members(node: NodeTrace) -> str:
+    """Return ``rows 5, 7, 8``; "" unless the reader asked for the rows."""
+    if node.view.row_names is None or not node.rows:
+        return ""
+    return f"rows {join_few([safe(name) for name in node.row_names], most=_MAX_MEMBERS)}"
+
+
+_WORKED: dict[str, Literal["entropy", "gini", "error"]] = {"H": "entropy", "G": "gini", "E": "error"}
+
+
+def worked_terms(node: NodeTrace) -> dict[str, WorkedImpurity]:
+    """Return each impurity of the node's formulas written out, by its symbol; empty unless the reader asked for it."""
+    number_format = node.number_format
+    if not node.view.terms or number_format.letter not in _WORKED or node.settled:
+        return {}
+    groups = [number_format.whole]
+    for column in shown_columns(node):
+        tests = column.tests if writes_formulas(node) else column.tests[:0]
+        groups += [part for test in tests for part in test.parts if part.rows]
+    found: dict[str, WorkedImpurity] = {}
+    for part in groups:
+        symbol = f"{number_format.letter}({', '.join(number_format.shares(part))})"
+        counts = part.counts[::-1] if len(part.counts) == 2 else part.counts  # the positive class comes first
+        if symbol not in found:
+            found[symbol] = worked_impurity(counts, _WORKED[number_format.letter], number_format.unit)
+    return found
 
 
 # -- its candidates ----------------------------------------------------------------------------------------
