@@ -209,7 +209,7 @@ def test_points_have_names_in_the_trace(run, tmp_path):
     assert json.loads(trace.render("json"))[1]["row_names"] == ["a", "b"]
     assert "rows 5, 7, 8\n" in run("trace admissions --preset id3 --rows -q").out
     tmp_path.joinpath("t.csv").write_text("name,x,y\na,1,0\nb,2,1\nc,3,1\n")
-    assert "rows b, c\n" in run("trace t.csv --target y --ignore name --names name -q").out
+    assert "rows b, c\n" in run("trace t.csv --target y --ignore name --row-names name -q").out
     with pytest.raises(tw.ParameterError, match="rows: names 3 rows, and four_points has 4"):
         tree.trace(points, rows=["a", "b", "c"])
 

@@ -20,7 +20,7 @@ from treewise import _core
 from treewise._lib.text import plural
 from treewise.data import encoding as encode
 from treewise.data.table import read
-from treewise.errors import Call, Param, ParameterError, ParseError
+from treewise.errors import Param, ParameterError, ParseError
 from treewise.predict.costs import cost_matrix_of, with_cost_labels
 from treewise.predict.predict import find_leaves
 from treewise.train.constraints import note_broken_order
@@ -150,7 +150,7 @@ def replace_split(tree: Tree, node: int, condition: str) -> Tree:
         raise ParameterError(f"{error}.") from None
     children = tree.children(node)
     if not children:
-        raise ParameterError(f"node {node} is a leaf.", hint="Split it with " + Call("tree.split(node, …, data)") + ".")
+        raise ParameterError(f"node {node} is a leaf, which has no test to replace.", hint="Name an inner node.")
     edited = _add_column(tree, condition)
     split, _ = _parse_condition(edited, condition)
     if split.n_branches != len(children):

@@ -66,7 +66,7 @@ _TREE_OPTIONS = (
     "per",
     "terms",
     "rows",
-    "names",
+    "row_names",
 )  # options that say nothing of a round
 
 
@@ -103,7 +103,9 @@ _TREE_OPTIONS = (
     "--terms", is_flag=True, section=SHOWN, help="Write out each impurity term by term: -5/7 log 5/7 - 2/7 log 2/7."
 )
 @option("--rows", is_flag=True, section=SHOWN, help="List the rows of each node, by their numbers in the table.")
-@option("--names", metavar="COLUMN", section=SHOWN, help="List the rows of each node, by the values of this column.")
+@option(
+    "--row-names", metavar="COLUMN", section=SHOWN, help="List the rows of each node, by the values of this column."
+)
 @unit_option
 @per_option
 @option(
@@ -145,8 +147,8 @@ def command(
         form = choose_format(form, output, _ENDINGS, DRAWN)
     text_format = take_text_options(options)
     grow_params = take_grow_options(options)
-    names = options.pop("names")
-    options["rows"] = names if names is not None else options["rows"]
+    row_names = options.pop("row_names")
+    options["rows"] = options["rows"] if row_names is None else row_names
     if data is None:
         if number is not None:
             raise ParameterError("--round is for boosting, with its table: treewise trace MODEL DATA --round N.")
@@ -199,7 +201,9 @@ def _round_format(form: str | None, output: str | None, member: int | None) -> s
     context = click.get_current_context()
     for name in _TREE_OPTIONS:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise ParameterError(f"--{name} is for the trace of a tree, and --round shows a round. Leave one out.")
+            raise ParameterError(
+                f"--{name.replace('_', '-')} is for the trace of a tree, and --round shows a round. Leave one out."
+            )
     if form == "latex" or (form is None and str(output).lower().endswith(".tex")):
         raise ParameterError(
             "a round is not written in LaTeX, which is for the trace of a tree. It comes as text, markdown, csv or json"

@@ -52,7 +52,7 @@ def read_if_else(text: str) -> Outline:
     >>> [(entry.condition, entry.label) for entry in outline.entries[1:]]
     [('x <= 1', 'a'), ('else', 'b')]
     """
-    reader = _Reader()
+    reader = _CodeReader()
     for number, line in enumerate(text.split("\n"), start=1):
         words, comment = cut_comment(line.rstrip("\r"))
         reader.read_line(number, words, comment)
@@ -80,7 +80,7 @@ class _Chain:
         return condition.column == first.column and all(c.test == "=" for c in (*self.conditions, condition))
 
 
-class _Reader:
+class _CodeReader:
     def __init__(self) -> None:
         self.outline = Outline()
         self.chains: list[_Chain] = []  # a stack: an else belongs to the last one
