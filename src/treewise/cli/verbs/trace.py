@@ -67,7 +67,7 @@ _TREE_OPTIONS = (
     "terms",
     "rows",
     "row_names",
-)  # options that say nothing of a round
+)  # options that do not apply to a round
 
 
 @verb(
