@@ -16,7 +16,8 @@ MODULES = sorted(
 )
 OPTIONAL = {  # examples that need packages beyond those of treewise itself
     "treewise.formats.export.onnx": ("onnx", "onnxruntime"),
-    "exchange-formats.md": ("onnx", "onnxruntime"),
+    "treewise.formats.export.xlsx": ("openpyxl",),
+    "exchange-formats.md": ("onnx", "onnxruntime", "openpyxl"),
 }
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 

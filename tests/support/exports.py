@@ -15,6 +15,7 @@ from treewise.formats.verify.engines.registry import ENGINES, NotInstalled
 RUNS = {
     "onnxruntime": ("onnx", {"missing": "(missing)"}),
     "onnx": ("onnx", {"missing": "(missing)"}),
+    "libreoffice": ("xlsx", {}),
     "python": ("python", {}),
     "numpy": ("numpy", {}),
     "json": ("json", {}),
@@ -27,7 +28,10 @@ RUNS = {
 }
 
 
-@pytest.fixture(scope="module", params=list(RUNS))
+SLOW = ("libreoffice",)  # seconds per export: tests of their own
+
+
+@pytest.fixture(scope="module", params=[name for name in RUNS if name not in SLOW])
 def engine(request):
     """Each engine in turn; one that is not installed is skipped with the reason."""
     with pytest.MonkeyPatch.context() as patch:

@@ -62,6 +62,9 @@ FORMATS = {
     ),
     "if-else": ExportFormat("if_else", "is pseudocode for readers", (), "tree", False),
     "sql": ExportFormat("sql.sql", "is a query that adds predictions to a table", (".sql",)),
+    "xlsx": ExportFormat(
+        "xlsx", "is a workbook with a calculator and the rules, for Excel and LibreOffice", (".xlsx",), "program", False
+    ),
     "onnx": ExportFormat("onnx", "is a graph for ONNX Runtime and other ONNX engines", (".onnx",)),
     "python": ExportFormat("python", "is a module without imports", (".py",)),
     "numpy": ExportFormat("numpy_module", "is a module that predicts whole columns with NumPy"),

@@ -44,6 +44,8 @@ class EngineLimits:
 
     nul: bool = True  # NUL in text
     empty: bool = True  # the empty text, other than as missing
+    controls: bool = True  # control characters in text
+    digits: int | None = None  # significant digits of a finite number; None: every double
     surrogates: bool = False  # halves of surrogate pairs in text
     datetime_step: int = 1000  # nanoseconds
 
@@ -115,7 +117,7 @@ class _Pool:
         }
         some = sorted(cuts) if len(cuts) <= 20_000 else sorted(rng.sample(sorted(cuts), 20_000))
         if encoding.kind == "number":
-            self.values = [*sorted(_numbers(some)), math.nan, None]
+            self.values = [*sorted(_numbers(some, limits.digits)), math.nan, None]
         elif encoding.kind == "integer":
             self.values = [*sorted(_integers(some)), None]
         else:
@@ -175,10 +177,21 @@ def next_step(step: Step, key: Any) -> int:
     return next((child for codes, child in step.cases if key in codes), step.default)
 
 
-def _numbers(cuts: list[Any]) -> list[float]:
+def _numbers(cuts: list[Any], digits: int | None) -> list[float]:
+    if digits is not None:
+        return _short_numbers(cuts, digits)
     near = [v for cut in cuts for v in (cut, math.nextafter(cut, math.inf), math.nextafter(cut, -math.inf))]
     between = [(a + b) / 2 for a, b in pairwise(cuts)]
     return [value for value in (*near, *between, *_ODD_NUMBERS) if not math.isnan(value)]
+
+
+def _short_numbers(cuts: list[Any], digits: int) -> list[float]:
+    """Return numbers of some digits around each cut, without infinities and denormals."""
+    near = [float(f"{cut:.{digits - 1}e}") for cut in cuts]
+    steps = [10.0 ** (math.floor(math.log10(abs(v))) - digits + 1) if v else 1e-9 for v in near]
+    around = [value + k * step for value, step in zip(near, steps, strict=True) for k in (-2, -1, 0, 1, 2)]
+    numbers = {float(f"{value:.{digits - 1}e}") for value in (*around, *_ODD_NUMBERS) if math.isfinite(value)}
+    return [value for value in numbers if value == 0 or 1e-300 < abs(value) < 1e300]
 
 
 def _integers(cuts: list[Any]) -> list[int]:
@@ -212,6 +225,8 @@ def _boolean_or_levels(encoding: Encoding, limits: EngineLimits, rng: random.Ran
 
     def fits(text: str) -> bool:
         if (not limits.nul and "\0" in text) or (not limits.empty and not text):
+            return False
+        if not limits.controls and any(ord(ch) < 32 or ord(ch) == 127 for ch in text):
             return False
         return limits.surrogates or not any("\ud800" <= ch <= "\udfff" for ch in text)
 

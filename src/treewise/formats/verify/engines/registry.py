@@ -85,6 +85,7 @@ def _dialect(name: str) -> Callable[[dict[str, Any]], bool]:
 
 
 ENGINES = {
+    "libreoffice": Engine("libreoffice", _format("xlsx")),
     "onnxruntime": Engine("onnxruntime", _format("onnx")),
     "onnx": Engine("onnx", _format("onnx")),
     "python": Engine("python", _format("python")),
