@@ -100,7 +100,7 @@ def test_what_a_workbook_cannot_hold_is_refused_in_words():
         tw.grow(wide, "y").export("xlsx")
     with pytest.raises(tw.ParameterError, match="control character"):
         tw.grow({"c": ["a\x07", "b"] * 4, "y": [0, 1] * 4}, "y").export("xlsx")
-    with pytest.raises(tw.ParameterError, match="3,000 levels"):
+    with pytest.raises(tw.ParameterError, match="3,000 tests deep"):
         chain(3000).export("xlsx")
     with pytest.raises(tw.ParameterError, match="single tree"):
         tw.forest("penguins", n_estimators=2).export("xlsx")

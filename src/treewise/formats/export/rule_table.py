@@ -10,14 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from treewise.formats.export.program import Answer, Condition, Routine, conditions
+from treewise.formats.export.program import Answer, BranchCondition, Routine, conditions
 
 
 @dataclass(frozen=True)
 class Values:
     """The values of a column that a rule admits: an interval of numbers or a set of levels, and perhaps missing ones.
 
-    >>> Values().meet(Condition(0, False, "<=", 5.0, below=True)).meet(Condition(0, True, "<=", 3.0, above=True))
+    >>> Values().meet(BranchCondition(0, False, "<=", 5.0, below=True)).meet(BranchCondition(0, True, "<=", 3.0, above=True))
     Values(low=3.0, high=5.0, missing=False, levels=frozenset(), negated=True)
     """
 
@@ -27,7 +27,7 @@ class Values:
     levels: frozenset[int] = field(default_factory=frozenset)  # the levels, or all others if negated
     negated: bool = True
 
-    def meet(self, condition: Condition) -> Values:
+    def meet(self, condition: BranchCondition) -> Values:
         """Return the values that satisfy the condition as well."""
         both = replace(self, missing=self.missing and condition.missing)
         if condition.op is None:

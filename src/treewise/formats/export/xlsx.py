@@ -31,7 +31,7 @@ from treewise.formats.export.stamp import stamp
 DIGITS = 14
 _EPOCH = dt.datetime(2000, 1, 1)
 _LARGEST = 9.99999999999999e307  # the largest number that Excel takes
-_MAX_FORMULA, _MAX_NESTING, _MAX_TEXT, _MAX_ROWS, _MAX_DEPTH = 8192, 64, 32767, 1_048_575, 2000
+_MAX_FORMULA, _MAX_NESTING, _MAX_TEXT, _MAX_ROWS, _MAX_DEPTH = 8192, 64, 32767, 1_048_575, 1000
 _TEST, _CASES = 1, 2  # kinds of nodes; 0 is an answer
 
 
@@ -51,7 +51,7 @@ def write(program: Program) -> bytes:
     _check(program)
     book = openpyxl.Workbook()
     book.properties.description = stamp("xlsx")
-    writer = _Writer(book, program)
+    writer = _Workbook(book, program)
     writer.calculator(book.active)
     writer.rules(book.create_sheet("Rules"))
     writer.tables()
@@ -91,7 +91,7 @@ def _check(program: Program) -> None:
         _check_text(str(label), "a class label")
     if routine.depth > _MAX_DEPTH or len(routine.steps) > _MAX_ROWS:
         raise ParameterError(
-            f"the tree has {plural(len(routine.steps), 'node')} and {routine.depth:,} levels; a workbook takes"
+            f"the tree has {plural(len(routine.steps), 'node')} and is {routine.depth:,} tests deep; a workbook takes"
             f" {_MAX_ROWS:,} and {_MAX_DEPTH:,}.",
             hint="Prune it, or export SQL, Python or C.",
         )
@@ -117,7 +117,7 @@ def round_down(cut: float) -> float:
     return float(Context(prec=DIGITS, rounding=ROUND_FLOOR).create_decimal(Decimal(repr(cut))))
 
 
-class _Writer:
+class _Workbook:
     """Writes the sheets; cells are addressed as in Excel."""
 
     def __init__(self, book: Any, program: Program) -> None:
