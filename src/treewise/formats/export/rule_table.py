@@ -17,7 +17,8 @@ from treewise.formats.export.program import Answer, BranchCondition, Routine, co
 class Values:
     """The values of a column that a rule admits: an interval of numbers or a set of levels, and perhaps missing ones.
 
-    >>> Values().meet(BranchCondition(0, False, "<=", 5.0, below=True)).meet(BranchCondition(0, True, "<=", 3.0, above=True))
+    >>> at_most_5 = BranchCondition(0, False, "<=", 5.0, below=True)
+    >>> Values().meet(at_most_5).meet(BranchCondition(0, True, "<=", 3.0, above=True))
     Values(low=3.0, high=5.0, missing=False, levels=frozenset(), negated=True)
     """
 
