@@ -160,6 +160,12 @@ GROW_OPTIONS = (
         "Column of dates or numbers: folds are chronological; not used as a feature",
         "COLUMN",
     ),
+    _GrowOption(
+        "exposure",
+        TABLE,
+        "Column of time, area or people over which counts were observed: the tree predicts rates; no feature",
+        "COLUMN",
+    ),
     _GrowOption("preset", LEARNING, "Settings of a textbook algorithm; other options override them", "id3|cart|c45"),
     *_settings_options("learning", LEARNING),
     _GrowOption("positive", LEARNING, "Positive class, shown in percentages (default: the last)", "CLASS"),

@@ -24,12 +24,12 @@ from treewise.evaluate.paths import NodePaths
 from treewise.predict.confidence_intervals import student_half_width
 from treewise.predict.costs import EQUAL, CostMatrix, cost_matrix_of
 from treewise.predict.predict import answering_nodes, apply
+from treewise.train.exposure import find_truth, weigh_by_exposure
 from treewise.train.target import (
     Ints,
     adopt_classes,
     adopt_levels,
     encode_labels,
-    find_target_column,
     resolve_handwritten_task,
     select_labelled_rows,
 )
@@ -264,8 +264,9 @@ def check(
     (2.0, [(4, 5, 6, 7, 8)])
     """
     table = read(data, na_values=tree.na_values)
-    column = find_target_column(tree, table, target)
+    column = find_truth(tree, table, target)
     weight = np.ones(len(table)) if sample_weight is None else read_sample_weights(table, sample_weight)
+    weight = weigh_by_exposure(tree, table, weight)
     rows = select_labelled_rows(table, column, drop_missing_target, weight)
     table, column = table.take(rows), column.take(rows)
     tree = adopt_classes(resolve_handwritten_task(adopt_levels(tree, table), column), column)

@@ -27,10 +27,10 @@ from treewise.evaluate.results import ClassificationEvaluation, Evaluation
 from treewise.predict.costs import CostMatrix, cost_matrix_of
 from treewise.predict.leaf_probabilities import LeafProbabilities, default_smoothing, label_probabilities
 from treewise.predict.predict import Answers, EncodedRows, TreeAnswers, encode_table, subtree_sizes
+from treewise.train.exposure import find_truth, weigh_by_exposure
 from treewise.train.target import (
     Ints,
     encode_known_labels,
-    find_target_column,
     resolve_handwritten_task,
     select_labelled_rows,
 )
@@ -166,14 +166,16 @@ def prepare_evaluation(
 ) -> EvaluationData[SomeModel]:
     """Read a table with true labels and encode it for the model."""
     table = read(data, na_values=model.na_values)
-    rows = _rows_with_labels(table, find_target_column(model, table, target), drop_missing_target, sample_weight)
+    weight = None if sample_weight is None else read_sample_weights(table, sample_weight)
+    if model.fit_info.fit_options.predicts_rates:
+        weight = weigh_by_exposure(model, table, np.ones(len(table)) if weight is None else weight)
+    rows = _rows_with_labels(table, find_truth(model, table, target), drop_missing_target, weight)
     model = resolve_handwritten_task(model, rows.column)
     return EvaluationData(**vars(rows), model=model, encoded=encode_table(model, rows.table))
 
 
-def _rows_with_labels(table: Table, column: Column, drop_missing_target: bool, sample_weight: Any) -> EvaluationRows:
+def _rows_with_labels(table: Table, column: Column, drop_missing_target: bool, weight: Floats | None) -> EvaluationRows:
     """Return the rows of a table that have a label and a positive weight."""
-    weight = None if sample_weight is None else read_sample_weights(table, sample_weight)
     rows = select_labelled_rows(table, column, drop_missing_target, weight)
     if len(rows) < len(table):
         table, column, weight = table.take(rows), column.take(rows), None if weight is None else weight[rows]
@@ -203,7 +205,8 @@ def looks_like_training_data(compared: EvaluationData[Any], leaves: Ints | None 
         return False
     weight = compared.weight if ensemble.fit_info.has_weight_array else None
     try:
-        prepare_same_table(ensemble, compared.table, weight, compared.column, call="evaluate")
+        rates = ensemble.fit_info.fit_options.predicts_rates  # whose counts are in the table
+        prepare_same_table(ensemble, compared.table, weight, None if rates else compared.column, call="evaluate")
     except TreewiseError:
         return False
     return True

@@ -21,7 +21,8 @@ from treewise.data import encoding as encode
 from treewise.data.table import Column, Table
 from treewise.errors import DataError, ParameterError
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves, read_model_rows
-from treewise.train.target import Ints, adopt_levels, encode_labels, find_target_column, resolve_handwritten_task
+from treewise.train.exposure import find_truth
+from treewise.train.target import Ints, adopt_levels, encode_labels, resolve_handwritten_task
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -194,7 +195,7 @@ def _missing_and_unseen(
 def _true_labels(tree: Tree, table: Table, target: str | None) -> Column | None:
     """Return the column of true labels, if there is one."""
     try:
-        column = find_target_column(tree, table, target)
+        column = find_truth(tree, table, target)
     except (ParameterError, DataError):
         if target is not None:
             raise

@@ -19,8 +19,9 @@ from treewise.errors import DataError, join_few
 from treewise.predict.costs import cost_matrix_of
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves
 from treewise.prune.decision import Floats, Ints
+from treewise.train.exposure import find_truth, weigh_by_exposure
 from treewise.train.fixed_point import scale_weights
-from treewise.train.target import encode_labels, find_target_column, read_finite_targets, select_labelled_rows
+from treewise.train.target import encode_labels, read_finite_targets, select_labelled_rows
 from treewise.train.weights import WeightedRows, apply_class_weights, read_sample_weights
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -49,8 +50,8 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
     """Count a table with true labels; rows are weighted as in training."""
     info = tree.fit_info
     table = read(data, na_values=tree.na_values)
-    weights = _read_weights(table, info.sample_weight, sample_weight)
-    column = find_target_column(tree, table, None)
+    weights = weigh_by_exposure(tree, table, _read_weights(table, info.sample_weight, sample_weight))
+    column = find_truth(tree, table, None)
     rows_used = select_labelled_rows(table, column, info.drop_missing_target, weights)
     if len(rows_used) < len(table):
         table, column, weights = table.take(rows_used), column.take(rows_used), weights[rows_used]

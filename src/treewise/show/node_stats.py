@@ -18,7 +18,8 @@ from treewise._lib.text import format_count, format_rounded, format_share, plura
 from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.predict.predict import encode_columns, find_leaves
-from treewise.train.target import encode_labels, find_target_column
+from treewise.train.exposure import find_truth
+from treewise.train.target import encode_labels
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
@@ -148,7 +149,7 @@ class NodeSamples:
     @classmethod
     def from_table(cls, tree: Tree, table: Table) -> NodeSamples:
         """Find the leaf of every row of a table; rows without a label are left out."""
-        column = find_target_column(tree, table, None)
+        column = find_truth(tree, table, None)
         rows = np.flatnonzero(~column.is_missing())
         table, column = table.take(rows), column.take(rows)
         truth = encode.encode_numbers(column) if tree.task == "regression" else encode_labels(tree, column)[0]

@@ -18,8 +18,9 @@ from treewise.data.encoding import Encoding
 from treewise.errors import join_few
 from treewise.prune.losses import describe_cross_validation
 from treewise.show.node_stats import describe_training_error
-from treewise.tree.arrays import LEAF, STOPS, Target
+from treewise.tree.arrays import LEAF, STOPS
 from treewise.tree.history import describe_step
+from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class TreeSummary(_Summary):
         size = [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)]
         loss_text = describe_cross_validation(tree)
         return [
-            ("tree", " · ".join([_describe_target(tree.target), *size])),
+            ("tree", " · ".join([_describe_target(tree), *size])),
             *([("unseen", loss_text)] if loss_text else []),
             ("leaves", " · ".join(f"{count:,} {name}" for name, count in self.stops.items())),
             ("needs", " · ".join(map(_describe_column, self.needs)) or "no column: it always predicts the same"),
@@ -149,7 +150,7 @@ class EnsembleSummary(_Summary):
         columns = [f"{safe(name)} {format_share(share)} %" for name, share in self.columns.items()]
         if len(columns) > _MAX_LISTED_COLUMNS:
             columns[_MAX_LISTED_COLUMNS:] = [plural(len(columns) - _MAX_LISTED_COLUMNS, "more column")]
-        target = _describe_target(ensemble.target)
+        target = _describe_target(ensemble)
         oob = [] if ensemble.oob is None else [("unseen", _describe_oob(ensemble.oob, ensemble.task))]
         return [
             ("trees", f"{ensemble.method} of {plural(len(ensemble), 'tree')} · {target}"),
@@ -178,8 +179,11 @@ class EnsembleSummary(_Summary):
         }
 
 
-def _describe_target(target: Target) -> str:
+def _describe_target(model: Model) -> str:
+    target, options = model.target, model.fit_info.fit_options
     name = safe(target.name)
+    if options.predicts_rates:
+        return f"target {name}: a rate per unit of {safe(options.exposure or 'exposure')}"
     if target.task == "regression":
         return f"target {name}: a number"
     positive = f" (positive: {safe(target.positive)})" if target.positive is not None else ""

@@ -39,6 +39,7 @@ class ColumnRoles:
     drop_missing_target: bool = False
     groups: Any = None  # a column name, or an array
     time: Any = None  # a column name, or an array
+    exposure: Any = None  # a column name, or an array
     criterion: str | None = None  # as given by the user, not by a preset
 
 
@@ -88,7 +89,9 @@ def select_columns(table: Table, target: str, roles: ColumnRoles) -> list[str]:
                     parameter=parameter,
                 )
     excluded = {target, *roles.ignore}
-    excluded |= {name for name in (roles.sample_weight, roles.groups, roles.time) if isinstance(name, str)}
+    excluded |= {
+        name for name in (roles.sample_weight, roles.groups, roles.time, roles.exposure) if isinstance(name, str)
+    }
     selected = [name for name in requested if name not in excluded]
     both = [safe(name) for name in roles.columns or () if name in roles.ignore]
     if both:

@@ -52,6 +52,7 @@ ROLES = (
     "drop_missing_target",
     "groups",
     "time",
+    "exposure",
 )
 PRUNING = ("pruning", "validation", "ccp_alpha", "honest")  # what happens to a grown tree
 NO_SPLIT_LEFT = "no split survived pruning"  # how the note about a single leaf begins
@@ -77,6 +78,7 @@ def grow(
     drop_missing_target: bool = False,
     groups: Any = None,
     time: Any = None,
+    exposure: Any = None,
     pruning: Any = None,
     validation: Any = None,
     ccp_alpha: float = 0.0,
@@ -136,6 +138,8 @@ def grow(
         hold out whole groups.
     time : the column (or array) of dates or numbers that orders the rows: folds are chronological, so each tree is
         judged by later rows than it was grown on; it is not used as a feature.
+    exposure : for counts: the column (or array) of time, area or people over which each row was observed. The tree
+        predicts rates, counts per unit of exposure (criterion ``"poisson"``).
     pruning : ``"cv"`` chooses the size by cross-validation: ``{"method": "cv", "loss": "log_loss", "rule": "best",
         "folds": 5, "repeats": 3}`` (``Tree.prune`` explains these; by default the error, the 1-SE rule, ten folds).
         ``"reduced_error"`` chooses it by ``validation``; or ``"pessimistic"``, ``"mdl"``, ``"gain"``, ``"collapse"``,

@@ -25,6 +25,7 @@ from treewise.errors import DataError, Param, ParameterError, join_few
 from treewise.train.column_roles import ColumnRoles, check_roles, find_target, read_array, select_columns
 from treewise.train.constraints import ColumnConstraints, check_constraints, column_constraints
 from treewise.train.criteria import Criterion, get_criterion
+from treewise.train.exposure import exposure_for, read_exposure, settings_of_rates, to_rates
 from treewise.train.fixed_point import scale_beside, scale_targets, scale_weights, to_units
 from treewise.train.price import FEW_LEVELS, POOLED_KINDS, bits_to_name
 from treewise.train.settings import Settings
@@ -147,10 +148,16 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
     roles = check_roles(roles)
     table = read(data, na_values=parse_na_values(roles.na_values))
     column = find_target(table, roles.target)
-    weight = read_sample_weights(table, roles.sample_weight)
+    sample = weight = read_sample_weights(table, roles.sample_weight)
+    exposure = None
+    if roles.exposure is not None:
+        settings = settings_of_rates(settings, roles.criterion, roles.task)
+        exposure = read_exposure(table, roles.exposure)
+        roles, column, weight = replace(roles, task="regression"), to_rates(column, exposure), weight * exposure
     rows_used = select_training_rows(column, weight, roles, table.name)
     target, y, raw = read_target(_take_rows(column, rows_used), roles, rows_used)
-    rows = WeightedRows(rows_used, y, raw, _take_rows(weight, rows_used))
+    factor = None if exposure is None else _take_rows(exposure, rows_used)
+    rows = WeightedRows(rows_used, y, raw, _take_rows(weight, rows_used), factor)
     weighed = apply_class_weights(rows, target, roles.class_weight, roles.priors, table.name)
     settings = resolve_criterion(settings, target, roles.criterion)
     check_target(settings, target, raw, rows_used)
@@ -180,10 +187,12 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         na_values=tuple(table.na_values),
         groups=roles.groups if isinstance(roles.groups, str) else None,
         time=roles.time if isinstance(roles.time, str) else None,
+        exposure=roles.exposure if isinstance(roles.exposure, str) else None,
+        has_exposure_array=roles.exposure is not None and not isinstance(roles.exposure, str),
     )
     check_constraints(settings, [feature.encoding for feature in features], target)
     settings = _drop_idle_settings(settings, target, features)
-    assembled = _assemble(weighed, target, settings, features, weight)
+    assembled = _assemble(weighed, target, settings, features, weight, sample)
     order = _read_order(table, roles.groups, roles.time, weighed.rows, target.name)
     return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
 
@@ -209,11 +218,15 @@ def build_like(
     column = find_target(table, target.name if labels is None else labels)
     weight_name = fit_options.sample_weight
     weight_column = weight_name if weight_name in table.columns else None
-    weight = read_sample_weights(table, weight_column if sample_weight is None else sample_weight)
+    sample = weight = read_sample_weights(table, weight_column if sample_weight is None else sample_weight)
+    exposure = exposure_for(fit_options, table)
+    if exposure is not None:
+        column, weight = to_rates(column, exposure), weight * exposure
     roles = ColumnRoles(drop_missing_target=fit_options.drop_missing_target)
     rows_used = select_training_rows(column, weight, roles, table.name)
     y, raw = encode_target(_take_rows(column, rows_used), target, table.name, rows_used)
-    rows = WeightedRows(rows_used, y, raw, _take_rows(weight, rows_used))
+    factor = None if exposure is None else _take_rows(exposure, rows_used)
+    rows = WeightedRows(rows_used, y, raw, _take_rows(weight, rows_used), factor)
     weighed = apply_class_weights(rows, target, fit_options.class_weight, fit_options.priors, table.name)
     table.convert(e.name for e in encodings)
     features = [
@@ -229,7 +242,7 @@ def build_like(
         lacking = f'{table.name} has no column "{safe(weight_name)}", the weights the tree was grown with'
         notes.append(f"{lacking}; every row has weight 1 here; give " + Param("sample_weight", ...))
     settings = _drop_idle_settings(resolve_criterion(settings, target, None), target, features)
-    assembled = _assemble(weighed, target, settings, features, weight)
+    assembled = _assemble(weighed, target, settings, features, weight, sample)
     order = _read_order(table, groups, time, weighed.rows, target.name)
     return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
 
@@ -286,8 +299,12 @@ def _assemble(
     settings: Settings,
     features: Sequence[_Feature],
     given: npt.NDArray[np.float64],
+    sample: npt.NDArray[np.float64],
 ) -> TrainingSet:
-    """Assemble a training set, converting weights and targets to integers; ``given`` are the table's sample weights."""
+    """Assemble a training set, converting weights and targets to integers.
+
+    ``sample`` are the table's sample weights, ``given`` the same times the exposure.
+    """
     weight, weight_scale = scale_weights(weighed.weight)
     row_weight = _take_rows(given, weighed.rows)
     if target.task == "regression":
@@ -307,7 +324,7 @@ def _assemble(
         weight_scale=weight_scale,
         row_weight=row_weight,
         settings=settings,
-        repeats=find_repeats(row_weight, weighed),
+        repeats=find_repeats(_take_rows(sample, weighed.rows), weighed),
         rows=weighed.rows,
     )
 

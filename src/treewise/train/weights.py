@@ -57,7 +57,7 @@ class WeightedRows:
     y: Ints
     raw: npt.NDArray[np.float64]
     weight: npt.NDArray[np.float64]
-    factor: npt.NDArray[np.float64] | None = None  # the part of the weight that is the class weight; None: 1
+    factor: npt.NDArray[np.float64] | None = None  # the part of the weight that is class weight or exposure; None: 1
 
     def take(self, selected: Ints) -> WeightedRows:
         """Return the selected rows."""

@@ -40,6 +40,8 @@ class FitOptions:
     imitates: str | None = None  # the teacher of a distilled tree
     groups: str | None = None  # the column whose groups stay together in folds
     time: str | None = None  # the column in whose order folds go forward
+    exposure: str | None = None  # the column that the target is divided by
+    has_exposure_array: bool = False  # the exposure was given as an array, which is not kept
 
     @classmethod
     def from_step(cls, step: Mapping[str, Any]) -> FitOptions:
@@ -56,7 +58,14 @@ class FitOptions:
             imitates=step.get("imitates"),
             groups=step.get("groups"),
             time=step.get("time"),
+            exposure=step.get("exposure"),
+            has_exposure_array=bool(step.get("exposure_array")),
         )
+
+    @property
+    def predicts_rates(self) -> bool:
+        """Whether the target was divided by an exposure."""
+        return self.exposure is not None or self.has_exposure_array
 
     def to_step(self) -> dict[str, Any]:
         """Return the entries of a training step: those that are not the default."""
@@ -70,6 +79,8 @@ class FitOptions:
             "na_values": list(self.na_values),
             "groups": self.groups,
             "time": self.time,
+            "exposure": self.exposure,
+            "exposure_array": self.has_exposure_array,
         }
         step = {name: value for name, value in entries.items() if value}
         if self.cost is not None:  # an empty matrix of costs is one: every mistake costs 1

@@ -18,7 +18,8 @@ _MAX_TEST_WIDTH = 40
 _NUMBERS = ["before", "after"]  # the headings of the two numbers, unless a step has others
 _NUMBER_COLUMNS = (0, 1, 3, 4, 5)
 _NOT_OPTIONS = ("method", "table", "majority", "errors", "training_errors", "stopped")  # results of an ensemble
-_ROLES = ("sample_weight", "class_weight", "priors", "cost", "groups", "time")  # recorded in addition to the settings
+# recorded in addition to the settings
+_ROLES = ("sample_weight", "class_weight", "priors", "cost", "groups", "time", "exposure")
 _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {  # implied by the method of an ensemble, and not shown
     "extra_trees": {"bootstrap": False, "splitter": "random"},
     "bagging": {"max_samples": 1.0},

@@ -88,7 +88,7 @@ def test_parameters_are_those_of_the_functions(kind):
     ours, grower, grow = defaults(kind), defaults(GROW_FUNCTIONS[kind]), defaults(tw.grow)
     assert ours.pop("warm_start") is False
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
-    apart = {"data", "target", "options", "progress", "on_prepared", "task", "sample_weight"}
+    apart = {"data", "target", "options", "progress", "on_prepared", "task", "sample_weight", "exposure"}
     apart |= {"pruning", "validation", "ccp_alpha", "honest", "cost", "groups", "time"}
     if kind in (ExtraTreesClassifier, ExtraTreesRegressor):
         apart |= {"splitter"}  # theirs is always random

@@ -117,7 +117,7 @@ def test_parameters_are_those_of_grow(estimator):
     grow = {p.name: p.default for p in inspect.signature(tw.grow).parameters.values()}
     ours = {p.name: p.default for p in inspect.signature(estimator).parameters.values()}
     assert ours == {name: grow[name] for name in ours}
-    apart = {"data", "target", "task", "sample_weight"}
+    apart = {"data", "target", "task", "sample_weight", "exposure"}
     if estimator is TreeRegressor:
         apart |= {"positive", "class_weight", "priors", "cost", "sufficient_accuracy"}
     assert set(grow) - set(ours) == apart
