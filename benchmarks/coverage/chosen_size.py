@@ -88,6 +88,38 @@ def chosen_sizes(tables: int) -> Iterator[Measured]:
         for rule, (printed, _) in zip(RULES, covered.tolist(), strict=True):
             situation = f"{name}, n = {rows:,}, {rule}"
             yield Measured("size", f"cross-validated {loss}, corrected", situation, printed, tables)
+    yield from grouped_folds(tables)
+
+
+def draw_groups(groups: int, seed: int, regression: bool) -> dict[str, np.ndarray]:
+    """Return a table of groups of ten rows each; the rows of a group share a part of the target and of a column."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(groups), 10)
+    shared, x = rng.standard_normal(groups)[group], rng.standard_normal((5, len(group)))
+    x[2] = 0.7 * (x[2] + shared)
+    score = 2 * (x[0] + x[1]) + shared
+    y = np.where(rng.random(len(group)) < 1 / (1 + np.exp(-score)), "b", "a")
+    columns = {f"x{i}": column for i, column in enumerate(x)}
+    return {**columns, "group": group, "y": score + rng.standard_normal(len(group)) if regression else y}
+
+
+def grouped_folds(tables: int) -> Iterator[Measured]:
+    """Measure folds of whole groups: how often the interval contains the loss on rows of new groups."""
+    for regression in (False, True):
+        fresh = draw_groups(FRESH_ROWS // 10, 10**6, regression)
+        del fresh["group"]
+        for groups in (30, 100):
+            covered = 0
+            for seed in range(tables):
+                data = draw_groups(groups, seed, regression)
+                tree = tw.grow(data, "y", groups="group", random_state=seed, n_jobs=1).prune(
+                    "cv", data=data, random_state=seed, n_jobs=1
+                )
+                found, true = tree.fit_info.cross_validated, true_loss(tree, fresh)
+                assert found is not None
+                covered += found.low <= true <= found.high
+            figure = f"cross-validated {'squared error' if regression else 'error'}, folds of whole groups"
+            yield Measured("size", figure, f"{groups} groups of 10 rows", covered / tables, tables)
 
 
 def _covers(
