@@ -52,7 +52,7 @@ class LeafCheck:
 
     node: int
     rule: str  # the conditions on the path
-    says: Label | None  # the prediction of the tree; None if there is none
+    prediction: Label | None  # of the tree; None if there is none
     rows: int
     weight: float  # of these rows
     majority: Label | None  # of the table's rows: the class of most weight (or least cost), or the mean
@@ -132,7 +132,7 @@ class Check(Displayable):
         if len(leaves) > _ALL_SHOWN:
             leaves = tuple(sorted(leaves, key=lambda leaf: _RANKS[leaf.finding]))
         rows = [
-            (e.node, e.rule, e.says, e.rows, e.weight, e.majority, e.agreeing, (e.agreeing, e.weight), e.finding)
+            (e.node, e.rule, e.prediction, e.rows, e.weight, e.majority, e.agreeing, (e.agreeing, e.weight), e.finding)
             for e in leaves
         ]
         weighted = self.weight != self.n
@@ -140,10 +140,10 @@ class Check(Displayable):
         headings = (
             ColumnSpec("node", "count", formatter=str),
             ColumnSpec("rule", title="leaf", break_at=" and "),
-            ColumnSpec("says", "label", title="says"),
+            ColumnSpec("prediction", "label", title="predicts"),
             ColumnSpec("rows", "count"),
             ColumnSpec("weight", "count", only=None if weighted else "data"),
-            ColumnSpec("majority", "label", title="rows say" if classes else "mean of its rows"),
+            ColumnSpec("majority", "label", title="majority" if classes else "mean of its rows"),
             ColumnSpec("agreeing", "count", only="data"),
             ColumnSpec(
                 "share", "share", title="% right", formatter=_format_share_right, only="text" if classes else "data"
@@ -258,7 +258,7 @@ def check(
     >>> import treewise as tw
     >>> tree = tw.parse("GPA = 4.0 -> P\\nGPA = 3.7 -> N\\nGPA = 3.5 -> N")
     >>> result = check(tree, "admissions")
-    >>> [(leaf.node, leaf.says, leaf.majority) for leaf in result.disagreeing]
+    >>> [(leaf.node, leaf.prediction, leaf.majority) for leaf in result.disagreeing]
     [(2, 'N', 'P')]
     >>> result.least_errors, [each.rows for each in result.contradictions]
     (2.0, [(4, 5, 6, 7, 8)])

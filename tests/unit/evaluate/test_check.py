@@ -19,7 +19,7 @@ def wrong():
 
 def test_a_wrong_leaf_is_found_and_mended(wrong):
     found = wrong.check("admissions")
-    assert [(e.node, e.rule, e.says, e.majority, e.rows, e.agreeing) for e in found.disagreeing] == [
+    assert [(e.node, e.rule, e.prediction, e.majority, e.rows, e.agreeing) for e in found.disagreeing] == [
         (13, "GPA = 3.5", "P", "N", 4, 0.0)
     ]
     assert (found.errors, found.errors_refitted, found.least_errors) == (4, 0, 0)
@@ -33,7 +33,7 @@ def test_words(wrong):
     text = wrong.check("admissions").to_text(width=None)
     lines = text.splitlines()
     assert lines[0] == "Checked against admissions, column Class: 12 rows"
-    assert lines[1].split() == ["node", "leaf", "says", "rows", "rows", "say", "%", "right"]
+    assert lines[1].split() == ["node", "leaf", "predicts", "rows", "majority", "%", "right"]
     assert lines[3].split()[-4:] == ["N", "0", "–", "empty"]
     assert lines[10].split() == ["13", "GPA", "=", "3.5", "P", "4", "N", "0.0", "disagrees"]
     assert lines[11:] == [
@@ -75,7 +75,7 @@ def test_ties_and_costs_are_no_disagreement():
     assert found.sound
     assert [e.majority for e in found.leaves] == ["b", "a"]
     dear = tw.parse("x <= 1 -> b\nx > 1 -> a", target="y").refit(data).with_cost({"b": {"a": 5}})
-    assert [(e.says, e.majority) for e in dear.check(data).leaves] == [("b", "b"), ("b", "b")]
+    assert [(e.prediction, e.majority) for e in dear.check(data).leaves] == [("b", "b"), ("b", "b")]
     assert dear.check(data).sound
     assert [e.node for e in dear.with_cost(None).with_cost({"a": {"b": 9}}).check(data).disagreeing] == []
 
@@ -95,19 +95,19 @@ def test_a_written_tree_may_not_name_every_class():
     data = {"x": [1, 1, 1, 2], "y": ["c", "c", "a", "b"]}
     tree = tw.parse("x <= 1 -> a\nx > 1 -> b")
     found = tree.check(data, target="y")
-    assert [(e.says, e.majority) for e in found.disagreeing] == [("a", "c")]
+    assert [(e.prediction, e.majority) for e in found.disagreeing] == [("a", "c")]
     assert (found.errors, found.errors_refitted, found.least_errors) == (2, 1, 1)
     mended = tree.with_(target=replace(tree.target, name="y")).refit(data)
     assert mended.classes == ("a", "b", "c")
     assert mended.evaluate(data).errors == 1
     grown = tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y").check(data)
-    assert [(e.says, e.majority, e.finding) for e in grown.leaves] == [("a", "a", ""), ("b", "b", "")]
+    assert [(e.prediction, e.majority, e.finding) for e in grown.leaves] == [("a", "a", ""), ("b", "b", "")]
 
 
 def test_numbers_agree_within_the_interval_of_their_mean():
     data = {"x": [1, 1, 1, 2, 2, 2], "y": [1.5, 2.5, 3.5, 10.5, 11.5, 12.5]}
     found = tw.parse("x <= 1 -> 2.5\nx > 1 -> 70").check(data, "y")
-    assert [(e.says, e.majority, e.finding) for e in found.leaves] == [(2.5, 2.5, ""), (70.0, 11.5, "disagrees")]
+    assert [(e.prediction, e.majority, e.finding) for e in found.leaves] == [(2.5, 2.5, ""), (70.0, 11.5, "disagrees")]
     assert found.contradictions == ()
     assert (
         "1 leaf does not predict a value within the interval (95 %, Student) of the mean of its rows (node 2)."
@@ -166,7 +166,7 @@ def test_against_counting_by_hand(text, rows):
         counts = ends[leaf.node]
         assert leaf.rows == sum(counts.values())
         assert (leaf.finding == "empty") == (not counts)
-        assert (leaf.finding == "disagrees") == (bool(counts) and counts[leaf.says] < max(counts.values()))
+        assert (leaf.finding == "disagrees") == (bool(counts) and counts[leaf.prediction] < max(counts.values()))
         assert not counts or counts[leaf.majority] == max(counts.values())
     mixed = [tuple(i + 1 for i in group) for group in groups.values() if len({data["y"][i] for i in group}) > 1]
     assert sorted(c.rows for c in found.contradictions) == sorted(mixed)
