@@ -112,14 +112,14 @@ def ask(here, tree, row):
             field.fill(str(value))
 
 
-def test_asking_with_everything_known(penguins, open_page):
+def test_a_query_with_all_values(penguins, open_page):
     tree, path = penguins
     here = open_page(path)
     row = {"flipper_length_mm": 206.5, "bill_length_mm": 43.36, "island": "Dream"}
     ask(here, tree, row)
-    said = here.page.locator("#prediction").inner_text()
-    assert f"→ {tree.predict(row)}" in said
-    assert f"node {tree.apply(row)}," in said
+    message = here.page.locator("#prediction").inner_text()
+    assert f"→ {tree.predict(row)}" in message
+    assert f"node {tree.apply(row)}," in message
 
 
 def test_dont_know_keeps_every_possible_branch(penguins, open_page):
@@ -310,7 +310,7 @@ def test_what_no_row_had_is_still_possible(tmp_path, open_page):
     assert f"node {empty}, which predicts as node 0 (40 rows)" in here.page.locator("#prediction").inner_text()
 
 
-def test_costs_decide_what_is_said_of_rows_half_known(tmp_path, open_page):
+def test_costs_decide_what_is_reported_of_rows_half_known(tmp_path, open_page):
     draw = random.Random(2)
     table = {"x": [draw.random() for _ in range(300)], "z": [draw.random() for _ in range(300)]}
     table["y"] = ["bad" if draw.random() < (0.1 + 0.3 * (x > 0.5)) else "good" for x in table["x"]]

@@ -58,8 +58,8 @@ def test_unknown_names_are_refused(capsys):
 
 def test_ratios_are_to_our_time():
     ours = {"wall": 0.5, "cpu": 0.9, "peak": 10.0, "nodes": 3, "quality": 0.75}
-    said = times_table({"W2": {"treewise": ours, "ydf": {**ours, "wall": 6.0}}}, {"W2": "floats"})
-    assert "| ydf | 6 | 0.9 | 12.0 | 10 | 3 | 0.7500 |" in said
+    message = times_table({"W2": {"treewise": ours, "ydf": {**ours, "wall": 6.0}}}, {"W2": "floats"})
+    assert "| ydf | 6 | 0.9 | 12.0 | 10 | 3 | 0.7500 |" in message
     kept = {**ours, "kept": 40.0, "file": 21.4}
     assert "| 0.7500 | 40 | 21 |" in times_table({"W6": {"treewise": kept}}, {"W6": "a forest"})
     assert "| W1 | 1,024 | 0.001 | 97.7 |" in growth_table({"W1": {1024: 0.001}})

@@ -149,9 +149,9 @@ def test_a_criterion_can_be_added(changed):
         "data = {'x': list('aabbcc'), 'y': list('ppqqrr')}\n"
         "print(tw.candidates(data, 'y', criterion='runner_up', categorical='one_value', per='total'))\n"
     )
-    said = run("-c", code)
-    assert "R = 1 − the two largest p" in said
-    assert "2 − [2·R(2/2, 0/2, 0/2) + " in said
+    message = run("-c", code)
+    assert "R = 1 − the two largest p" in message
+    assert "2 − [2·R(2/2, 0/2, 0/2) + " in message
     assert "runner_up" in run("-m", "treewise", "grow", "--help")
 
 

@@ -64,8 +64,8 @@ def test_the_arrays_are_those_of_a_file():
     assert {*table("array")} == stored - set(LIST_STARTS)
     assert {*table("list")} == set(LIST_STARTS)
     for task in ("classification", "regression"):
-        said = {name for name, row in table("array").items() if row.startswith(f"| `{name}` | {task}:")}
-        assert said == {name for name, only in ONLY_IN.items() if only == task} - set(LIST_STARTS)
+        message = {name for name, row in table("array").items() if row.startswith(f"| `{name}` | {task}:")}
+        assert message == {name for name, only in ONLY_IN.items() if only == task} - set(LIST_STARTS)
 
 
 def test_kinds_units_types_and_limits_are_those_of_the_code():
@@ -81,15 +81,17 @@ def test_kinds_units_types_and_limits_are_those_of_the_code():
         *FLOAT_TYPES,
     ]
     assert set(words(r"little-endian.*?whichever")) == {*INTEGER_TYPES, *FLOAT_TYPES}
-    said = dict(re.findall(r"(\d) ([a-z ]+?)[,|]", table("array")["kind"].replace(" |", "|")))
-    assert said == {"0": "leaf", **{str(number): name.replace("_", " ") for name, number in KIND_NUMBERS.items()}}
+    message = dict(re.findall(r"(\d) ([a-z ]+?)[,|]", table("array")["kind"].replace(" |", "|")))
+    assert message == {"0": "leaf", **{str(number): name.replace("_", " ") for name, number in KIND_NUMBERS.items()}}
     assert f"of {MAX_CHARACTERS:,} letters at most" in PAGE
     assert f"nested {MAX_NESTING} deep at most" in PAGE
 
 
 def test_the_arrays_of_many_trees_are_those_of_a_file():
-    said = re.findall(r"^\| ((?:`\w+` ?)+)\| ([a-z ]+) \|", PAGE.partition("| entry | one for each |")[2], re.MULTILINE)
-    each = {name: of for names, of in said for name in re.findall(r"`(\w+)`", names)}
+    message = re.findall(
+        r"^\| ((?:`\w+` ?)+)\| ([a-z ]+) \|", PAGE.partition("| entry | one for each |")[2], re.MULTILINE
+    )
+    each = {name: of for names, of in message for name in re.findall(r"`(\w+)`", names)}
     written = {*ARRAY_NAMES, "size", "votes", "decreases"} - set(many.LIST_LENGTHS)
     assert set(each) == written
     assert {name for name, of in each.items() if of == "inner node"} == set(many.INNER_ARRAYS)

@@ -184,7 +184,7 @@ def test_public_names_are_pinned():
     assert all(getattr(treewise, name) is not None for name in treewise.__all__)
 
 
-def test_every_file_says_what_it_is_and_none_is_long():
+def test_every_file_reports_what_it_is_and_none_is_long():
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert ast.get_docstring(ast.parse(text)), f"{path.name} has no docstring"
@@ -200,6 +200,25 @@ def test_no_two_classes_share_a_name():
                 homes.setdefault(node.name, []).append(home(path))
     assert len(homes) > 300
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
+# A variable says what it holds, not that somebody said or asked it.
+VAGUE_NAMES = {"said", "says", "told", "asked", "gone", "held", "sealed", "heard", "meant", "made", "who", "thing"}
+
+
+def test_no_variable_has_a_vague_name():
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.arg):
+                name = node.arg
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                name = node.id
+            else:
+                continue
+            if name in VAGUE_NAMES:
+                found.append(f"{home(path)} line {node.lineno}: {name}")
+    assert found == []
 
 
 # Files that read ``history``: those that append a step, store it, or show it to people. Facts are in ``fit_info``.

@@ -74,10 +74,10 @@ def drawn(criterion, seed):
 @pytest.mark.parametrize("criterion", WITH_ENGINES)
 def test_hundreds_of_rows_grow_the_plain_tree(criterion):
     for seed in range(TABLES):
-        training_set, said = drawn(criterion, seed)
+        training_set, message = drawn(criterion, seed)
         plain = grow_arrays(training_set, exact_only=True)
         for way, tuning in WAYS.items():
-            assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), f"{way}: {said}"
+            assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), f"{way}: {message}"
 
 
 def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():

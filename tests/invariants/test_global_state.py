@@ -41,12 +41,12 @@ def everything(folder):
     tree.save(os.path.join(folder, "m.json"))
     data.to_csv(os.path.join(folder, "t.csv"), index=False)
     again = tw.load(os.path.join(folder, "m.json"))
-    said = [
+    message = [
         str(tree), str(number), str(again.evaluate(data)), again.predict(os.path.join(folder, "t.csv")).tolist(),
         again.predict_proba(data).tolist(), str(tree.trace(data, node=0)), tree.export("text"), dumps(again),
         str(tw.entropy([3, 2])), tree.refit(data), list(tree.steps())[-1],
     ]  # fmt: skip
-    return hashlib.sha256(repr(said).encode()).hexdigest()
+    return hashlib.sha256(repr(message).encode()).hexdigest()
 
 
 def state():

@@ -102,7 +102,7 @@ def test_trailing_bytes_are_refused(more):
     assert_load_refused(dumps(small()).encode() + more)
 
 
-def test_what_a_changed_number_is_told():
+def test_a_changed_number_in_the_text():
     message = assert_load_refused(dumps(small()).replace('"rows": [7', '"rows": [8'))
     assert message.startswith("m.json is damaged: checksum differs (the last line says ")
     assert message.endswith("). Nothing was loaded.")
@@ -121,7 +121,7 @@ def test_a_newer_format_is_named_whatever_else_is_in_it():
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\x80\x04\x95", b"PK\x03\x04", b"tree\nversion=v4\n"])
-def test_what_is_no_model_is_told_so(content):
+def test_files_that_are_not_models_are_refused(content):
     assert_load_refused(content, "is not a treewise model")
 
 

@@ -382,7 +382,7 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: tw.grow(PEOPLE), "no target is given. Name it: target=…. Columns: age, town, ill."),
         (lambda: tw.grow(PEOPLE, "il"), 'no column "il" in the table. Did you mean "ill"? Columns: age, town, ill.'),
@@ -482,10 +482,10 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )
-def test_words(call, said):
+def test_words(call, message):
     with pytest.raises(tw.TreewiseError) as caught:
         call()
-    assert str(caught.value) == said
+    assert str(caught.value) == message
     check_message(caught.value)
 
 
@@ -553,8 +553,10 @@ def test_odd_files_are_one_sentence_on_the_command_line(name, tmp_path, monkeypa
     ):
         with pytest.raises(SystemExit) as ended:
             main(line.split())
-        said = capsys.readouterr().err
-        assert ended.value.code in (None, 0, 2, 3, 4), (line, said)
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]|Traceback|bug in treewise", said), (line, said)
+        message = capsys.readouterr().err
+        assert ended.value.code in (None, 0, 2, 3, 4), (line, message)
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]|Traceback|bug in treewise", message), (line, message)
         if ended.value.code:
-            assert [text[:10] for text in said.splitlines() if not text.startswith("note")] == ["treewise: "], said
+            assert [text[:10] for text in message.splitlines() if not text.startswith("note")] == ["treewise: "], (
+                message
+            )

@@ -42,7 +42,7 @@ def agree(one, other, *names):
 
 @limit_examples()
 @given(random_tables())
-def test_a_tree_says_what_its_rows_say(table):
+def test_leaves_predict_the_majority_of_their_rows(table):
     """Training rows dropped through the tree give every node the weight, counts and value that it states."""
     tree = table.grow()
     again = tree.refit(table.data) if "sample_weight" not in table.options else None

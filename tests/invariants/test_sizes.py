@@ -76,10 +76,10 @@ def take(name, size):
         text = step("print", lambda: str(tree))
         step("save", lambda: tree.save(path))
         again = step("load", lambda: tw.load(path))
-        said = step("predict", lambda: again.predict(data))
+        message = step("predict", lambda: again.predict(data))
         took["file"] = path.stat().st_size / 2**20
     assert text
-    assert (np.asarray(said) == data["y"]).all()
+    assert (np.asarray(message) == data["y"]).all()
     assert dumps(again) == dumps(tree)
     return took | {"depth": tree.depth, "leaves": tree.n_leaves, "memory": peak()}
 

@@ -26,10 +26,10 @@ LOADED = ["-W", "ignore:Module already imported"]  # pytest would rather load hy
 
 def first_failure(tests: list[str], path: list[str], environment: dict[str, str], patience: float | None) -> str:
     """Run the tests in a child; return the one that fails first, or how the run ended otherwise, "" if all pass."""
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as message:
         child = os.fork()
         if not child:
-            run_tests(tests, path, environment, said.fileno())
+            run_tests(tests, path, environment, message.fileno())
         watch = os.pidfd_open(child)
         ended, _, _ = select.select([watch], [], [], patience)
         os.close(watch)
@@ -43,8 +43,8 @@ def first_failure(tests: list[str], path: list[str], environment: dict[str, str]
             return f"(signal {os.WTERMSIG(status)})"
         if os.WEXITSTATUS(status) == 0:
             return ""
-        said.seek(0)
-        text = said.read().decode(errors="replace")
+        message.seek(0)
+        text = message.read().decode(errors="replace")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
     return failed[1] if failed else f"(ends with {text[-200:]!r})"
 

@@ -253,10 +253,10 @@ def main() -> None:
         parser.error(f"no list {', '.join(unknown)}; there are {', '.join(LISTS)}")
     os.nice(5)
     outcomes = [outcome for name in asked.lists or LISTS for outcome in run_list(name, asked)]
-    said = summary(outcomes)
-    say("\n" + said)
+    message = summary(outcomes)
+    say("\n" + message)
     if asked.report:
-        asked.report.write_text(said + "\n", encoding="utf-8")
+        asked.report.write_text(message + "\n", encoding="utf-8")
     killed, real, _ = score(outcomes)
     sys.exit(0 if killed >= GOAL * real else 1)
 

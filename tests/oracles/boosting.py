@@ -33,17 +33,17 @@ def adaboost(problem: exact.Problem, settings: exact.Settings, rounds: int) -> l
         common = math.lcm(*(w.denominator for w in weights))
         weighed = replace(problem, weights=[int(w * common) for w in weights])
         nodes = exact.grow(weighed, settings)
-        said = list(problem.classes[:1]) * len(weights)
+        message = list(problem.classes[:1]) * len(weights)
         for node in nodes:
             if not node.children:
                 for row in node.rows:
-                    said[row] = exact.prediction(weighed, node.rows, settings.criterion)
-        wrong = [answer != problem.classes[truth] for answer, truth in zip(said, problem.y, strict=True)]
+                    message[row] = exact.prediction(weighed, node.rows, settings.criterion)
+        wrong = [answer != problem.classes[truth] for answer, truth in zip(message, problem.y, strict=True)]
         error = sum((w for w, is_wrong in zip(weights, wrong, strict=True) if is_wrong), Fraction(0))
         if error and error >= 1 - Fraction(1, k) and found:
             break
         vote = math.log((1 - error) / error * (k - 1)) / 2 if error and k > 1 and error < 1 else math.inf
-        found.append(Round(nodes[0].question, said, error, weights, vote))
+        found.append(Round(nodes[0].question, message, error, weights, vote))
         if not error or error >= 1 - Fraction(1, k):
             break
         weights = [

@@ -256,8 +256,8 @@ def weka(learner: str, sheet: PeerTable, *options: str) -> Peer:
         path = Path(folder) / "table.arff"
         path.write_text(as_arff(sheet))
         command = ["java", "-cp", str(JAR), f"weka.classifiers.trees.{learner}", *options, "-no-cv", "-t", str(path)]
-        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return as_peer(said.splitlines())
+        message = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return as_peer(message.splitlines())
 
 
 def as_arff(sheet: PeerTable) -> str:

@@ -138,16 +138,16 @@ def tree_facts(tree: Tree):
     classification = tree.task == "classification"
     out = []
     for node in tree:
-        said = node.prediction
-        if classification and said is not None:
-            said = tree.classes.index(said)
+        message = node.prediction
+        if classification and message is not None:
+            message = tree.classes.index(message)
         counts = tuple(node.counts.get(c, 0.0) for c in tree.classes)
         out.append(
             (
                 node.split,
                 node.rows,
                 node.stop,
-                None if node.stop == "no_rows" else said,
+                None if node.stop == "no_rows" else message,
                 counts,
                 node.missing_rows,
                 node.p_value,

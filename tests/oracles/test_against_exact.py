@@ -100,7 +100,7 @@ def facts_of_oracle(case: Case, nodes: list[exact.Node], node: exact.Node) -> Fa
         above = () if case.settings.empty_branch == "root" else node.path[:-1]
         asked = next(other for other in nodes if other.path == above)
     seen = case.problem if asked.stop == "pure" else case.problem.at(asked.rows)
-    says = exact.prediction(seen, asked.rows, criterion)
+    message = exact.prediction(seen, asked.rows, criterion)
     problem = case.problem.at(node.rows)
     weight = problem.weight(node.rows)
     counts = zip(problem.classes, problem.counts(node.rows), strict=True) if problem.classes else ()
@@ -113,7 +113,7 @@ def facts_of_oracle(case: Case, nodes: list[exact.Node], node: exact.Node) -> Fa
         missing_rows=node.missing_rows,
         weight=float(weight),
         counts={label: float(count) for label, count in counts if count},
-        prediction=says if problem.classes else float(says),
+        prediction=message if problem.classes else float(message),
         impurity=exact.impurity(problem, node.rows, criterion) if weight else 0.0,
         gain=float(exact.DIGITS.divide(gain, exact.Decimal(weight))) if node.question else 0.0,
         spread=0.0 if problem.classes or not weight else exact.deviation(problem, node.rows),
@@ -199,9 +199,9 @@ def simpler(case: Case) -> Iterator[Case]:
 def as_python(case: Case) -> str:
     """Write a case as the call that grows it; levels that do not occur are declared beside it."""
     data = {column.name: list(column.values) for column in case.problem.columns} | {"y": case.labels()}
-    said = ", ".join(f"{name}={value!r}" for name, value in parameters(case).items() if value is not None)
+    message = ", ".join(f"{name}={value!r}" for name, value in parameters(case).items() if value is not None)
     levels = {column.name: column.levels for column in case.problem.columns if column.levels}
-    return f"tw.grow({data!r}, 'y', {said})" + (f"   # levels {levels}" if levels else "")
+    return f"tw.grow({data!r}, 'y', {message})" + (f"   # levels {levels}" if levels else "")
 
 
 # -- the oracle alone, by hand -------------------------------------------------------------------------------

@@ -123,8 +123,8 @@ def rpart(jobs: list[Job]) -> list[Peer]:
         subprocess.run(command, check=True, capture_output=True, text=True)
         found: list[dict[int, list[str]]] = [{} for _ in jobs]
         for line in (folder / "trees.tsv").read_text().splitlines():
-            which, number, *said = line.split("\t")
-            found[int(which) - 1][int(number)] = said
+            which, number, *message = line.split("\t")
+            found[int(which) - 1][int(number)] = message
     return [as_peer(nodes) for nodes in found]
 
 

@@ -64,17 +64,17 @@ def test_priors_are_rparts(tmp_path):
         for seed in range(6)
         for criterion in ("gini", "entropy")
     ]
-    for (_, prior, criterion, data), said in zip(jobs, asked(tmp_path, jobs), strict=True):
+    for (_, prior, criterion, data), message in zip(jobs, asked(tmp_path, jobs), strict=True):
         tree = tw.grow(data, "y", priors=prior, criterion=criterion, **LIMITS)
-        assert tree.predict_proba(data) == pytest.approx(said.select("a", "b", "c").to_numpy(), abs=1e-9)
-        assert tree.predict(data).tolist() == said["answer"].to_list()
+        assert tree.predict_proba(data) == pytest.approx(message.select("a", "b", "c").to_numpy(), abs=1e-9)
+        assert tree.predict(data).tolist() == message["answer"].to_list()
 
 
 def test_losses_of_two_classes_are_priors_in_proportion_to_share_and_cost(tmp_path):
     """What docs/semantics.md says of rpart's way: altered priors."""
     prices = ([0.0, 1.0, 5.0, 0.0], [0.0, 3.0, 1.0, 0.0])
     jobs = [("loss", prices[seed % 2], "gini", drawn(seed, "abb")) for seed in range(6)]
-    for (_, cost, _, data), said in zip(jobs, asked(tmp_path, jobs), strict=True):
+    for (_, cost, _, data), message in zip(jobs, asked(tmp_path, jobs), strict=True):
         share = np.array([np.mean(data["y"] == label) for label in "ab"]) * [cost[1], cost[2]]
         tree = tw.grow(data, "y", priors=share / share.sum(), criterion="gini", **LIMITS)
-        assert tree.predict(data).tolist() == said["answer"].to_list()
+        assert tree.predict(data).tolist() == message["answer"].to_list()

@@ -19,8 +19,8 @@ def mistakes():
     """Count the rows of a built-in table that a tree gets wrong."""
 
     def count(tree, table):
-        said = tree.predict(table).tolist()
-        return sum(s != t for s, t in zip(said, cells(table, table.target), strict=True))
+        message = tree.predict(table).tolist()
+        return sum(s != t for s, t in zip(message, cells(table, table.target), strict=True))
 
     return count
 

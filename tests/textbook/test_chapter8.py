@@ -257,7 +257,7 @@ def test_depth_d_has_at_most_2_to_the_d_leaves(d):
     assert tree.n_leaves <= 2**d
 
 
-def test_max_depth_stops_impure_leaves_and_says_so(points):
+def test_max_depth_stops_impure_leaves_and_is_reported(points):
     stump = tw.grow(points, "y", max_depth=1)
     assert [(leaf.stop, leaf.counts) for leaf in leaves(stump)] == [
         ("pure", {"dot": 8}),

@@ -258,9 +258,9 @@ def test_adaboost_update_leaves_the_last_stump_at_one_half(cells):
     truth = cells(data, "Y")
 
     def weighted_error(stump, weights):
-        said = stump.predict(data).tolist()
-        wrong = [w for w, s, t in zip(weights, said, truth, strict=True) if s != t]
-        return Fraction(sum(wrong), sum(weights)), [s != t for s, t in zip(said, truth, strict=True)]
+        message = stump.predict(data).tolist()
+        wrong = [w for w, s, t in zip(weights, message, truth, strict=True) if s != t]
+        return Fraction(sum(wrong), sum(weights)), [s != t for s, t in zip(message, truth, strict=True)]
 
     first = tw.grow(data, "Y", max_depth=1)
     error, wrong = weighted_error(first, [1] * 7)

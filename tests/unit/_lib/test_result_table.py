@@ -168,5 +168,5 @@ def test_a_result_has_every_form():
 
 
 def test_headings_may_be_strong():
-    marked = Towns(("Rome",)).to_text(emphasis=lambda said: f"**{said}**")
+    marked = Towns(("Rome",)).to_text(emphasis=lambda message: f"**{message}**")
     assert marked == "**Towns**\n**town**\nRome"

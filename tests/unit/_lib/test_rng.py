@@ -72,8 +72,8 @@ def test_the_order_of_rows_does_not_matter(splitter):
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, 0.0, "all", True])
 def test_how_many_columns_cannot_be_anything(value):
-    says = r"max_features=.*: must be \"sqrt\" or \"log2\", or a whole number of columns, or a share of"
-    with pytest.raises(ParameterError, match=says):
+    message = r"max_features=.*: must be \"sqrt\" or \"log2\", or a whole number of columns, or a share of"
+    with pytest.raises(ParameterError, match=message):
         prepare({"x": [1.0, 2.0], "y": ["a", "b"]}, "y", max_features=value)
 
 

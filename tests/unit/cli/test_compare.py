@@ -44,7 +44,7 @@ def test_complete_rows_only(run, tmp_path):
     assert run("compare a.txt b.txt --complete").code == 0
 
 
-def test_what_goes_wrong(run, model, tmp_path):
+def test_errors(run, model, tmp_path):
     tmp_path.joinpath("a.txt").write_text("flipper_length_mm = long -> Adelie\nflipper_length_mm otherwise -> Gentoo\n")
     answer = run(f"compare {model} a.txt")
     assert answer.code == 2

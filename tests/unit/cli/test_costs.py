@@ -16,7 +16,7 @@ def credit(run, tmp_path):
     return "credit.csv"
 
 
-def test_grow_with_costs_saves_them_and_says_so(run, credit):
+def test_grow_with_costs_saves_them_and_is_reported(run, credit):
     answer = run(f"grow {credit} --target risk --cost bad:good=5 -o m.json")
     assert "note  each node predicts the class of least expected cost: bad taken for good costs 5" in answer.err
     assert tw.load("m.json") == tw.grow("credit.csv", "risk", cost={"bad": {"good": 5}})
@@ -49,10 +49,10 @@ def test_estimates_and_intervals(run, credit):
     answer = run(f"predict m.json {credit} --proba --estimate laplace --interval")
     assert answer.lines[0] == "prediction,p_bad,p_bad_low,p_bad_high,p_good,p_good_low,p_good_high"
     assert [round(float(x), 4) for x in answer.lines[1].split(",")[1:]] == [0.375, 0.0968, 0.7, 0.625, 0.3, 0.9032]
-    first, said = run("predict m.json --row savings=1 --proba --interval --confidence 0.9 --estimate laplace").lines
+    first, message = run("predict m.json --row savings=1 --proba --interval --confidence 0.9 --estimate laplace").lines
     share = re.search(r"\((.*) % by laplace: ", first)[1]
-    assert f" {share} % (training range" in said  # one probability, not two
-    assert said == "bad 16.7 % (training range 0.0 to 40.3)  good 83.3 % (training range 59.7 to 100.0)"
+    assert f" {share} % (training range" in message  # one probability, not two
+    assert message == "bad 16.7 % (training range 0.0 to 40.3)  good 83.3 % (training range 59.7 to 100.0)"
     assert run(f"predict m.json {credit} --estimate laplace --interval").out == answer.out
     for line in ("--row savings=1", credit):
         refused = run(f"predict m.json {line} --interval --confidence 2")
@@ -79,7 +79,7 @@ def test_intervals_of_numbers(run, tmp_path):
 
 
 @pytest.mark.parametrize("given", ["bad=5", "bad:good", "bad:good:ugly=1", "bad:good=much"])
-def test_what_is_no_cost_is_said(run, credit, given):
+def test_invalid_costs_are_refused(run, credit, given):
     answer = run(f"grow {credit} --target risk --cost {given}")
     assert answer.code == 2
     assert "is not TRUE:PREDICTED=COST, such as bad:good=5" in answer.err

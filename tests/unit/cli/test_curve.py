@@ -23,11 +23,11 @@ def test_a_chart_and_a_file(run):
         assert file.read() == found.to_csv()
 
 
-def test_what_can_be_followed_is_said_in_help_and_refusal(run):
+def test_what_can_be_followed_is_reported_in_help_and_refusal(run):
     named = ", ".join(OVER)
     assert f'"leaves" is not one of {named}.' in run("curve penguins --over leaves").err
-    told = " ".join(run("curve --help").out.split())
-    assert f"{', '.join(OVER[:-1])} or {OVER[-1]}" in told
+    text = " ".join(run("curve --help").out.split())
+    assert f"{', '.join(OVER[:-1])} or {OVER[-1]}" in text
 
 
 def test_forms(run):
@@ -83,7 +83,7 @@ def test_the_truth_of_a_built_in_table(run):
     assert answer.out.rstrip().endswith("best      4 leaves: error 11.2 %")
 
 
-def test_what_goes_wrong(run, tmp_path):
+def test_errors(run, tmp_path):
     assert run("curve penguins --over depth").code == 2
     assert run("curve penguins --folds 0").code == 2
     assert run("curve penguins --values 1,x").code == 2

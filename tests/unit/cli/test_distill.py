@@ -23,9 +23,9 @@ def test_a_column_may_be_the_teacher(run):
 
 
 def test_fidelity_on_another_table_as_data(run, model):
-    said = json.loads(run(f"distill {model} penguins --test penguins --max-depth 1 --format json -q").out)
-    assert [line["rows"] for line in said["fidelity"]] == ["training", "penguins"]
-    assert said["leaves"] == 2
+    message = json.loads(run(f"distill {model} penguins --test penguins --max-depth 1 --format json -q").out)
+    assert [line["rows"] for line in message["fidelity"]] == ["training", "penguins"]
+    assert message["leaves"] == 2
 
 
 def test_the_model_alone_on_standard_output(run, model):
@@ -33,8 +33,8 @@ def test_the_model_alone_on_standard_output(run, model):
     assert json.loads(answer.out)["format"] == 2
 
 
-def test_what_goes_wrong_is_said_before_any_work(run, model):
-    for line, code, said in (
+def test_what_goes_wrong_is_reported_before_any_work(run, model):
+    for line, code, message in (
         (f"distill {model} penguins -o tree.dot", 2, "a tree is saved as a model (.json) or as text to edit (.txt)"),
         (f"distill {model} penguins --folds 3 --test penguins", 2, "--test and --folds both hold rows out."),
         ("distill no.json penguins", 4, 'no file "no.json"'),
@@ -43,4 +43,4 @@ def test_what_goes_wrong_is_said_before_any_work(run, model):
     ):
         answer = run(line)
         assert (answer.code, answer.out) == (code, ""), answer
-        assert said in answer.err, answer
+        assert message in answer.err, answer

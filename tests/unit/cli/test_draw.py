@@ -38,7 +38,7 @@ def test_a_tree_grown_on_the_way(run):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         ("-o t.gif", 2, "treewise: cannot draw t.gif: a picture is saved as .svg, .png or .pdf."),
         ("--max-leaves 1", 2, "treewise: --max-leaves 1: must be a whole number of 2 or more."),
@@ -47,10 +47,10 @@ def test_a_tree_grown_on_the_way(run):
         ("--row 'GPA=3.7, Published=no'", 3, "An unknown value can be left empty: COLUMN="),
     ],
 )
-def test_what_cannot_be_drawn(run, model, words, code, said):
+def test_drawing_errors(run, model, words, code, message):
     done = run(f"draw {model} {words}")
     assert done.code == code
-    assert said in done.err
+    assert message in done.err
     assert not Path("t.gif").exists()
 
 

@@ -50,7 +50,7 @@ def test_a_tree_that_is_not_there(run, three, line):
 @pytest.mark.parametrize(
     "verb", ["rules", "draw", "report", "trace", "subgroups", "refit", "prune", "export", "compare"]
 )
-def test_a_verb_for_one_tree_says_what_to_do(run, three, verb):
+def test_a_verb_for_one_tree_reports_what_to_do(run, three, verb):
     line = next(line for line in VERBS_OF_ONE if line.startswith(verb))
     answer = run(line.replace("m.json", "f.json"))
     assert (answer.code, answer.out) == (2, "")
@@ -76,8 +76,8 @@ def test_many_trees_are_shown_in_a_few_lines(run, three):
     assert answer.lines[0].endswith(" · forest of 3 trees · target species: Adelie, Chinstrap, Gentoo")
     assert answer.lines[1] == "size    leaves 2 to 7, median 4 · depth 1 to 3, median 2"
     assert run("show f.json --summary").out == answer.out
-    said = json.loads(run("show f.json --format json").out)
-    assert (said["model"], said["format"], said["trees"]) == ("f.json", 3, 3)
+    message = json.loads(run("show f.json --format json").out)
+    assert (message["model"], message["format"], message["trees"]) == ("f.json", 3, 3)
     for words in ("--node 1", "--bars", "--max-depth 1"):
         refused = run(f"show f.json {words}")
         assert refused.code == 2
@@ -105,8 +105,8 @@ def test_a_tree_that_is_grown_is_one(run, verb):
 def test_a_column_that_gives_the_target_away_is_noted(run, tmp_path, method):
     rows = "\n".join(f"{i % 7},{i % 2},{'yes' if i % 2 else 'no'}" for i in range(40))
     tmp_path.joinpath("t.csv").write_text(f"x,y,was it\n{rows}\n")
-    said = run(f"grow t.csv --target y --ensemble {method}").err.splitlines()
-    noted = [line for line in said if "alone predicts" in line]
+    message = run(f"grow t.csv --target y --ensemble {method}").err.splitlines()
+    noted = [line for line in message if "alone predicts" in line]
     assert len(noted) == 1
     assert noted[0].startswith("note  was it: it alone predicts y perfectly.")
     assert noted[0].endswith('leave it out: --ignore "was it"')

@@ -49,7 +49,7 @@ def test_options_are_the_parameters_of_the_functions():
     assert not {each.parameter for each in GROW_OPTIONS} & {each.parameter for each in ENSEMBLE_OPTIONS}
 
 
-def test_a_forest_says_what_it_understood_and_what_it_is(run):
+def test_a_forest_reports_what_it_understood_and_what_it_is(run):
     answer = run("grow penguins --ensemble forest --n-estimators 7 --oob-score -o f.json")
     table, task, grown, blank, saved = answer.err.splitlines()
     assert table.startswith("penguins   344 rows · 6 columns: 4 numbers, 2 categories · missing: sex 11")
@@ -107,7 +107,7 @@ def test_every_method_passes_its_options_on(run, words, make):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("--n-estimators 5", "--n-estimators is for --ensemble forest, extra_trees, bagging or adaboost."),
         ("--ensemble adaboost --oob-score", "--oob-score is for --ensemble forest, extra_trees or bagging. Leave"),
@@ -130,12 +130,12 @@ def test_every_method_passes_its_options_on(run, words, make):
         ("--ensemble adaboost --target body_mass_g --drop-missing-target", "AdaBoost predicts classes"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(run, tmp_path, words, said):
+def test_errors_are_one_sentence_each(run, tmp_path, words, message):
     answer = run(f"grow penguins {words}")
     assert (answer.code, answer.out) == (2, "")
     complaint = answer.err.splitlines()[-1]
     assert complaint.startswith("treewise: ")
-    assert said in complaint
+    assert message in complaint
     assert not list(tmp_path.iterdir())
 
 
@@ -221,7 +221,7 @@ def test_the_weights_of_rows_are_part_of_how_it_was_made(run, tmp_path):
     assert re.search(r'(?m)^made .*, sample_weight="w"\) on 4 rows$', answer.out)
 
 
-def test_predict_says_what_was_never_seen(run, forest, tmp_path):
+def test_predict_reports_what_was_never_seen(run, forest, tmp_path):
     lines = run("data penguins --rows").out.splitlines()
     tmp_path.joinpath("new.csv").write_text("\n".join([lines[0], lines[1].replace("Torgersen", "Elba")]) + "\n")
     assert 'note  island: never-seen "Elba" in 1 row\n' in run("predict f.json new.csv").err
@@ -357,7 +357,7 @@ def test_ctrl_c_stops_many_trees(tmp_path, method):
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
 
 
-def test_why_boosting_ended_is_said_once(run):
+def test_why_boosting_ended_is_reported_once(run):
     answer = run("grow xor --ensemble adaboost")
     assert "note  boosting ended after 1 tree of 50; the line below its rounds says why\n" in answer.err
     assert (answer.out + answer.err).count("no better than chance (50.0 %)") == 1

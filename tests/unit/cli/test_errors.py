@@ -34,7 +34,7 @@ def command_line(*args, **settings):
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "said"),
+    ("line", "code", "message"),
     [
         ("grwo penguins", 2, 'no verb "grwo". Did you mean "grow"?'),
         ("grow penguins --max-dept 3", 2, "--max-depth"),
@@ -97,7 +97,7 @@ def command_line(*args, **settings):
         ("data nothing", 3, 'no file "nothing" or built-in table'),
     ],
 )
-def test_errors_are_one_sentence(run, tmp_path, line, code, said):
+def test_errors_are_one_sentence(run, tmp_path, line, code, message):
     tw.grow("penguins", max_depth=1).save(tmp_path / "good.json")
     tw.adaboost("admissions", n_estimators=3).save(tmp_path / "boosted.json")
     tmp_path.joinpath("damaged.json").write_text('{"format": 1, "nodes": ')
@@ -110,7 +110,7 @@ def test_errors_are_one_sentence(run, tmp_path, line, code, said):
     assert answer.out == ""
     last = answer.err.splitlines()[-1]
     assert last.startswith("treewise: ")
-    assert said in answer.err, answer.err
+    assert message in answer.err, answer.err
     assert len([text for text in answer.err.splitlines() if text.startswith("treewise:")]) == 1
     assert not re.search(r"\b(max_depth|drop_missing_target|na_values)=", answer.err)
 
@@ -327,7 +327,7 @@ def test_a_model_is_saved_before_its_page_is_printed(model, tmp_path, words):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk to try")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["grow", "penguins", "-q"], ["data", "penguins"], ["--help"], ["grow", "-h"]])
-def test_a_full_disk_is_said(words, unbuffered):
+def test_a_full_disk_is_reported(words, unbuffered):
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "treewise", *words],
@@ -341,7 +341,7 @@ def test_a_full_disk_is_said(words, unbuffered):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk to try")
-def test_a_full_disk_is_said_of_a_file_too(run):
+def test_a_full_disk_is_reported_of_a_file_too(run):
     done = run("grow penguins -q --max-depth 1 -o /dev/full")
     assert done.code == 3
     assert "cannot save /dev/full: no space left on device. Nothing was saved." in done.err
@@ -375,7 +375,7 @@ def test_standard_input_from_the_output_file_is_refused(tmp_path):
         table.open("rb") as redirected,
         command_line("grow", "-", "--target", "y", "-o", str(table), stdin=redirected) as p,
     ):
-        _, said = p.communicate()
+        _, message = p.communicate()
     assert p.returncode == 2
-    assert b"it is also an input" in said
+    assert b"it is also an input" in message
     assert table.read_text() == "x,y\n1,a\n2,b\n"

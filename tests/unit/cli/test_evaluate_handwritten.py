@@ -20,7 +20,7 @@ def test_a_grown_tree_where_it_is_asked_for(run, model):
     assert "check" not in json.loads(run(f"evaluate {model} penguins --format json").out)
 
 
-def test_what_is_wrong_is_said(run, tmp_path):
+def test_errors_are_reported(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,y\n1,a\n1,b\n1,b\n2,a\n")
     tmp_path.joinpath("t.txt").write_text("x <= 1 -> a\nx > 1 -> b\n")
     answer = run("evaluate t.txt t.csv --target y")

@@ -18,7 +18,7 @@ def test_the_complete_text_reads_back(run, model, tmp_path):
     assert run("show tree.txt").out == run(f"show {model}").out
 
 
-def test_what_cannot_be_exported(run, model):
+def test_export_errors(run, model):
     assert run("export penguins").code == 4
     answer = run(f"export {model} --format cobol")
     assert answer.code == 2

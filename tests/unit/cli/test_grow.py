@@ -15,7 +15,7 @@ from treewise.cli.app import VERBS
 # -- grow ---------------------------------------------------------------------------------------------
 
 
-def test_grow_says_what_it_understood_and_prints_the_tree(run):
+def test_grow_reports_what_it_understood_and_prints_the_tree(run):
     answer = run("grow penguins --target species --max-leaf-nodes 4 -o m.json")
     table, task, grown, blank, saved = answer.err.splitlines()
     assert table == (
@@ -133,15 +133,15 @@ def test_grow_fits_the_terminal(run, tmp_path, monkeypatch):
     assert run("grow penguins --max-leaf-nodes 4 --all").out == text
 
 
-def test_grow_says_what_was_found_after_growing(run, tmp_path):
+def test_grow_reports_what_was_found_after_growing(run, tmp_path):
     rows = "\n".join(f"{i},{i % 7},{i % 2},{'yes' if i % 2 else 'no'}" for i in range(40))
     tmp_path.joinpath("t.csv").write_text(f"case no,x,y,was it\n{rows}\n")
     answer = run("grow t.csv --target y")
-    told = [line for line in answer.err.splitlines() if line.startswith("note")]
-    assert told[0].endswith('Leave it out: --ignore "case no"')
-    assert told[1].startswith("note  was it: it alone predicts y perfectly.")
-    assert told[1].endswith('leave it out: --ignore "was it"')
-    assert len(told) == 2
+    text = [line for line in answer.err.splitlines() if line.startswith("note")]
+    assert text[0].endswith('Leave it out: --ignore "case no"')
+    assert text[1].startswith("note  was it: it alone predicts y perfectly.")
+    assert text[1].endswith('leave it out: --ignore "was it"')
+    assert len(text) == 2
 
 
 def test_grow_class_weights_of_classes_with_signs(run, tmp_path):
@@ -150,7 +150,7 @@ def test_grow_class_weights_of_classes_with_signs(run, tmp_path):
     assert tw.load("m.json")[1].counts == {"<=50K": 2, ">50K": 3}
 
 
-def test_grow_says_why_rows_were_left_out(run, tmp_path):
+def test_grow_records_why_rows_were_left_out(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,w,y\n1,1,a\n2,1,b\n3,1,\n4,0,b\n")
     assert (
         "2 rows left out (no target or no weight)"
@@ -284,13 +284,13 @@ def test_text_files_of_other_forms(run, tmp_path):
 
 def test_a_decimal_comma_is_suspected_aloud(run, tmp_path):
     (tmp_path / "eu.csv").write_text("price;y\n3,5;a\n1.000,25;b\n")
-    said = "its cells look like numbers with a decimal comma. Read the file with --decimal ,"
-    assert f"price: read as categories, but {said}" in run("grow eu.csv --target y").err
+    message = "its cells look like numbers with a decimal comma. Read the file with --decimal ,"
+    assert f"price: read as categories, but {message}" in run("grow eu.csv --target y").err
     assert "price <= 501.875" in run("grow eu.csv --target y --decimal ,").out
     assert '--decimal x: must be "." or ",".' in run("grow eu.csv --target y --decimal x").err
 
 
-def test_how_a_file_was_read_is_said_where_that_may_be_why(run, tmp_path):
+def test_how_a_file_was_read_is_reported_where_that_may_be_why(run, tmp_path):
     (tmp_path / "bare.csv").write_text("7.1,0.27,a\n8.5,0.3,b\n")
     answer = run("grow bare.csv --target quality")
     assert answer.code == 3
@@ -327,8 +327,8 @@ def test_columns_and_tests_may_be_drawn(run):
     assert run("grow penguins --max-features sqrt --splitter random --random-state 7 -q -o drawn.json").code == 0
     tree = tw.load("drawn.json")
     assert tree == tw.grow("penguins", max_features="sqrt", splitter="random", random_state=7)
-    said = run("show drawn.json --summary").out
-    assert 'grow(criterion="entropy", random_state=7, max_features="sqrt", splitter="random") on 344 rows\n' in said
+    message = run("show drawn.json --summary").out
+    assert 'grow(criterion="entropy", random_state=7, max_features="sqrt", splitter="random") on 344 rows\n' in message
     wrong = run("grow penguins --splitter worst")
     assert (wrong.code, wrong.err) == (2, "treewise: --splitter worst: must be one of best, random.\n")
 

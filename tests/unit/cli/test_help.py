@@ -69,9 +69,9 @@ def test_options_are_the_parameters_of_grow():
         own = parameters[each.parameter].default
         if each.default is not None:
             assert each.default == own, each.parameter
-        said = re.search(r"\(default (\w+)[^)]*\)", each.help)
-        if said and each.parameter in defaults and defaults[each.parameter] is not None:
-            assert said[1] == str(defaults[each.parameter]), each.parameter
+        message = re.search(r"\(default (\w+)[^)]*\)", each.help)
+        if message and each.parameter in defaults and defaults[each.parameter] is not None:
+            assert message[1] == str(defaults[each.parameter]), each.parameter
     for verb in ("grow", "show", "trace"):
         names = {parameter.name for parameter in app.get_command(None, verb).params}
         assert names >= set(parameters), verb

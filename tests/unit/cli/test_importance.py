@@ -27,7 +27,7 @@ def test_forms(run, model, tmp_path):
     assert run(f"importance {model} --format markdown").out == tw.load(model).importances().to_markdown()
 
 
-def test_what_goes_wrong(run, model):
+def test_errors(run, model):
     answer = run(f"importance {model} --repeats 3")
     assert (answer.code, "--repeats needs a table" in answer.err) == (2, True)
     assert run(f"importance {model} penguins --repeats 0").code == 2

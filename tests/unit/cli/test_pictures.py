@@ -16,12 +16,12 @@ def test_pictures_of_an_evaluation(run, tmp_path):
     assert tmp_path.joinpath("c.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_goes_wrong_is_said_before_anything_is_written(run, tmp_path):
+def test_what_goes_wrong_is_reported_before_anything_is_written(run, tmp_path):
     run("grow noisy --max-depth 2 -q -o m.json")
     run("grow penguins --max-depth 2 -q -o p.json")
     run("grow penguins --target body_mass_g --drop-missing-target --max-depth 2 -q -o n.json")
     before = sorted(tmp_path.iterdir())
-    for words, said in {
+    for words, message in {
         "m.json noisy --picture rok=r.png": 'no picture "rok". Did you mean "roc"? There are confusion, roc,',
         "m.json noisy --picture roc": '"roc" is not WHAT=FILE with a picture\'s ending, such as roc=roc.png',
         "m.json noisy --picture roc=r.gif": "is not WHAT=FILE with a picture's ending",
@@ -31,7 +31,7 @@ def test_what_goes_wrong_is_said_before_anything_is_written(run, tmp_path):
     }.items():
         answer = run(f"evaluate {words}")
         assert (answer.code, answer.out) == (2, ""), answer
-        assert said in answer.err
+        assert message in answer.err
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -59,7 +59,7 @@ def test_importances_and_gains_by_the_ending_of_their_file(run, model, tmp_path)
         "trace none.csv --target y --column x -o g.png",
     ],
 )
-def test_that_matplotlib_is_missing_is_said_before_any_work(run, monkeypatch, words):
+def test_that_matplotlib_is_missing_is_reported_before_any_work(run, monkeypatch, words):
     for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -35,10 +35,10 @@ def test_folds_and_the_cp_table(run):
 def test_the_sequence_has_as_many_trees_as_its_table_has_rows(run):
     run("grow noisy --max-depth 6 -o full.json")  # with splits that lower no error: they are in no tree
     answer = run("prune full.json --method cv --data noisy --folds 3")
-    said = next(line for line in answer.lines if line.startswith("nested sequence of "))
+    message = next(line for line in answer.lines if line.startswith("nested sequence of "))
     head = next(i for i, line in enumerate(answer.lines) if line.startswith("cp table of "))
     rows = answer.lines[head + 2 : answer.lines.index("", head)]
-    assert int(said.split()[3]) == len(rows)
+    assert int(message.split()[3]) == len(rows)
     assert tw.load("full.json").n_leaves > int(rows[-1].split()[2])
 
 
@@ -71,7 +71,7 @@ def test_sizes_and_forms(run):
     assert "subtrees raised" in raised.out
 
 
-def test_what_goes_wrong(run):
+def test_errors(run):
     run("grow penguins -o full.json")
     for line, part in (
         ("prune full.json", "prune needs a method"),
@@ -110,24 +110,27 @@ def test_what_goes_wrong(run):
     assert run("prune nothing.json --method mdl").code == 4
 
 
-def test_a_table_in_the_place_of_a_model_is_said(run):
+def test_a_table_in_the_place_of_a_model_is_reported(run):
     run("data penguins --rows -o t.csv")
-    for name, said in (("t.csv", "t.csv is a table, not a model."), ("penguins", "is a built-in table, not a model.")):
+    for name, message in (
+        ("t.csv", "t.csv is a table, not a model."),
+        ("penguins", "is a built-in table, not a model."),
+    ):
         answer = run(f"prune {name} --method mdl")
         assert answer.code == 4
-        assert said in answer.err
+        assert message in answer.err
 
 
-def test_a_pruning_of_no_effect_says_so(run):
+def test_a_pruning_of_no_effect_is_reported(run):
     run("grow penguins -o full.json")
-    for line, said in (
+    for line, message in (
         ("--max-leaf-nodes 50", "nothing is cut: the tree has 13 leaves"),
         ("--max-depth 50", "nothing is cut: the tree has depth 5"),
         ("--at 5", "node 5 is a leaf already"),
         ("--at 4,5,6", "nodes 5, 6 are leaves already"),
         ("--method collapse", "nothing is cut; 12 decisions: --all"),
     ):
-        assert said in run(f"prune full.json {line}").lines
+        assert message in run(f"prune full.json {line}").lines
 
 
 def test_cuts_are_listed_and_with_all_every_decision(run):
@@ -159,10 +162,10 @@ def test_labels_the_tree_does_not_know_are_noted(run, tmp_path):
     tmp_path.joinpath("v.csv").write_text("x,y\n1,a\n2,dead\n3,dead\n")
     run("grow t.csv --target y -o m.json")
     answer = run("prune m.json --method reduced_error --validation v.csv")
-    said = '"dead" in 2 rows: not a class of the tree, so wrong'
-    assert f"note: {said}" in answer.lines
+    message = '"dead" in 2 rows: not a class of the tree, so wrong'
+    assert f"note: {message}" in answer.lines
     for line in (
         "prune m.json --method reduced_error --validation v.csv -o -",
         "grow t.csv --target y --pruning reduced_error --validation v.csv",
     ):
-        assert f"note  {said}" in run(line).err
+        assert f"note  {message}" in run(line).err

@@ -22,14 +22,14 @@ def test_one_of_many_trees_beside_a_single_one(run, tmp_path):
     trees = {"t.json": tw.load(tmp_path / "t.json"), "tree 2 of f.json": tw.load(tmp_path / "f.json")[2]}
     tw.draw_regions(trees, "outlier_validation", "x1", "x2", path=tmp_path / "own.svg")
     assert tmp_path.joinpath("r.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
-    for words, said in (
+    for words, message in (
         ("f.json outlier_validation", "f.json holds 3 trees. Choose one with --tree N (0 to 2)"),
         ("t.json outlier_validation --tree 0", "--tree 0: t.json holds a single tree. Leave it out."),
         ("outlier --tree 0", "--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out."),
     ):
         answer = run(f"regions {words} -o no.svg")
         assert answer.code == 2
-        assert said in answer.err
+        assert message in answer.err
 
 
 def test_columns_and_held_values(run, model, tmp_path):
@@ -55,9 +55,9 @@ def test_a_grid_of_parameters(run, tmp_path):
     assert tmp_path.joinpath("g.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
 
 
-def test_what_goes_wrong(run, model, tmp_path):
+def test_errors(run, model, tmp_path):
     before = sorted(tmp_path.iterdir())
-    for words, code, said in (
+    for words, code, message in (
         (f"{model} penguins", 2, "-o FILE says where to draw: a name that ends in .png, .svg or .pdf."),
         (f"{model} penguins -o r.gif", 2, "-o FILE says where to draw"),
         (f"{model} -o r.png", 2, f"regions needs a table too: treewise regions {model} DATA."),
@@ -78,5 +78,5 @@ def test_what_goes_wrong(run, model, tmp_path):
     ):
         answer = run(f"regions {words}")
         assert (answer.code, answer.out) == (code, ""), (words, answer)
-        assert said in answer.err, (words, answer)
+        assert message in answer.err, (words, answer)
     assert sorted(tmp_path.iterdir()) == before

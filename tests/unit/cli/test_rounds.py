@@ -30,13 +30,13 @@ def test_the_ending_of_a_file_is_the_form_of_a_round(run, boosted, tmp_path):
     assert (tmp_path / "r.dat").read_text() == found.to_csv()
 
 
-def test_a_round_as_json_says_what_it_comes_to(run, boosted, tmp_path):
+def test_a_round_as_json_reports_what_it_comes_to(run, boosted, tmp_path):
     assert run("trace b.json admissions --round 2 -o r.json").code == 0
-    said = json.loads((tmp_path / "r.json").read_text())
+    message = json.loads((tmp_path / "r.json").read_text())
     second = boosted.rounds[1]
-    assert [said[name] for name in ("round", "learner", "error", "vote")] == [2, second.learner, 0.15, second.vote]
-    assert said["z"] == pytest.approx(second.z)
-    assert len(said["rows"]) == 12
+    assert [message[name] for name in ("round", "learner", "error", "vote")] == [2, second.learner, 0.15, second.vote]
+    assert message["z"] == pytest.approx(second.z)
+    assert len(message["rows"]) == 12
 
 
 @pytest.mark.parametrize("ending", ["png", "tex", "html", "xyz"])
@@ -82,8 +82,8 @@ def test_a_terminal_is_shown_the_first_and_the_last_and_told_how_to_see_all(run,
     assert left not in run(line).out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     shown = run(line).lines
-    assert any(re.fullmatch(f"… \\d+ {left}: --all", said) for said in shown)
-    assert any(said.strip() == "…" for said in shown)
+    assert any(re.fullmatch(f"… \\d+ {left}: --all", message) for message in shown)
+    assert any(message.strip() == "…" for message in shown)
     assert left not in run(f"{line} --all").out
 
 
@@ -94,8 +94,8 @@ def test_the_ending_of_a_file_is_the_form_of_a_trace(run, tmp_path):
     assert run("grow admissions -o m.json -q").code == 0
     for ending, form in {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json"}.items():
         assert run(f"trace m.json admissions -o t.{ending}").code == 0
-        said = run(f"trace m.json admissions --format {form}").out
-        assert (tmp_path / f"t.{ending}").read_text() == said
+        message = run(f"trace m.json admissions --format {form}").out
+        assert (tmp_path / f"t.{ending}").read_text() == message
     answer = run("trace m.json admissions -o t.xyz")
     assert answer.code == 2
     assert "Known endings are .txt, .md, .tex, .csv, .json, .png, .svg, .pdf" in answer.err

@@ -35,7 +35,7 @@ def test_a_few(run, model):
     assert run(f"rules {model} --min-support 0.2 --format csv").out.count("\n") == 3
 
 
-def test_what_goes_wrong(run, model):
+def test_errors(run, model):
     answer = run(f"rules {model} --class Gento")
     assert answer.code == 2
     assert answer.err.startswith('treewise: --class Gento: "species" has no such class. Did you mean "Gentoo"?')

@@ -33,7 +33,7 @@ def test_pruning_seed_and_forms(run, tmp_path):
     assert answer.out == f"{wanted}\n"
 
 
-def test_what_goes_wrong(run):
+def test_errors(run):
     assert run("stability penguins --resamples 0").code == 2
     assert run("stability penguins --target nothing").code == 3
     assert run("stability nowhere.csv").code == 3

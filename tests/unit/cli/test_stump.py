@@ -7,7 +7,7 @@ import json
 import treewise as tw
 
 
-def test_every_test_is_ranked_and_what_was_understood_is_said(run):
+def test_every_test_is_ranked_and_what_was_understood_is_reported(run):
     answer = run("stump four_points")
     assert answer.out == f"{tw.stump('four_points')}\n"
     assert answer.lines[3].split() == ["1", "x1", "<=", "0.5", "0.3113", "[1", "1]", "[2", "0]", "◄", "best"]
@@ -29,8 +29,8 @@ def test_the_first_few_are_shown_and_data_holds_all(run):
 
 
 def test_options_of_growing_and_units_are_passed_on(run):
-    said = json.loads(run("stump penguins --criterion gini --per total --columns island,sex --format json -q").out)
-    assert (said["criterion"], said["per"], {row["column"] for row in said["candidates"]}) == (
+    message = json.loads(run("stump penguins --criterion gini --per total --columns island,sex --format json -q").out)
+    assert (message["criterion"], message["per"], {row["column"] for row in message["candidates"]}) == (
         "gini",
         "total",
         {"island", "sex"},

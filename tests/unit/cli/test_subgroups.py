@@ -21,7 +21,7 @@ def test_forms(run, model):
     assert run(f"subgroups {model} penguins --class Adelie --top 1 --format csv").out == found[:1].to_csv()
 
 
-def test_what_goes_wrong(run, model):
+def test_errors(run, model):
     answer = run(f"subgroups {model} penguins --class Gento")
     assert answer.code == 2
     assert "--class Gento:" in answer.err

@@ -172,7 +172,7 @@ def test_points_beside_decimal_points_are_decimal_points_with_a_note(town):
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
+    ("form", "message"),
     [
         ({"separator": ";;"}, 'separator=";;": must be one character'),
         ({"separator": ""}, 'separator="": must be one character'),
@@ -182,13 +182,13 @@ def test_points_beside_decimal_points_are_decimal_points_with_a_note(town):
         ({"header": None}, "header=None: must be True or False"),
     ],
 )
-def test_odd_forms_are_refused(form, said):
-    with pytest.raises(ParameterError, match=said):
+def test_odd_forms_are_refused(form, message):
+    with pytest.raises(ParameterError, match=message):
         tw.read("penguins", **form)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "t.csv is empty"),
         ("\n \n", "t.csv is empty"),
@@ -201,8 +201,8 @@ def test_odd_forms_are_refused(form, said):
         ("a\x00b", "not a text file"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(text, said):
-    with pytest.raises(DataError, match=said):
+def test_what_is_wrong_is_reported_with_its_line(text, message):
+    with pytest.raises(DataError, match=message):
         columns(text)
 
 

@@ -65,7 +65,7 @@ def test_a_target_of_one_class_is_noted():
     )
 
 
-def test_pruning_that_leaves_nothing_says_what_the_full_tree_began_with():
+def test_pruning_that_leaves_nothing_reports_what_the_full_tree_began_with():
     rng = np.random.default_rng(0)
     n = 300
     x = rng.normal(size=n)
@@ -104,7 +104,7 @@ def test_a_single_leaf_within_one_standard_error_names_the_rule_that_takes_more(
     assert in_options(tree.notes[-1]).endswith("to take it: --pruning cv:rule=best")
 
 
-def test_a_tree_worse_than_the_baseline_says_so():
+def test_a_tree_worse_than_the_baseline_is_reported():
     rng = np.random.default_rng(0)
     tables = [{"x": rng.normal(size=300), "y": rng.random(300) < 0.2} for _ in range(2)]
     evaluation = tw.grow(tables[0], "y").evaluate(tables[1])

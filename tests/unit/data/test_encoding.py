@@ -197,7 +197,7 @@ def test_a_question_mark_among_words_is_a_level_with_a_note():
         ([True], [True, False], ("ordered", ("true", "false"))),
     ],
 )
-def test_kinds_as_said(values, kind, expected):
+def test_kinds_as_declared(values, kind, expected):
     assert kind_of(values, kind) == expected
 
 
@@ -213,7 +213,7 @@ def test_split_kinds_are_passed_on(kind):
 
 
 @pytest.mark.parametrize(
-    ("values", "kind", "said"),
+    ("values", "kind", "message"),
     [
         (
             ["free", "dear"],
@@ -231,14 +231,14 @@ def test_split_kinds_are_passed_on(kind):
         ([-(2**63)], None, "-9223372036854775808 in row 1 is the one whole number that cannot be told"),
     ],
 )
-def test_cells_that_contradict_are_named(values, kind, said):
+def test_cells_that_contradict_are_named(values, kind, message):
     with pytest.raises(DataError) as caught:
         fit_encoding(column(values), kind)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [
         ("nominl", 'Did you mean "nominal"?'),
         ([], "no levels"),
@@ -246,13 +246,13 @@ def test_cells_that_contradict_are_named(values, kind, said):
         ("integer", "unknown kind"),
     ],
 )
-def test_kinds_that_are_none(kind, said):
+def test_kinds_that_are_none(kind, message):
     with pytest.raises(ParameterError) as caught:
         fit_encoding(column(["a"]), kind)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_an_order_nobody_gave_is_said():
+def test_an_inferred_order_is_reported():
     (note,) = fit_encoding(column(["low", "high", "mid"]), "ordered").notes
     assert note.startswith("x: ordered alphabetically, high < low < mid. Another order:")
     assert fit_encoding(column([1, 2, 3]), "ordered").notes == ()
@@ -350,7 +350,7 @@ def test_a_column_of_nothing_fits_anything(encoding, values):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "values", "said"),
+    ("encoding", "values", "message"),
     [
         (NUMBER, ["54y"], 'grown on numbers, new.csv holds text ("54y" in row 1).'),
         (
@@ -368,10 +368,10 @@ def test_a_column_of_nothing_fits_anything(encoding, values):
         (BOOLEAN, [dt.date(2024, 3, 31)], "grown on true/false, new.csv holds dates"),
     ],
 )
-def test_what_does_not_fit_is_said_in_one_sentence(encoding, values, said):
+def test_what_does_not_fit_is_reported_in_one_sentence(encoding, values, message):
     with pytest.raises(DataError) as caught:
         new(encoding, values)
-    assert str(caught.value).startswith('column "x": the model was ' + said)
+    assert str(caught.value).startswith('column "x": the model was ' + message)
 
 
 # -- rounding never moves a row across a cut -----------------------------------------------------------------
@@ -470,7 +470,7 @@ def test_numbers():
         encode.encode_numbers(column(["1", "heavy"], "w"))
 
 
-def test_values_are_said_in_words():
+def test_values_are_reported_in_words():
     assert DAY.format(19813) == "2024-03-31"
     assert Encoding("x", "datetime", unit="s").format(1711843201) == "2024-03-31 00:00:01"
     assert NUMBER.format(42.0) == "42"

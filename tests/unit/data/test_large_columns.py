@@ -136,7 +136,7 @@ def test_labels_that_do_not_occur_are_found_missing_behind_the_first_rows():
     assert column.drop_unused_labels().labels == ("a", "b")
 
 
-def test_columns_are_converted_in_threads_and_say_what_is_wrong_in_order(monkeypatch):
+def test_columns_are_converted_in_threads_and_report_what_is_wrong_in_order(monkeypatch):
     seen = set()
     convert = objects._codes_from_sample
 

@@ -357,7 +357,7 @@ def test_an_odd_column_harms_nobody_who_does_not_ask_for_it():
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "message"),
     [
         (["a", 1, None], r'mixes text \("a" in row 1\) and numbers \(1 in row 2\)'),
         ([None, 2.5, True], r"mixes numbers \(2.5 in row 2\) and true/false \(True in row 3\)"),
@@ -367,11 +367,11 @@ def test_an_odd_column_harms_nobody_who_does_not_ask_for_it():
         ),
     ],
 )
-def test_mixtures_are_refused_with_rows(cells, said):
+def test_mixtures_are_refused_with_rows(cells, message):
     objects = np.empty(len(cells), object)
     objects[:] = cells
     for data in (cells, pd.Series(cells, dtype=object), objects):
-        with pytest.raises(DataError, match=f'column "x" {said}'):
+        with pytest.raises(DataError, match=f'column "x" {message}'):
             column(data)
 
 
@@ -507,7 +507,7 @@ def test_lazy_frames_and_arrow_data():
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         ({"a": [1, 2], "b": [1]}, 'column "b" of the table has 1 value, but "a" has 2'),
         ({"a": [1, 2], "b": 3}, 'column "b" of the table is a single value'),
@@ -522,8 +522,8 @@ def test_lazy_frames_and_arrow_data():
         (5, "cannot read a table from an int"),
     ],
 )
-def test_what_is_no_table(data, said):
-    with pytest.raises(DataError, match=said):
+def test_values_that_are_not_tables(data, message):
+    with pytest.raises(DataError, match=message):
         read(data)
 
 
@@ -637,7 +637,7 @@ def test_damaged_files(tmp_path):
         read(tmp_path / "t.xlsx")
 
 
-def test_a_table_says_what_it_is():
+def test_the_representation_of_a_table():
     assert repr(Table("t.csv", {}, 1)) == "<Table t.csv · 1 row · 0 columns: >"
 
 
@@ -708,17 +708,17 @@ def test_messages_stay_short_whatever_they_quote():
 
 def test_times_with_and_without_an_offset_are_refused_with_rows():
     naive, aware = dt.datetime(2024, 1, 31, 10), dt.datetime(2024, 1, 31, 10, tzinfo=dt.UTC)
-    said = r'column "x" mixes times with an offset \("?2024-01-31 10:00:00\+00:00"? in row 3\) and .* in row 1\)'
+    message = r'column "x" mixes times with an offset \("?2024-01-31 10:00:00\+00:00"? in row 3\) and .* in row 1\)'
     cells = [naive, None, aware]
     stamps = [None if cell is None else pd.Timestamp(cell) for cell in cells]
     for data in (cells, np.array(cells, object), pd.Series(cells, dtype=object), stamps):
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=message):
             column(data)
     texts = [None if cell is None else str(cell) for cell in cells]
     for data in (texts, pd.Series(texts), pl.Series(texts), pa.array(texts)):
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=message):
             encode.fit_encoding(column(data))
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=message):
             encode.encode_column(encode.Encoding("x", "datetime", unit="s"), column(data), "new.csv")
         assert encode.fit_encoding(column(data), "nominal").encoding.levels == tuple(sorted(filter(None, texts)))
     assert encode.fit_encoding(column([dt.date(2024, 1, 31), aware])).encoding.kind == "datetime"

@@ -135,12 +135,12 @@ def test_rows_of_weight_0_are_absent():
 
 
 def test_weights_stay_in_proportion_on_small_tables():
-    truth, said = np.array([0, 0, 1, 1, 1], np.uint8), np.array([0, 1, 1, 1, 0], np.uint8)
+    truth, message = np.array([0, 0, 1, 1, 1], np.uint8), np.array([0, 1, 1, 1, 0], np.uint8)
     weights = Distribution.of(np.array([1, 1, 1, 1, 2]))
-    found = weights.weight_update(truth, said)
+    found = weights.weight_update(truth, message)
     assert found.error == Fraction(1, 2)
     weights = Distribution.of(np.array([4, 1, 4, 4, 2]))
-    after = weights.next(truth, said, weights.weight_update(truth, said))
+    after = weights.next(truth, message, weights.weight_update(truth, message))
     assert after.exact
     assert [Fraction(int(u), after.total) for u in after.units] == [
         *(Fraction(1, 6), Fraction(1, 6), Fraction(1, 6), Fraction(1, 6), Fraction(1, 3))
@@ -175,21 +175,21 @@ def test_mistakes_weigh_their_share_but_for_the_rounding(n, n_classes):
     rng = np.random.default_rng(n)
     for spread in (1.0, 10.0, 30.0):  # of the largest spread most rows weigh but one unit
         units = np.maximum(1, 2.0**50 * np.exp(-spread * rng.random(n))).astype(np.int64)
-        truth, said = rng.integers(0, n_classes, (2, n)).astype(np.uint8)
-        truth[0], said[0], truth[1], said[1] = 0, 0, 0, 1
+        truth, message = rng.integers(0, n_classes, (2, n)).astype(np.uint8)
+        truth[0], message[0], truth[1], message[1] = 0, 0, 0, 1
         weights = Distribution(units, 0)
-        after = weights.next(truth, said, WeightUpdate(int(units[truth != said].sum()), weights.total, n_classes))
-        share = Fraction(int(after.units[truth != said].sum()), after.total)
+        after = weights.next(truth, message, WeightUpdate(int(units[truth != message].sum()), weights.total, n_classes))
+        share = Fraction(int(after.units[truth != message].sum()), after.total)
         assert abs(share - Fraction(n_classes - 1, n_classes)) <= Fraction(2 * n + 8, 2**WEIGHT_BITS)
 
 
 def test_weights_further_off_than_rounding_explains_are_caught(monkeypatch):
     weights, weigh = Distribution(np.array([2**50 + 1, 2**50 + 3, 2**51 + 5]), 0), _core.reweight
-    truth, said = np.array([0, 1, 1], np.uint8), np.array([0, 1, 0], np.uint8)
-    found = weights.weight_update(truth, said)
+    truth, message = np.array([0, 1, 1], np.uint8), np.array([0, 1, 0], np.uint8)
+    found = weights.weight_update(truth, message)
     monkeypatch.setattr(_core, "reweight", lambda *given: weigh(*given) + np.array([0, 0, 200]))  # 2e-14 of all
     with pytest.raises(AssertionError):
-        weights.next(truth, said, found)
+        weights.next(truth, message, found)
 
 
 # -- how it ends ------------------------------------------------------------------------------------------------------
@@ -262,8 +262,8 @@ def test_errors_of_drawn_learners_are_those_on_all_rows():
     data = rng_table()
     boosted = tw.adaboost(data, "y", 4, resample=True)
     training_set = prepare_same_table(boosted, data, call="test")
-    said = next(member_predictions(boosted, training_set))
-    assert boosted.rounds[0].error == pytest.approx(np.mean(said != training_set.y), abs=1e-15)
+    message = next(member_predictions(boosted, training_set))
+    assert boosted.rounds[0].error == pytest.approx(np.mean(message != training_set.y), abs=1e-15)
 
 
 # -- as an ensemble ---------------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ def test_another_table_is_refused():
 
 
 @pytest.mark.parametrize("number", [0, 4, 1.5, "one", True])
-def test_rounds_are_asked_for_by_number(number):
+def test_rounds_are_selected_by_number(number):
     boosted = tw.adaboost("admissions", n_estimators=3)
     with pytest.raises(tw.ParameterError, match=r"^number=.*: must be the number of a round, 1 to 3\.$"):
         boosted.worked_round("admissions", number)
@@ -367,10 +367,10 @@ def test_answers_are_the_votes_added_up_round_by_round(n_classes):
     """Σ votes·[h = k], ties to the first class; the training errors of the rounds are those of the answers."""
     data = rng_table(n_classes=n_classes)
     boosted = tw.adaboost(data, "y", 6)
-    said, classes = np.array([tree.predict(data) for tree in boosted]), np.array(boosted.classes)
+    message, classes = np.array([tree.predict(data) for tree in boosted]), np.array(boosted.classes)
     scores = np.zeros((len(data["y"]), n_classes))
     for b, answers in enumerate(boosted.staged_predict(data)):
-        scores += boosted.votes[b] * (said[b][:, None] == classes)
+        scores += boosted.votes[b] * (message[b][:, None] == classes)
         np.testing.assert_array_equal(answers, classes[scores.argmax(axis=1)])
         np.testing.assert_array_equal(answers, boosted.first(b + 1).predict(data))
         assert boosted.rounds[b].training_error == pytest.approx(np.mean(answers != data["y"]), abs=1e-12)

@@ -96,8 +96,8 @@ def test_a_history_that_does_not_say_the_majority(place):
     table = {"x": np.arange(20) % 7, "y": ["a", "b"] * 9 + ["b", "b"]}
     for resample, majority in ((True, None), (False, "b")):
         made = tw.adaboost(table, "y", n_estimators=2, resample=resample)
-        said = {**made.history[0]["ensemble"], "majority": place}
-        old = made.with_(history=(Step({**made.history[0], "ensemble": said}),))
+        message = {**made.history[0]["ensemble"], "majority": place}
+        old = made.with_(history=(Step({**made.history[0], "ensemble": message}),))
         assert old.evaluate(table).majority == majority
         assert "baseline" in str(old.evaluate(table)) or resample
 
@@ -121,9 +121,9 @@ def test_weights_costs_and_other_columns():
 
 def test_the_words_speak_of_trees():
     made = ensemble_of(trees(CLASSES, max_depth=2))
-    said = str(made.evaluate({**CLASSES, "y": ["new", *CLASSES["y"][1:]]}))
-    assert "where the trees were grown" in said
-    assert 'unknown    "new" in 1 row: not a class of the trees, so wrong' in said
+    message = str(made.evaluate({**CLASSES, "y": ["new", *CLASSES["y"][1:]]}))
+    assert "where the trees were grown" in message
+    assert 'unknown    "new" in 1 row: not a class of the trees, so wrong' in message
 
 
 def test_the_table_it_was_grown_on_is_known_again():

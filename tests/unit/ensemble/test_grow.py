@@ -178,14 +178,14 @@ def test_rows_so_heavy_that_a_bag_outweighs_the_table_are_weighed_more_coarsely(
 
 
 def test_progress_goes_from_nothing_to_all():
-    told = []
+    text = []
     rng = np.random.default_rng(0)
     x = rng.normal(size=(3000, 5))
     data = {f"x{i}": x[:, i] for i in range(5)} | {"y": x[:, 0] + rng.normal(size=3000) > 0}
-    bagging(data, "y", n_estimators=300, progress=told.append, n_jobs=2)  # told every 50 ms or so
-    assert len(told) > 1
-    assert all(0 <= share <= 1 for share in told)
-    assert told[-1] > told[0]
+    bagging(data, "y", n_estimators=300, progress=text.append, n_jobs=2)  # told every 50 ms or so
+    assert len(text) > 1
+    assert all(0 <= share <= 1 for share in text)
+    assert text[-1] > text[0]
 
 
 def test_what_progress_raises_stops_everything_and_leaves_no_thread():

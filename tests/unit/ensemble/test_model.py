@@ -35,7 +35,7 @@ def test_the_first_trees_are_an_ensemble():
             made.first(wrong)
 
 
-def test_equal_is_equal_in_what_it_says():
+def test_equal_explanations_have_equal_text():
     trees = [tw.grow("penguins", max_depth=d) for d in (1, 2)]
     made = ensemble_of(trees)
     assert made == ensemble_of(trees, notes=("a note",))
@@ -106,9 +106,9 @@ def test_summary_as_data():
 
 def test_summary_of_numbers_and_of_nothing():
     numbers = tw.grow("penguins", "body_mass_g", max_depth=0, drop_missing_target=True)
-    said = str(ensemble_of([numbers], oob=OutOfBag(0.25, 10, 342)))
-    assert "unseen  R² 0.25 on 10 of 342 rows" in said
-    assert "asks    no column: it always predicts the same" in said
+    message = str(ensemble_of([numbers], oob=OutOfBag(0.25, 10, 342)))
+    assert "unseen  R² 0.25 on 10 of 342 rows" in message
+    assert "asks    no column: it always predicts the same" in message
     nothing = ensemble_of([numbers], oob=OutOfBag(float("nan"), 0, 342)).summary()
     assert "unseen  nothing is known on 0 of 342 rows" in str(nothing)
     assert nothing.to_dict()["oob"] == {"score": None, "rows": 0, "of": 342}
@@ -119,7 +119,7 @@ def test_depths_of_all_trees_at_once():
     assert ensemble_of(trees).members.depths.tolist() == [tree.depth for tree in trees]
 
 
-def test_what_only_a_tree_can_do_is_said(capsys):
+def test_operations_of_single_trees_only_are_refused(capsys):
     made = tw.adaboost("admissions", n_estimators=2)
     for name in ("rules", "trace", "draw", "n_leaves"):
         with pytest.raises(AttributeError) as caught:

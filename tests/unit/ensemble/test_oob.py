@@ -13,14 +13,14 @@ from treewise.train.grow import prepare
 
 def by_hand(ensemble, samples, table, columns):
     """Ask each tree about each row it has not seen, one by one."""
-    said = np.full((len(table[columns[0]]), max(1, len(ensemble.classes))), np.nan)
-    for r in range(len(said)):
+    message = np.full((len(table[columns[0]]), max(1, len(ensemble.classes))), np.nan)
+    for r in range(len(message)):
         row = {name: table[name][r] for name in columns}
         trees = [t for t in range(len(ensemble)) if samples.counts(t)[r] == 0]
         answers = [ensemble[t].predict_proba(row) if ensemble.classes else ensemble[t].predict(row) for t in trees]
         if answers:
-            said[r] = np.sum(answers, axis=0) / len(answers)
-    return said
+            message[r] = np.sum(answers, axis=0) / len(answers)
+    return message
 
 
 @pytest.mark.parametrize("target", ["kind", "size"])
@@ -42,11 +42,11 @@ def test_answers_are_those_of_the_trees_that_have_not_seen_a_row(target):
     if target == "kind":
         right = np.array(ensemble.classes)[np.argmax(expected[covered], axis=1)] == np.array(table["kind"])[covered]
         assert found.score == pytest.approx(np.average(right, weights=weight[covered]), abs=1e-15)
-        assert all((said is None) != known for said, known in zip(found.predictions, covered, strict=True))
+        assert all((message is None) != known for message, known in zip(found.predictions, covered, strict=True))
     else:
-        truth, said, w = np.array(table["size"])[covered], expected[covered, 0], weight[covered]
+        truth, message, w = np.array(table["size"])[covered], expected[covered, 0], weight[covered]
         spread = np.average((truth - np.average(truth, weights=w)) ** 2, weights=w)
-        assert found.score == pytest.approx(1 - np.average((truth - said) ** 2, weights=w) / spread, abs=1e-12)
+        assert found.score == pytest.approx(1 - np.average((truth - message) ** 2, weights=w) / spread, abs=1e-12)
         assert found.predictions is found.outputs
     assert (ensemble.oob.score, ensemble.oob.rows, ensemble.oob.of) == (found.score, covered.sum(), 25)
 
@@ -58,9 +58,9 @@ def test_the_score_counts_rows_whatever_their_classes_weigh(how):
     table = {"x": x[0], "z": x[1], "y": np.where(x[0] + rng.normal(size=150) > 1.3, "yes", "no")}
     for weight in (None, times, times / 2):
         grown = tw.forest(table, "y", 300, oob_score=True, sample_weight=weight, **how)
-        said = grown.oob_predict(table, sample_weight=weight)
+        message = grown.oob_predict(table, sample_weight=weight)
         assert grown.oob.rows == 150
-        right = np.average(said == table["y"], weights=weight)
+        right = np.average(message == table["y"], weights=weight)
         assert grown.oob.score == pytest.approx(right, abs=1e-12)
         assert grown.stages(table).oob == pytest.approx(1 - right, abs=1e-12)
         model = tw.ForestClassifier(300, oob_score=True, class_weight=how.get("class_weight"), priors=how.get("priors"))
@@ -75,10 +75,10 @@ def test_the_score_has_no_unit(unit):
     x = np.arange(30.0)
     y = x + np.random.default_rng(0).normal(size=30)
     forest = tw.forest({"x": x, "y": y * unit}, "y", n_estimators=30, oob_score=True)
-    said = forest.oob_predict({"x": x, "y": y * unit}) / unit
+    message = forest.oob_predict({"x": x, "y": y * unit}) / unit
     assert forest.oob.rows == 30
     assert 0.5 < forest.oob.score < 1
-    assert forest.oob.score == pytest.approx(1 - np.mean((y - said) ** 2) / np.var(y), abs=1e-12)
+    assert forest.oob.score == pytest.approx(1 - np.mean((y - message) ** 2) / np.var(y), abs=1e-12)
 
 
 def test_the_score_is_there_only_where_it_was_asked_for():
@@ -105,14 +105,14 @@ def test_out_of_bag_is_about_as_good_as_on_new_rows():
 @pytest.mark.parametrize(("target", "gone"), [("species", []), ("body_mass_g", [3, 339])])
 def test_each_row_of_the_table_has_its_answer(target, gone):
     grown = tw.forest("penguins", target, n_estimators=12, drop_missing_target=True, oob_score=True)
-    said = grown.oob_predict("penguins")
-    unsaid = [said[i] is None or said[i] != said[i] for i in range(344)]
+    message = grown.oob_predict("penguins")
+    unsaid = [message[i] is None or message[i] != message[i] for i in range(344)]
     assert sum(unsaid) == 344 - grown.oob.rows
     assert all(unsaid[i] for i in gone)
     if target == "species":
         column = tw.read("penguins")["species"]
         truth = [column.labels[code] for code in column.values]
-        right = np.mean([a == b for a, b, no in zip(said, truth, unsaid, strict=True) if not no])
+        right = np.mean([a == b for a, b, no in zip(message, truth, unsaid, strict=True) if not no])
         assert right == pytest.approx(grown.oob.score)
     with pytest.raises(tw.DataError, match="is not the table these trees were grown on"):
         grown.oob_predict(tw.read("penguins").take(np.arange(300)))

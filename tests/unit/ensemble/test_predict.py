@@ -252,11 +252,11 @@ def test_numbers_that_a_test_has_no_room_for():
         rows = ensemble.encode(TABLE)
         columns, n = rows.columns, len(rows)
         members, encodings = ensemble.members, ensemble.encodings
-        nodes, labels, said = derived_predictions(ensemble)
+        nodes, labels, message = derived_predictions(ensemble)
         cramped = _core.CompiledForest(
             vars(members), [len(e.levels) if e.is_categorical else -1 for e in encodings],
             [e.kind in ("integer", "datetime") for e in encodings], np.ones(len(ensemble)), len(ensemble.classes),
-            nodes, labels, said.ravel(), max_number=3,
+            nodes, labels, message.ravel(), max_number=3,
         )  # fmt: skip
         sums = np.zeros((n, ensemble.predictor.width))
         cramped.add(to_core_columns(encodings, columns), n, ensemble.predictor.output, 0, len(ensemble), sums)
@@ -300,8 +300,8 @@ def test_stages_are_the_first_trees():
 
 def test_votes_and_margins():
     ensemble = ENSEMBLES["subset"].with_(method="adaboost", votes=np.array([0.5, 0.25, 1.0, 2.0, 0.125]))
-    says = by_a_loop(ensemble, TABLE)
-    np.testing.assert_array_equal(ensemble.decision_function(TABLE), says)
+    message = by_a_loop(ensemble, TABLE)
+    np.testing.assert_array_equal(ensemble.decision_function(TABLE), message)
     two = ensemble_of([tw.grow(TABLE, SCORE > 2, max_depth=d) for d in (1, 2, 3)], "adaboost")
     margin = two.decision_function(TABLE)
     assert margin.shape == (N,)
@@ -319,8 +319,8 @@ def test_only_the_trees_that_count_for_a_row_speak(name):
     np.testing.assert_array_equal(many, counts.sum(axis=0))
     total = np.zeros((n, ensemble.predictor.width))
     for tree, here in zip(ensemble, counts, strict=True):
-        said = tree.predict(TABLE)[:, None] if name == "numbers" else tree.predict_proba(TABLE)
-        total[here] += said[here]
+        message = tree.predict(TABLE)[:, None] if name == "numbers" else tree.predict_proba(TABLE)
+        total[here] += message[here]
     np.testing.assert_array_equal(found[many > 0], total[many > 0] / many[many > 0][:, None])
     assert np.isnan(found[many == 0]).all()
     assert (many == 0).any()
@@ -334,7 +334,7 @@ def test_a_program_takes_eight_bytes_a_node_and_its_answers():
         assert ensemble.predictor.compiled.nbytes <= each * int(ensemble.members.start[-1]) + 1000
 
 
-def test_what_cannot_be_predicted_is_said():
+def test_unpredictable_rows_are_reported():
     ensemble = ENSEMBLES["subset"]
     without = {name: cells for name, cells in TABLE.items() if name != "double"}
     with pytest.raises(
@@ -441,5 +441,5 @@ def test_numbers_of_any_size_have_a_mean(power):
     shap = forest.shap(one)
     assert (shap.base + shap.values.sum()) / unit == pytest.approx(forest.predict(one) / unit)
     seen = np.packbits(np.ones((7, 60), bool), axis=1, bitorder="little")
-    said, many = voting.masked_means(forest, [x], 60, seen)
-    assert (said[:, 0].tolist(), set(many.tolist())) == (forest.predict(table).tolist(), {7})
+    message, many = voting.masked_means(forest, [x], 60, seen)
+    assert (message[:, 0].tolist(), set(many.tolist())) == (forest.predict(table).tolist(), {7})

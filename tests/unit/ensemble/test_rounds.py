@@ -144,8 +144,8 @@ def test_a_learner_that_says_the_same_on_both_sides():
 @pytest.mark.parametrize("rows", [360, 720])
 def test_a_learner_names_a_few_levels_however_many_there_are(rows):
     table = {"name": [f"n{i:03}" for i in range(rows)], "y": ["ab"[i % 3 == 0] for i in range(rows)]}
-    said = tw.adaboost(table, "y", n_estimators=1, selection="gain", min_level_rows=1).rounds[0].learner
-    assert said == f"name in {{n000, n003, n006, n009, n012, +{rows // 3 - 5}}} → b, otherwise → a"
+    message = tw.adaboost(table, "y", n_estimators=1, selection="gain", min_level_rows=1).rounds[0].learner
+    assert message == f"name in {{n000, n003, n006, n009, n012, +{rows // 3 - 5}}} → b, otherwise → a"
 
 
 def test_one_class_has_no_formula():

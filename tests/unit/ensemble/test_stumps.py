@@ -26,17 +26,17 @@ def grown_both(training_set, weights, n_jobs=1):
     settings.seed = 0  # each round has one of its own
     weighed = replace(training_set, weight=weights, weight_scale=WEIGHT_BITS)
     stumps = _core.StumpGrower(columns, target, settings)
-    grown, said = stumps.grow(
+    grown, message = stumps.grow(
         weights, WEIGHT_BITS, core_settings(weighed).min_leaf_weight, training_set.settings.random_state
     )
     tree = grow_training_set(weighed, n_jobs=1, keep_quartiles=False).arrays
-    return (Arrays(**grown), said), (tree, tree.label[_core.find_leaves(tree.for_core, columns, len(training_set))])
+    return (Arrays(**grown), message), (tree, tree.label[_core.find_leaves(tree.for_core, columns, len(training_set))])
 
 
 def assert_same(training_set, weights, n_jobs=1):
-    (stump, said), (tree, expected) = grown_both(training_set, weights, n_jobs)
+    (stump, message), (tree, expected) = grown_both(training_set, weights, n_jobs)
     assert stump.same_as(tree)
-    np.testing.assert_array_equal(said, expected)
+    np.testing.assert_array_equal(message, expected)
 
 
 @limit_examples(3.0)
@@ -107,7 +107,7 @@ def test_without_bounds_the_stump_is_the_same():
         ({"max_features": 1.0}, True),
     ],
 )
-def test_what_they_cover(options, covered):
+def test_coverage_of_the_groups(options, covered):
     training_set = prepare("penguins", **{"max_depth": 1, **options})
     assert _core.StumpGrower.supports(*core_arguments(training_set)) == covered
     if not covered:
@@ -139,15 +139,15 @@ def test_what_a_round_does_to_rows_is_plain_arithmetic(n_jobs, dtype):
     """The core's passes over all rows against NumPy's, with enough rows for several pieces."""
     rng = np.random.default_rng(1)
     n, classes = 100_000, 3
-    truth, said = (rng.integers(0, classes, n).astype(dtype) for _ in range(2))
+    truth, message = (rng.integers(0, classes, n).astype(dtype) for _ in range(2))
     weight = rng.integers(1, 2**36, n)
-    wrong = truth != said
-    assert _core.error_weight(truth, said, weight, n_jobs) == weight[wrong].sum()
-    found = _core.reweight(truth, said, weight, 1e-9, 2.5, n_jobs)
+    wrong = truth != message
+    assert _core.error_weight(truth, message, weight, n_jobs) == weight[wrong].sum()
+    found = _core.reweight(truth, message, weight, 1e-9, 2.5, n_jobs)
     np.testing.assert_array_equal(found, np.maximum(1, np.rint(weight * np.where(wrong, 2.5, 1e-9))))
     scores = rng.integers(0, 2, (n, classes)).astype(float)
     expected = scores.copy()
-    expected[np.arange(n), said] += 0.75
-    lost = _core.add_vote(truth, said, weight, 0.75, scores, n_jobs)
+    expected[np.arange(n), message] += 0.75
+    lost = _core.add_vote(truth, message, weight, 0.75, scores, n_jobs)
     np.testing.assert_array_equal(scores, expected)
     assert lost == weight[expected.argmax(axis=1) != truth].sum()

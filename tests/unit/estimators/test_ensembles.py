@@ -149,13 +149,13 @@ def test_members_are_fitted_trees(kind):
 def test_answers_are_means_of_what_the_trees_say(kind):
     model = fitted(kind, max_depth=3)
     if kind in CLASSIFIERS:
-        said = np.mean([tree.predict_proba(X) for tree in model.estimators_], axis=0)
-        assert np.allclose(model.predict_proba(X), said, rtol=0, atol=1e-12)
+        message = np.mean([tree.predict_proba(X) for tree in model.estimators_], axis=0)
+        assert np.allclose(model.predict_proba(X), message, rtol=0, atol=1e-12)
         assert np.array_equal(model.predict(X), model.classes_[np.argmax(model.predict_proba(X), axis=1)])
         assert np.array_equal(np.exp(model.predict_log_proba(X)).round(12), model.predict_proba(X).round(12))
     else:
-        said = np.mean([tree.predict(X) for tree in model.estimators_], axis=0)
-        assert np.allclose(model.predict(X), said)
+        message = np.mean([tree.predict(X) for tree in model.estimators_], axis=0)
+        assert np.allclose(model.predict(X), message)
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -288,8 +288,8 @@ def test_adaboost_speaks_by_votes(y, positive):
     k, classes = model.n_classes_, model.classes_
     odds = (1 - model.estimator_errors_) / model.estimator_errors_
     assert np.allclose(model.estimator_weights_, (np.log(odds) + np.log(k - 1)) / 2)
-    said = np.array([tree.predict(X) for tree in model.estimators_])
-    say = np.array([(model.estimator_weights_[:, None] * (said == c)).sum(axis=0) for c in classes]).T
+    message = np.array([tree.predict(X) for tree in model.estimators_])
+    say = np.array([(model.estimator_weights_[:, None] * (message == c)).sum(axis=0) for c in classes]).T
     say /= model.estimator_weights_.sum()
     assert np.allclose(model.predict_proba(X), say)
     margins = say[:, 1] - say[:, 0] if k == 2 else say - (1 - say) / (k - 1)
@@ -327,10 +327,10 @@ def test_out_of_bag(kind):
     model = kind(n_estimators=25, bootstrap=True, oob_score=True).fit(X, y)
     assert model.oob_score_ == model.ensemble_.oob.score
     if kind in CLASSIFIERS:
-        said = model.oob_decision_function_
-        assert said.shape == (344, 3)
-        assert np.allclose(said.sum(axis=1), 1)
-        assert model.oob_score_ == accuracy_score(y, model.classes_[np.argmax(said, axis=1)])
+        message = model.oob_decision_function_
+        assert message.shape == (344, 3)
+        assert np.allclose(message.sum(axis=1), 1)
+        assert model.oob_score_ == accuracy_score(y, model.classes_[np.argmax(message, axis=1)])
         assert model.oob_score_ > 0.93
     else:
         assert model.oob_prediction_.shape == (344,)
@@ -353,10 +353,10 @@ def test_out_of_bag_the_first_of_equals_is_taken_too():
     y, tied = np.where(np.arange(344) % 3, "a", "b"), 0
     for positive in "ab":
         model = ForestClassifier(4, oob_score=True, positive=positive, max_depth=6).fit(X, y)
-        said = model.oob_decision_function_
-        known = ~np.isnan(said[:, 0])
-        tied += np.sum(said[known, 0] == 0.5)
-        best = model.classes_[np.argmax(said[known], axis=1)]
+        message = model.oob_decision_function_
+        known = ~np.isnan(message[:, 0])
+        tied += np.sum(message[known, 0] == 0.5)
+        best = model.classes_[np.argmax(message[known], axis=1)]
         assert model.oob_score_ == pytest.approx(accuracy_score(y[known], best), abs=1e-12)
     assert tied > 0
 
@@ -489,7 +489,7 @@ def test_out_of_bag_results_stay_when_no_tree_is_added(kind):
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_unfitted_says_so(kind):
+def test_unfitted_estimators_raise(kind):
     names = ["predict", "apply", "decision_path", "staged_predict"]
     for name in [*names, *(["predict_proba", "staged_predict_proba"] if kind in CLASSIFIERS else [])]:
         with pytest.raises(NotFittedError, match="not fitted yet"):

@@ -450,7 +450,7 @@ def test_nothing_given_is_changed():
 
 
 @pytest.mark.parametrize("name", ["predict", "predict_proba", "apply", "decision_path"])
-def test_unfitted_says_so(name):
+def test_unfitted_estimators_raise(name):
     with pytest.raises(NotFittedError, match="not fitted yet"):
         getattr(TreeClassifier(), name)(X)
     assert not hasattr(TreeClassifier(), "feature_importances_")
@@ -500,7 +500,7 @@ AB = ["a", "b"] * 3
     ],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
-def test_one_sentence_says_what_is_wrong(fit, message):
+def test_errors_are_single_sentences(fit, message):
     with pytest.raises(TreewiseError, match=message) as caught:
         fit()
     assert isinstance(caught.value, ValueError)
@@ -518,7 +518,7 @@ def test_a_column_vector_is_taken_with_a_warning():
         TreeRegressor().fit(ONE, ONE)
 
 
-def test_tags_say_what_goes_in():
+def test_tags_describe_the_input():
     tags = TreeClassifier().__sklearn_tags__()
     assert (tags.input_tags.allow_nan, tags.input_tags.string, tags.input_tags.categorical) == (True, True, True)
     assert (tags.input_tags.sparse, tags.target_tags.multi_output) == (False, False)

@@ -78,7 +78,7 @@ def test_a_warm_start_refuses_other_names_for_the_same_codes(kind):
 
 
 @pytest.mark.parametrize("kind", SAMPLING_ESTIMATORS)
-def test_unseen_rows_are_asked_once_a_fit(kind, monkeypatch):
+def test_out_of_bag_rows_are_predicted_once_per_fit(kind, monkeypatch):
     asked, ask = [], voting.masked_means
     monkeypatch.setattr(
         "treewise.ensemble.oob.masked_means", lambda trees, *rest: asked.append(len(trees)) or ask(trees, *rest)

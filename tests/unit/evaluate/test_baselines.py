@@ -48,9 +48,9 @@ def test_a_part_grows_the_tree_of_its_rows(penguins):
     assert grow_training_set(take_rows(penguins, rows)).arrays.same_as(tw.grow(table, "species").arrays)
 
 
-@pytest.mark.parametrize(("folds", "said"), [(1, "2 or more"), (2.5, "whole number"), (None, "whole number")])
-def test_what_are_no_folds_is_said(folds, said, penguins):
-    with pytest.raises(ParameterError, match=said):
+@pytest.mark.parametrize(("folds", "message"), [(1, "2 or more"), (2.5, "whole number"), (None, "whole number")])
+def test_invalid_folds_are_refused(folds, message, penguins):
+    with pytest.raises(ParameterError, match=message):
         assign_folds(penguins, folds)
     with pytest.raises(DataError, match="too few for 7 folds"):
         assign_folds(prepare(MIXED, "y"), 7)
@@ -110,18 +110,18 @@ def test_pruned_trees_are_pruned_on_every_fold(penguins):
 )
 def test_a_tree_is_made_again_as_its_history_says(penguins, options, left_out):
     tree = tw.grow("penguins", **options)
-    grow, said = grow_like(tree)
-    assert said == left_out
+    grow, message = grow_like(tree)
+    assert message == left_out
     assert left_out or grow(penguins) == tree
 
 
 def test_sizes_are_repeated_and_handwork_is_not(penguins):
     tree = tw.grow("penguins").prune(max_leaf_nodes=5)
-    grow, said = grow_like(tree)
-    assert (grow(penguins) == tree, said) == (True, [])
+    grow, message = grow_like(tree)
+    assert (grow(penguins) == tree, message) == (True, [])
     tree = tw.grow("penguins").prune(at=[1]).refit("penguins")
-    grow, said = grow_like(tree)
-    assert (grow(penguins) == tw.grow("penguins"), said) == (True, ["prune", "refit"])
+    grow, message = grow_like(tree)
+    assert (grow(penguins) == tw.grow("penguins"), message) == (True, ["prune", "refit"])
 
 
 def test_baselines_are_scikit_learns(penguins):
@@ -132,12 +132,12 @@ def test_baselines_are_scikit_learns(penguins):
     train, held = take_rows(penguins, np.flatnonzero(number != 1)), take_rows(penguins, np.flatnonzero(number == 1))
     features = FeatureMatrix(train)
     X, Z = features.encode_rows(train), features.encode_rows(held)
-    said = LogisticRegression(max_iter=1000).fit(X, train.y).predict(Z)
-    assert np.array_equal(found["logistic"].losses[number == 1], (said != held.y).astype(float))
+    message = LogisticRegression(max_iter=1000).fit(X, train.y).predict(Z)
+    assert np.array_equal(found["logistic"].losses[number == 1], (message != held.y).astype(float))
     neighbours = NearestNeighbours(None, None)
     neighbours.fit(train)
-    said = KNeighborsClassifier(int(neighbours.fact)).fit(X, train.y).predict(Z)
-    assert np.array_equal(found["knn"].losses[number == 1], (said != held.y).astype(float))
+    message = KNeighborsClassifier(int(neighbours.fact)).fit(X, train.y).predict(Z)
+    assert np.array_equal(found["knn"].losses[number == 1], (message != held.y).astype(float))
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -151,8 +151,8 @@ def test_k_is_the_one_that_errs_least_on_a_quarter(task, penguins):
     X, Z, y = features.encode_rows(train), features.encode_rows(valid), rows.y if task == "classification" else rows.raw
     error = {}
     for k in NEIGHBOURS:
-        said = kind(k).fit(X, y[~held]).predict(Z)
-        error[k] = float(losses_on(valid, said, None).mean())
+        message = kind(k).fit(X, y[~held]).predict(Z)
+        error[k] = float(losses_on(valid, message, None).mean())
     assert neighbours.fact == max(k for k in NEIGHBOURS if error[k] <= min(error.values()) + 1e-12)
 
 
@@ -186,7 +186,7 @@ def test_very_many_classes_have_a_majority():
     assert found.scores[1].about == "always c7"
 
 
-def test_a_model_that_is_not_known_is_said():
+def test_an_unknown_model_is_refused():
     with pytest.raises(ParameterError, match='unknown model "svm"; for classification: knn, logistic, majority'):
         tw.compare_models("penguins", models="svm")
     with pytest.raises(ParameterError, match='unknown model "logistic"; for regression: knn, linear, mean'):
@@ -203,9 +203,9 @@ def test_without_scikit_learn_one_is_told_what_to_install(monkeypatch):
 
 
 def test_progress_is_told_and_ctrl_c_is_answered():
-    told = []
-    tw.compare_models("penguins", models="majority", folds=3, progress=told.append)
-    assert told == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1.0])
+    text = []
+    tw.compare_models("penguins", models="majority", folds=3, progress=text.append)
+    assert text == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1.0])
 
     def stop(_):
         raise KeyboardInterrupt

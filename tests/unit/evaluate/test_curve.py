@@ -220,7 +220,7 @@ def test_rows_of_a_class_the_sample_does_not_have_are_errors():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"over": "depth"}, 'over="depth": must be one of pruning, ccp_alpha, max_leaf_nodes'),
         ({"values": []}, "values is empty"),
@@ -237,16 +237,16 @@ def test_rows_of_a_class_the_sample_does_not_have_are_errors():
         ({"over": "max_leaf_nodes", "max_leaf_nodes": 3}, "max_leaf_nodes is the parameter of the curve. Leave it out"),
     ],
 )
-def test_what_makes_no_sense_is_said(options, said):
+def test_senseless_options_are_refused(options, message):
     with pytest.raises((ParameterError, DataError)) as error:
         tw.curve("penguins", **options)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_progress_is_told_and_ctrl_c_is_answered():
-    told = []
-    tw.curve("penguins", over="min_samples_leaf", values=[1, 5], folds=2, progress=told.append)
-    assert told == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1.0])
+    text = []
+    tw.curve("penguins", over="min_samples_leaf", values=[1, 5], folds=2, progress=text.append)
+    assert text == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1.0])
 
     def stop(_):
         raise KeyboardInterrupt

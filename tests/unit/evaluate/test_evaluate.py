@@ -153,9 +153,9 @@ def test_confusion_counts_every_row_once(rows, data):
     x, y = map(list, zip(*rows, strict=True))
     tree = tw.grow({"x": x, "y": y}, "y", max_depth=data.draw(st.integers(0, 3)))
     found = tree.evaluate({"x": x, "y": y})
-    said = tree.predict({"x": x}).tolist()
+    message = tree.predict({"x": x}).tolist()
     assert found.confusion.sum() == found.n == len(rows)
-    assert found.errors == sum(a != b for a, b in zip(said, y, strict=True))
+    assert found.errors == sum(a != b for a, b in zip(message, y, strict=True))
     assert found.impossible_rows == ()  # the tree has seen every row
     assert found.log_loss == pytest.approx(-tree.log_likelihood({"x": x, "y": y}, estimate="laplace") / len(rows))
 
@@ -169,11 +169,11 @@ def test_numbers_agree_with_scikit_learn():
     tree = tw.grow({"x": x, "y": y}, "y", max_depth=3)
     new_x, new_y = rng.normal(size=50), rng.normal(size=50)
     found = tree.evaluate({"x": new_x, "y": new_y})
-    said = tree.predict({"x": new_x})
+    message = tree.predict({"x": new_x})
     assert isinstance(found, RegressionEvaluation)
-    assert found.rmse == pytest.approx(metrics.root_mean_squared_error(new_y, said))
-    assert found.mae == pytest.approx(metrics.mean_absolute_error(new_y, said))
-    assert found.r2 == pytest.approx(metrics.r2_score(new_y, said))
+    assert found.rmse == pytest.approx(metrics.root_mean_squared_error(new_y, message))
+    assert found.mae == pytest.approx(metrics.mean_absolute_error(new_y, message))
+    assert found.r2 == pytest.approx(metrics.r2_score(new_y, message))
     assert found.root == pytest.approx(y.mean())
     assert found.baseline_rmse == pytest.approx(metrics.root_mean_squared_error(new_y, np.full(50, y.mean())))
     assert found.baseline_mae == pytest.approx(metrics.mean_absolute_error(new_y, np.full(50, y.mean())))
@@ -238,7 +238,7 @@ def test_a_row_a_tree_by_hand_has_no_answer_for():
 # -- paths -----------------------------------------------------------------------------------------------
 
 
-def test_paths_say_what_the_row_has(penguins):
+def test_paths_report_what_the_row_has(penguins):
     found = paths(penguins, [{"flipper_length_mm": None, "bill_length_mm": 40, "island": "Mars"}])
     assert found[0].tests == ("flipper_length_mm missing", 'island never seen ("Mars")')
     found = paths(penguins, {"flipper_length_mm": 210, "bill_length_mm": 40, "island": "Dream"})
@@ -301,9 +301,9 @@ def test_a_few_errors_are_not_none():
 
 def test_levels_that_a_hand_written_tree_does_not_name_are_the_tables():
     officials = tw.parse("GPA = 3.5 -> N\nelse\n    Recommendation = good -> P\n    else -> N", target="Class")
-    said = str(paths(officials, "admissions"))
-    assert "Recommendation = normal" in said
-    assert "never seen" not in said
+    message = str(paths(officials, "admissions"))
+    assert "Recommendation = normal" in message
+    assert "never seen" not in message
     root = officials.trace("admissions")[0]
     assert "missing" not in str(root)
     assert root["GPA"].formula == "1 − [4/12·H(0/4) + 8/12·H(6/8)]"
@@ -333,11 +333,11 @@ def test_rows_without_an_answer_can_be_left_out_of_an_evaluation():
     assert tree.evaluate(new, drop_missing_target=True).n == 2
 
 
-def test_where_rows_with_a_missing_value_went_is_said_of_a_written_tree():
+def test_where_rows_with_a_missing_value_went_is_reported_of_a_written_tree():
     tree = tw.parse("x <= 1 -> a\nx > 1\n    town = Rome -> a\n    town otherwise or missing -> b", target="y")
     data = {"x": [0.5, None, 2, 3], "town": ["Rome", None, None, "Rome"], "y": ["a", "b", "b", "a"]}
-    said = '2 rows with a missing value went with "x <= 1" (1), "town otherwise" (1)'
-    assert f'note       {said}: the branch that says "or missing", else the first' in str(tree.evaluate(data))
+    message = '2 rows with a missing value went with "x <= 1" (1), "town otherwise" (1)'
+    assert f'note       {message}: the branch that says "or missing", else the first' in str(tree.evaluate(data))
     assert "missing" not in str(tree.evaluate({"x": [0.5], "town": [None], "y": ["a"]}))
     assert "missing value" not in str(tree.refit(data).evaluate(data))
 
@@ -377,10 +377,10 @@ def test_weights_as_sklearn_has_them():
     data = {"x": [1.0, 2.0, 3.0, 4.0], "y": [1.5, 1.0, 4.0, 9.5]}
     weight = np.array([1.0, 3.0, 0.5, 2.0])
     tree = tw.grow(data, "y", max_depth=1)
-    found, said = tree.evaluate(data, sample_weight=weight), tree.predict(data)
-    assert found.mae == pytest.approx(metrics.mean_absolute_error(data["y"], said, sample_weight=weight))
-    assert found.rmse == pytest.approx(metrics.root_mean_squared_error(data["y"], said, sample_weight=weight))
-    assert found.r2 == pytest.approx(metrics.r2_score(data["y"], said, sample_weight=weight))
+    found, message = tree.evaluate(data, sample_weight=weight), tree.predict(data)
+    assert found.mae == pytest.approx(metrics.mean_absolute_error(data["y"], message, sample_weight=weight))
+    assert found.rmse == pytest.approx(metrics.root_mean_squared_error(data["y"], message, sample_weight=weight))
+    assert found.r2 == pytest.approx(metrics.r2_score(data["y"], message, sample_weight=weight))
 
 
 def test_a_column_called_class_by_chance_is_not_what_a_written_tree_predicts():
@@ -390,12 +390,14 @@ def test_a_column_called_class_by_chance_is_not_what_a_written_tree_predicts():
     assert tree.evaluate({"x": [1, 2], "class": [1, 0]}).target == "class"
 
 
-@pytest.mark.parametrize(("gone", "said"), [(1, "in 1 row (1). Remove it first"), (2, "in 2 rows (1, 2). Remove them")])
-def test_one_row_is_spoken_of_as_one(gone, said):
+@pytest.mark.parametrize(
+    ("gone", "message"), [(1, "in 1 row (1). Remove it first"), (2, "in 2 rows (1, 2). Remove them")]
+)
+def test_one_row_is_singular(gone, message):
     table = {"x": [1, 2, 3, 4], "y": [None] * gone + ["b", "a", "b", "a"][gone:]}
-    with pytest.raises(tw.DataError, match=re.escape(said)):
+    with pytest.raises(tw.DataError, match=re.escape(message)):
         tw.grow(table, "y")
-    with pytest.raises(tw.DataError, match=re.escape(said.split("(")[-1])):
+    with pytest.raises(tw.DataError, match=re.escape(message.split("(")[-1])):
         evaluate(tw.grow({"x": [1, 2], "y": ["a", "b"]}, "y"), table)
 
 

@@ -249,7 +249,7 @@ def test_hostile_names():
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"repeats": 0}, "repeats=0: must be a whole number, "),
         ({"repeats": 2.5}, "repeats=2.5: must be a whole number"),
@@ -261,16 +261,16 @@ def test_hostile_names():
         ({"estimate": "bayes"}, 'estimate="bayes": must be one of'),
     ],
 )
-def test_what_is_wrong_is_said(options, said):
+def test_errors_are_reported(options, message):
     tree = tw.grow(table(CLASSES), "y", max_depth=2)
     with pytest.raises(ParameterError) as caught:
         tree.importances(table(CLASSES), **options)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
     with pytest.raises(ParameterError, match="is for importances on data: give a table too"):
         tree.importances(**options)
 
 
-def test_infinite_log_loss_is_said():
+def test_infinite_log_loss_is_reported():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": ["a", "a", "b", "b"]}, "y")
     table = {"x": [1, 2, 3, 4], "y": ["b", "a", "b", "b"]}
     with pytest.raises(DataError, match='estimate="laplace"'):

@@ -322,7 +322,7 @@ def test_numbers_are_compared_within_a_tolerance():
     assert "mean difference over all rows of the table 0.1875, largest 0.25" in str(found)
 
 
-def test_rows_that_differ_for_a_missing_value_are_said_apart():
+def test_rows_that_differ_for_a_missing_value_are_reported_apart():
     one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (3, 4))
     found = tw.compare(one, two, "penguins")
     assert (found.rows_differ, found.rows_incomplete, sum(w.rows for w in found.where)) == (8, 1, 7)
@@ -355,17 +355,17 @@ def test_two_trees_that_learned_the_same_truth_table_are_equivalent():
     assert found.witness == {name: str(data[name][100]) for name in found.witness}
 
 
-def test_probabilities_of_two_classes_are_said_by_the_positive_one():
+def test_probabilities_of_two_classes_are_reported_by_the_positive_one():
     one, two = (tw.grow("admissions", preset="id3", max_depth=d) for d in (1, 2))
     found = tw.compare(one, two, what="probability")
     assert [side.text for side in found.sides] == ["P 60.0 %", "P 33.3 %"]
     assert [side.prediction for side in found.sides] == [{"N": 0.4, "P": 0.6}, {"N": 2 / 3, "P": 1 / 3}]
     one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (2, 3))
-    said = tw.compare(one, two, what="probability").sides[0].text
-    assert said == "Adelie 70.0 %, Chinstrap 29.6 %, Gentoo 0.5 %"
+    message = tw.compare(one, two, what="probability").sides[0].text
+    assert message == "Adelie 70.0 %, Chinstrap 29.6 %, Gentoo 0.5 %"
 
 
-def test_levels_of_an_order_are_said_as_one_only_where_both_trees_have_it():
+def test_levels_of_an_order_are_reported_as_one_only_where_both_trees_have_it():
     one, two = "size <= M -> N\nsize > M -> P", "size <= S -> N\nsize > S -> P"
     levels = "order size: S < M < L\n"
     assert [w.text for w in tw.compare(tw.parse(levels + one), tw.parse(levels + two)).where] == ["size = M"]
@@ -399,7 +399,7 @@ def kinds_and_texts(a, b):
     return [(c.kind, c.where, c.text) for c in tw.compare(tw.parse(a), tw.parse(b)).changes]
 
 
-def test_changes_are_said():
+def test_changes_are_reported():
     base = "age <= 5 -> N\nage > 5\n  c in {a, b} -> N\n  c otherwise -> P"
     assert kinds_and_texts(base, base) == []
     assert kinds_and_texts(base, base.replace("5", "6")) == [("threshold", "all rows", "age <= 5 became age <= 6")]
@@ -445,7 +445,7 @@ def test_tests_asked_in_another_order_are_found():
     assert tw.compare(tw.parse(one), tw.parse(two), complete=True).equivalent
 
 
-def test_most_of_many_levels_are_said_by_those_left_out():
+def test_most_of_many_levels_are_reported_by_those_left_out():
     one = tw.parse("c in {a, b} -> N\nc otherwise -> P")
     two = tw.parse("c in {c, d, e, f} -> N\nc otherwise -> N")
     found = tw.compare(one, two)
@@ -457,7 +457,7 @@ def test_most_of_many_levels_are_said_by_those_left_out():
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "options", "said"),
+    ("a", "b", "options", "message"),
     [
         ("x <= 1 -> N\nx > 1 -> P", "x = a -> N\nx = b -> P", {},
          'column "x" is a number in first and a category in second: the trees cannot be compared. '
@@ -469,10 +469,10 @@ def test_most_of_many_levels_are_said_by_those_left_out():
         ("x <= 1 -> N\nx > 1 -> P", "x <= 1 -> N\nx > 1 -> P", {"tolerance": 0.1}, "classes are equal or not"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_compared_is_said(a, b, options, said):
+def test_incomparable_models_are_refused(a, b, options, message):
     with pytest.raises(tw.ParameterError) as error:
         tw.compare(tw.parse(a), tw.parse(b), **options)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_only_trees_are_compared_and_only_with_their_like():

@@ -51,10 +51,10 @@ def test_on_a_full_table_the_student_is_equivalent(categorical):
 def test_agreement_is_what_counting_finds(penguins):
     teacher = tw.grow(penguins, max_leaf_nodes=9)
     found = tw.distill(teacher, penguins, max_leaf_nodes=4)
-    taught, said, truth = teacher.predict(penguins), found.tree.predict(penguins), penguins.to_polars()["species"]
-    assert found.training.agreement == np.mean(taught == said)
+    taught, message, truth = teacher.predict(penguins), found.tree.predict(penguins), penguins.to_polars()["species"]
+    assert found.training.agreement == np.mean(taught == message)
     assert found.training.teacher_error == np.mean(taught != truth.to_numpy())
-    assert found.training.student_error == np.mean(said != truth.to_numpy())
+    assert found.training.student_error == np.mean(message != truth.to_numpy())
     assert (found.training.n, found.training.low, found.held_out.rows, found.held_out.n) == (344, None, "10 folds", 344)
     assert found.held_out.low < found.held_out.agreement < found.held_out.high
     assert found.fidelity == found.held_out.agreement
@@ -74,17 +74,17 @@ def test_folds_by_hand(penguins):
     assert found.held_out.agreement == np.mean(same)
 
 
-def test_a_test_table_is_asked_too(penguins):
+def test_a_test_table_is_evaluated_too(penguins):
     rows = np.arange(344)
     train, other = penguins.take(rows[rows % 3 > 0]), penguins.take(rows[rows % 3 == 0])
     teacher = tw.grow(train)
     found = tw.distill(teacher, train, test=other, max_leaf_nodes=4)
-    taught, said = teacher.predict(other), found.tree.predict(other)
+    taught, message = teacher.predict(other), found.tree.predict(other)
     truth = other.to_polars()["species"].to_numpy()
-    assert found.held_out.agreement == found.fidelity == np.mean(taught == said)
+    assert found.held_out.agreement == found.fidelity == np.mean(taught == message)
     assert (found.held_out.teacher_error, found.held_out.student_error) == (
         np.mean(taught != truth),
-        np.mean(said != truth),
+        np.mean(message != truth),
     )
     assert (found.held_out.rows, found.held_out.n) == ("penguins", len(other))
 
@@ -93,12 +93,12 @@ def test_numbers(penguins):
     data = penguins.take(~penguins["body_mass_g"].is_missing())
     teacher = tw.grow(data, "body_mass_g")
     found = tw.distill(teacher, data, max_leaf_nodes=6)
-    taught, said = teacher.predict(data), found.tree.predict(data)
+    taught, message = teacher.predict(data), found.tree.predict(data)
     truth = data.to_polars()["body_mass_g"].to_numpy()
-    off = np.mean((taught - said) ** 2)
+    off = np.mean((taught - message) ** 2)
     assert found.training.agreement == pytest.approx(1 - off / np.var(taught))
     assert found.training.rmse == pytest.approx(np.sqrt(off))
-    assert found.training.student_error == pytest.approx(np.sqrt(np.mean((said - truth) ** 2)))
+    assert found.training.student_error == pytest.approx(np.sqrt(np.mean((message - truth) ** 2)))
     assert found.training.teacher_error == pytest.approx(np.sqrt(np.mean((taught - truth) ** 2)))
     assert found.held_out.low < found.held_out.agreement < found.held_out.high
     assert "RMSE to teacher" in str(found)
@@ -270,15 +270,15 @@ def test_rows_without_the_truth_or_without_an_answer():
 # -- how it was made --------------------------------------------------------------------------------------------------
 
 
-def test_the_history_says_who_is_imitated(penguins, tmp_path):
+def test_the_history_names_the_teacher(penguins, tmp_path):
     found = tw.distill(tw.grow(penguins), penguins, max_leaf_nodes=3, folds=0)
-    said = 'grow(criterion="entropy", max_leaf_nodes=3) on 344 rows, imitating a tree of 13 leaves'
-    assert str(found.tree.history[0]) == said
+    message = 'grow(criterion="entropy", max_leaf_nodes=3) on 344 rows, imitating a tree of 13 leaves'
+    assert str(found.tree.history[0]) == message
     found.tree.save(tmp_path / "student.json")
     again = tw.load(tmp_path / "student.json")
     assert again == found.tree
-    assert str(again.history[0]) == said
-    assert said in str(again.summary())
+    assert str(again.history[0]) == message
+    assert message in str(again.summary())
 
 
 def test_pruning_is_judged_by_the_teachers_answers(penguins):
@@ -301,11 +301,11 @@ def test_the_same_for_any_number_of_threads(penguins):
 
 
 def test_progress(penguins):
-    told = []
-    tw.distill(tw.grow(penguins), penguins, folds=4, progress=told.append)
-    assert told == sorted(told)
-    assert len(told) == 5
-    assert told[-1] == 1.0
+    text = []
+    tw.distill(tw.grow(penguins), penguins, folds=4, progress=text.append)
+    assert text == sorted(text)
+    assert len(text) == 5
+    assert text[-1] == 1.0
 
 
 def test_forms(penguins):

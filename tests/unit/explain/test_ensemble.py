@@ -48,8 +48,8 @@ def says(ensemble, rows):
 
 
 def answers_of(ensemble, rows):
-    said = says(ensemble, rows)
-    return np.array(ensemble.classes)[said.argmax(axis=1)] if ensemble.classes else said
+    message = says(ensemble, rows)
+    return np.array(ensemble.classes)[message.argmax(axis=1)] if ensemble.classes else message
 
 
 def ensembles():
@@ -104,16 +104,16 @@ def test_they_speak_of_what_the_ensemble_predicts(ensemble, table):
     np.testing.assert_allclose(found.base + found.values.sum(axis=1), chances, atol=1e-9)
     assert ensemble.agreement(rows).predictions == answers.tolist()
     truth = np.array(table[ensemble.target.name]).astype(int if ensemble.classes else float)
-    said = ensemble.predict(table)
-    off = np.mean(said != truth) if ensemble.classes else np.sqrt(np.mean((said - truth) ** 2))
+    message = ensemble.predict(table)
+    off = np.mean(message != truth) if ensemble.classes else np.sqrt(np.mean((message - truth) ** 2))
     assert ensemble.stages(table)[-1].error == pytest.approx(off)
 
 
 def test_shapley_values_tell_their_progress_and_name_a_column_that_is_not_there():
     ensemble, table = ENSEMBLES[0]
-    told = []
-    ensemble.shap(unusual_rows(table, 1), progress=told.append)
-    assert told == [0.2, 0.4, 0.6, 0.8, 1.0]
+    text = []
+    ensemble.shap(unusual_rows(table, 1), progress=text.append)
+    assert text == [0.2, 0.4, 0.6, 0.8, 1.0]
     with pytest.raises(tw.ColumnError, match='the row has no column "c", which a tree tests'):
         ensemble.shap({"x": 1, "z": 0.5, "b": True})
 
@@ -125,11 +125,11 @@ def test_shapley_values_tell_their_progress_and_name_a_column_that_is_not_there(
 def test_agreement_is_what_asking_each_tree_finds(ensemble, table):
     rows = unusual_rows(table, 4)
     found = ensemble.agreement(rows)
-    said = np.array([tree.predict(rows) for tree in ensemble])
+    message = np.array([tree.predict(rows) for tree in ensemble])
     answers = answers_of(ensemble, rows)
     assert sorted(row.row for row in found) == list(range(1, 13))
     for row in found:
-        column = said[:, row.row - 1]
+        column = message[:, row.row - 1]
         assert row.prediction == (answers[row.row - 1] if ensemble.classes else pytest.approx(answers[row.row - 1]))
         if ensemble.classes:
             each = {c: ensemble.votes[column == c].sum() / ensemble.votes.sum() for c in ensemble.classes}
@@ -141,7 +141,7 @@ def test_agreement_is_what_asking_each_tree_finds(ensemble, table):
     assert len(found.share) == (12 if ensemble.classes else 0)
     disputed = [-row.share if ensemble.classes else row.sd for row in found]
     assert disputed == sorted(disputed, reverse=True)
-    same = sum(len(set(column.tolist())) == 1 for column in said.T)
+    same = sum(len(set(column.tolist())) == 1 for column in message.T)
     assert found.unanimous == same
     assert f"All trees agree on {same} of 12 rows." in str(found)
 
@@ -187,10 +187,10 @@ def test_permutation_importances_by_hand(place, measure):
     cells = {name: np.array(table[name], object) for name in ensemble.columns}
 
     def lost(columns):
-        said = says(ensemble, {name: list(column) for name, column in columns.items()})
+        message = says(ensemble, {name: list(column) for name, column in columns.items()})
         if measure == "error":
-            return np.mean(np.array(ensemble.classes)[said.argmax(axis=1)] != truth)
-        return np.mean(np.abs(said - truth)) if measure == "mae" else np.sqrt(np.mean((said - truth) ** 2))
+            return np.mean(np.array(ensemble.classes)[message.argmax(axis=1)] != truth)
+        return np.mean(np.abs(message - truth)) if measure == "mae" else np.sqrt(np.mean((message - truth) ** 2))
 
     found = ensemble.importances(table, measure=measure, repeats=3, random_state=7)
     assert found.baseline == pytest.approx(lost(cells))
@@ -250,8 +250,8 @@ def test_stages_are_the_errors_of_the_first_trees(ensemble, table):
     truth = np.array(table[ensemble.target.name]).astype(int if ensemble.classes else float)
     assert [stage.trees for stage in found] == [1, 2, 3, 4, 5]
     for stage in found:
-        said = answers_of(ensemble.first(stage.trees), table)
-        off = np.mean(said != truth) if ensemble.classes else np.sqrt(np.mean((said - truth) ** 2))
+        message = answers_of(ensemble.first(stage.trees), table)
+        off = np.mean(message != truth) if ensemble.classes else np.sqrt(np.mean((message - truth) ** 2))
         assert stage.error == pytest.approx(off)
         assert stage.test_error is None
         assert stage.bound is None
@@ -267,15 +267,15 @@ def boosted():
 
 
 def test_stages_on_other_rows_with_the_bound_of_boosting():
-    ensemble, told = boosted(), []
+    ensemble, text = boosted(), []
     assert ensemble.method == "adaboost"
-    found = ensemble.stages(mixed_table(3), test=mixed_table(8), progress=told.append)
+    found = ensemble.stages(mixed_table(3), test=mixed_table(8), progress=text.append)
     assert found[-1].test_error == ensemble.stages(mixed_table(8))[-1].error
     assert found.best.test_error == min(stage.test_error for stage in found)
     assert [stage.bound for stage in found] == [r.bound for r in ensemble.rounds]
     assert "Lowest on the test rows after" in str(found)
     assert "bound %" in str(found)
-    assert told == [pytest.approx(0.1 * i) for i in range(1, 11)]
+    assert text == [pytest.approx(0.1 * i) for i in range(1, 11)]
     with pytest.raises(tw.DataError, match="sample_weight is negative in row 1"):
         ensemble.stages(mixed_table(3), sample_weight=[-1.0] * 60)
     with pytest.raises(tw.ColumnError, match='no column "y"'):
@@ -289,8 +289,8 @@ def test_stages_of_boosting_are_its_rounds():
     assert [s.error for s in found] == pytest.approx([r.training_error for r in boosted_stumps.rounds])
     assert [s.bound for s in found] == [r.bound for r in boosted_stumps.rounds]
     assert all(s.error <= s.bound for s in found)
-    said = [np.mean(answers != other["y"].values) for answers in boosted_stumps.staged_predict(other)]
-    assert [s.test_error for s in found] == pytest.approx(said)
+    message = [np.mean(answers != other["y"].values) for answers in boosted_stumps.staged_predict(other)]
+    assert [s.test_error for s in found] == pytest.approx(message)
     student = tw.distill(boosted_stumps, noisy, max_leaf_nodes=6, folds=2)
     assert student.teacher == "AdaBoost of 20 trees"
 
@@ -353,7 +353,7 @@ def test_stages_are_drawn(tmp_path):
 
 
 @each_ensemble
-def test_answers_are_said_without_working_out_their_reasons(ensemble, table, monkeypatch):
+def test_answers_are_reported_without_working_out_their_reasons(ensemble, table, monkeypatch):
     rows = read(unusual_rows(table, 5))
     explained = [ensemble.explain(rows.take(np.array([i]))).sentences[0] for i in range(len(rows))]
     monkeypatch.setattr(Ensemble, "shap", None)
@@ -416,7 +416,7 @@ def test_forms(ensemble, table):
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("made", "message"),
     [
         (lambda: tw.extra_trees("xor", n_estimators=2, bootstrap=True), "extra_trees(n_estimators=2, bootstrap=True, "),
         (lambda: tw.extra_trees("xor", n_estimators=2), "extra_trees(n_estimators=2, criterion="),
@@ -425,11 +425,11 @@ def test_forms(ensemble, table):
         (lambda: tw.forest("xor", n_estimators=2, class_weight={"1": 3}), 'class_weight={"1": 3.0}) on 4 rows'),
     ],
 )
-def test_the_summary_says_what_differs_from_the_usual(made, said):
-    assert said in dict(made().summary().lines())["made"]
+def test_the_summary_reports_what_differs_from_the_usual(made, message):
+    assert message in dict(made().summary().lines())["made"]
 
 
 def test_agreement_says_where_the_mean_decides():
-    said = "The prediction is the class of largest mean probability, which may differ from the majority vote."
-    assert said in str(tw.forest("xor", n_estimators=3).agreement("xor"))
-    assert said not in str(tw.adaboost("admissions", n_estimators=3).agreement("admissions"))
+    message = "The prediction is the class of largest mean probability, which may differ from the majority vote."
+    assert message in str(tw.forest("xor", n_estimators=3).agreement("xor"))
+    assert message not in str(tw.adaboost("admissions", n_estimators=3).agreement("admissions"))

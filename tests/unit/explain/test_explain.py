@@ -127,7 +127,7 @@ def test_numbers():
     assert "+3.125" in str(why)
 
 
-def test_weights_are_said():
+def test_weights_are_reported():
     tree = tw.grow({"x": [0, 0, 1], "w": [2.5, 1, 1], "y": ["a", "b", "b"]}, "y", sample_weight="w")
     assert "a (71.4 %: weight 2.5 of 3.5 like this)" in tree.explain({"x": 0}).sentence
 
@@ -225,7 +225,7 @@ def test_rows_of_a_table_are_made_when_asked_for(penguins):
     assert penguins.shap(tw.datasets.penguins().take(np.array([], np.int64))).values.shape == (0, 6, 3)
 
 
-def test_levels_are_said_as_they_are():
+def test_levels_are_reported_as_they_are():
     tree = tw.grow({"c": ["a != b"] * 4 + ["q"] * 4, "y": list("nnnnmmmm")}, "y", missing="branch")
     assert "because c is a != b." in tree.explain({"c": "a != b"}).sentence
     hand = tw.parse('c in {"a != b", "= q"} -> 1\nc otherwise -> 2')
@@ -241,8 +241,8 @@ def test_levels_are_said_as_they_are():
 
 def test_a_tree_written_by_hand_knows_the_levels_of_the_table():
     tree = tw.parse("University = top20 -> P\nUniversity otherwise -> N", target="Class")
-    said = [why.sentence for why in tree.explain("admissions")]
-    assert said[0] == "Class = N, because University is top10 (not top20)."
+    message = [why.sentence for why in tree.explain("admissions")]
+    assert message[0] == "Class = N, because University is top10 (not top20)."
     typed = tree.explain({"University": "top99"})  # a row alone does not say which levels there are
     assert typed.sentence == 'Class = N, because University is "top99" (not mentioned in the tree).'
     assert typed.steps[0].condition == "University not top20"

@@ -149,7 +149,7 @@ def test_a_tree_written_by_hand_has_rules_without_figures():
     assert rules.to_frame()["probability"].null_count() == len(rules)
 
 
-def test_missing_values_are_said_of_columns_that_had_some():
+def test_missing_values_are_reported_of_columns_that_had_some():
     tree = tw.grow("penguins", max_leaf_nodes=3)
     words = [rule.text for rule in tree.rules("node")]
     assert words[-1] == "flipper_length_mm > 206.5 or missing"
@@ -184,7 +184,7 @@ def test_deep_and_large_trees_cost_what_is_read():
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ({"sort": "size"}, 'sort="size": must be one of "support", "probability", "lift", "node" for classification.'),
         ({"sort": "value"}, 'sort="value": must be one of "support"'),
@@ -193,10 +193,10 @@ def test_deep_and_large_trees_cost_what_is_read():
         ({"confidence": 95}, "confidence=95: must be a number between 0 and 1"),
     ],
 )
-def test_what_cannot_be_asked(asked, said):
+def test_invalid_requests_are_refused(asked, message):
     with pytest.raises(tw.ParameterError) as error:
         tw.grow("penguins", max_depth=1).rules(**asked)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_numbers_have_no_class():

@@ -129,11 +129,11 @@ def written(peer):
     """Return scikit-learn's tree as one that was written by hand."""
     t, lines, waiting = peer.tree_, [], [(0, 0, "")]
     while waiting:
-        node, depth, said = waiting.pop()
+        node, depth, message = waiting.pop()
         leaf, value = t.children_left[node] < 0, t.value[node].ravel()
         answer = value[0] if len(value) == 1 else peer.classes_[value.argmax()]
-        if said:
-            lines.append("  " * depth + said + (f" -> {answer}" if leaf else ""))
+        if message:
+            lines.append("  " * depth + message + (f" -> {answer}" if leaf else ""))
         if not leaf:
             test = f"x{t.feature[node]}", float(t.threshold[node])
             waiting += [(t.children_right[node], depth + 1, "{} > {}".format(*test))]

@@ -112,7 +112,7 @@ def brute_force(reference_tree, tree, training_set):
 
     mine, theirs = rows_of(reference_tree), rows_of(tree)
     place = {0: 0}
-    told = {}
+    text = {}
     for node in range(len(reference_tree)):
         if reference_tree[node].is_leaf:
             continue
@@ -126,14 +126,14 @@ def brute_force(reference_tree, tree, training_set):
         again = [o for n, o in enumerate(overlap) if column(tree, n) == asks and o >= 0.5]
         asked = [r for r in mine[node] if any(column(tree, n) == asks and r in theirs[n] for n in range(len(tree)))]
         best = overlap.index(max(overlap))
-        told[node] = (
+        text[node] = (
             node in place and column(tree, place[node]) == asks,
             bool(again),
             len(asked) / len(mine[node]),
             max(again, default=0.0),
             None if max(overlap) < 0.5 else column(tree, best),
         )
-    return told
+    return text
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -147,11 +147,11 @@ def test_splits_are_matched_as_by_brute_force(data, seed):
         ReferenceTree(tree, training_set), other, find_leaves(other, training_set.columns, len(training_set))
     ).match_all()
     names = [None, *tree.columns]
-    for told, (node, wanted) in zip(found, brute_force(tree, other, training_set).items(), strict=True):
+    for text, (node, wanted) in zip(found, brute_force(tree, other, training_set).items(), strict=True):
         place, again, asked, overlap, column = wanted
-        assert (told["position"], told["rows"]) == (place, again), node
-        assert (told["used"], told["overlap"]) == pytest.approx((asked, overlap)), node
-        assert names[max(told["column"], -1) + 1] == column, node
+        assert (text["position"], text["rows"]) == (place, again), node
+        assert (text["used"], text["overlap"]) == pytest.approx((asked, overlap)), node
+        assert names[max(text["column"], -1) + 1] == column, node
 
 
 def test_a_tree_matches_itself():
@@ -211,7 +211,7 @@ def test_noise_is_called_noise():
     assert found.agreement.out_of_bag < 0.8
 
 
-def test_what_is_clear_is_called_so():
+def test_clear_results_are_called_clear():
     found = tw.stability(clear(), "y", max_depth=2, resamples=40)
     assert [n.column for n in found.nodes] == ["first", "second"]
     assert all(n.same_position == n.same_rows == 1 for n in found.nodes)
@@ -262,7 +262,7 @@ def test_agreement_by_hand():
     assert found.agreement.out_of_bag == pytest.approx(np.concatenate(unseen).mean())
 
 
-def test_a_tree_that_asks_nothing():
+def test_a_tree_without_splits():
     found = tw.stability("penguins", max_depth=0, resamples=3)
     assert found.nodes == ()
     assert found.paragraph.startswith("The tree has no split; the resampled trees have one in none of 3 resamples.")
@@ -334,9 +334,9 @@ def test_forms():
     assert frame["node"].to_list() == [n.node for n in found.nodes]
     assert frame["same_rows"].to_list() == [n.same_rows for n in found.nodes]
     assert found.to_csv().splitlines()[0].startswith("node,column,split,rows,score,runner_up,")
-    told = json.loads(json.dumps(found.to_dict()))
-    assert told["paragraph"] == found.paragraph
-    assert len(told["leaves"]["resamples"]) == 5
+    text = json.loads(json.dumps(found.to_dict()))
+    assert text["paragraph"] == found.paragraph
+    assert len(text["leaves"]["resamples"]) == 5
     assert set(found._repr_mimebundle_()) == {"text/plain", "text/html", "text/markdown"}
     assert len(max(str(found).splitlines(), key=len)) <= 100
     assert found.tree == tw.grow("penguins", max_leaf_nodes=4)

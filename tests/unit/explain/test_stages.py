@@ -67,5 +67,9 @@ def test_the_bound_of_boosting_does_not_squash_the_errors():
 
 
 def test_titles_begin_with_a_capital():
-    for grow, said in ((tw.forest, "Forest for"), (tw.adaboost, "AdaBoost for"), (tw.extra_trees, "Extra-trees for")):
-        assert grow("penguins", n_estimators=2).draw_stages("penguins").get_title(loc="left").startswith(said)
+    for grow, message in (
+        (tw.forest, "Forest for"),
+        (tw.adaboost, "AdaBoost for"),
+        (tw.extra_trees, "Extra-trees for"),
+    ):
+        assert grow("penguins", n_estimators=2).draw_stages("penguins").get_title(loc="left").startswith(message)

@@ -108,7 +108,7 @@ def test_every_kind_of_split(categorical):
     assert found.best.column == found.tree[0].split.column
 
 
-def test_ties_are_said():
+def test_ties_are_reported():
     found = tw.stump("xor")
     assert [(test.rank, test.chosen) for test in found] == [(1, True), (1, False)]
     drawn_at_random = [tw.stump("xor", ties="random", random_state=seed) for seed in range(12)]
@@ -134,7 +134,7 @@ def test_branches_of_numbers_and_weights():
     assert "[2 1.5] [3 7.6667]" in str(found)
 
 
-def test_a_stump_that_asks_nothing():
+def test_a_stump_without_splits():
     pure = tw.stump({"x": [1, 2], "y": ["a", "a"]}, "y")
     assert (len(pure), pure.best, pure.tree.n_leaves) == (0, None, 1)
     assert str(pure).endswith("Nothing to split: pure.")

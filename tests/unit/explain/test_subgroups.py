@@ -285,7 +285,7 @@ def test_nothing_to_find():
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ({"cls": "Gento"}, 'Did you mean "Gentoo"?'),
         ({"test": 0.3}, "test=0.3: the tree has seen the rows it was grown on. Hold some out before growing"),
@@ -293,10 +293,10 @@ def test_nothing_to_find():
         ({"min_support": 1.5}, "min_support=1.5: must be a whole number, 0 or more, or a share above 0 and up to 1.0"),
     ],
 )
-def test_what_cannot_be_asked(asked, said):
+def test_invalid_requests_are_refused(asked, message):
     with pytest.raises(tw.ParameterError) as error:
         tw.grow("penguins", max_depth=1).subgroups("penguins", **asked)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_one_row_has_nothing_beside_it():
@@ -319,10 +319,10 @@ STEPS = "x <= 19.5 -> 1\nx > 19.5\n  x <= 80 -> 3\n  x > 80 -> 3"
 
 
 def test_an_infinite_target_is_refused_and_named():
-    said = 'target "y" is inf in row 61 of the table. Leave that row out, or correct it.'
+    message = 'target "y" is inf in row 61 of the table. Leave that row out, or correct it.'
     with pytest.raises(tw.DataError) as caught:
         tw.parse(STEPS, target="y", task="regression").subgroups(steps(outlier=math.inf), target="y")
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("scale", [2.0**-1000, 2.0**660, 2.0**1000])
@@ -367,9 +367,9 @@ def test_held_out_p_values_are_corrected_for_the_groups_that_are_shown():
             "groups": len(found),
         }
         assert f"adjusted for {len(groups)} group" in " ".join(str(groups).split())
-    said = found.to_dict()
-    assert (said["redundant"], said["insignificant"]) == (len(found.redundant), len(found.insignificant))
-    assert said["rate"] == pytest.approx(np.mean([label == found.cls for label in rows["urgent"]]))
+    message = found.to_dict()
+    assert (message["redundant"], message["insignificant"]) == (len(found.redundant), len(found.insignificant))
+    assert message["rate"] == pytest.approx(np.mean([label == found.cls for label in rows["urgent"]]))
 
 
 def test_nearest_and_outermost_groups_are_those_of_a_search_through_all():
@@ -390,8 +390,8 @@ def test_nearest_and_outermost_groups_are_those_of_a_search_through_all():
 
 
 def test_of_more_classes_there_is_no_rate_of_all_rows():
-    said = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins").to_dict()
-    assert (said["class"], said["rate"], said["held_out"]) == (None, None, None)
+    message = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins").to_dict()
+    assert (message["class"], message["rate"], message["held_out"]) == (None, None, None)
 
 
 def test_a_class_is_found_however_its_case_is_written():

@@ -227,7 +227,7 @@ def test_missing_rows_are_tried_on_both_sides_and_apart(penguins):
     assert [sum(b) for b in apart.branches] == [165, 168, 11]
 
 
-def test_missing_rows_are_said_as_the_tree_says_them():
+def test_missing_rows_are_reported_as_the_tree_says_them():
     tree = tw.grow("penguins", max_depth=1)
     text = str(tree.trace("penguins"))
     assert "flipper_length_mm > 206.5 or missing" in str(tree)
@@ -289,13 +289,13 @@ def test_one_value_and_missing_rows_can_be_split():
     assert (root["x"].words, root["x"].gain, root["x"].tried) == ("x present", 1, 1)  # as the tree prints it
 
 
-def test_a_leaf_says_why_it_stopped_and_what_it_could_have_asked():
+def test_a_leaf_records_why_it_stopped_and_what_it_could_have_asked():
     trace = tw.grow("admissions", preset="id3", max_depth=1).trace("admissions", per="total")
     assert "→ a leaf: max_depth is reached; best would be Published (2.100)" in str(trace)
     assert [node.id for node in trace] == [0, 2]
 
 
-def test_ties_are_said():
+def test_ties_are_reported():
     root = tw.candidates("xor")
     assert (root.winner, root.runner_up, root.margin, root.tie) == ("x1", "x2", 0, True)
     assert "x2 <= 0.5 is as good: the earlier column is taken" in str(root)
@@ -464,7 +464,7 @@ def test_counts_of_a_column_are_exact_whole_numbers(weight):
 # -- trees made by hand, and other tables ------------------------------------------------------------------
 
 
-def test_a_split_by_hand_that_is_not_the_best_is_said():
+def test_a_split_by_hand_that_is_not_the_best_is_reported():
     points = tw.datasets.four_points()
     root = tw.grow(points, max_depth=0).split(0, "x1 <= 1.5", points).trace(points)[0]
     assert not root.agrees
@@ -520,7 +520,7 @@ def test_another_table_is_seen_as_the_tree_parts_it():
     assert "→ the tree splits on Published, which sends all rows to one branch; best is University (1.0000)" in text
 
 
-def test_only_the_node_asked_for():
+def test_only_the_requested_node():
     trace = tw.grow("admissions", preset="id3").trace("admissions", node=2)
     assert [node.id for node in trace] == [2]
     assert str(trace).startswith("node 2 · GPA = 3.7")
@@ -585,9 +585,9 @@ def test_a_rule_of_ones_own_is_shown_beside_the_gain(monkeypatch):
     root = tw.candidates("four_points", criterion="evenness")
     assert root.winner == "x1"
     assert [test.score for test in root["x1"].tests] == [2.0, 1.0]
-    said = str(root)
-    assert re.search(r"column +best test .* gain +even\n", said)
-    assert "; candidates compete by how even their branches are." in " ".join(said.split())
+    message = str(root)
+    assert re.search(r"column +best test .* gain +even\n", message)
+    assert "; candidates compete by how even their branches are." in " ".join(message.split())
 
 
 def test_scores_are_headed_as_their_rule_says(monkeypatch):

@@ -207,7 +207,7 @@ def test_silence_is_explained_once(capsys, monkeypatch):
     assert capsys.readouterr().err == "trace every candidate of every node is computed; --node N computes one node\n"
 
 
-def test_help_says_what_can_be_asked_and_what_is_shown():
+def test_help_reports_what_can_be_asked_and_what_is_shown():
     named = inspect.signature(tw.Tree.trace).parameters
     assert list(named)[1:] == list(inspect.signature(trace).parameters)[1:]
     assert 'render("latex", blanks=True)' in tw.Tree.trace.__doc__

@@ -80,7 +80,7 @@ def test_who_follows_the_lines_comes_to_the_same_answer(table, how):
     assert read_back(tree).predict(data).tolist() == tree.predict(data).tolist()
 
 
-def test_missing_values_are_said():
+def test_missing_values_are_reported():
     tree = tw.grow({"x": [1, 2, None, 9], "y": list("aaab")}, "y")
     assert "if x <= 5.5 or missing:" in code_of(tree)
     assert "a missing value" not in tree.export("if-else")
@@ -90,7 +90,7 @@ def test_missing_values_are_said():
     )
 
 
-def test_an_else_that_takes_missing_values_says_so():
+def test_an_else_that_takes_missing_values_is_reported():
     tree = tw.grow({"x": [1, 9, 9, None], "y": list("abbb")}, "y")
     assert "else:  # x > 5 or missing" in code_of(tree)
 
@@ -101,7 +101,7 @@ def test_numbers_and_a_tree_of_one_leaf():
     assert code_of(tw.parse(OFFICIALS))[0].startswith("if ")
 
 
-def test_an_else_far_from_its_if_says_what_it_stands_for():
+def test_an_else_far_from_its_if_reports_what_it_stands_for():
     tree = tw.grow("noisy", max_leaf_nodes=40)
     far = [line for line in tree.export("if-else").splitlines() if line.strip().startswith("else:  #")]
     assert 0 < len(far) < tree.n_leaves / 2

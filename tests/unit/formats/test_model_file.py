@@ -83,7 +83,7 @@ def test_every_step_of_growth_can_be_saved():
             assert loads(dumps(step, compact=True)) == step
 
 
-def test_a_loaded_tree_goes_on_as_before():
+def test_a_loaded_tree_behaves_as_before():
     tree = tw.grow("penguins", max_depth=3, class_weight={"Adelie": 2.5}, kinds={"island": "multiway"})
     again = loads(dumps(tree))
     assert again.history == tree.history
@@ -473,14 +473,14 @@ def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path):
     assert in_the_middle > 0  # some were killed while they wrote
 
 
-def test_a_file_that_was_cut_short_is_said_to_be():
+def test_a_file_that_was_cut_short_is_reported_to_be():
     text = dumps(tw.grow("xor"))
     with pytest.raises(tw.ModelFormatError, match=r"does not end with its checksum: it was cut short or edited\. Noth"):
         loads(text[:-30])
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "message"),
     [
         (
             dumps(tw.grow("xor")),
@@ -492,8 +492,8 @@ def test_a_file_that_was_cut_short_is_said_to_be():
     ],
     ids=["saved", "words", "number", "none"],
 )
-def test_load_takes_a_file_and_says_so(given, says):
-    with pytest.raises(tw.ParameterError, match=says):
+def test_load_takes_a_file_and_is_reported(given, message):
+    with pytest.raises(tw.ParameterError, match=message):
         tw.load(given)
 
 

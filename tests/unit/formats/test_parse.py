@@ -185,7 +185,7 @@ def test_an_ordered_column_is_declared() -> None:
         parse(two("size <= medium", "size > medium"))
 
 
-def test_a_table_says_what_the_columns_are() -> None:
+def test_a_table_reports_what_the_columns_are() -> None:
     data = {"GPA": ["3.5", "3.7", "4.0"], "age": [1.5, 2.5, 3.5], "y": ["N", "P", "P"]}
     tree = parse(two("age missing", "age present"), data=data)
     assert tree.encodings == (Encoding("age", "number"),)
@@ -373,8 +373,8 @@ def test_printing_what_was_read_prints_the_same(tree: Tree) -> None:
     # Not in the text: counts beyond six classes, all digits of weights, whether two levels were compared
     # (``= small``, ``= large``) or told apart, and levels never named.
     back = parse(text)
-    told = not any(words in text for words in ("\norder ", "  weight"))
-    if told and len(tree.classes) <= 6 and not any(ANY_OTHER in e.levels for e in back.encodings):
+    output = not any(words in text for words in ("\norder ", "  weight"))
+    if output and len(tree.classes) <= 6 and not any(ANY_OTHER in e.levels for e in back.encodings):
         assert render_tree(back, ascii=False) == text
 
 

@@ -83,7 +83,7 @@ def test_the_class_of_least_cost_is_found_by_trying_all(data):
     for i in range(k):
         costs[i][i] = 0
     matrix = CostMatrix.of(costs, tuple("abcd"[:k]))
-    tried = [sum(counts[true] * costs[true][said] for true in range(k)) for said in range(k)]
+    tried = [sum(counts[true] * costs[true][message] for true in range(k)) for message in range(k)]
     assert matrix.risk(counts) == min(tried)
     assert matrix.predict_class(counts) == tried.index(min(tried))
     assert matrix.predict_class([counts, counts]).tolist() == [tried.index(min(tried))] * 2
@@ -104,7 +104,7 @@ def test_no_labels_cost_less_on_the_training_table(seed, k, depth):
     truth, leaf = np.array([tree.classes.index(y) for y in data["y"]]), tree.apply(data)
     least = 0
     for node in np.unique(leaf):  # leaves are independent: the best label of each
-        least += min(matrix[truth[leaf == node], said].sum() for said in range(k))
+        least += min(matrix[truth[leaf == node], message].sum() for message in range(k))
     assert tree.evaluate(data).cost * 30 == pytest.approx(least)
 
 
@@ -133,7 +133,7 @@ def test_costs_are_taken_in_any_form(given):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"bad": 5}, 'cost of "bad" is 5: must name the predicted classes'),
         ({"bda": {"good": 5}}, 'cost names the class "bda"; the classes are bad, good. Did you mean "bad"?'),
@@ -148,10 +148,10 @@ def test_costs_are_taken_in_any_form(given):
         ([[0, 1], [5, 0.5]], "cost of good taken for good is 0.5: a right answer costs nothing"),
     ],
 )
-def test_what_is_no_cost_is_said(given, said):
+def test_invalid_costs_are_refused(given, message):
     with pytest.raises(ParameterError) as error:
         tw.grow(CREDIT, "risk", cost=given)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_numbers_have_no_costs_and_no_priors():
@@ -225,7 +225,7 @@ def test_equal_priors_are_balanced_weights():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"bad": 0.5}, 'the share of "good" is not given'),
         ({"bad": 0.5, "good": 0.6}, "priors add up to 1.1"),
@@ -236,10 +236,10 @@ def test_equal_priors_are_balanced_weights():
         (["0.5", "0.5"], 'the share of "bad" is "0.5"'),
     ],
 )
-def test_what_are_no_priors_is_said(given, said):
+def test_invalid_priors_are_refused(given, message):
     with pytest.raises(ParameterError) as error:
         tw.grow(CREDIT, "risk", priors=given)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_priors_and_class_weights_do_not_mix():
@@ -267,7 +267,7 @@ def test_estimators_take_costs_and_priors():
 
 def test_every_pair_of_classes_can_be_priced():
     tree = tw.grow("penguins", max_depth=1)
-    for true, said in itertools.permutations(tree.classes, 2):
-        dear = tree.with_cost({true: {said: 1e6}})
+    for true, message in itertools.permutations(tree.classes, 2):
+        dear = tree.with_cost({true: {message: 1e6}})
         node = dear[1]
-        assert node.prediction != said or true not in node.counts
+        assert node.prediction != message or true not in node.counts

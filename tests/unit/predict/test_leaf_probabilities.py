@@ -164,7 +164,7 @@ def test_deep_trees_are_shrunk_without_recursion():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ("laplas", 'estimate="laplas": must be one of .*Did you mean "laplace"'),
         ("laplace=1", "laplace takes no number"),
@@ -173,8 +173,8 @@ def test_deep_trees_are_shrunk_without_recursion():
         (3, "estimate=3: must be one of"),
     ],
 )
-def test_what_is_no_estimate_is_said(given, said):
-    with pytest.raises(ParameterError, match=said):
+def test_an_unknown_estimate_is_refused(given, message):
+    with pytest.raises(ParameterError, match=message):
         tw.grow("penguins", max_depth=1).predict_proba("penguins", estimate=given)
 
 
@@ -231,7 +231,7 @@ def test_quantiles_of_student_are_scipys(freedom, share):
     assert student_quantile(share, freedom) == pytest.approx(stats.t.ppf(share, freedom), rel=1e-7)
 
 
-def test_one_row_knows_no_interval():
+def test_one_row_has_no_interval():
     tree = tw.grow({"x": [0, 1, 1], "y": [0.5, 1.5, 1.75]}, "y", max_depth=1)
     assert tree.predict_interval({"x": 0}).tolist() == [-math.inf, math.inf]
     assert student_half_width(0.0, 1) == math.inf

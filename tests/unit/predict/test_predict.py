@@ -51,7 +51,7 @@ def test_an_array_without_names_goes_by_position():
     assert tree.predict(data).tolist() == ["a", "b", "b"]
 
 
-def test_the_wrong_kind_is_said(penguins):
+def test_a_wrong_kind_is_reported(penguins):
     frame = tw.datasets.penguins().to_pandas().head(1).assign(flipper_length_mm=["wide"])
     with pytest.raises(
         tw.DataError, match=r'column "flipper_length_mm": the model was grown on numbers.*"wide" in row 1'

@@ -73,7 +73,7 @@ def test_cost_complexity_is_the_smallest_of_least_cost_at_every_price():
 
 
 @pytest.mark.parametrize("regression", [False, True], ids=["classes", "numbers"])
-def test_the_sequence_says_what_its_trees_are(regression):
+def test_the_sequence_reports_what_its_trees_are(regression):
     for tree, _ in small_tables(SEEDS, regression):
         for risk in ("impurity", "error"):
             nested = find_nested_trees(tree, risk)

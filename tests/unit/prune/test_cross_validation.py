@@ -193,7 +193,7 @@ def test_costs_are_a_loss_of_their_own(noisy):
     assert errors.fit_info.cross_validated.loss == "error"
 
 
-def test_what_does_not_apply_is_said(noisy):
+def test_options_that_do_not_apply_are_refused(noisy):
     def refused(words, data=noisy, **options):
         options = {"method": "cv", **options}
         assert_refused(lambda: tw.grow(data, "y", pruning=options), words, error=tw.TreewiseError)

@@ -82,7 +82,7 @@ def test_a_share_of_the_rows_is_held_back(noisy):
     assert numbers.history[-1]["validation"]["after"] <= numbers.history[-1]["validation"]["before"]
 
 
-def test_what_is_asked_wrongly(noisy):
+def test_invalid_requests(noisy):
     def wrong(*parts, error=tw.ParameterError, **options):
         assert_refused(lambda: tw.grow(noisy, "y", **options), *parts, error=error)
 

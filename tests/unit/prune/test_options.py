@@ -76,7 +76,7 @@ def test_raising_counts_the_mistakes_of_the_class_that_is_predicted(noisy):
     assert after[0] == pytest.approx(after[1])
 
 
-def test_a_node_without_rows_that_is_cut_says_so(noisy):
+def test_a_node_without_rows_that_is_cut_is_reported(noisy):
     full = tw.grow(noisy, "y")
     first = full[0].split
     tree = full.refit({name: cells[noisy[first.column] <= first.cut] for name, cells in noisy.items()})

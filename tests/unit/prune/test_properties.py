@@ -64,8 +64,8 @@ def test_a_pruned_tree_is_part_of_the_tree(table, method):
             assert pruned.arrays.rows[now] == tree.arrays.rows[node]
             assert (pruned.arrays.kind[now] == LEAF) == decision["cut"]
             assert not decision["cut"] or pruned[now].stop == f"pruned({method})"
-    said = pruned.summary().stops
-    assert sum(said.values()) == pruned.n_leaves
+    message = pruned.summary().stops
+    assert sum(message.values()) == pruned.n_leaves
 
 
 @limit_examples()

@@ -140,7 +140,7 @@ def test_validation_tables_that_do_not_fit():
     assert step["validation"]["before"] == 1.0
 
 
-def test_a_tree_that_has_seen_no_rows_says_so():
+def test_a_tree_that_has_seen_no_rows_is_reported():
     tree = tw.parse("a <= 1\n    b <= 1 -> x\n    b > 1 -> y\na > 1 -> y", target="t")
     for method in ("gain", "mdl", "pessimistic"):
         assert_refused(lambda method=method: tree.prune(method), "refit(data)", error=tw.ParameterError)
@@ -151,7 +151,7 @@ def test_a_tree_that_has_seen_no_rows_says_so():
     assert_refused(lambda: tree.prune("cv", data=table), "written by hand", error=tw.ParameterError)
 
 
-def test_what_is_asked_wrongly(penguins):
+def test_invalid_requests(penguins):
     def wrong(*parts, method=None, **options):
         assert_refused(lambda: penguins.prune(method, **options), *parts, error=tw.ParameterError)
 

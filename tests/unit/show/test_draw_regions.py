@@ -118,11 +118,11 @@ def test_what_is_held_by_default_and_by_wish():
     assert dict(make_plane([tree], table, "b", "c", {"a": 2.5, "d": 0}).fixed) == {"d": 0, "a": 2.5}
 
 
-def test_only_held_columns_that_matter_are_said():
+def test_only_held_columns_that_matter_are_reported():
     tree = tw.grow("penguins", max_leaf_nodes=8)
     ax = tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm")
-    said = ax.get_title(loc="left").replace("\u00a0", " ")
-    assert "fixed: island = Biscoe, bill_depth_mm = 17.3" in said.replace("\n", " ")
+    message = ax.get_title(loc="left").replace("\u00a0", " ")
+    assert "fixed: island = Biscoe, bill_depth_mm = 17.3" in message.replace("\n", " ")
     ax = tree.draw_regions(
         "penguins", "bill_length_mm", "flipper_length_mm", fixed={"island": None, "bill_depth_mm": 15}
     )
@@ -164,11 +164,11 @@ def test_figure_8_5_is_one_call():
         "min_samples_split = 100 · 3 leaves",
         "min_samples_leaf = 50 · 3 leaves",
     ]
-    for bad, said in {
+    for bad, message in {
         "max_depth": 'vary="max_depth": must be a dict of parameter → values',
         (): "must be a dict of parameter → values",
     }.items():
-        with pytest.raises(tw.ParameterError, match=said):
+        with pytest.raises(tw.ParameterError, match=message):
             tw.draw_regions_grid("noisy", vary=bad)
     with pytest.raises(tw.ParameterError, match="vary: the parameters have different numbers of values"):
         tw.draw_regions_grid("noisy", vary={"max_depth": [1, 2], "min_samples_leaf": [3]})
@@ -200,11 +200,11 @@ def test_any_other_model_is_asked_on_a_grid():
         "5-NN · KNeighborsClassifier", f"{wrong} of 200 rows of noisy wrong"
     ]  # fmt: skip
     plane = make_plane([tree], table, "x1", "x2", None, ["x1", "x2"])
-    (up, across), said = PredictorRegions("", knn, ("x1", "x2")).predict_grid(plane, (0, 1))
+    (up, across), message = PredictorRegions("", knn, ("x1", "x2")).predict_grid(plane, (0, 1))
     grid = np.stack(np.meshgrid(_cell_centres(plane.x), _cell_centres(plane.y)), axis=-1).reshape(-1, 2)
     assert up * across == len(grid)
-    assert said.class_index.tolist() == knn.predict(grid).tolist()
-    assert said.probability.tolist() == knn.predict_proba(grid).max(axis=1).tolist()
+    assert message.class_index.tolist() == knn.predict(grid).tolist()
+    assert message.probability.tolist() == knn.predict_proba(grid).max(axis=1).tolist()
 
 
 def test_models_of_dataframes_and_of_more_columns():
@@ -289,7 +289,7 @@ def test_files_are_written_whole_and_are_the_same_every_time(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.svg", "b.svg"]
 
 
-def test_many_rows_are_thinned_and_that_is_said():
+def test_many_rows_are_thinned_and_that_is_reported():
     rng = np.random.default_rng(0)
     table = tw.read({"a": rng.normal(size=5000), "b": rng.normal(size=5000), "y": rng.integers(0, 2, 5000)})
     ax = tw.grow(table, "y", max_depth=2).draw_regions(table, "a", "b")
@@ -358,19 +358,19 @@ def test_large_trees_are_drawn():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("x1", "x1"), r'^x and y are both "x1": a plane has two columns\.$'),
         (("x1", "x9"), r'^the models have no column "x9"\..* Columns: x1, x2\.$'),
     ],
 )
-def test_bad_columns(arguments, said):
-    with pytest.raises(tw.TreewiseError, match=said):
+def test_bad_columns(arguments, message):
+    with pytest.raises(tw.TreewiseError, match=message):
         tw.grow("outlier").draw_regions("outlier", *arguments)
 
 
 @pytest.mark.parametrize(
-    ("fixed", "said"),
+    ("fixed", "message"),
     [
         (
             {"island": "Drem"},
@@ -381,16 +381,16 @@ def test_bad_columns(arguments, said):
         ([("island", "Dream")], r"^fixed=\[\('island', 'Dream'\)\]: must be a dict of column → value"),
     ],
 )
-def test_bad_fixed_values(fixed, said):
+def test_bad_fixed_values(fixed, message):
     tree = tw.grow("penguins", max_leaf_nodes=8)
-    with pytest.raises(tw.TreewiseError, match=said):
+    with pytest.raises(tw.TreewiseError, match=message):
         tree.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", fixed=fixed)
 
 
 def test_bad_models():
     tree = tw.grow("outlier")
     number = tw.grow("penguins", "body_mass_g", max_depth=1, drop_missing_target=True)
-    for models, said in (
+    for models, message in (
         ([], r"^models: 0 were given\. Give from 1 to 60\.$"),
         ([tree, [tree]], r"^models: mixes models and lists of models\."),
         ([[tree, tree], [tree]], r"^models: the rows of the grid have different lengths\."),
@@ -398,7 +398,7 @@ def test_bad_models():
         ([tree, number], r"^some trees predict classes and some numbers: "),
         (lambda X: X, r"shape \(57600, 2\) for 57,600 rows|shape \(10000, 2\) for 10,000 rows"),
     ):
-        with pytest.raises(tw.ParameterError, match=said):
+        with pytest.raises(tw.ParameterError, match=message):
             tw.draw_regions(models, "outlier", "x1", "x2", target="y")
 
 

@@ -28,20 +28,20 @@ def test_every_result_has_a_bundle(name, tree):
 
 
 def test_a_tree_shows_its_header_and_its_text(tree):
-    said = check_html(tree._repr_mimebundle_()["text/html"])
-    assert "species: Adelie, Chinstrap, Gentoo · 344 rows · 5 leaves · depth 3 · training error 2.9 %" in said
-    assert str(tree).splitlines()[-1] in said
+    message = check_html(tree._repr_mimebundle_()["text/html"])
+    assert "species: Adelie, Chinstrap, Gentoo · 344 rows · 5 leaves · depth 3 · training error 2.9 %" in message
+    assert str(tree).splitlines()[-1] in message
 
 
-def test_a_tree_that_has_memorised_its_table_says_so():
+def test_a_tree_that_has_memorised_its_table_is_reported():
     html = tw.grow({"x": list(range(40)), "y": list("ab" * 20)}, "y")._repr_mimebundle_()["text/html"]
     assert "the tree has memorised its table" in html
 
 
 def test_a_written_tree_has_no_rows_to_show():
-    said = check_html(tw.parse("x <= 1 -> a\nx > 1 -> b", target="y")._repr_mimebundle_()["text/html"])
-    assert "y: a, b · 2 leaves · depth 1" in said
-    assert "missing values take the first branch" in said
+    message = check_html(tw.parse("x <= 1 -> a\nx > 1 -> b", target="y")._repr_mimebundle_()["text/html"])
+    assert "y: a, b · 2 leaves · depth 1" in message
+    assert "missing values take the first branch" in message
 
 
 def test_a_large_tree_is_bounded():

@@ -128,7 +128,7 @@ def test_built_in_tables(data, direction):
     check(tree.draw(direction=direction, data=data))
 
 
-def test_a_box_says_what_its_node_asks_and_predicts():
+def test_a_box_reports_what_its_node_asks_and_predicts():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     root, *_, last = check(tree.draw())
     assert [part.text for part in root.parts if isinstance(part, TextShape)] == [
@@ -171,8 +171,8 @@ def test_long_sets_are_shortened_and_told_in_full():
     tree = tw.grow({"c": levels * 2, "y": (["a"] * 10 + ["b"] * 10) * 2}, "y", selection="gain", min_level_rows=1)
     groups = check(tree.draw())
     assert any("+" in part.text for group in groups for part in group.parts if isinstance(part, TextShape))
-    told = next(group.title for group in groups if "c in {" in group.title)
-    assert sum(level in told for level in levels) == 10
+    text = next(group.title for group in groups if "c in {" in group.title)
+    assert sum(level in text for level in levels) == 10
 
 
 def test_the_path_of_a_row_is_lit():
@@ -224,7 +224,7 @@ def test_numbers_of_any_size_are_drawn():
 
 
 @pytest.mark.parametrize(
-    ("cut", "said"),
+    ("cut", "message"),
     [
         (206.5, "≤ 206.5"),
         (0.537971036064431, "≤ 0.53797…"),
@@ -235,10 +235,10 @@ def test_numbers_of_any_size_are_drawn():
         (1e300, "≤ 1e+300"),
     ],
 )
-def test_long_thresholds_are_shortened_and_told_in_full(cut, said):
+def test_long_thresholds_are_shortened_and_told_in_full(cut, message):
     tree = tw.parse(f"x <= {cut!r} -> a\nx > {cut!r} -> b")
     group = check(tree.draw())[1]
-    assert group.parts[1].text == said
+    assert group.parts[1].text == message
     assert group.title.startswith(f"node 1: x <= {cut!r}")
 
 
@@ -250,7 +250,7 @@ def large():
     return tw.grow({"x": rng.random(20_000), "y": rng.integers(0, 2, 20_000)}, "y")
 
 
-def test_a_large_tree_is_drawn_in_part_and_says_so():
+def test_a_large_tree_is_drawn_in_part_and_is_reported():
     tree = large()
     assert tree.n_leaves > 5000
     groups = check(tree.draw())
@@ -303,7 +303,7 @@ def test_many_nodes_of_many_classes_are_drawn_in_the_room_of_those_shown():
     assert peak < 8 * len(tree) * len(tree.classes) / 4
 
 
-def test_bounds_are_what_was_asked_for():
+def test_bounds_are_as_requested():
     tree = tw.grow("penguins")
     assert len(check(tree.draw(max_depth=0))) == 1
     depth = {group.name: tree.depths[int(group.name.split()[1])] for group in check(tree.draw(max_depth=2))}
@@ -458,7 +458,7 @@ def test_goldens():
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ({"path": "tree.gif"}, "cannot draw tree.gif: a picture is saved as .svg, .png or .pdf."),
         ({"max_depth": -1}, "max_depth=-1: must be a whole number of 0 or more."),
@@ -471,12 +471,12 @@ def test_goldens():
         ({"highlight": "admissions"}, "highlight: must be a single row, a dict or a list of cells, not 12 rows."),
     ],
 )
-def test_what_cannot_be_drawn(asked, said):
-    with pytest.raises(ParameterError, match=f"^{re.escape(said)}$"):
+def test_drawing_errors(asked, message):
+    with pytest.raises(ParameterError, match=f"^{re.escape(message)}$"):
         front.draw(tw.grow("admissions", preset="id3"), **asked)
 
 
-def test_a_row_must_say_what_its_path_asks_for():
+def test_a_row_must_report_what_its_path_asks_for():
     with pytest.raises(ColumnError, match='the row has no column "University", which node 3 tests'):
         tw.grow("admissions", preset="id3").draw(highlight={"GPA": 3.7, "Published": "no"})
 
@@ -490,8 +490,8 @@ def test_the_gallery_shows_what_is_drawn_today():
 def test_boxes_of_weighted_trees_are_not_cut_in_the_middle():
     tree = tw.forest("penguins", n_estimators=1)[0]
     picture = tree.draw()
-    said = [part.text for group in check(picture) for part in group.parts if isinstance(part, TextShape)]
+    message = [part.text for group in check(picture) for part in group.parts if isinstance(part, TextShape)]
     share = max(tree.counts(0).values()) / 344
-    assert f"weight 344 · Adelie {share * 100:.1f} %" in said
-    assert not [text for text in said if "…" in text]
+    assert f"weight 344 · Adelie {share * 100:.1f} %" in message
+    assert not [text for text in message if "…" in text]
     assert f"{tree.arrays.rows[0]} rows\nweight 344" in picture.svg  # whoever points at the box is told both

@@ -114,7 +114,7 @@ def test_hostile_names_are_shown_as_they_are():
     assert "$x_1^2$" in all_texts(tw.candidates(table, "_t$", kinds={c: "one_value"}, min_level_rows=1).draw(c))
 
 
-def test_said():
+def test_text():
     assert label_text("a\nb$" + "y" * 99, 10) == "a\\nb\\$yyyy…"
 
 
@@ -240,7 +240,7 @@ def test_thresholds_that_the_limits_forbid_are_marked():
     assert "a branch would be too small" in labels
 
 
-def test_what_cannot_be_drawn_says_so():
+def test_drawing_errors_are_reported():
     table = tw.datasets.admissions()
     trace = tw.grow(table, preset="id3").trace(table)
     with pytest.raises(tw.DataError, match=r"^node 1 has no split to draw: all its rows are of one class\.$"):

@@ -150,7 +150,7 @@ def test_answers_beside_the_table():
     assert facts_in(text)["test"]["rows"] == tree.arrays.rows.tolist()
 
 
-def test_every_reason_to_stop_is_said():
+def test_every_reason_to_stop_is_reported():
     assert set(REASONS) == set(STOPS[1:])
 
 
@@ -212,14 +212,14 @@ def test_regression_and_a_tree_by_hand():
     assert facts_in(report_html(by_hand, table))["nodes"]["rows"][0] == 5
 
 
-def test_a_tree_too_large_to_draw_is_cut_and_the_page_says_so():
+def test_a_tree_too_large_to_draw_is_cut_and_the_page_is_reported():
     tree = chain(7000)
     assert limit_size(tree).n_leaves <= 5000
     table = {"x": [1.0, 2.0], "y": tree.classes[:2]}
     assert "leaves. This page draws it pruned to" in report_html(tree, table, options=ReportOptions(computations=False))
 
 
-def test_what_is_refused(tmp_path):
+def test_invalid_arguments_are_refused(tmp_path):
     tree = tw.grow("penguins", max_depth=1)
     with pytest.raises(tw.ParameterError, match=r'^rows="some": must be one of none, sample, all. Did you mean'):
         tree.report(tmp_path / "r.html", "penguins", rows="some")

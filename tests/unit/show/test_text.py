@@ -101,7 +101,7 @@ def test_two_classes_show_the_positive_one_and_its_share() -> None:
     )
 
 
-def test_three_classes_have_a_column_each_and_missing_values_are_said_once() -> None:
+def test_three_classes_have_a_column_each_and_missing_values_are_reported_once() -> None:
     assert render_tree(penguins(), ascii=False) == (
         """\
                                             predicts      rows  Adelie  Chinstrap  Gentoo
@@ -209,7 +209,7 @@ def test_wide_letters_keep_the_columns_aligned() -> None:
     assert len(arrows) == 1
 
 
-def test_the_order_of_compared_levels_is_said() -> None:
+def test_the_order_of_compared_levels_is_reported() -> None:
     size = Encoding("size", "ordered", ("small", "medium", "large", "huge"))
     tree = build_tree([size], N_P, node(Ordinal("size", "medium"), leaf("N"), leaf("P")))
     assert lines(render_tree(tree, ascii=False))[-1] == "order size: small < medium < large < huge"
@@ -476,9 +476,9 @@ def test_one_long_name_does_not_widen_every_line() -> None:
 
 
 def test_the_header_says_it_all_in_one_line() -> None:
-    said = "species: Adelie, Chinstrap, Gentoo · 344 rows · 4 leaves · depth 2 · training error 3.8 %"
-    assert header(penguins(), ascii=False) == said
-    assert header(penguins(), ascii=True) == said.replace("·", ";")
+    message = "species: Adelie, Chinstrap, Gentoo · 344 rows · 4 leaves · depth 2 · training error 3.8 %"
+    assert header(penguins(), ascii=False) == message
+    assert header(penguins(), ascii=True) == message.replace("·", ";")
 
 
 def test_the_header_of_a_tree_written_by_hand_counts_no_rows() -> None:
@@ -505,13 +505,13 @@ def test_a_few_errors_are_not_none() -> None:
     assert header(build_tree([X], N_P, root), ascii=False).endswith("training error <0.1 % (4 of 8,124 rows)")
 
 
-def test_with_weights_the_header_says_so() -> None:
+def test_with_weights_the_header_is_reported() -> None:
     root = node(Threshold("x", 0.5), leaf("N", {"N": 2.5, "P": 0.5}, rows=4), leaf("P", {"P": 7}, rows=2))
-    said = "Class: N, P · 6 rows · weight 10 · 2 leaves · depth 1 · weighted training error 5.0 %"
-    assert header(build_tree([X], N_P, root), ascii=False) == said
+    message = "Class: N, P · 6 rows · weight 10 · 2 leaves · depth 1 · weighted training error 5.0 %"
+    assert header(build_tree([X], N_P, root), ascii=False) == message
 
 
-def test_a_tree_that_has_memorised_its_table_says_so() -> None:
+def test_a_tree_that_has_memorised_its_table_is_reported() -> None:
     memorised = header(alternating(6), ascii=False)
     assert "64 leaves for 64 rows: the tree has memorised its table" in memorised
     assert 'pruning="cv" chooses its size' in memorised

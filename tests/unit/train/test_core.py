@@ -81,7 +81,7 @@ def test_every_limit_is_a_setting_of_the_core():
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         (lambda: _core.Column(np.zeros(3, np.int16)), "float32, float64, int64 or int32"),
         (lambda: _core.Column(np.zeros((3, 2))), "one-dimensional"),
@@ -96,8 +96,8 @@ def test_every_limit_is_a_setting_of_the_core():
         ),
     ],
 )
-def test_the_core_refuses_what_it_cannot_trust(call, says):
-    with pytest.raises((TypeError, ValueError), match=says):
+def test_the_core_refuses_what_it_cannot_trust(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         call()
 
 

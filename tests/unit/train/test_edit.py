@@ -85,9 +85,9 @@ def test_missing_values_of_a_split_by_hand_go_where_the_condition_says():
     whole = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "b"]}
     root = tw.grow(whole, "y", max_depth=0)
     assert root.split(0, "x <= 1.5", whole)[0].split.missing == 1
-    told = root.split(0, "x <= 1.5 or missing", whole)
-    assert told[0].split.missing == 0
-    assert told.condition(1) == "x <= 1.5 or missing"
+    text = root.split(0, "x <= 1.5 or missing", whole)
+    assert text[0].split.missing == 0
+    assert text.condition(1) == "x <= 1.5 or missing"
     gone = {"x": [None, None], "y": ["a", "b"]}
     assert [n.rows for n in root.split(0, "x <= 1.5", gone)] == [2, 2, 0]
 
@@ -102,7 +102,7 @@ def test_splitting_in_the_middle_renumbers():
 
 
 @pytest.mark.parametrize(
-    ("node", "condition", "says"),
+    ("node", "condition", "message"),
     [
         (0, "GPA = 4.0", "node 0 is split already"),
         (99, "GPA = 4.0", "no node 99"),
@@ -111,9 +111,9 @@ def test_splitting_in_the_middle_renumbers():
         (1, "nonsense here", "nonsense here"),
     ],
 )
-def test_refusals(node, condition, says):
+def test_refusals(node, condition, message):
     tree = tw.grow("admissions", preset="id3")
-    with pytest.raises(tw.TreewiseError, match=says):
+    with pytest.raises(tw.TreewiseError, match=message):
         tree.split(node, condition, "admissions")
 
 
@@ -174,8 +174,8 @@ def test_a_weight_column_that_a_table_lacks_is_noted():
     data = {"x": [1, 2, 3], "y": ["a", "b", "b"], "fare": [1.0, 2.0, 3.0]}
     tree = tw.grow(data, "y", sample_weight="fare")
     without = {name: data[name] for name in ("x", "y")}
-    said = 'has no column "fare", the weights the tree was grown with; every row has weight 1 here'
-    assert sum(said in note for note in tree.refit(without).notes) == 1
+    message = 'has no column "fare", the weights the tree was grown with; every row has weight 1 here'
+    assert sum(message in note for note in tree.refit(without).notes) == 1
     assert any("the tree was grown with weights" in note for note in tree.trace(without).notes)
     for notes in (tree.refit(data).notes, tree.refit(without, sample_weight=[1, 1, 1]).notes):
         assert not any("weigh" in note for note in notes)

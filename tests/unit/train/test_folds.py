@@ -106,7 +106,7 @@ def test_repeats_use_other_folds_and_the_seed_decides():
     assert not np.array_equal(first[0], first[5])
 
 
-def test_what_cannot_be_folded_is_said():
+def test_tables_that_cannot_be_folded_are_refused():
     def refused(words, data, folds=None, repeats=1, error=tw.TreewiseError, **roles):
         assert_refused(lambda: make_folds(prepare(data, "y", **roles), folds, repeats), words, error=error)
 

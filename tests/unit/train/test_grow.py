@@ -117,7 +117,7 @@ def test_zero_gain_is_no_reason_to_stop():
         ({"min_weight_fraction_leaf": 0.5, "categorical": "multiway"}, "min_samples_leaf"),
     ],
 )
-def test_a_leaf_says_why_it_stopped(limit, stop):
+def test_a_leaf_records_why_it_stopped(limit, stop):
     tree = tw.grow("admissions", **limit)
     assert (len(tree), tree[0].stop) == (1, stop)
 
@@ -183,7 +183,7 @@ def test_random_ties_are_the_seeds_and_nothing_elses():
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         ({"max_depth": -1}, "max_depth=-1: must be a whole number, 0 or more, or None for no limit."),
         (
@@ -214,10 +214,10 @@ def test_random_ties_are_the_seeds_and_nothing_elses():
         ({"task": "cluster"}, 'task="cluster": must be classification or regression'),
     ],
 )
-def test_refusals_say_what_where_and_what_next(options, says):
+def test_refusals_report_what_where_and_what_next(options, message):
     with pytest.raises(tw.TreewiseError) as caught:
         tw.grow("admissions", **options)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_missing_targets_are_named():
@@ -243,10 +243,10 @@ def test_targets_may_be_infinite_for_nobody():
 def test_progress_is_told_and_never_goes_back():
     rng = np.random.default_rng(0)
     data = {**{f"x{i}": rng.normal(size=20000) for i in range(8)}, "y": rng.integers(0, 2, 20000).astype(str)}
-    told = []
-    grow_training_set(prepare(data, "y"), told.append)
-    assert told == sorted(told)
-    assert all(0 <= t <= 1 for t in told)
+    text = []
+    grow_training_set(prepare(data, "y"), text.append)
+    assert text == sorted(text)
+    assert all(0 <= t <= 1 for t in text)
 
 
 def test_a_presets_criterion_gives_way_to_the_task_but_a_given_one_does_not():
@@ -401,9 +401,9 @@ def test_a_long_scan_of_one_column_is_heard_of():
     """Ctrl-C and progress are looked after inside an exact scan too: medians of 600,000 rows are more than a moment."""
     rng = np.random.default_rng(0)
     data = {"x": rng.normal(size=600_000), "y": rng.normal(size=600_000)}
-    told = []
-    grow_training_set(prepare(data, "y", criterion="absolute_error", max_depth=1), told.append)
-    assert len(told) > 4
+    text = []
+    grow_training_set(prepare(data, "y", criterion="absolute_error", max_depth=1), text.append)
+    assert len(text) > 4
 
 
 def test_sufficient_accuracy_is_for_classes():
@@ -411,7 +411,7 @@ def test_sufficient_accuracy_is_for_classes():
         tw.grow({"x": [1, 2], "y": [0.5, 1.5]}, "y", sufficient_accuracy=0.9)
 
 
-def test_a_tree_without_a_column_to_split_on_says_so():
+def test_a_tree_without_a_column_to_split_on_is_reported():
     data = {"x": [1, 2], "y": ["a", "b"]}
     for options in ({"columns": []}, {"ignore": ["x"]}, {"columns": ["y"]}):
         tree = tw.grow(data, "y", **options)

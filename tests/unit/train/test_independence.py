@@ -212,7 +212,7 @@ def test_a_column_without_an_eligible_test_passes_to_the_next():
         assert (tree[0].split and tree[0].split.column, tree[0].stop) == (winner, reason)
 
 
-def test_noise_is_a_leaf_and_says_why():
+def test_noise_is_a_leaf_and_gives_the_reason():
     tree = tw.grow(table(seed=11, n=60), "y", selection="test")
     assert tree.n_leaves == 1
     assert tree[0].stop == "not_significant"
@@ -321,7 +321,7 @@ def test_a_file_with_an_impossible_p_value_is_refused():
         loads(append_checksum(broken.rstrip("\n").split("\n")))
 
 
-def test_the_trace_says_why():
+def test_the_trace_gives_the_reason():
     tree = tw.grow("penguins", selection="test", min_samples_leaf=7)
     trace = tree.trace("penguins")
     node = next(node for node in tree if node.stop == "not_significant")

@@ -30,10 +30,10 @@ def test_depths_of_a_deep_tree():
 
 @pytest.mark.parametrize("method", ["path", "children", "branch", "condition", "counts", "prediction", "split_at"])
 @pytest.mark.parametrize("node", [-1, 99, "3", None, 1.0, [1, 2], pd.Series([1, 2])], ids=str)
-def test_a_node_is_asked_for_by_its_number(method, node):
+def test_a_node_is_selected_by_its_number(method, node):
     tree = tw.grow("xor")
-    says = r"^(no node -?\d+: the tree has nodes 0 to 6|a node number must be an integer, 0 to 6, not )"
-    with pytest.raises((TypeError, IndexError), match=says):
+    message = r"^(no node -?\d+: the tree has nodes 0 to 6|a node number must be an integer, 0 to 6, not )"
+    with pytest.raises((TypeError, IndexError), match=message):
         getattr(tree, method)(node)
 
 
