@@ -39,6 +39,7 @@ REASONS = {
     "by_hand": "it was written by hand",
     "imported": "it was imported as a leaf",
     "not_significant": "no column is significantly related to the target",
+    "constraints": "the constraints forbid every split",
     "not_yet": "it has not been split yet",
     **{
         stop: f"the splits below it were pruned ({stop[7:-1].replace('_', ' ')})"
