@@ -141,6 +141,23 @@ class Tree(EditableTree):
             return predict_interval(self, data, confidence)
         return predict_row_interval(self, data, calibration, confidence)
 
+    def predict_quantiles(
+        self, data: Any, table: Any, quantiles: Sequence[float] = (0.1, 0.5, 0.9), sample_weight: Any = None
+    ) -> npt.NDArray[np.float64]:
+        """Return quantiles of the targets in each row's leaf, counted on the rows of a table: rows × quantiles.
+
+        On the training table they are too narrow for new rows, as all figures of training rows are; rows that the tree
+        has not seen give quantiles that hold. ``predict_interval(calibration=…)`` has a guarantee for intervals.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", "body_mass_g", max_depth=1, drop_missing_target=True)
+        >>> tree.predict_quantiles({"species": "Gentoo"}, "penguins").tolist()
+        [4400.0, 5000.0, 5700.0]
+        """
+        from treewise.predict.quantiles import predict_quantiles
+
+        return predict_quantiles(self, data, table, quantiles, sample_weight)
+
     def interval(self, node: int, confidence: float = 0.95) -> dict[Label, tuple[float, float]] | tuple[float, float]:
         """Return the interval of the estimate at one node: of the share of each class, or of the mean.
 
