@@ -91,3 +91,22 @@ def test_missing_rows_that_would_predict_0_get_no_branch_of_their_own():
         plain = grow_arrays(training_set, exact_only=True)
         for way, tuning in WAYS.items():
             assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), f"{way}, seed {seed}"
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy", "error"])
+def test_counted_cuts_of_two_classes_grow_the_plain_tree(criterion):
+    """Light cuts are scored in batches: those of histograms, and of ranks where nodes sample columns."""
+    for seed in range(TABLES):
+        rng = np.random.default_rng([seed, WITH_ENGINES.index(criterion), 33])
+        n = int(rng.choice([300, 500]))
+        data, signal = middling_table(rng, n)
+        data["y"] = np.where(signal + rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0]) > 0, "yes", "no").tolist()
+        options = {"criterion": criterion, "missing": str(rng.choice(["learn", "branch"])), "random_state": seed}
+        options["min_samples_leaf"] = int(rng.choice([1, 1, 3, 30]))
+        if rng.random() < 0.6:  # nodes below the root are light enough
+            options["sample_weight"] = rng.integers(1, 4, n)
+        for max_features in (None, 1):
+            training_set = growth.prepare(data, "y", **options, max_features=max_features)
+            plain = grow_arrays(training_set, exact_only=True)
+            for way, tuning in WAYS.items():
+                assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), f"{way}, {seed}: {options}"

@@ -17,10 +17,10 @@ namespace {
 int64_t find_winner(const std::vector<std::vector<int64_t>>& candidates, bool random, uint64_t node) {
     BestSplit best(random);
     best.begin_node(node);
-    for (const auto& o : candidates)
-        best.add({.score = o.at(0), .key = {o.at(2), 0, o.at(3), 0}, .tolerance = o.at(1)});
+    for (const auto& c : candidates)
+        best.add({.score = c.at(0), .key = {c.at(2), 0, c.at(3), 0}, .tolerance = c.at(1)});
     const CandidateKey key = best.winner().key;
-    const auto is_winner = [&](const auto& o) { return o[2] == key.column && o[3] == key.position; };
+    const auto is_winner = [&](const auto& c) { return c[2] == key.column && c[3] == key.position; };
     return std::find_if(candidates.begin(), candidates.end(), is_winner) - candidates.begin();
 }
 

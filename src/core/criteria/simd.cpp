@@ -1,3 +1,5 @@
+// Loops over arrays, each also compiled for AVX2 where the compiler can choose at load time.
+
 #include "criteria/simd.hpp"
 
 #include <algorithm>

@@ -75,7 +75,7 @@ public:
     const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
                                                uint64_t) override {
         node_ = node, node_total_ = &node_total, filter_disabled_ = false;
-        begin_scores();
+        context_.begin_node(score_bounds_, node_total, row_list(node));
         for (auto& scratch : scratches_)
             scratch->filter.begin_node(by_column(), context_.columns.size()), scratch->open_bins.clear();
         uses_histogram_ = use_histogram(node);
@@ -152,9 +152,9 @@ private:
     bool by_column() const { return context_.settings.rule == Rule::c45; }
 
     struct ThreadScratch {
-        ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds, const CheckInterrupt& p)
-            : check_interrupt(p),
-              sorted_scan(context.settings, context.tables, score_bounds, p),
+        ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds, const CheckInterrupt& check)
+            : check_interrupt(check),
+              sorted_scan(context.settings, context.tables, score_bounds, check),
               binned_column(context, score_bounds),
               categories(context.settings, score_bounds, context.n_classes()),
               node_categories(context),
@@ -179,22 +179,6 @@ private:
         Stat bin_stat, stats;
         std::array<uint8_t, kBins> is_open;
     };
-
-    void begin_scores() {
-        double low = 0, high = 0;
-        PriceUnits units;
-        if constexpr (S == TargetKind::regression) {
-            int64_t lower = context_.target.y[row_list(node_)[0]], upper = lower;
-            for (Row r : row_list(node_)) {
-                lower = std::min(lower, context_.target.y[r]), upper = std::max(upper, context_.target.y[r]);
-            }
-            low = context_.quantiser.to_double(lower), high = context_.quantiser.to_double(upper);
-            units = context_.price_units(context_.quantiser, *node_total_,
-                                         [rows = row_list(node_)](size_t i) { return rows[i]; });
-        }
-        score_bounds_.begin_node(node_total_->data(), low, high,
-                                 context_.quantiser.error(context_.target.max_exponent != kNothingRounded), units);
-    }
 
     // -- counting -----------------------------------------------------------------------------------------------------
 

@@ -171,7 +171,7 @@ public:
     }
     bool is_splittable(Segment) override {
         return std::any_of(presorted_.by_column.begin(), presorted_.by_column.end(),
-                           [](const PresortedColumns::SortedColumn& o) { return !o.is_constant; });
+                           [](const PresortedColumns::SortedColumn& sorted) { return !sorted.is_constant; });
     }
     double to_double(size_t, int64_t key) const override { return key_to_double(key); }
     int64_t to_int(size_t, int64_t key) const override { return key_to_int(key); }

@@ -108,7 +108,8 @@ public:
                                                uint64_t) override {
         filter_disabled_ = false;
         filter_.begin_node(context_.settings.rule == Rule::c45, context_.columns.size());
-        begin_scores(node, node_total);
+        context_.begin_node(score_bounds_, node_total, quantiser_,
+                            [&](size_t i) { return rows_[row_of(node_entries()[at(node.begin) + i])]; });
         node_total_ = &node_total;
         if (category_histogram_.width()) fill_category_histogram(node);
         for (size_t c : columns) {
@@ -151,12 +152,12 @@ public:
     // Assigns rows to branches and partitions one list; on_children_known does the others.
     void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         const auto column = static_cast<size_t>(split.column);
-        sorted_list_ = kNone;
+        sorted_list_ = kNoList;
         if (context_.columns[column].is_code())
             assign_category_branches(column, node, split, sizes);
         else
             assign_number_branches(column, node, split, sizes);
-        if (row_order_ != kNone && row_order_ == sorted_list_) return;
+        if (row_order_ != kNoList && row_order_ == sorted_list_) return;
         with_branches(sizes, [&](const auto& branch) { partition(node_entries(), node, sizes, branch.data()); });
     }
     void on_children_known(Segment node, const std::vector<int64_t>& sizes, const std::vector<uint8_t>& open) override {
@@ -177,7 +178,7 @@ private:
     }
     int64_t class_of(uint32_t entry) const { return entry >> bits_; }
     int64_t value_of(uint32_t entry) const {
-        if constexpr (S == TargetKind::regression) return load_[row_of(entry)];
+        if constexpr (S == TargetKind::regression) return quantised_[row_of(entry)];
         return class_of(entry);
     }
 
@@ -198,20 +199,20 @@ private:
                 weights += target.weight[r];
             }
             quantiser_ = Quantiser::of(low, high, weights, context_.settings.criterion == Criterion::poisson);
-            load_.resize(m);
-            for (size_t i = 0; i < m; ++i) load_[i] = quantiser_(target.y[rows_[i]], target.weight[rows_[i]]);
+            quantised_.resize(m);
+            for (size_t i = 0; i < m; ++i) quantised_[i] = quantiser_(target.y[rows_[i]], target.weight[rows_[i]]);
         }
         for (size_t i = 0; i < m; ++i) entries_[i] = entry_of(static_cast<uint32_t>(i));
     }
     // Any list can represent the rows of a node; reusing a column's list saves one.
     void choose_row_order() {
-        for (size_t c = 0; c < lists_.size() && row_order_ == kNone; ++c) {
+        for (size_t c = 0; c < lists_.size() && row_order_ == kNoList; ++c) {
             if (!lists_[c].empty()) row_order_ = c;
         }
-        if (row_order_ != kNone) entries_ = {};
+        if (row_order_ != kNoList) entries_ = {};
     }
-    uint32_t* node_entries() { return row_order_ == kNone ? entries_.data() : lists_[row_order_].data(); }
-    const uint32_t* node_entries() const { return row_order_ == kNone ? entries_.data() : lists_[row_order_].data(); }
+    uint32_t* node_entries() { return row_order_ == kNoList ? entries_.data() : lists_[row_order_].data(); }
+    const uint32_t* node_entries() const { return row_order_ == kNoList ? entries_.data() : lists_[row_order_].data(); }
 
     uint32_t entry_of(uint32_t row) const {
         if constexpr (S == TargetKind::regression) return row;
@@ -278,7 +279,7 @@ private:
         }
         category_histogram_.reset(rows_.size(), n_levels);
         for (LocalLevels& local : local_levels_) {
-            if (local.histogram_column == kNone) continue;
+            if (local.histogram_column == kNoList) continue;
             for (size_t i = 0; i < rows_.size(); ++i)
                 category_histogram_.level(i, local.histogram_column) = static_cast<uint8_t>(local.of_row[i]);
             local.of_row = {};
@@ -293,26 +294,10 @@ private:
         stat[kWeight] += w;
         if constexpr (S == TargetKind::regression) {
             add_product(stat + kLimbs, w, y_[rows_[row_of(entry)]]);
-            stat[kQuantised] += load_[row_of(entry)];
+            stat[kQuantised] += quantised_[row_of(entry)];
         } else {
             stat[kCounts + static_cast<size_t>(class_of(entry))] += w;
         }
-    }
-    void begin_scores(Segment node, const Stat& node_total) {
-        double low = 0, high = 0;
-        PriceUnits units;
-        if constexpr (S == TargetKind::regression) {
-            int64_t lower = context_.target.y[rows_[row_of(node_entries()[at(node.begin)])]], upper = lower;
-            for (int64_t i = node.begin; i < node.end; ++i) {
-                const int64_t y = context_.target.y[rows_[row_of(node_entries()[at(i)])]];
-                lower = std::min(lower, y), upper = std::max(upper, y);
-            }
-            low = quantiser_.to_double(lower), high = quantiser_.to_double(upper);
-            units = context_.price_units(quantiser_, node_total,
-                                         [&](size_t i) { return rows_[row_of(node_entries()[at(node.begin) + i])]; });
-        }
-        score_bounds_.begin_node(node_total.data(), low, high,
-                                 quantiser_.error(context_.target.max_exponent != kNothingRounded), units);
     }
 
     // -- numbers ------------------------------------------------------------------------------------------------------
@@ -372,13 +357,13 @@ private:
     // -- categories ---------------------------------------------------------------------------------------------------
 
     struct LocalLevels {
-        std::vector<int32_t> codes;       // codes that occur
-        std::vector<uint32_t> of_row;     // index into codes by row; codes.size() if missing …
-        size_t histogram_column = kNone;  // … or the column in category_histogram_
+        std::vector<int32_t> codes;         // codes that occur
+        std::vector<uint32_t> of_row;       // index into codes by row; codes.size() if missing …
+        size_t histogram_column = kNoList;  // … or the column in category_histogram_
     };
     uint32_t level_of(const LocalLevels& local, uint32_t row) const {
-        return local.histogram_column == kNone ? local.of_row[row]
-                                               : category_histogram_.level(row, local.histogram_column);
+        return local.histogram_column == kNoList ? local.of_row[row]
+                                                 : category_histogram_.level(row, local.histogram_column);
     }
 
     void fill_category_histogram(Segment node) {
@@ -401,7 +386,7 @@ private:
                             [=, this](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); },
                             [=, this](int64_t i) { return rows_[row_of(entries[i])]; },
                             [this, &local](CategoryCounts& counts) {  // counted in find_candidates
-                                if (local.histogram_column == kNone) return false;
+                                if (local.histogram_column == kNoList) return false;
                                 counts.unpack(category_histogram_.counts(local.histogram_column));
                                 return true;
                             },
@@ -489,7 +474,7 @@ private:
     SortedScan<S> sorted_scan_;
     CategoryScan<S> categories_;
     Quantiser quantiser_;
-    std::vector<int64_t> weight_, load_;
+    std::vector<int64_t> weight_, quantised_;
     std::vector<uint32_t> entries_;
     std::vector<std::vector<uint32_t>> lists_;  // one per numeric column; empty if its values are all equal
     std::vector<std::vector<uint32_t>> ranks_;  // rank of each row's value within the subtree
@@ -503,10 +488,10 @@ private:
     std::vector<uint8_t> branch_;
     std::vector<uint32_t> wide_branch_;
     static constexpr int64_t kManyRows = 1 << 14;  // enough to take noticeable time per column
-    static constexpr size_t kNone = ~size_t{0};
+    static constexpr size_t kNoList = ~size_t{0};
     size_t n_lists_ = 0;
-    size_t row_order_ = kNone;    // the list that represents the rows of nodes; kNone: entries_ does
-    size_t sorted_list_ = kNone;  // the list that the current split leaves sorted
+    size_t row_order_ = kNoList;    // the list that represents the rows of nodes; kNoList: entries_ does
+    size_t sorted_list_ = kNoList;  // the list that the current split leaves sorted
 
     CandidateFilter filter_;
     bool filter_disabled_ = false;  // all cuts are needed, not just the surviving ones

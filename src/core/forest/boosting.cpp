@@ -1,3 +1,5 @@
+// The per-row work of AdaBoost: stumps on presorted columns, and sums over chunks of rows in parallel.
+
 #include "forest/boosting.hpp"
 
 #include "engines/stumps.hpp"
@@ -49,7 +51,7 @@ StumpGrower::StumpGrower(std::vector<Column> columns, const Target& target, cons
     const CheckInterrupt check_interrupt = [&] { progress(0.0); };
     ThreadPool pool(settings_.n_jobs);
     presorted_.emplace(columns_, target_, pool, check_interrupt);
-    tables_.emplace(target_.n_rows, false);  // weights exceed any table of logarithms
+    tables_.emplace(0, false);  // weights exceed any table
     context_ = std::make_unique<FitContext>(columns_, target_, settings_, *tables_);
     context_->unit_weights = false;
 }

@@ -178,8 +178,8 @@ private:
     }
 
     uint32_t threshold_key(size_t column) const {
-        return key_of(column_info_[column].integer ? rounded_down(packed_.cut_int.get_or<int64_t>(inner_, 0))
-                                                   : rounded_down(packed_.cut.get<double>(inner_)));
+        return float_cell(column_info_[column].integer ? rounded_down(packed_.cut_int.get_or<int64_t>(inner_, 0))
+                                                       : rounded_down(packed_.cut.get<double>(inner_)));
     }
 
     // Bit mask of the levels in the first branch. In an ordinal test an unseen level follows the missing values.

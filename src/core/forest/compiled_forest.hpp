@@ -100,7 +100,7 @@ inline constexpr uint32_t kMissingBit = 30, kUnseenBit = 31;
 
 // Order-preserving map from floats to integers; −0.0 and 0.0 are equal. Keys below that of −∞ mark the end of a walk;
 // keys above that of ∞ mark missing values.
-constexpr uint32_t key_of(float x) {
+constexpr uint32_t float_cell(float x) {
     const auto bits = std::bit_cast<uint32_t>(x);
     return bits >> 31 ? 0u - bits : bits | 1u << 31;
 }
@@ -134,7 +134,7 @@ public:
     // Key space below −∞: first the outputs, then the general tests.
     static constexpr uint32_t kMaxOutputs = (7u << 20) - 1, kFirstGeneralTest = 7u << 20,
                               kMaxGeneralTests = (1u << 20) - 1;
-    static_assert(kFirstGeneralTest + kMaxGeneralTests < key_of(-std::numeric_limits<float>::infinity()));
+    static_assert(kFirstGeneralTest + kMaxGeneralTests < float_cell(-std::numeric_limits<float>::infinity()));
 
     // max_number: limits the indices stored in nodes (for tests).
     CompiledForest(const PackedForest& packed, const std::vector<ColumnInfo>& column_info, uint32_t most,

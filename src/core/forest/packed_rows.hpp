@@ -61,7 +61,7 @@ private:
                 was_rounded |= !is_missing_cell && static_cast<__int128>(rounded) != x;
             }
             any_missing |= is_missing_cell;
-            *out = is_missing_cell ? kMissingCell : key_of(rounded);
+            *out = is_missing_cell ? kMissingCell : float_cell(rounded);
         }
         missing_ |= any_missing, inexact_ |= was_rounded;
     }

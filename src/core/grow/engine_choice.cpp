@@ -58,12 +58,12 @@ public:
         while (!stack.empty()) {
             StackEntry at = stack.back();
             stack.pop_back();
-            const GrowingNode* d = &at.subtree->nodes[static_cast<size_t>(at.node)];
-            if (d->subtree) at.subtree = d->subtree.get(), d = &at.subtree->nodes[0];
+            const GrowingNode* node = &at.subtree->nodes[static_cast<size_t>(at.node)];
+            if (node->subtree) at.subtree = node->subtree.get(), node = &at.subtree->nodes[0];
             const auto index = static_cast<int64_t>(nodes_.parent.size());
-            write(*at.subtree, *d, at.parent);
-            if (d->first_child < 0) continue;
-            for (int64_t c = d->first_child + at.subtree->chosen_split(*d).n_branches; c-- > d->first_child;)
+            write(*at.subtree, *node, at.parent);
+            if (node->first_child < 0) continue;
+            for (int64_t c = node->first_child + at.subtree->chosen_split(*node).n_branches; c-- > node->first_child;)
                 stack.push_back({at.subtree, c, index});
         }
         return std::move(nodes_);
@@ -89,10 +89,10 @@ private:
             nodes_.value.reserve(n), nodes_.spread.reserve(n);
         }
     }
-    void write(const Subtree& subtree, const GrowingNode& d, int64_t parent) {
-        const bool inner = d.first_child >= 0;
+    void write(const Subtree& subtree, const GrowingNode& node, int64_t parent) {
+        const bool inner = node.first_child >= 0;
         static const SplitNode none;
-        const SplitNode& node_split = inner ? subtree.splits[static_cast<size_t>(d.split)] : none;
+        const SplitNode& node_split = inner ? subtree.splits[static_cast<size_t>(node.split)] : none;
         const ChosenSplit& chosen = node_split.chosen;
         nodes_.parent.push_back(parent);
         nodes_.kind.push_back(chosen.kind);
@@ -103,29 +103,29 @@ private:
         nodes_.other.push_back(chosen.other);
         nodes_.codes.insert(nodes_.codes.end(), chosen.codes.begin(), chosen.codes.end());
         nodes_.code_start.push_back(static_cast<int64_t>(nodes_.codes.size()));
-        nodes_.stop.push_back(inner ? kNone : d.stop);
-        nodes_.rows.push_back(d.segment.size());
+        nodes_.stop.push_back(inner ? kNone : node.stop);
+        nodes_.rows.push_back(node.segment.size());
         nodes_.missing_rows.push_back(chosen.missing_rows);
-        nodes_.weight.push_back(scale_pow2(static_cast<double>(d.weight), -target_.weight_scale));
-        nodes_.impurity.push_back(d.summary.impurity);
+        nodes_.weight.push_back(scale_pow2(static_cast<double>(node.weight), -target_.weight_scale));
+        nodes_.impurity.push_back(node.summary.impurity);
         nodes_.gain.push_back(node_split.gain);
-        const bool empty = d.stop == kNoRows;  // predicts what its parent or the root predicts
-        const GrowingNode& source = !empty                      ? d
+        const bool empty = node.stop == kNoRows;  // predicts what its parent or the root predicts
+        const GrowingNode& source = !empty                      ? node
                                     : settings_.empty_from_root ? *root_
-                                                                : subtree.nodes[static_cast<size_t>(d.parent)];
+                                                                : subtree.nodes[static_cast<size_t>(node.parent)];
         if (target_.n_classes) {
             nodes_.label.push_back(source.summary.label);
-            for (int64_t i = d.counts_begin; i < d.counts_end; ++i) {
+            for (int64_t i = node.counts_begin; i < node.counts_end; ++i) {
                 const auto [cls, weight] = subtree.counts[static_cast<size_t>(i)];
                 nodes_.count_class.push_back(cls);
                 nodes_.count_weight.push_back(scale_pow2(static_cast<double>(weight), -target_.weight_scale));
             }
         } else {
             nodes_.value.push_back(source.summary.value);
-            nodes_.spread.push_back(d.summary.spread);
+            nodes_.spread.push_back(node.summary.spread);
         }
         nodes_.count_start.push_back(static_cast<int64_t>(nodes_.count_class.size()));
-        if (settings_.selection == Selection::test) nodes_.p_value.push_back(d.p_value);
+        if (settings_.selection == Selection::test) nodes_.p_value.push_back(node.p_value);
     }
 
     const Target& target_;
@@ -181,8 +181,8 @@ public:
     }
 
 private:
-    static constexpr int64_t kMaxClasses =
-        1 << 8;  // with more classes the presorted engine is faster: it tracks only those present
+    // With more classes the presorted engine is faster: it tracks only those present.
+    static constexpr int64_t kMaxClasses = 1 << 8;
     static constexpr int64_t kMaxRows = int64_t{1} << 31;  // limit of the packed counts
 
     static bool needs_presorted_engine(const std::vector<Column>& columns, const Target& target,

@@ -84,19 +84,27 @@ struct FitContext {
         for (uint32_t r : rows) all[r] = quantiser(target.y[r], target.weight[r]);
         return all;
     }
-    // Sets the score bounds up for a node with these statistics; the rows are read only for regression.
-    template <class ScoreBounds>
-    void begin_node(ScoreBounds& score_bounds, const Stat& node_total, std::span<const uint32_t> rows) const {
+    // Sets the score bounds up for a node with these statistics. q: quantises its targets; row(i): its i-th row, read
+    // only for regression.
+    template <class ScoreBounds, class RowOf>
+    void begin_node(ScoreBounds& score_bounds, const Stat& node_total, const Quantiser& q, const RowOf& row) const {
         double low = 0, high = 0;
         PriceUnits units;
         if (target.n_classes == 0) {
-            const auto [lower, upper] = std::minmax_element(
-                rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) { return target.y[a] < target.y[b]; });
-            low = quantiser.to_double(target.y[*lower]), high = quantiser.to_double(target.y[*upper]);
-            units = price_units(quantiser, node_total, [&](size_t i) { return rows[i]; });
+            int64_t lower = target.y[row(0)], upper = lower;
+            for (size_t i = 1; i < static_cast<size_t>(node_total[kRows]); ++i) {
+                const int64_t y = target.y[row(i)];
+                lower = std::min(lower, y), upper = std::max(upper, y);
+            }
+            low = q.to_double(lower), high = q.to_double(upper);
+            units = price_units(q, node_total, row);
         }
-        score_bounds.begin_node(node_total.data(), low, high, quantiser.error(target.max_exponent != kNothingRounded),
-                                units);
+        score_bounds.begin_node(node_total.data(), low, high, q.error(target.max_exponent != kNothingRounded), units);
+    }
+    // For engines that see the whole table.
+    template <class ScoreBounds>
+    void begin_node(ScoreBounds& score_bounds, const Stat& node_total, std::span<const uint32_t> rows) const {
+        begin_node(score_bounds, node_total, quantiser, [rows](size_t i) { return rows[i]; });
     }
     // row(i): the i-th row of the node.
     template <class RowOf>

@@ -1,3 +1,5 @@
+// Quartiles by selection: no column is sorted.
+
 #include "problem/quartiles.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Sort keys of whole columns.
+
 #include "problem/sort_keys.hpp"
 
 #include <algorithm>

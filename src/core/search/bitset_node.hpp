@@ -49,7 +49,7 @@ public:
                 bits_.weight[k] |= bit, bits_.ones[k] |= is_one(entries[i]) ? bit : 0;
             }
         }
-        column_slot_.assign(n_columns, kNone), n_column_orders_ = 0;
+        column_slot_.assign(n_columns, kNoSlot), n_column_orders_ = 0;
         node_sets_[0] = ~uint64_t{0} >> (kMaxRows - entries.size());
     }
     bool holds(Segment node) const { return segment_.begin <= node.begin && node.end <= segment_.end; }
@@ -66,14 +66,14 @@ public:
     // The order of a column for a node and its descendants. rank(entry): its rank in the column.
     template <class RankOf>
     const ColumnOrder& column(size_t column, uint64_t node, RankSorter& sorter, const RankOf& rank) {
-        if (column_slot_[column] == kNone) {
+        if (column_slot_[column] == kNoSlot) {
             if (column_orders_.size() == n_column_orders_) column_orders_.emplace_back();
             column_slot_[column] = static_cast<uint32_t>(n_column_orders_);
             column_orders_[n_column_orders_++].rows = 0;
         }
-        ColumnOrder& p = column_orders_[column_slot_[column]];
-        if (node & ~p.rows) sort_column(p, node, sorter, rank);
-        return p;
+        ColumnOrder& order = column_orders_[column_slot_[column]];
+        if (node & ~order.rows) sort_column(order, node, sorter, rank);
+        return order;
     }
     // Rows to the left of each cut, column by column.
     struct LeftSets {
@@ -93,12 +93,12 @@ public:
         }
     };
     // Adds the cuts of a node in arbitrary order; cuts between equal values are repeated.
-    static void add_cuts(uint64_t node, const ColumnOrder& sorter, int32_t column, LeftSets& left_sets) {
+    static void add_cuts(uint64_t node, const ColumnOrder& order, int32_t column, LeftSets& left_sets) {
         if (left_sets.sets.size() < left_sets.n + kMaxRows) left_sets.sets.resize(2 * (left_sets.n + kMaxRows));
         left_sets.columns.push_back({left_sets.n, column});
         uint64_t* next = left_sets.sets.data() + left_sets.n;
         for_each_row(node, [&](int row) {
-            *next = node & sorter.rows_up_to[static_cast<size_t>(row)];
+            *next = node & order.rows_up_to[static_cast<size_t>(row)];
             next += *next != node;
         });
         left_sets.n = static_cast<size_t>(next - left_sets.sets.data());
@@ -146,19 +146,19 @@ public:
 
 private:
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
-    static constexpr uint32_t kNone = ~0u;
+    static constexpr uint32_t kNoSlot = ~0u;
 
     template <class RankOf>
-    void sort_column(ColumnOrder& p, uint64_t node, RankSorter& sorter, const RankOf& rank) {
+    void sort_column(ColumnOrder& order, uint64_t node, RankSorter& sorter, const RankOf& rank) {
         size_t n = 0;
         for_each_row(node, [&](int row) { rows_[n] = static_cast<uint32_t>(row), ranks_[n++] = rank(entry(row)); });
         const uint64_t* ordered = sorter.sort(rows_.data(), ranks_.data(), n);
-        p.rows = node, p.has_missing = ordered[n - 1] >> 32 == kMissingRank;
+        order.rows = node, order.has_missing = ordered[n - 1] >> 32 == kMissingRank;
         uint64_t set = 0;
         for (size_t i = 0, first = 0; i < n; ++i) {
             set |= uint64_t{1} << static_cast<uint32_t>(ordered[i]);
             if (i + 1 < n && ordered[i] >> 32 == ordered[i + 1] >> 32) continue;
-            for (; first <= i; ++first) p.rows_up_to[static_cast<uint32_t>(ordered[first])] = set;
+            for (; first <= i; ++first) order.rows_up_to[static_cast<uint32_t>(ordered[first])] = set;
         }
     }
 

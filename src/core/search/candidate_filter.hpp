@@ -69,9 +69,9 @@ public:
         };
         survivors_.erase(std::unique(survivors_.begin(), survivors_.end(), same), survivors_.end());
         columns_.clear();
-        for (const Survivor& h : survivors_) {
-            if (columns_.empty() || columns_.back() != static_cast<size_t>(h.column))
-                columns_.push_back(static_cast<size_t>(h.column));
+        for (const Survivor& survivor : survivors_) {
+            if (columns_.empty() || columns_.back() != static_cast<size_t>(survivor.column))
+                columns_.push_back(static_cast<size_t>(survivor.column));
         }
         return columns_;
     }
@@ -80,14 +80,16 @@ public:
     // Surviving cuts of a numeric column.
     void list_positions(size_t column, std::vector<int64_t>& positions) const {
         positions.clear();
-        for (const Survivor& h : survivors_) {
-            if (h.column == static_cast<int32_t>(column) && h.position > 0) positions.push_back(h.position);
+        for (const Survivor& survivor : survivors_) {
+            if (survivor.column == static_cast<int32_t>(column) && survivor.position > 0)
+                positions.push_back(survivor.position);
         }
     }
 
 private:
     void prune() {
-        std::erase_if(survivors_, [this](const Survivor& h) { return !can_win(h.column, h.upper); });
+        std::erase_if(survivors_,
+                      [this](const Survivor& survivor) { return !can_win(survivor.column, survivor.upper); });
     }
     bool by_column_ = false;
     std::vector<double> best_lower_bounds_;

@@ -168,7 +168,7 @@ private:
     // -- R² -----------------------------------------------------------------------------------------------------------
 
     // Σ w, Σ w·x and Σ w·x², and the sums about the mean rounded down. All fit 126 bits; intermediate products wrap.
-    struct Moments {
+    struct WeightedSums {
         uint128 weight = 0, sum = 0, squares = 0;
         uint128 add(uint64_t w, uint64_t x) {  // returns w·x
             const uint128 wx = static_cast<uint128>(w) * x;
@@ -185,7 +185,7 @@ private:
     };
 
     double squared_correlation() {
-        Moments x, y;
+        WeightedSums x, y;
         uint128 products = 0;
         with_weights([&](const auto& weight) {
             for (size_t i = 0; i < x_.size(); ++i) {
@@ -207,7 +207,7 @@ private:
         const auto n_groups = static_cast<size_t>(*std::max_element(groups.begin(), groups.end())) + 1;
         if (group_sums_.size() < n_groups) group_sums_.resize(n_groups, 0), group_weights_.resize(n_groups, 0);
         present_.clear();
-        Moments all;
+        WeightedSums all;
         with_weights([&](const auto& weight) {
             for (size_t i = 0; i < x.size(); ++i) {
                 const auto g = static_cast<size_t>(groups[i]);

@@ -24,11 +24,10 @@ inline double shorten(double t) {
         int exponent = 0;
         const auto mantissa = static_cast<uint64_t>(std::ldexp(std::frexp(size, &exponent), 53));
         const int down = 53 - exponent;  // 3 … 76 fractional bits
-        const auto scale_pow2 =
-            static_cast<unsigned __int128>(mantissa) * static_cast<unsigned __int128>(kTens[positions]);
+        const auto scaled = static_cast<unsigned __int128>(mantissa) * static_cast<unsigned __int128>(kTens[positions]);
         const auto half = static_cast<unsigned __int128>(1) << (down - 1);
-        const auto rest = scale_pow2 & ((half << 1) - 1);
-        auto digits = static_cast<uint64_t>(scale_pow2 >> down);
+        const auto rest = scaled & ((half << 1) - 1);
+        auto digits = static_cast<uint64_t>(scaled >> down);
         digits += rest > half || (rest == half && (digits & 1));
         return std::copysign(static_cast<double>(digits) / kTens[positions], t);
     }

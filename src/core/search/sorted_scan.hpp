@@ -1,8 +1,7 @@
 // Scan over rows sorted by a numeric column: which cuts could be the best?
 //
-// Used for whole columns of small nodes and for the few bins of large nodes that may hide a better cut
-// (engines/histogram.hpp). Whether the values on both sides of a cut differ is checked only for cuts that score well
-// enough.
+// Used for whole columns of small nodes and for the few bins that may hide a better cut (search/binned_column.hpp).
+// Whether the values on both sides of a cut differ is checked only for cuts that score well enough.
 //
 // For binary targets with small weights, blocks of 64 rows can be skipped at once: over all orders of a block's rows,
 // the score is convex in the (weight, ones) moved to the left, so no cut inside scores higher than "all ones first",
@@ -44,8 +43,8 @@ public:
 
     // value(i), weight(i): of row i; differs(i): whether rows i − 1 and i have different values. Cuts after row 1 …
     // n_cuts.
-    template <class Load, class Weight, class Differs>
-    void scan(const RunContext& run, int64_t n_cuts, const Load& value, const Weight& weight, const Differs& differs,
+    template <class Value, class Weight, class Differs>
+    void scan(const RunContext& run, int64_t n_cuts, const Value& value, const Weight& weight, const Differs& differs,
               CandidateFilter& filter) {
         const auto with = [&]<Criterion C>() { Scan<C>{*this, run, filter}.scan(n_cuts, value, weight, differs); };
         const Criterion criterion = settings_.criterion;
@@ -65,20 +64,20 @@ private:
 
     template <Criterion C>
     struct Scan {
-        Scan(const SortedScan& s, const RunContext& a, CandidateFilter& c)
-            : settings(s.settings_),
-              score_bounds(s.score_bounds_),
-              tables(s.tables_),
-              check_interrupt(s.check_interrupt_),
-              run(a),
-              filter(c),
-              sides(s.score_bounds_.approx) {
+        Scan(const SortedScan& scan, const RunContext& scanned, CandidateFilter& candidates)
+            : settings(scan.settings_),
+              score_bounds(scan.score_bounds_),
+              tables(scan.tables_),
+              check_interrupt(scan.check_interrupt_),
+              run(scanned),
+              filter(candidates),
+              sides(scan.score_bounds_.approx) {
             missing_score = run.missing_branch ? score_bounds.approx.negative_impurity(run.missing_branch) : 0.0;
             n_filled = 2 + (run.missing_branch != nullptr);
         }
 
-        template <class Load, class Weight, class Differs>
-        void scan(int64_t n_cuts, const Load& value, const Weight& weight, const Differs& differs) {
+        template <class Value, class Weight, class Differs>
+        void scan(int64_t n_cuts, const Value& value, const Weight& weight, const Differs& differs) {
             const int64_t first = std::max<int64_t>(1, settings.min_samples_leaf - run.left[kRows]);
             const int64_t last = std::min(n_cuts, run.right[kRows] - std::max<int64_t>(1, settings.min_samples_leaf));
             sides.start(run.left, run.right);
@@ -100,8 +99,8 @@ private:
         }
 
         // For small weights: skip the block if no cut in it can win, otherwise score all its cuts at once.
-        template <class Load, class Weight, class Differs>
-        void scan_blocks(int64_t i, int64_t last, const Load& value, const Weight& weight, const Differs& differs) {
+        template <class Value, class Weight, class Differs>
+        void scan_blocks(int64_t i, int64_t last, const Value& value, const Weight& weight, const Differs& differs) {
             const double mean = score_bounds.approx.mean();
             const int64_t all = sides.left_weight() + sides.right_weight();
             const double sum =
@@ -150,8 +149,8 @@ private:
         void offer(int64_t i, double score, int64_t left_weight, int64_t all, const Differs& differs) {
             const auto [lower, upper] = score_bounds.bounds(score + missing_score, n_filled, [] { return 0.0; });
             if (!filter.can_win(run.column, upper) || !differs(i)) return;
-            const auto least_weight = settings.min_leaf_weight;
-            if (left_weight < least_weight || all - left_weight < least_weight) return;
+            const int64_t min_weight = settings.min_leaf_weight;
+            if (left_weight < min_weight || all - left_weight < min_weight) return;
             filter.offer(run.column, run.rows_below + i, lower, upper);
         }
         // Upper bound over all orders of the block's rows.

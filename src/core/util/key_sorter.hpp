@@ -56,7 +56,7 @@ public:
 private:
     static constexpr int kDigitBits = 11, kPasses = 3;
     static constexpr uint32_t kBuckets = 1u << kDigitBits, kMask = kBuckets - 1;
-    struct Entry {
+    struct KeyedRow {
         uint32_t key, row;
     };
     template <class Work>
@@ -71,7 +71,7 @@ private:
     static void comparison_sort(const std::vector<int64_t>& keys, It first, It last) {
         std::sort(first, last, [&](uint32_t a, uint32_t b) { return keys[a] != keys[b] ? keys[a] < keys[b] : a < b; });
     }
-    std::vector<Entry> a_, b_;
+    std::vector<KeyedRow> a_, b_;
     std::array<std::array<uint32_t, kBuckets>, kPasses> starts_;
 };
 
