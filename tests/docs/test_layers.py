@@ -132,7 +132,7 @@ def test_only_the_table_knows_dataframes():
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names.add(node.module.split(".")[0])
         if path.parent.name == "engines" and path.parent.parent.name == "verify":
-            names.discard(path.stem)  # an engine imports what it runs
+            names.discard("duckdb")  # an engine, which runs exports
         if home(path).split(".")[0] != "data":
             assert not names & libraries, f"{path.name} imports {names & libraries}"
 

@@ -23,6 +23,7 @@ RUNS = {
     "c table": ("c", {"form": "table"}),
     "node": ("javascript", {}),
     "sqlite": ("sql", {"dialect": "sqlite"}),
+    "dbt": ("dbt", {"dialect": "duckdb"}),
     "duckdb": ("sql", {"dialect": "duckdb"}),
     "postgresql": ("sql", {"dialect": "postgresql"}),
 }

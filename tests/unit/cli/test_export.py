@@ -23,3 +23,43 @@ def test_export_errors(run, model):
     answer = run(f"export {model} --format cobol")
     assert answer.code == 2
     assert all(f"'{form}'" in answer.err for form in FORMATS)
+
+
+def test_the_format_follows_from_the_ending(run, model, tmp_path):
+    for name, start in (("a.sql", "-- treewise-export"), ("a.h", "/* treewise-export"), ("a.mmd", "flowchart TD")):
+        assert run(f"export {model} -o {name}").code == 0
+        assert (tmp_path / name).read_text().startswith(start)
+
+
+def test_options_of_a_format(run, model, tmp_path):
+    assert run(f"export {model} -o a.sql --option dialect=mysql --option outputs=leaf,prediction").code == 0
+    assert "`flipper_length_mm` <= 206.5e0" in (tmp_path / "a.sql").read_text()
+    answer = run(f"export {model} -o a.sql --option dialekt=mysql")
+    assert (answer.code, "has no option dialekt" in answer.err) == (2, True)
+    assert run(f"export {model} -o a.sql --option dialect").err == ("treewise: --option dialect: write NAME=VALUE.\n")
+
+
+def test_several_files_need_a_folder(run, model, tmp_path):
+    assert "Name a folder with -o." in run(f"export {model} --format dbt").err
+    assert run(f"export {model} --format dbt -o package").code == 0
+    assert (tmp_path / "package" / "models" / "schema.yml").exists()
+
+
+def test_verify(run, model, tmp_path):
+    run(f"export {model} -o a.py")
+    answer = run(f"verify {model} a.py penguins --rows 100")
+    assert (answer.code, answer.err) == (0, "")
+    assert "444 of 444 rows agree (100 fuzzed, 344 given; prediction, probabilities, leaf)" in answer.out
+    wrong = (tmp_path / "a.py").read_text().replace("206.5", "206.6")
+    (tmp_path / "a.py").write_text(wrong)
+    answer = run(f"verify {model} a.py")
+    assert answer.code == 1
+    assert "flipper_length_mm=206.50000000000003" in answer.out
+
+
+def test_verify_without_an_engine(run, model):
+    run(f"export {model} -o a.sql --option dialect=snowflake")
+    answer = run(f"verify {model} a.sql")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err == "treewise: the export was not run: no engine runs sql (snowflake).\n"
+    assert "cannot read nothing.sql" in run(f"verify {model} nothing.sql").err

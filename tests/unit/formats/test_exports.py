@@ -86,7 +86,7 @@ def test_models(engine, model):
     try:
         check(MODELS[model](), engine, 100_000 if LONG else 400)
     except ParameterError as error:
-        assert "tests no column" in str(error), error
+        assert any(reason in str(error) for reason in ("tests no column", "is for a single tree")), error
 
 
 @pytest.mark.parametrize("estimate", ["laplace", "shrinkage=25"])
@@ -116,7 +116,7 @@ def test_a_deep_chain_is_written(format):
     except ParameterError as error:
         assert "tests deep" in str(error), error
         return
-    assert len(written) > 10_000
+    assert sum(map(len, written.values())) > 10_000 if isinstance(written, dict) else len(written) > 10_000
     if format == "c":
         assert "The trees are tables: as nested if" in written
 
@@ -129,9 +129,9 @@ def test_hostile_names_and_labels(engine, names):
     try:
         check(tree, engine, 60)
     except ParameterError as error:
-        assert any("\0" in name for name in names), error
-        assert "NUL" in str(error)
-        spelled = [name.replace("\0", "0") for name in names]
+        assert any("\0" in name or "\r" in name for name in names), error
+        assert "NUL" in str(error) or "carriage return" in str(error)
+        spelled = [name.replace("\0", "0").replace("\r", "") for name in names]
         cells, target = table(spelled)
         check(tw.grow(cells, target, max_depth=3, categorical="multiway"), engine, 60)
 

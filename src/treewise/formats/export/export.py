@@ -66,6 +66,7 @@ FORMATS = {
         "xlsx", "is a workbook with a calculator and the rules, for Excel and LibreOffice", (".xlsx",), "program", False
     ),
     "onnx": ExportFormat("onnx", "is a graph for ONNX Runtime and other ONNX engines", (".onnx",)),
+    "dbt": ExportFormat("sql.dbt", "is a package for dbt, in a folder", (), "program", False),
     "python": ExportFormat("python", "is a module without imports", (".py",)),
     "numpy": ExportFormat("numpy_module", "is a module that predicts whole columns with NumPy"),
     "c": ExportFormat("c", "is a C99 header", (".h", ".c")),

@@ -16,7 +16,7 @@ from treewise.formats.verify.engines.sql_rows import (
 from treewise.formats.verify.fuzz import Cell, EngineLimits, Rows
 
 LIMITS = EngineLimits()
-_TYPES = {
+TYPES = {
     "number": "DOUBLE",
     "integer": "BIGINT",
     "boolean": "BOOLEAN",
@@ -42,7 +42,7 @@ def run(export: Export, rows: Rows) -> Outputs:
 
     with duckdb.connect(":memory:") as connection:
         table, tuples = source_table(export), to_tuples(export, rows, _convert)
-        connection.execute(f"CREATE TABLE {table} ({column_definitions(export, _TYPES)})")
+        connection.execute(f"CREATE TABLE {table} ({column_definitions(export, TYPES)})")
         marks = f"({', '.join('?' * len(tuples[0]))})"
         for first in range(0, len(tuples), _ROWS_PER_INSERT):
             block = tuples[first : first + _ROWS_PER_INSERT]

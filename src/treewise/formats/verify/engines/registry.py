@@ -94,6 +94,7 @@ ENGINES = {
     "c": Engine("c", _format("c")),
     "node": Engine("node", _format("javascript")),
     "sqlite": Engine("sqlite", _dialect("sqlite")),
+    "dbt": Engine("dbt", lambda stamp: stamp["format"] == "dbt" and stamp["dialect"] == "duckdb"),
     "duckdb": Engine("duckdb", _dialect("duckdb")),
     "postgresql": Engine("postgresql", _dialect("postgresql")),
 }
