@@ -208,7 +208,7 @@ def test_wrong_options(options, words):
 
 
 def test_names_that_sql_cannot_tell_apart():
-    tree = tw.parse("x <= 1 -> a\nx > 1\n  X <= 1 -> a\n  X > 1 -> b")
+    tree = tw.grow({"x": [0, 0, 1, 1], "X": [0, 1, 0, 1], "y": list("aaab")}, "y")
     with pytest.raises(ParameterError, match='columns "x" and "X" are the same name in duckdb'):
         tree.export("sql", dialect="duckdb")
     assert tree.export("sql", dialect="postgresql")
