@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from treewise.estimators import TreeRegressor as TreeRegressor
     from treewise.evaluate.baselines.compare_models import compare_models as compare_models
     from treewise.evaluate.baselines.indicators import indicators as indicators
+    from treewise.evaluate.baselines.knn_lesson import knn_curve as knn_curve
+    from treewise.evaluate.baselines.knn_lesson import knn_scaling as knn_scaling
     from treewise.evaluate.paired import evaluate_pair as evaluate_pair
     from treewise.evaluate.validation_curve.curve import curve as curve
     from treewise.explain.compare.compare import compare as compare
@@ -64,6 +66,8 @@ if TYPE_CHECKING:
     from treewise.explain.worked.huffman import huffman_code as huffman_code
     from treewise.explain.worked.impurity import worked_impurity as worked_impurity
     from treewise.explain.worked.joint import joint as joint
+    from treewise.explain.worked.smallest import count_trees as count_trees
+    from treewise.explain.worked.smallest import smallest_tree as smallest_tree
     from treewise.formats.importers.lightgbm_model import from_lightgbm as from_lightgbm
     from treewise.formats.importers.sklearn_trees import from_sklearn as from_sklearn
     from treewise.formats.importers.xgboost_model import from_xgboost as from_xgboost
@@ -101,6 +105,8 @@ _HOMES = {
     "curve": "evaluate.validation_curve.curve",
     "compare_models": "evaluate.baselines.compare_models",
     "evaluate_pair": "evaluate.paired",
+    "knn_curve": "evaluate.baselines.knn_lesson",
+    "knn_scaling": "evaluate.baselines.knn_lesson",
     "indicators": "evaluate.baselines.indicators",
     "describe": "explain.describe",
     "distill": "explain.distill.distill",
@@ -124,6 +130,8 @@ _HOMES = {
     "BaggingClassifier": "estimators",
     "BaggingRegressor": "estimators",
     "AdaBoostClassifier": "estimators",
+    "count_trees": "explain.worked.smallest",
+    "smallest_tree": "explain.worked.smallest",
     "worked_impurity": "explain.worked.impurity",
     "joint": "explain.worked.joint",
     "huffman_code": "explain.worked.huffman",

@@ -41,6 +41,7 @@ LATE_IMPORTS = {
     "ensemble/model.py",
     "evaluate/importances.py",
     "evaluate/results.py",
+    "evaluate/baselines/knn_lesson.py",
     "evaluate/validation_curve/result.py",
     "explain/ensemble/stages.py",
     "explain/trace/nodes.py",
@@ -171,12 +172,13 @@ def test_functions_win_over_modules_of_the_same_name():
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
         "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
-        "adaboost", "curve", "compare_models", "evaluate_pair", "indicators",
+        "adaboost", "curve", "compare_models", "evaluate_pair", "knn_curve", "knn_scaling",
+        "indicators",
         "describe", "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
         "draw_impurity", "parse", "load", "verify_export", "from_sklearn", "from_lightgbm", "from_xgboost",
         "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
         "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",
-        "worked_impurity", "joint", "huffman_code",
+        "count_trees", "smallest_tree", "worked_impurity", "joint", "huffman_code",
         "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node",
         "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "Presence", "TreewiseError", "DataError",
         "ColumnError", "ParameterError", "ParseError", "ModelFormatError",

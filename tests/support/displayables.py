@@ -68,6 +68,8 @@ RESULTS = {
     "joint": lambda tree, data: tw.joint([[1, 2], [3, 4]], names=(tree.target.name, tree.columns[0])),
     "huffman_code": lambda tree, data: tw.huffman_code(dict.fromkeys(tree.classes, 1)),
     "leaf_likelihoods": lambda tree, data: tree.leaf_likelihoods(data),
+    "knn_curve": lambda tree, data: tw.knn_curve(data, tree.target.name, ks=[1], leaves=[2], folds=2),
+    "knn_scaling": lambda tree, data: tw.knn_scaling(rows=[50], columns=[2]),
     "compare_models": lambda tree, data: tw.compare_models(data, tree.target.name, "majority", folds=2),
 }
 

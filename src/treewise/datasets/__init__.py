@@ -14,14 +14,19 @@ from treewise.data.table import Table, read
 from treewise.datasets.sampler import Sampler, noisy, sampler
 from treewise.datasets.textbook import (
     admissions,
+    diagonal,
+    distractor,
     food,
     four_points,
+    irrelevant,
+    no_guidance,
     or_table,
     outlier,
     outlier_validation,
     seven_points,
     seven_rows,
     six_points,
+    specialised,
     xor,
 )
 from treewise.errors import ParameterError, did_you_mean
@@ -31,9 +36,13 @@ __all__ = [
     "TRUTHS",
     "Sampler",
     "admissions",
+    "diagonal",
+    "distractor",
     "food",
     "four_points",
+    "irrelevant",
     "load",
+    "no_guidance",
     "noisy",
     "or_table",
     "outlier",
@@ -43,6 +52,7 @@ __all__ = [
     "seven_points",
     "seven_rows",
     "six_points",
+    "specialised",
     "xor",
 ]
 
@@ -73,6 +83,11 @@ NAMES: Mapping[str, Callable[[], Table]] = {
     "seven_rows": seven_rows,
     "outlier": outlier,
     "outlier_validation": outlier_validation,
+    "no_guidance": no_guidance,
+    "specialised": specialised,
+    "distractor": distractor,
+    "diagonal": diagonal,
+    "irrelevant": irrelevant,
     "noisy": noisy,
     "penguins": penguins,
 }

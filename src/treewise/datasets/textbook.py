@@ -11,6 +11,7 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from treewise.data.table import Column, KindSpec, Table
 from treewise.errors import ParameterError
@@ -208,6 +209,92 @@ def outlier_validation() -> Table:
     stars = [(5, 3), (6, 3), (6, 5), (7, 1), (8, 6), (9, 3)]
     title = "ten unseen points for outlier, which contradict the lone dot (ID3 notes)"
     return _points("outlier_validation", title, [(dots, "dot"), (stars, "star")])
+
+
+def no_guidance() -> Table:
+    """Return eight rows where accuracy as a score gives no guidance: no first test gets a row more right (chapter 8).
+
+    Entropy and Gini index prefer the useful column, whose one branch is pure.
+
+    >>> no_guidance().columns.keys()
+    dict_keys(['useless', 'useful', 'y'])
+    """
+    return _table(
+        "no_guidance",
+        "accuracy as a score gives no guidance here, entropy does (chapter 8)",
+        """
+        useless  useful  y
+        0        0       N
+        0        0       N
+        0        1       N
+        0        1       P
+        1        0       N
+        1        0       N
+        1        1       N
+        1        1       P
+        """,
+    )
+
+
+def specialised() -> Table:
+    """Return 18 rows where accuracy as a score prefers a rule for a single row to one for a group (chapter 8).
+
+    >>> specialised().n_rows
+    18
+    """
+    lines = ["one_row group y", "1 1 P", *["0 1 P"] * 5, *["0 1 N"] * 6, *["0 0 N"] * 6]
+    title = "accuracy as a score prefers a rule for one row here (chapter 8)"
+    return _table("specialised", title, "\n".join(lines))
+
+
+def distractor() -> Table:
+    """Return exclusive or with a column that looks useful: greedy growth starts there, and its tree is larger.
+
+    >>> distractor().n_rows
+    8
+    """
+    return _table(
+        "distractor",
+        "exclusive or with a distractor: greedy growth misses the smallest tree (ID3 notes)",
+        """
+        x1  x2  x3  y
+        0   0   0   0
+        0   0   1   0
+        0   1   1   1
+        0   1   1   1
+        1   0   1   1
+        1   0   0   1
+        1   1   0   0
+        1   1   0   0
+        """,
+    )
+
+
+def diagonal(n: int = 300, seed: int = 0) -> Table:
+    """Return points on either side of a slanted plane, where K-NN beats a tree of axis-aligned steps (ID3 notes).
+
+    >>> diagonal().n_rows
+    300
+    """
+    x = np.random.default_rng(seed).random((n, 4)).round(3)
+    title = "a slanted boundary, which suits K-NN better than a tree (ID3 notes)"
+    return _numbers("diagonal", title, x, (x[:, 0] + x[:, 1] > x[:, 2] + x[:, 3]).astype(np.int64))
+
+
+def irrelevant(n: int = 300, seed: int = 0) -> Table:
+    """Return points of twelve columns of which one matters, where a tree beats K-NN: distances count all (ID3 notes).
+
+    >>> len(irrelevant().columns)
+    13
+    """
+    x = np.random.default_rng(seed).random((n, 12)).round(3)
+    title = "one column matters, eleven do not, which suits a tree better than K-NN (ID3 notes)"
+    return _numbers("irrelevant", title, x, (x[:, 3] > 0.6).astype(np.int64))
+
+
+def _numbers(name: str, title: str, x: npt.NDArray[np.float64], y: npt.NDArray[np.int64]) -> Table:
+    columns = {f"x{i + 1}": Column(f"x{i + 1}", "float", x[:, i].copy()) for i in range(x.shape[1])}
+    return Table(name, {**columns, "y": Column("y", "int", y)}, len(x), target="y", title=title)
 
 
 def _points(name: str, title: str, groups: Sequence[tuple[Sequence[tuple[int, int]], str]]) -> Table:

@@ -24,6 +24,11 @@ SIZES = {
     "seven_rows": (7, "Y"),
     "outlier": (20, "y"),
     "outlier_validation": (10, "y"),
+    "no_guidance": (8, "y"),
+    "specialised": (18, "y"),
+    "distractor": (8, "y"),
+    "diagonal": (300, "y"),
+    "irrelevant": (300, "y"),
     "noisy": (200, "y"),
     "penguins": (344, "species"),
 }

@@ -7,8 +7,10 @@ for them.
 from __future__ import annotations
 
 import pickle
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +32,7 @@ from treewise.tree.tree import Tree
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 NEIGHBOURS = (1, 3, 5, 9, 15, 25, 45, 75)
+_KNN_OF = re.compile(r"knn=[1-9][0-9]*")  # K-NN of a given k
 _BATCH = 1000  # rows per call, so that Ctrl-C is handled in between
 _QUARTER = 4  # k is selected on one fold of this many
 
@@ -152,16 +155,25 @@ class _SklearnModel:
 
 
 class NearestNeighbours(_SklearnModel):
-    """K-nearest neighbours; k is selected on a quarter of the training rows, the largest on ties."""
+    """K-nearest neighbours; unless it is given, k is selected on a quarter of the rows, the largest on ties."""
 
     about = "k = {}, chosen on a quarter of the training rows"
+
+    def __init__(self, cost: CostMatrix | None, n_jobs: int | None, k: int | None = None) -> None:
+        super().__init__(cost, n_jobs)
+        self.k = k
+        if k is not None:
+            self.about = "k = {}"
 
     def fit(self, rows: TrainingSet) -> None:
         """Select k and fit on all rows."""
         from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor  # type: ignore[import-untyped]
 
         kind = KNeighborsRegressor if rows.target.task == "regression" else KNeighborsClassifier
-        self.fact = float(self.select_k(rows, kind)) if len(rows) >= 2 * _QUARTER else 1.0
+        k = self.k
+        if k is None:
+            k = self.select_k(rows, kind) if len(rows) >= 2 * _QUARTER else 1
+        self.fact = float(min(k, len(rows)))
         self.fit_model(rows, kind(n_neighbors=int(self.fact), n_jobs=self.n_jobs), weighted=False)
 
     def select_k(self, rows: TrainingSet, kind: Any) -> int:
@@ -219,15 +231,16 @@ def find_baselines(names: Sequence[str] | str, task: str) -> dict[str, Any]:
     name_list = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     fitting = [name for name, (for_task, _) in _MODELS.items() if for_task in ("", task)]
     for name in name_list:
-        if name not in fitting:
+        if name not in fitting and not _KNN_OF.fullmatch(name):
             near = did_you_mean(name, fitting)
             raise ParameterError(f'unknown model "{safe(name)}"; for {task}: {join_few(fitting)}.', hint=near)
     if not name_list:
         raise ParameterError("no model is given.", hint=f"For {task}: {join_few(fitting)}.")
-    chosen = {name: _MODELS[name][1] for name in name_list}
+    chosen = {name: _MODELS[name.partition("=")[0]][1] for name in name_list}
     if any(issubclass(kind, _SklearnModel) for kind in chosen.values()):
         _require_sklearn()
-    return chosen
+    given = {name: int(name.partition("=")[2]) for name in name_list if "=" in name}
+    return {name: partial(kind, k=given[name]) if name in given else kind for name, kind in chosen.items()}
 
 
 def _require_sklearn() -> None:
