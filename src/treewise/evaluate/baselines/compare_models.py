@@ -228,7 +228,8 @@ def compare_models(
     ----------
     data, target, options : as for ``treewise.grow``, which grows the tree of every fold.
     models : ``"knn"`` (``"knn=1"`` for a given k), ``"logistic"`` and ``"majority"``; for regression ``"knn"``,
-        ``"linear"`` and ``"mean"``. Default: all. K-NN and the linear models are scikit-learn's, on one-hot categories and scaled numbers.
+        ``"linear"`` and ``"mean"``. Default: all. K-NN and the linear models are scikit-learn's, on one-hot categories
+        and scaled numbers.
     folds : the number of folds, stratified by class; every row is held out once.
     random_state : the seed of the folds and of random ties.
     n_jobs : the number of threads, for the tree and for K-NN.

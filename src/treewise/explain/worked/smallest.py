@@ -32,7 +32,7 @@ def count_trees(features: int, classes: int = 2) -> int:
     >>> [count_trees(n) for n in range(5)]
     [2, 6, 74, 16430, 1079779602]
     >>> len(str(count_trees(10)))                                      # digits
-    646
+    627
     """
     check_integer("features", features, least=0)
     check_integer("classes", classes, least=1)
