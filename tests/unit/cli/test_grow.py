@@ -341,3 +341,23 @@ def test_names_of_a_file_without_a_header(run, tmp_path):
     refused = run("grow bare.data --names age --target age")
     assert refused.code == 2
     assert refused.err.startswith("treewise: --names: 1 name, but bare.data has 2 columns.")
+
+
+def test_constraints_as_options(run, tmp_path):
+    rows = [f"{a},{b},{'yes' if (a * b) % 3 else 'no'}" for a in range(8) for b in range(8)]
+    tmp_path.joinpath("t.csv").write_text("\n".join(["age,dose,ill", *rows]) + "\n")
+    run(
+        "grow t.csv --target ill --monotone age=+1 --monotone dose=-1 --interactions age,dose --feature-costs age=0.01"
+        " --cost-scale 0.5 -o m.json"
+    )
+    expected = tw.grow(
+        tmp_path / "t.csv",
+        "ill",
+        monotone={"age": 1, "dose": -1},
+        interactions=[["age", "dose"]],
+        feature_costs={"age": 0.01},
+        cost_scale=0.5,
+    )
+    assert tw.load("m.json") == expected
+    assert expected.fit_info.settings["monotone"] == {"age": 1, "dose": -1}
+    assert "forbidden: " in run("trace m.json t.csv").out
