@@ -24,7 +24,8 @@ def boosted(tree, data):
 
 def two_class_evaluation(tree, data):
     """Return an evaluation of two of the table's classes."""
-    rows = data.take(np.flatnonzero(np.isin(tree.predict(data), tree.classes[-2:])))
+    truth = np.asarray(data.to_polars()[tree.target.name].cast(str))
+    rows = data.take(np.flatnonzero(np.isin(truth, [str(label) for label in tree.classes[-2:]])))
     return tw.grow(rows, tree.target.name, task="classification").evaluate(rows)
 
 
