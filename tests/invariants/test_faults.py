@@ -66,6 +66,8 @@ def tasks(folder):
         "refit": lambda: tree.refit(named),
         "evaluate": lambda: tree.evaluate(named),
         "estimator": lambda: tw.TreeClassifier(max_depth=5).fit(numbers, labels),
+        "estimator of a forest": lambda: tw.ForestClassifier(6).fit(numbers[:20_000], labels[:20_000]),
+        "report": lambda: tree.report(os.path.join(folder, "r.html"), named),
         "save": lambda: tree.save(model),
         "load": lambda: tw.load(model),
         "print": lambda: str(tree),

@@ -18,11 +18,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.oracles.exact import Column, Problem, Settings
+from treewise.train.criteria import CRITERIA
 
 Choose = Callable[[Sequence[Any]], Any]
 
 CLASSIFICATION = ("entropy", "gini", "error", "gain_ratio")
 REGRESSION = ("squared_error", "absolute_error", "poisson")
+assert {*CLASSIFICATION, *REGRESSION, "c45"} == {c.name for c in CRITERIA.values()}, "a new criterion needs an oracle"
 CATEGORICAL = ("subset", "multiway", "one_value", "ordinal", "any")
 ALL_KINDS = ("ordinal", "one_value", "subset", "multiway")
 BOOLEAN = ("false", "true")  # the levels of a column of booleans

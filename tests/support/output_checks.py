@@ -2,7 +2,8 @@
 
 text       no control or format characters except line breaks
 html       balanced tags from a short list, inline styles only
-markdown   every table line has as many cells as the first; no raw HTML
+markdown   every table line has as many cells as the first; parsed, there are tables, paragraphs, headings and lists,
+           but no HTML, links, images, emphasis or code
 csv        every line has the same number of cells
 json       strict JSON
 latex      balanced groups and environments
@@ -14,6 +15,8 @@ import json
 import re
 import unicodedata
 from html.parser import HTMLParser
+
+from markdown_it import MarkdownIt
 
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "pre"}
 ATTRIBUTES = {"style", "open"}
@@ -66,8 +69,25 @@ def check_html(text):
     return "".join(reader.text)
 
 
+MARKDOWN = {
+    *("inline", "text", "hardbreak", "softbreak", "paragraph", "heading", "strong", "bullet_list", "list_item"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+}
+
+
+def parse_markdown(text):
+    """Return the tokens of a Markdown text in GitHub's dialect, as a list."""
+    waiting, tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text), []
+    while waiting:
+        tokens.append(waiting.pop(0))
+        waiting = [*(tokens[-1].children or []), *waiting]
+    return tokens
+
+
 def check_markdown(text):
     check_text(text)
+    kinds = {re.sub("_(open|close)$", "", token.type) for token in parse_markdown(text)}
+    assert kinds <= MARKDOWN, kinds - MARKDOWN
     assert not re.search(r"(?<!\\)<[A-Za-z/!?]", text)
     table = []
     for line in [*text.split("\n"), ""]:

@@ -141,7 +141,7 @@ class ResultTable:
         """Return a Markdown table (GitHub's dialect) with the paragraphs around it."""
         columns = self._reader_columns()
         parts = [f"**{_markdown(self.title)}**"] if self.title else []
-        parts += map(_markdown, self.above)
+        parts += map(_markdown_paragraph, self.above)
         if self.rows:
             lines = [
                 [_markdown(column.heading) for column in columns],
@@ -149,7 +149,7 @@ class ResultTable:
             ]
             lines += [list(map(_markdown, cells)) for cells in self._cells(max_rows)]
             parts.append("\n".join(f"| {' | '.join(cells)} |" for cells in lines))
-        parts += map(_markdown, [*self._omission(max_rows), *self.below])
+        parts += map(_markdown_paragraph, [*self._omission(max_rows), *self.below])
         return "\n\n".join(parts) + "\n"
 
     def to_html(self, max_rows: int | None = None) -> str:
@@ -309,6 +309,10 @@ class Displayable(ABC):
 
 
 # -- escaping and plain values ----------------------------------------------------------------------------------
+
+
+def _markdown_paragraph(text: str) -> str:
+    return _markdown(text.lstrip(" "))  # Markdown takes an indented line for code
 
 
 def _markdown(text: str) -> str:

@@ -187,6 +187,8 @@ def _read_y(y: Any, estimator: str) -> tuple[Array, Column]:
 
 def _flatten(y: Any) -> Array:
     """Return y as a one-dimensional array; a single column is flattened, with scikit-learn's warning."""
+    if hasattr(y, "toarray"):
+        raise DataError("y is a sparse matrix. Pass y.toarray().ravel().")
     if isinstance(y, (list, tuple)):
         array = np.array(y, object)  # as they are: NumPy would turn ["a", nan] into text
     elif isinstance(y, np.ma.MaskedArray):

@@ -463,6 +463,10 @@ AB = ["a", "b"] * 3
 @pytest.mark.parametrize(
     ("fit", "message"),
     [
+        (
+            lambda: TreeClassifier().fit(ONE, scipy.sparse.csr_array([[0], [1]])),
+            r"y is a sparse matrix.*y.toarray\(\).ravel",
+        ),
         (lambda: TreeClassifier().fit(scipy.sparse.csr_array(ONE), AB), r"X is sparse \(csr_array\).* X.toarray\(\)"),
         (lambda: TreeClassifier().fit(ONE.ravel(), AB), r"X is an array with 1 dimension.*Reshape your data"),
         (lambda: TreeClassifier().fit(X["sex"], Y), r"X is an array with 1 dimension"),

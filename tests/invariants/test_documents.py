@@ -1,0 +1,70 @@
+"""Documents with hostile names, read by other programs: LaTeX compiles, PDFs contain the names as text.
+
+pdflatex (Debian's texlive-latex-extra) and pdftotext (poppler-utils) are used where they are installed;
+``.ci/nightly documents`` installs them. Characters that pdflatex has no font for are the only errors it may report.
+"""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import treewise as tw
+from tests.support.hostile_names import BATCHES, table
+from treewise._lib.text import safe
+from treewise.data.table import read
+
+needs_latex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+needs_pdftotext = pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
+batches = pytest.mark.parametrize("names", BATCHES, ids=range(len(BATCHES)))
+
+
+def grow_on(names):
+    cells, target = table(names)
+    data = read(cells, name=target)
+    return tw.grow(data, target, max_depth=2, categorical="multiway"), data
+
+
+def run(command, folder):
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", timeout=300, check=False
+    )
+
+
+@needs_latex
+@batches
+@pytest.mark.parametrize("blanks", [False, True])
+def test_latex_compiles(names, blanks, tmp_path):
+    tree, data = grow_on(names)
+    (tmp_path / "trace.tex").write_text(tree.trace(data).render("latex", blanks=blanks), encoding="utf-8")
+    run(["pdflatex", "-interaction=nonstopmode", "-no-shell-escape", "-file-line-error", "trace.tex"], tmp_path)
+    log = (tmp_path / "trace.log").read_text(encoding="utf-8", errors="replace")
+    errors = re.findall(r"^(?:! |\./trace\.tex:\d+: ).*", log, re.MULTILINE)
+    assert [error for error in errors if "Unicode character" not in error] == []
+    assert "Output written on trace.pdf" in log
+    assert "/etc/passwd" not in re.findall(r"\((/[^\s)]+)", log)  # opens no file that a name mentions
+
+
+@needs_pdftotext
+@batches
+def test_a_pdf_contains_the_names_as_text(names, tmp_path):
+    tree, _ = grow_on(names)
+    tree.draw().save(tmp_path / "tree.pdf")
+    done = run(["pdftotext", "-raw", "tree.pdf", "-"], tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = re.sub(r"\s", "", done.stdout)
+    for name in tree.classes:
+        words = re.findall(r"[!-~]{4,12}", safe(str(name)))  # long names are shortened in a picture
+        assert not words or words[0] in found, (name, done.stdout)
+
+
+@batches
+def test_a_pdf_has_no_script_and_no_link(names, tmp_path):
+    tree, _ = grow_on(names)
+    tree.draw().save(tmp_path / "tree.pdf")
+    content = (tmp_path / "tree.pdf").read_bytes()
+    assert content.startswith(b"%PDF-")
+    assert content.rstrip().endswith(b"%%EOF")
+    for entry in (b"/JavaScript", b"/JS", b"/URI", b"/OpenAction", b"/Launch", b"/EmbeddedFile"):
+        assert entry not in content
