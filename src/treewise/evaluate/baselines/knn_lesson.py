@@ -128,15 +128,15 @@ def _tree_model(size: int) -> TreeModel:
 
 def _errors(training_set: TrainingSet, parts: Any, make: Any) -> tuple[float, float]:
     """Return the mean loss on the rows that models are fitted on, and on the rows held out."""
-    own, held = [], []
+    own, held_out = [], []
     for train, test in parts:
         model: BaselineModel = make()
         rows = take_rows(training_set, train)
         model.fit(rows)
         own.append(losses_on(rows, model.predict(rows), None))
         others = take_rows(training_set, test)
-        held.append(losses_on(others, model.predict(others), None))
-    return float(np.concatenate(own).mean()), float(np.concatenate(held).mean())
+        held_out.append(losses_on(others, model.predict(others), None))
+    return float(np.concatenate(own).mean()), float(np.concatenate(held_out).mean())
 
 
 # -- time and memory ---------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ def draw_knn_curve(curve: KnnCurve, axes: Sequence[Axes] | None = None) -> Any:
         points = [p for p in curve.points if p.model == model]
         sizes = [p.size for p in points]
         (own,) = ax.plot(sizes, [p.training_error for p in points], "o--", color=palette.class_colour(0), markersize=4)
-        (held,) = ax.plot(sizes, [p.error for p in points], "^-", color=palette.class_colour(1), markersize=5)
+        (held_out,) = ax.plot(sizes, [p.error for p in points], "^-", color=palette.class_colour(1), markersize=5)
         ax.set_xscale("log")
         ax.set_xticks(sizes, [str(size) for size in sizes])
         ax.minorticks_off()
@@ -31,5 +31,5 @@ def draw_knn_curve(curve: KnnCurve, axes: Sequence[Axes] | None = None) -> Any:
         ax.set_ylim(bottom=0)
         style_axes(ax)
         set_title(ax, f"{'K-NN' if model == 'knn' else 'trees'}: best {label} {curve.best(model).size}")
-        add_legend(ax, [(own, "training"), (held, "held out")])
+        add_legend(ax, [(own, "training"), (held_out, "held out")])
     return pair
