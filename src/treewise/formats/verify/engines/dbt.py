@@ -43,7 +43,8 @@ def _render(files: dict[str, str], path: str, name: str) -> str:
     environment = jinja2.Environment(keep_trailing_newline=True)
     quote = DIALECTS["duckdb"].name_of
     template = environment.from_string(files[f"macros/{name}.sql"] + files[path])
-    return template.render(ref=lambda table: quote(f"{name}_boundaries" if table.endswith("_boundaries") else "data"))
+    text: str = template.render(ref=lambda t: quote(f"{name}_boundaries" if t.endswith("_boundaries") else "data"))
+    return text
 
 
 def _check_boundaries(export: Export, files: dict[str, str], name: str) -> None:
