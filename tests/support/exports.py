@@ -16,6 +16,8 @@ RUNS = {
     "onnxruntime": ("onnx", {"missing": "(missing)"}),
     "onnx": ("onnx", {"missing": "(missing)"}),
     "libreoffice": ("xlsx", {}),
+    "pypmml": ("pmml", {}),
+    "jpmml": ("pmml", {}),
     "python": ("python", {}),
     "numpy": ("numpy", {}),
     "json": ("json", {}),
@@ -29,7 +31,7 @@ RUNS = {
 }
 
 
-SLOW = ("libreoffice",)  # seconds per export: tests of their own
+SLOW = ("libreoffice", "pypmml", "jpmml")  # seconds to start: tests of their own
 
 
 @pytest.fixture(scope="module", params=[name for name in RUNS if name not in SLOW])

@@ -62,6 +62,7 @@ FORMATS = {
     ),
     "if-else": ExportFormat("if_else", "is pseudocode for readers", (), "tree", False),
     "sql": ExportFormat("sql.sql", "is a query that adds predictions to a table", (".sql",)),
+    "pmml": ExportFormat("pmml", "is a document for PMML 4.4 engines", (".pmml",), "program", False),
     "xlsx": ExportFormat(
         "xlsx", "is a workbook with a calculator and the rules, for Excel and LibreOffice", (".xlsx",), "program", False
     ),
