@@ -129,7 +129,7 @@ def test_single_trees_are_compared_table_by_table_and_a_stopped_run_continues(tm
     errors = {name: float(cells[name].split()[0]) for name in ("cv", "test", "without names", "sklearn min")}
     assert errors["cv"] == errors["without names"]  # a column of names costs nothing
     assert max(errors.values()) < 2
-    assert rest[-4].startswith("Names cost on mpg: +0.0000")
+    assert any(text.startswith("Names cost on mpg: +0.0000") for text in rest)
     found = json.loads((tmp_path / "found.json").read_text())
     assert len(found["mpg"]["cv"]) == 2
     (tmp_path / "found.json").write_text(json.dumps({"mpg": {**found["mpg"], "cv": [[9.0, 1], [9.0, 1]]}}))
