@@ -9,6 +9,8 @@ from benchmarks.__main__ import main
 from benchmarks.coverage.__main__ import main as measure_coverage
 from benchmarks.coverage.measured import Measured
 from benchmarks.coverage.parts import PARTS
+from benchmarks.exports import differences
+from benchmarks.exports import main as compare_exports
 from benchmarks.peers import LEARNERS
 from benchmarks.report import draw_times, growth_table, times_table
 from benchmarks.workloads import WORKLOADS, load_table, store_table
@@ -189,3 +191,17 @@ def test_coverage_is_measured_for_every_part(part, capsys):
 )
 def test_a_figure_holds_within_the_range_of_its_promise(share, promise, holds):
     assert Measured("part", "figure", "table", share, 10_000, promise).holds is holds
+
+
+def test_our_exports_of_models_of_scikit_learn_agree_on_every_row(capsys):
+    compare_exports(["--rows", "60", "--model", "tree", "--tool", "m2cgen"])
+    lines = [line.split(" | ") for line in capsys.readouterr().out.splitlines() if "treewise" in line]
+    assert len(lines) >= 3
+    assert all(cells[2:] == ["0 (0)", "0 (0)", "0 (0) |"] for cells in lines)
+
+
+def test_differences_are_counted_by_row():
+    truth = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
+    found = np.array([[0.25, 0.75], [0.5, 0.5 + 1e-9], [np.nan, np.nan]])
+    assert differences(found, truth) == (2, 2)  # of the second row the class differs
+    assert differences(truth, truth) == (0, 0)
