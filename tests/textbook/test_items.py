@@ -42,8 +42,8 @@ def page():
     lines = [
         "# The lecture notes, item by item",
         "",
-        "What five lecture notes on decision trees say, define, draw and ask, with the command that does it. The tests run",
-        f"each of the {len(items)} commands and write this page. Python commands assume `import treewise as tw`.",
+        "What five lecture notes on decision trees say, define, draw and ask, with the command that does it. The tests",
+        f"run each of the {len(items)} commands and write this page. Python commands assume `import treewise as tw`.",
     ]
     previous = None
     for note, item, command, expected in items:
