@@ -184,7 +184,16 @@ def test_every_public_method_of_a_tree_is_thought_of():
             "impurity_decreases",
         ),
         *("votes", "trees", "baseline", "fit_info", "with_", "classes", "task", "columns", "na_values"),
-        *("predict", "predict_proba", "predict_interval", "predict_quantiles", "interval", "cost", "with_cost", "apply"),
+        *(
+            "predict",
+            "predict_proba",
+            "predict_interval",
+            "predict_quantiles",
+            "interval",
+            "cost",
+            "with_cost",
+            "apply",
+        ),
         *("log_likelihood", "split", "with_split", "rows", "refit", "prune", "steps", "save", "to_frame"),
     }
     own = {name for name in set(dir(Tree)) - set(vars(TreeStructure)) if not name.startswith("_")}
