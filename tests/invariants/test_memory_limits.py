@@ -139,8 +139,6 @@ def child(call, kilobytes, check):
         while cause is not None:
             if isinstance(cause, MemoryError) or "memory" in str(cause).lower():
                 return SHORT
-            if isinstance(cause, SystemError) and "without setting an exception" in str(cause):
-                return SHORT  # Python 3.11 has no memory for a frame, and forgets to say so
             cause = cause.__cause__ or cause.__context__
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
         return WRONG
