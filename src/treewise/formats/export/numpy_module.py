@@ -27,7 +27,9 @@ def _read(columns):
         if n is not None and len(column) != n:
             raise ValueError(f"column {name!r} has {len(column)} rows, the others have {n}")
         n = len(column)
-        cells.append(_cells(column, kind, unit, levels))
+        values = _cells(column, kind, unit, levels)
+        has_missing = np.isnan(values).any() if kind == "number" else (values == _MISSING).any()
+        cells.append((values, bool(has_missing)))
     return cells, 1 if n is None else n
 
 
@@ -52,34 +54,33 @@ def _cells(column, kind, unit, levels):
 _WALKING = """\
 def _answers(steps, cells, n):
     found = np.empty(n, np.intp)
-    todo = [(0, None)]
+    todo = [(0, np.arange(n))]
     while todo:
         at, rows = todo.pop()
         kind, column, data, below, above, missing = steps[at]
         if kind == 4:
-            found[slice(None) if rows is None else rows] = data
+            found[rows] = data
             continue
-        x = cells[column] if rows is None else cells[column].take(rows)
+        values, has_missing = cells[column]
+        x = values.take(rows)
         if kind == 2:
             following = data.take(x)
             ways = [(child, following == child) for child in np.unique(following).tolist()]
         else:
-            first = x <= data if kind != 3 else x < data
-            if kind == 1:
-                gone = x == _MISSING
-                first &= ~gone
-            else:
-                gone = x != x
-            if missing == above or not gone.any():
-                ways = [(below, first), (above, ~first)]
-            elif missing == below:
-                first |= gone
-                ways = [(below, first), (above, ~first)]
-            else:
-                ways = [(below, first), (missing, gone), (above, ~(first | gone))]
+            first = x < data if kind == 3 else x <= data
+            if has_missing:
+                gone = x == _MISSING if kind == 1 else x != x
+                if missing == below:
+                    first |= gone
+                elif kind == 1:
+                    first &= ~gone
+                if missing not in (below, above):
+                    todo.append((missing, rows.compress(gone)))
+                    rows, first = rows.compress(~gone), first.compress(~gone)
+            ways = [(below, first), (above, ~first)]
         for child, mask in ways:
-            some = np.flatnonzero(mask) if rows is None else rows[mask]
-            if len(some):
+            some = rows.compress(mask)
+            if some.size:
                 todo.append((child, some))
     return found
 """
