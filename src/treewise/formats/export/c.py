@@ -23,7 +23,7 @@ from treewise.errors import ParameterError
 from treewise.formats.export.program import NO_ANSWER, Answer, BranchCondition, Program, Step, Switch, Test
 from treewise.formats.export.stamp import stamp
 
-_MAX_CODE_STEPS = 20_000  # of nested if in a file; a compiler needs about a minute per 100,000
+_MAX_CODE_STEPS = 20_000, 200_000  # of one tree and of a file, as nested if; gcc -O3 needs about 20 s per 100,000
 _FORMS = ("auto", "code", "table")
 _TYPES = {"number": "double", "integer": "int64_t", "datetime": "int64_t", "boolean": "int8_t"}
 
@@ -47,12 +47,12 @@ static inline int32_t {name}_walk(const {name}_step *at, const {name}_cells *c) 
         const {name}_step *s = at;
         int32_t next;
         switch (s->kind) {{
-        case 0: {{ const double x = {name}_number(c, s->column), cut = {name}_cuts[s->data];
+        case 0: {{ const double x = c->n[s->column], cut = {name}_cuts[s->data];
             next = x <= cut ? s->below : x > cut ? s->above : s->missing; break; }}
-        case 1: {{ const int64_t x = {name}_integer(c, s->column);
+        case 1: {{ const int64_t x = c->i[s->column];
             next = x == INT64_MIN ? s->missing : x <= {name}_integer_cuts[s->data] ? s->below : s->above; break; }}
-        case 2: next = {name}_targets[s->data + {name}_code(c, s->column)]; break;
-        case 3: {{ const double x = {name}_number(c, s->column), cut = {name}_cuts[s->data];
+        case 2: next = {name}_targets[s->data + c->k[s->column]]; break;
+        case 3: {{ const double x = c->n[s->column], cut = {name}_cuts[s->data];
             next = x < cut ? s->below : x >= cut ? s->above : s->missing; break; }}
         default: return s->data;
         }}
@@ -66,9 +66,9 @@ def write(program: Program, *, name: str = "model", form: str = "auto") -> str:
     """Return the header; all its names begin with ``name``.
 
     >>> import treewise as tw
-    >>> print(tw.grow("penguins", max_depth=1).export("c", name="penguin").partition("tree_0")[2][:86])
+    >>> print(tw.grow("penguins", max_depth=1).export("c", name="penguin").partition("tree_0")[2][:88])
     (const penguin_cells *c) {
-        if (c->x0 <= 0x1.9d00000000000p+7) {
+        if (c->n[0] <= 0x1.9d00000000000p+7) {
             return 0;
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
@@ -76,7 +76,9 @@ def write(program: Program, *, name: str = "model", form: str = "auto") -> str:
     if form not in _FORMS:
         raise ParameterError(f"must be one of {', '.join(_FORMS)}.", parameter="form", value=form)
     steps = sum(len(routine.steps) for routine in program.routines)
-    as_table = form == "table" or (form == "auto" and steps > _MAX_CODE_STEPS)
+    largest = max(len(routine.steps) for routine in program.routines)
+    is_large = largest > _MAX_CODE_STEPS[0] or steps > _MAX_CODE_STEPS[1]
+    as_table = form == "table" or (form == "auto" and is_large)
     printer = _Printer(program, name)
     return "\n".join([*printer.head(as_table, steps), *printer.trees(as_table), *printer.functions(), "", "#endif", ""])
 
@@ -85,6 +87,14 @@ class _Printer:
     def __init__(self, program: Program, name: str) -> None:
         self.program, self.name = program, name
         self.fields = [f"x{i}{_suffix(encoding.name)}" for i, encoding in enumerate(program.inputs)]
+        # The cells of a row, by type: the place of each column.
+        counts = {"n": 0, "i": 0, "k": 0}
+        self.cells: list[str] = []
+        for encoding in program.inputs:
+            group = "n" if encoding.kind == "number" else "k" if encoding.is_categorical else "i"
+            self.cells.append(f"{group}[{counts[group]}]")
+            counts[group] += 1
+        self.counts = counts
         self.sets: dict[tuple[int, ...], str] = {}  # words of a mask → its table
 
     # -- declarations ---------------------------------------------------------------------------------------------
@@ -111,9 +121,8 @@ class _Printer:
         yield from ["    char unused;"] if not self.fields else []
         yield f"}} {name}_row;\n"
         yield "typedef struct {"
-        for i, encoding in enumerate(program.inputs):
-            yield f"    {'int32_t' if encoding.is_categorical else _TYPES[encoding.kind]} x{i};"
-        yield from ["    char unused;"] if not self.fields else []
+        for kind, group in (("double", "n"), ("int64_t", "i"), ("int32_t", "k")):
+            yield f"    {kind} {group}[{max(1, self.counts[group])}];"
         yield f"}} {name}_cells;\n"
         yield from self._levels()
         yield from self._reading()
@@ -138,15 +147,16 @@ class _Printer:
         yield f"static inline {name}_cells {name}_read(const {name}_row *row) {{"
         yield f"    {name}_cells c;"
         for i, (field, encoding) in enumerate(zip(self.fields, self.program.inputs, strict=True)):
+            cell = self.cells[i]
             if encoding.kind == "boolean":
-                yield f"    c.x{i} = row->{field} < 0 ? 3 : row->{field} != 0;"
+                yield f"    c.{cell} = row->{field} < 0 ? 3 : row->{field} != 0;"
             elif encoding.is_categorical:
                 known = sum(map(_can_hold, encoding.levels))  # others cannot occur in a C string
                 table, n = f"{name}_levels_{i}", len(encoding.levels)
-                yield f"    c.x{i} = {name}_level({table}, {known}, {n}, row->{field});"
+                yield f"    c.{cell} = {name}_level({table}, {known}, {n}, row->{field});"
             else:
-                yield f"    c.x{i} = row->{field};"
-        yield from ["    (void)row; c.unused = 0;"] if not self.fields else []
+                yield f"    c.{cell} = row->{field};"
+        yield from ["    (void)row; c.n[0] = 0.0;"] if not self.fields else []
         yield "    return c;\n}\n"
 
     # -- trees ----------------------------------------------------------------------------------------------------
@@ -179,7 +189,7 @@ class _Printer:
 
     def condition(self, condition: BranchCondition) -> str:
         """Write a condition: true for the values it means, missing ones as it says."""
-        x, encoding = f"c->x{condition.column}", self.program.inputs[condition.column]
+        x, encoding = f"c->{self.cells[condition.column]}", self.program.inputs[condition.column]
         if condition.op is None:
             return self._mask(x, condition, len(encoding.levels))
         if encoding.kind != "number":
@@ -221,21 +231,13 @@ class _Printer:
         for routine in self.program.routines:
             starts.append(len(rows))
             for i, step in enumerate(routine.steps):
-                rows.append(_table_row(i, step, inputs, cuts, integers, targets))
+                place = 0 if isinstance(step, Answer) else int(self.cells[step.column][2:-1])
+                rows.append(_table_row(i, step, place, inputs, cuts, integers, targets))
         yield f"typedef struct {{ int32_t kind, column, data, below, above, missing; }} {name}_step;\n"
         yield f"static const double {name}_cuts[] = {{{_wrapped(map(_double, cuts)) or '0'}}};"
         yield f"static const int64_t {name}_integer_cuts[] = {{{_wrapped(map(_int64, integers)) or '0'}}};"
         yield f"static const int32_t {name}_targets[] = {{{_wrapped(map(str, targets)) or '0'}}};"
         yield f"static const {name}_step {name}_steps[] = {{{_wrapped(rows)}}};"
-        for function, kind, wanted in (
-            ("number", "double", lambda e: e.kind == "number"),
-            ("integer", "int64_t", lambda e: e.kind in ("integer", "datetime")),
-            ("code", "int32_t", lambda e: e.is_categorical),
-        ):
-            yield f"static inline {kind} {name}_{function}(const {name}_cells *c, int32_t column) {{"
-            yield "    switch (column) {"
-            yield from (f"    case {i}: return c->x{i};" for i, encoding in enumerate(inputs) if wanted(encoding))
-            yield "    default: (void)c; return 0;\n    }\n}"
         yield _WALK.format(name=name)
         for t, start in enumerate(starts):
             yield (
@@ -334,7 +336,7 @@ class _Printer:
 
 
 def _table_row(
-    i: int, step: Step, inputs: tuple[Encoding, ...], cuts: dict[float, int], integers: dict[int, int],
+    i: int, step: Step, place: int, inputs: tuple[Encoding, ...], cuts: dict[float, int], integers: dict[int, int],
     targets: list[int],
 ) -> str:  # fmt: skip
     """Return one step as an initialiser; next steps are relative to step i."""
@@ -347,7 +349,7 @@ def _table_row(
             kind, data = (3 if step.op == "<" else 0), cuts.setdefault(cut, len(cuts))
         else:
             kind, data = 1, integers.setdefault(2**63 - 1 if step.op == "present" else int(step.cut), len(integers))
-        return f"{{{kind}, {step.column}, {data}, {step.below - i}, {step.above - i}, {step.missing - i}}}"
+        return f"{{{kind}, {place}, {data}, {step.below - i}, {step.above - i}, {step.missing - i}}}"
     assert isinstance(step, Switch)
     n = len(inputs[step.column].levels)
     start = len(targets)
@@ -355,7 +357,7 @@ def _table_row(
     for codes, child in step.cases:
         for code in codes:
             targets[start + code] = child - i
-    return f"{{2, {step.column}, {start}, 0, 0, 0}}"
+    return f"{{2, {place}, {start}, 0, 0, 0}}"
 
 
 def _integer_condition(x: str, condition: BranchCondition) -> str:
