@@ -168,6 +168,13 @@ def test_every_dialect_of_every_model_is_parsed(dialect, model):
     assert len(sqlglot.parse(text, read=SQLGLOT.get(dialect, dialect))) == 1
 
 
+def test_more_trees_than_one_query_adds_up():
+    model = tw.forest("penguins", n_estimators=310, max_depth=1)
+    query = model.export("sql", dialect="sqlite", outputs="prediction")
+    assert '"sum_0_of_300"' in query
+    assert tw.verify_export(model, query, rows=50).ok
+
+
 # -- what is refused, and what is found ---------------------------------------------------------------------------
 
 
