@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from treewise.formats.model_file.model_file import load as load
     from treewise.formats.text_format.parse import parse as parse
     from treewise.formats.verify.verify import verify_export as verify_export
+    from treewise.show.plots.boosting import draw_boosting_weights as draw_boosting_weights
     from treewise.show.plots.splits import draw_impurity as draw_impurity
     from treewise.show.regions.regions import draw_regions as draw_regions
     from treewise.show.regions.regions import draw_regions_grid as draw_regions_grid
@@ -115,6 +116,7 @@ _HOMES = {
     "draw_regions": "show.regions.regions",
     "draw_regions_grid": "show.regions.regions",
     "draw_impurity": "show.plots.splits",
+    "draw_boosting_weights": "show.plots.boosting",
     "parse": "formats.text_format.parse",
     "load": "formats.model_file.model_file",
     "verify_export": "formats.verify.verify",

@@ -37,6 +37,7 @@ NO_BOUND_LEGEND = f"{_NO_BOUND}: a product of 1 or more bounds nothing."
 _MAX_DENOMINATOR = 9999  # common denominator of weights written as fractions
 _MAX_TERMS = 8  # of a sum that is written out
 _HARDEST = 10
+_SLIGHT = 1.5  # ratio of the two factors below which the weights hardly change
 
 
 @dataclass(frozen=True)
@@ -369,6 +370,38 @@ class WorkedRound(Displayable):
     def _weight_text(self, units: int, total: Distribution) -> str:
         share = Fraction(units, total.total)
         return f"{share}" if self.as_fractions else format_rounded(float(share))
+
+    def weight_text(self, i: int) -> str:
+        """Return D_b of a row, as a fraction where that is short."""
+        return self._weight_text(int(self.before.units[i]), self.before)
+
+    def next_weight_text(self, i: int) -> str:
+        """Return D_{b+1} of a row; "" if boosting ended with this round."""
+        return "" if self.after is None else self._weight_text(int(self.after.units[i]), self.after)
+
+    @property
+    def effect(self) -> str:
+        """What ε does to the weights, in a sentence (CS221 section 5); "" if boosting ended."""
+        if self.after is None:
+            return ""
+        right, wrong = self.update.factors
+        extent = "hardly changes the weights" if wrong < _SLIGHT * right else "shifts much weight to the mistakes"
+        return (
+            f"ε = {format_rounded(self.error)} multiplies the weight of a mistake by {format_rounded(wrong)}"
+            f" and that of a correct row by {format_rounded(right)}; it {extent}."
+        )
+
+    def render(self, format: str = "text", blanks: bool = False) -> str:
+        """Return the round as text, Markdown or LaTeX; ``blanks`` leaves the results to be filled in.
+
+        >>> import treewise as tw
+        >>> first = tw.adaboost("admissions", n_estimators=2).worked_round("admissions", 1)
+        >>> print(first.render(blanks=True).splitlines()[1])
+        ε_1 = _____
+        """
+        from treewise.ensemble.round_documents import render_round
+
+        return render_round(self, format, blanks)
 
     @property
     def _epsilon(self) -> str:

@@ -39,16 +39,26 @@ def test_a_round_as_json_reports_what_it_comes_to(run, boosted, tmp_path):
     assert len(message["rows"]) == 12
 
 
-@pytest.mark.parametrize("ending", ["png", "tex", "html", "xyz"])
+@pytest.mark.parametrize("ending", ["png", "html", "xyz"])
 def test_a_round_has_no_other_forms(run, boosted, tmp_path, ending):
     answer = run(f"trace b.json admissions --round 2 -o r.{ending}")
     assert answer.code == 2
-    assert ".txt, .md, .csv, .json" in answer.err
+    assert ".txt, .md, .tex, .csv, .json" in answer.err
     assert not (tmp_path / f"r.{ending}").exists()
-    assert run("trace b.json admissions --round 2 --format latex").code == 2
 
 
-@pytest.mark.parametrize("words", ["--blanks", "--node 0", "--column GPA", "--top 2", "--unit bits", "--per total"])
+def test_a_round_in_latex_and_with_blanks(run, boosted, tmp_path):
+    found = boosted.worked_round("admissions", 2)
+    assert run("trace b.json admissions --round 2 --format latex").out == found.render("latex")
+    sheet = run("trace b.json admissions --round 2 --blanks").out
+    assert sheet == found.render(blanks=True)
+    assert "0.15" not in sheet
+    assert "1/6" not in sheet  # D_3 is asked for
+    assert r"\varepsilon_{2}" in found.render("latex")
+    assert run("trace b.json admissions --round 2 --format csv --blanks").code == 2
+
+
+@pytest.mark.parametrize("words", ["--node 0", "--column GPA", "--top 2", "--unit bits", "--per total"])
 def test_what_is_asked_of_a_tree_is_not_asked_of_a_round(run, boosted, words):
     answer = run(f"trace b.json admissions --round 2 {words}")
     assert (answer.code, answer.out) == (2, "")

@@ -56,9 +56,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0  # seconds after which silence is explained
 _ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
-_ROUND_ENDINGS = {ending: form for ending, form in _ENDINGS.items() if form != "latex"}
 _TREE_OPTIONS = (
-    "blanks",
     "node",
     "column",
     "top",
@@ -164,6 +162,9 @@ def command(
                 check_training_table(model.required_ensemble, table)
             typed = {"target": target, "sample_weight": options["sample_weight"]}
             worked_round = model.required_ensemble.worked_round(table, number, **typed)
+            if form == "latex" or blanks:
+                assert form is not None
+                return write_output(worked_round.render(form, blanks), output)
             return present(worked_round, form, output, row_limit(worked_round.rows, show_all, output))
         boosted = model.ensemble if model.ensemble is not None and model.ensemble.method == "adaboost" else None
         if boosted is not None and member is None:
@@ -204,12 +205,7 @@ def _round_format(form: str | None, output: str | None, member: int | None) -> s
             raise ParameterError(
                 f"--{name.replace('_', '-')} is for the trace of a tree, and --round shows a round. Leave one out."
             )
-    if form == "latex" or (form is None and str(output).lower().endswith(".tex")):
-        raise ParameterError(
-            "a round is not written in LaTeX, which is for the trace of a tree. It comes as text, markdown, csv or json"
-            f" ({', '.join(_ROUND_ENDINGS)})."
-        )
-    return choose_format(form, output, _ROUND_ENDINGS)
+    return choose_format(form, output, _ENDINGS)
 
 
 def _trace_grown(
