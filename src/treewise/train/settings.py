@@ -13,9 +13,8 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from inspect import Parameter, Signature, signature
+from numbers import Real
 from typing import Any, Literal, Protocol, TypedDict, TypeVar
-
-import numpy as np
 
 from treewise._lib.checks import (
     check_choice,
@@ -181,7 +180,7 @@ class ColumnCosts(_NotALimit):
         if not isinstance(value, Mapping):
             raise ParameterError('must be a dict of column → cost, {"MRI": 500}.', parameter=name, value=value)
         for column, cost in value.items():
-            if isinstance(cost, bool) or not isinstance(cost, int | float | np.number) or not 0 <= cost < math.inf:
+            if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) < math.inf:
                 raise ParameterError(f'column "{safe(column)}": must be a cost, 0 or more.', parameter=name, value=cost)
         if sum(cost > 0 for cost in value.values()) > self.most:
             raise ParameterError(f"at most {self.most} columns may cost something.", parameter=name)
