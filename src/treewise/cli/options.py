@@ -72,7 +72,7 @@ class _GrowOption:
 
     def add_to(self, function: Function) -> Function:
         """Add the option to a verb."""
-        default = "" if self.default is None else f" (default {self.default})"
+        default = "" if self.default is None or "(default " in self.help else f" (default {self.default})"
         about: dict[str, Any] = {"help": f"{self.help}{default}."}
         if self.type is bool:
             about |= {"default": None} if self.off else {"is_flag": True}

@@ -313,10 +313,13 @@ _CALLS = {
 def in_options(message: str, **renamed: str) -> str:
     """Render a message of the Python interface for the command line; a plain string stays as it is.
 
-    ``renamed`` are other options for some parameters, where the verb has none of its own.
+    ``renamed`` are other options for some parameters, where the verb has none of its own; one that ends with "=" takes
+    its value without a space.
 
     >>> in_options(Param("ignore", ["visit no"]) + " leaves it out.")
     '--ignore "visit no" leaves it out.'
+    >>> in_options(Param("prefix", "x_") + " is free.", prefix="--option prefix=")
+    '--option prefix=x_ is free.'
     >>> in_options("max_depth=3")
     'max_depth=3'
     """
@@ -350,12 +353,13 @@ def _as_typed(reference: Reference, renamed: dict[str, str]) -> str:
     assert isinstance(reference, Param)
     option, value = renamed.get(reference.name) or option_name(reference.name), reference.value
     if value is UNSET or value is True:
-        return option
+        return option.removesuffix("=")
     if value is False:
         return f"--no-{option[2:]}"
+    space = "" if option.endswith("=") else " "
     if isinstance(reference, Given) and isinstance(value, str):
-        return f"{option} {_quote_word(brief(value).strip(chr(34)))}"
-    return f"{option} {_quote_word(_word(reference.name, value))}"
+        return f"{option}{space}{_quote_word(brief(value).strip(chr(34)))}"
+    return f"{option}{space}{_quote_word(_word(reference.name, value))}"
 
 
 def _word(parameter: str, value: Any) -> str:

@@ -163,6 +163,11 @@ def grow(
     """
     options = {**locals()}
     options |= options.pop("settings")
+    if "ensemble" in options or "n_estimators" in options:
+        raise ParameterError(
+            "treewise.grow grows one tree.",
+            hint="For ensembles call treewise.forest, extra_trees, bagging or adaboost.",
+        )
     refuse_unknown(options, signature(grow).parameters, "help(treewise.grow)")
     tree = fit(options.pop("data"), options.pop("target"), options)
     _warn_single_leaf(tree)

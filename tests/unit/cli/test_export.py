@@ -31,6 +31,23 @@ def test_the_format_follows_from_the_ending(run, model, tmp_path):
         assert (tmp_path / name).read_text().startswith(start)
 
 
+def test_an_ending_that_names_no_format_is_refused(run, model, tmp_path):
+    answer = run(f"export {model} -o a.xls")
+    assert (answer.code, (tmp_path / "a.xls").exists()) == (2, False)
+    assert answer.err.startswith("treewise: --output a.xls: the ending .xls names no format. Name one with --format.")
+    assert run(f"export {model} -o a.rules --format if-else").code == 0
+
+
+def test_messages_about_options_and_engines_use_what_was_typed(run, model):
+    answer = run(f"export {model} -o a.sql --option dialect=duck")
+    assert answer.err.startswith("treewise: --option dialect=duck: must be one of sqlite, duckdb, ")
+    run(f"export {model} -o a.py")
+    answer = run(f"verify {model} a.py --engine node")
+    assert (answer.code, answer.err) == (2, "treewise: --engine node: does not run python; python can.\n")
+    run(f"export {model} --format dbt --option dialect=duckdb -o package")
+    assert "Name its folder, not one of its files." in run(f"verify {model} package/macros/tree.sql").err
+
+
 def test_options_of_a_format(run, model, tmp_path):
     assert run(f"export {model} -o a.sql --option dialect=mysql --option outputs=leaf,prediction").code == 0
     assert "`flipper_length_mm` <= 206.5e0" in (tmp_path / "a.sql").read_text()

@@ -10,6 +10,7 @@ import click
 from treewise._lib.text import plural, safe
 from treewise.cli.inputs import read_model
 from treewise.cli.output import check_output, print_text, remark, write_file, write_output
+from treewise.cli.param_types import in_options
 from treewise.cli.verb import option, output_option, tree_option, verb
 from treewise.errors import ParameterError
 from treewise.formats.export.export import FORMATS, ExportFormat, format_of_ending
@@ -35,23 +36,27 @@ _NAMES = (_DEFAULT, *(name for name in FORMATS if name != _DEFAULT))
     "form",
     type=click.Choice(_NAMES),
     metavar="FORMAT",
-    help=f"{', '.join(_NAMES)} (default: by the ending of FILE, else {_DEFAULT}).",
+    help=f"{', '.join(_NAMES)} (default: by the ending of FILE; {_DEFAULT} without one).",
 )
 @option(
     "--option",
     "given",
     multiple=True,
     metavar="NAME=VALUE",
-    help="An option of the format, as in docs/shipping-a-tree.md; repeat for several.",
+    help="An option of the format, as in docs/shipping-a-tree.md and docs/exchange-formats.md; repeat for several.",
 )
 @output_option("Write the result to a file, or several files to a folder.")
 def command(model: str, member: int | None, form: str | None, given: tuple[str, ...], output: str | None) -> None:
     """Write a model."""
     check_output(output, model)
-    form = form or (format_of_ending(output or "") or _DEFAULT)
+    form = form or _format_of(output)
     loaded = read_model(model, member=member)
     chosen = loaded.model if FORMATS[form].ensembles else loaded.tree
-    written = chosen.export(form, **_options(FORMATS[form], given))
+    try:
+        written = chosen.export(form, **_options(FORMATS[form], given))
+    except ParameterError as error:
+        typed = {name: f"--option {name}=" for name in FORMATS[form].options}
+        raise ParameterError(in_options(error.message, **typed)) from None
     if isinstance(written, dict):
         _write_folder(written, output, form)
     elif output in (None, "-") and FORMATS[form].reads == "tree":
@@ -63,6 +68,19 @@ def command(model: str, member: int | None, form: str | None, given: tuple[str, 
         trees = chosen.trees
         size = plural(trees[0].n_leaves, "leaf", "leaves") if len(trees) == 1 else plural(len(trees), "tree")
         remark("", f"{size} → {safe(output)}")
+
+
+def _format_of(output: str | None) -> str:
+    """Return the format for the ending of a file; an ending that names none, such as .xls, is refused."""
+    found = format_of_ending(output or "")
+    ending = Path(output or "").suffix
+    if found is None and ending:
+        known = [each for format in FORMATS.values() for each in format.endings]
+        raise ParameterError(
+            f"--output {safe(output)}: the ending {safe(ending)} names no format.",
+            hint=f"Name one with --format. Endings: {', '.join(known)}.",
+        )
+    return found or _DEFAULT
 
 
 def _options(format: ExportFormat, given: tuple[str, ...]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import click
 from treewise.cli.inputs import read_data, read_model
 from treewise.cli.output import print_text
 from treewise.cli.verb import estimate_option, option, tree_option, verb
+from treewise.formats.verify.engines.registry import ENGINES
 from treewise.formats.verify.verify import DEFAULT_ROWS, verify_export
 
 
@@ -17,14 +18,14 @@ from treewise.formats.verify.verify import DEFAULT_ROWS, verify_export
         "treewise export model.json -o model.py && treewise verify model.json model.py",
         "treewise verify model.json scores.sql new.csv --rows 100000",
     ),
-    about="EXPORT is a file that treewise export wrote, DATA a table whose rows are compared as well."
-    " Prints how many rows agree; the exit status is 1 if any row does not.",
+    about="EXPORT is a file or folder that treewise export wrote, DATA a table whose rows are compared as well."
+    " Prints how many rows agree; the exit status is 1 if any row does not, and 2 if no engine ran it.",
 )
 @click.argument("model")
 @click.argument("exported", metavar="EXPORT")
 @click.argument("data", required=False)
 @tree_option
-@option("--engine", metavar="NAME", help="Engine to run (default: every one for this format).")
+@option("--engine", metavar="NAME", help=f"Engine to run: {', '.join(ENGINES)} (default: every one for this format).")
 @option(
     "--rows", type=click.IntRange(1), metavar="N", default=DEFAULT_ROWS, help=f"Fuzzed rows (default {DEFAULT_ROWS})."
 )

@@ -83,6 +83,11 @@ def rules_of(routine: Routine) -> list[tuple[dict[int, Values], int]]:
     return rules
 
 
+def _number(value: float) -> str:
+    """Return the shortest decimal that reads back as this number: 43.35, not 43.350000000000001."""
+    return repr(value).removesuffix(".0")
+
+
 def describe(values: Values, levels: Sequence[str], name: str = "") -> str:
     """Describe the values of a column for readers, after its name if one is given.
 
@@ -96,8 +101,8 @@ def describe(values: Values, levels: Sequence[str], name: str = "") -> str:
         return f"{head}missing"
     listed = ", ".join(levels[code] for code in sorted(values.levels))
     parts = [f"{head}not in {{{listed}}}" if values.negated else f"{head}in {{{listed}}}"] if values.levels else []
-    parts += [f"{head}> {values.low:.17g}"] if values.low > -math.inf else []
-    parts += [f"{head}<= {values.high:.17g}"] if values.high < math.inf else []
+    parts += [f"{head}> {_number(values.low)}"] if values.low > -math.inf else []
+    parts += [f"{head}<= {_number(values.high)}"] if values.high < math.inf else []
     text = " and ".join(parts)
     if not text:
         return f"{head}present"

@@ -174,15 +174,17 @@ def find_stamp(content: Exported) -> dict[str, Any]:
 
 def _engines_for(stamp: dict[str, Any], engine: str | None) -> dict[str, Engine]:
     serving = {name: each for name, each in ENGINES.items() if each.serves(stamp)}
-    if engine is not None:
-        if engine not in ENGINES:
-            hint = did_you_mean(engine, ENGINES)
-            raise ParameterError(f"must be one of {', '.join(ENGINES)}.", parameter="engine", value=engine, hint=hint)
-        serving = {name: each for name, each in serving.items() if name == engine}
+    if engine is not None and engine not in ENGINES:
+        hint = did_you_mean(engine, ENGINES)
+        raise ParameterError(f"must be one of {', '.join(ENGINES)}.", parameter="engine", value=engine, hint=hint)
+    what = stamp["format"] + (f" ({stamp['dialect']})" if "dialect" in stamp else "")
     if not serving:
-        what = stamp["format"] + (f" ({stamp['dialect']})" if "dialect" in stamp else "")
-        raise PackageError(f"the export was not run: no {'such ' if engine else ''}engine runs {what}.")
-    return serving
+        raise PackageError(f"the export was not run: no engine runs {what}.")
+    if engine is None:
+        return serving
+    if engine not in serving:
+        raise ParameterError(f"does not run {what}; {' and '.join(serving)} can.", parameter="engine", value=engine)
+    return {engine: serving[engine]}
 
 
 def _run(

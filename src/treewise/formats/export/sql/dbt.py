@@ -34,7 +34,9 @@ _TYPES = {"number": "double precision", "integer": "bigint", "boolean": "boolean
 
 
 def write(program: Program, *, name: str = "tree", dialect: str = "postgresql", table: str = "data") -> dict[str, str]:
-    """Return the files of the package by path; ``table`` is the model or source that is scored.
+    """Return the files of the package by path.
+
+    ``table`` is what is scored: the name of a model, or an expression such as ``{{ source('bank', 'customers') }}``.
 
     >>> import treewise as tw
     >>> sorted(tw.grow("penguins", max_depth=1).export("dbt", name="penguins"))[:3]
@@ -55,7 +57,7 @@ def write(program: Program, *, name: str = "tree", dialect: str = "postgresql", 
     files = {
         "dbt_project.yml": f"name: {name}\nversion: 1.0.0\nconfig-version: 2\nprofile: {name}\n",
         f"macros/{name}.sql": "\n".join([sign, *_macros(name, columns)]),
-        f"models/{name}_scores.sql": _model(name, columns, f"{{{{ ref({_jinja_text(table)}) }}}}", printer),
+        f"models/{name}_scores.sql": _model(name, columns, _source(table), printer),
         "models/schema.yml": _schema(name, program),
         f"tests/{name}_boundaries.sql": _test(name),
     }
@@ -63,6 +65,15 @@ def write(program: Program, *, name: str = "tree", dialect: str = "postgresql", 
     files[f"seeds/{name}_boundaries.csv"] = write_csv(seed)
     files["seeds/properties.yml"] = _seed_types(name, program)
     return files
+
+
+def _source(table: str) -> str:
+    """Return what the model selects from.
+
+    >>> _source("customers"), _source("{{ source('bank', 'customers') }}")
+    ("{{ ref('customers') }}", "{{ source('bank', 'customers') }}")
+    """
+    return table if re.fullmatch(r"\{\{.*\}\}", table.strip()) else f"{{{{ ref({_jinja_text(table)}) }}}}"
 
 
 def _raw(lines: Sequence[str]) -> list[str]:

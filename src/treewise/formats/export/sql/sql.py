@@ -116,7 +116,7 @@ class SqlPrinter:
         """Yield comments: which column is which class."""
         if "probabilities" in outputs:
             for k, label in enumerate(self.program.classes):
-                yield f"-- {safe(self.prefix)}probability_{k}: {safe(label)}"
+                yield f"-- {safe(self.prefix)}probability_{k}: probability of {safe(label)}"
 
     # -- queries --------------------------------------------------------------------------------------------------
 

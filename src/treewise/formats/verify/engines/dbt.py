@@ -6,7 +6,7 @@ import csv
 import io
 from typing import Any
 
-from treewise.errors import DataError
+from treewise.errors import DataError, ParameterError
 from treewise.formats.export.sql.dialects import DIALECTS
 from treewise.formats.export.sql.sql import OUTPUTS
 from treewise.formats.verify.engines import duckdb
@@ -28,7 +28,8 @@ def find() -> str:
 
 def run(export: Export, rows: Rows) -> Outputs:
     """Render the model and run it like a query; then run the package's test on its seed."""
-    assert isinstance(export.content, dict)
+    if not isinstance(export.content, dict):
+        raise ParameterError("a dbt package is verified as a whole.", hint="Name its folder, not one of its files.")
     name = export.stamp["name"]
     _check_boundaries(export, export.content, name)
     query = _render(export.content, f"models/{name}_scores.sql", name)
@@ -37,13 +38,16 @@ def run(export: Export, rows: Rows) -> Outputs:
 
 
 def _render(files: dict[str, str], path: str, name: str) -> str:
-    """Render one file with the macros of the package; ``ref`` names a table."""
+    """Render one file with the macros of the package; ``ref`` and ``source`` name a table."""
     import jinja2
 
     environment = jinja2.Environment(keep_trailing_newline=True)
     quote = DIALECTS["duckdb"].name_of
     template = environment.from_string(files[f"macros/{name}.sql"] + files[path])
-    text: str = template.render(ref=lambda t: quote(f"{name}_boundaries" if t.endswith("_boundaries") else "data"))
+    text: str = template.render(
+        ref=lambda t: quote(f"{name}_boundaries" if t.endswith("_boundaries") else "data"),
+        source=lambda *_: quote("data"),
+    )
     return text
 
 

@@ -36,7 +36,7 @@ def find() -> str:
         with psycopg.connect(connect_timeout=_SECONDS_TO_CONNECT) as connection:
             version = connection.info.server_version
     except psycopg.OperationalError as error:
-        reason = str(error).strip().splitlines()[-1]
+        reason = str(error).strip().splitlines()[0]
         raise NotInstalled(f"no server: {reason}; set PGHOST, PGPORT and PGUSER") from None
     return f"PostgreSQL {version // 10000}.{version % 10000}"
 
