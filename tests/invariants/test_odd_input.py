@@ -304,7 +304,7 @@ PARAMETERS = sorted(set(inspect.signature(tw.grow).parameters) - {"data", "targe
 @pytest.mark.parametrize("parameter", PARAMETERS)
 def test_odd_values_of_a_parameter_are_refused_by_its_name(parameter):
     data = {"a": [1, 2, 3], "b": ["x", "y", "x"], "y": ["p", "q", "p"]}
-    column = {name: f"column|{name}" for name in ("sample_weight", "groups", "time")}
+    column = {name: f"column|{name}" for name in ("sample_weight", "groups", "time", "exposure")}
     named = {"kinds": "kind|declared levels", **column}.get(parameter, parameter)
     for value in ODD_VALUES.values():
         try:
@@ -429,8 +429,8 @@ PEOPLE = {"age": [31, 54, 47], "town": ["Rome", "Bari", "Rome"], "ill": ["no", "
         (
             lambda: tw.grow(PEOPLE, "ill", kinds={"town": "nominl"}),
             'unknown kind "nominl" for column "town". Did you mean "nominal"? Expected one of number, nominal, ordered,'
-            " boolean, datetime, subset, multiway, one_value, ordinal, any; or the levels, as a list (in their order)"
-            " or a set.",
+            " boolean, datetime, subset, multiway, one_value, ordinal, any; or the levels in their order, such as"
+            ' kinds={"town": ["low", "high"]}, or a set of them.',
         ),
         (
             lambda: tw.grow(PEOPLE, "ill", kinds={"town": ["Rome"]}),

@@ -186,10 +186,10 @@ def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str
         return kind, None, None
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
         text = f'"{truncate(kind)}"' if isinstance(kind, str) else brief(kind)
+        expected = f"{did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}"
         raise ParameterError(
             f'unknown kind {text} for column "{truncate(name)}".',
-            hint=f"{did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}; or the levels in their"
-            " order, such as "
+            hint=f"{expected.lstrip()}; or the levels in their order, such as "
             + Param("kinds", {truncate(name): ["low", "high"]})
             + PythonOnly(", or a set of them")
             + ".",
