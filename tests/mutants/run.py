@@ -64,6 +64,7 @@ LISTS = {
         [
             "tests/unit/train/test_grow.py",
             "tests/unit/data/test_table.py",
+            "tests/unit/data/test_table_files.py",
             "tests/unit/train/test_core.py",
             "tests/unit/train/test_edit.py",
             "tests/textbook",

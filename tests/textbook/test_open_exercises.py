@@ -3,6 +3,7 @@
 import pytest
 
 import treewise as tw
+from tests.support.handmade_trees import OFFICIALS
 
 # -- why accuracy is a bad score (chapter 8, "Simple example? (later?)") -----------------------------------
 
@@ -49,22 +50,6 @@ def test_the_number_of_trees_is_exponential():
 
 
 # -- is it a coincidence that two trees agree? (section 5, question 3) -------------------------------------
-
-OFFICIALS = """
-GPA = 4.0
-    Recommendation = good -> P
-    Recommendation = normal
-        University = top10 -> N
-        University = top20 -> P
-        University = top30 -> N
-GPA = 3.7
-    Published = yes -> P
-    Published = no
-        University = top10 -> N
-        University = top20 -> P
-        University = top30 -> N
-GPA = 3.5 -> N
-"""
 
 
 def test_agreement_on_the_rows_is_no_proof_and_agreement_everywhere_no_coincidence():
