@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin  # type: ignore[import-untyped]
+from sklearn.metrics import r2_score  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise.data.table import Column, Table
@@ -30,6 +31,7 @@ from treewise.estimators.inputs import (
     with_target,
 )
 from treewise.train.criteria import CRITERIA, get_criterion
+from treewise.train.exposure import read_exposure, to_rates
 from treewise.tree.arrays import Task
 
 Floats = npt.NDArray[np.float64]
@@ -164,11 +166,46 @@ class BaseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
 
     _task = "regression"
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from X and the numbers y; ``sample_weight`` gives each row a weight, or names a column of X."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Self:
+        """Learn from X and the numbers y; ``sample_weight`` gives each row a weight, or names a column of X.
+
+        For counts y, ``exposure`` is the time, area or number of people over which each row was observed, as an array
+        or a column of X, which is then no feature. The model predicts rates, counts per unit of exposure.
+
+        >>> from treewise import TreeRegressor
+        >>> model = TreeRegressor(max_depth=1).fit([[22], [25], [66], [70]], [2, 1, 1, 0], exposure=[4, 2, 8, 2])
+        >>> model.predict([[22], [66]]).tolist()
+        [0.5, 0.1]
+        """
         column = read_quantities(y, type(self).__name__)
-        given = self._prepare_fit(X, column, sample_weight)
+        given = self._prepare_fit(X, column, sample_weight, exposure=exposure)
         return self._set_fitted(given, self._learn(given))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> float:
+        """Return R² of the predictions; for a model of rates, R² of the rates y/exposure with the exposure as weight.
+
+        The exposure of the rows is needed if ``fit`` was given an array; a column of X is found by its name.
+        """
+        truth, weights = self._truth_of(X, y, sample_weight, exposure)
+        return float(r2_score(truth, self.predict(X), sample_weight=weights))
+
+    def _truth_of(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Any, Any]:
+        """Return what predictions are compared with, and the weights: rates and exposures for a model of rates."""
+        check_is_fitted(self)
+        options = getattr(self, self._model).fit_info.fit_options
+        if not options.predicts_rates:
+            if exposure is not None:
+                raise ParameterError("the model predicts no rates: fit had no exposure.", parameter="exposure")
+            return y, sample_weight
+        if exposure is None and options.has_exposure_array:
+            raise ParameterError(
+                "the model predicts rates, and fit was given the exposure as an array, which is not kept.",
+                parameter="exposure",
+                hint="Give that of these rows.",
+            )
+        observed = read_exposure(self._read(X), options.exposure if exposure is None else exposure)
+        rates = to_rates(read_quantities(y, type(self).__name__), observed).values
+        return rates, observed if sample_weight is None else observed * np.asarray(sample_weight, np.float64)
 
 
 def in_order(by_class: Floats, order: Ints) -> Floats:

@@ -297,7 +297,8 @@ class EnsembleRegressor(BaseRegressor, BaseEnsemble):
     def _values(self, sums: Floats, trees: int) -> Floats:
         return np.asarray(self._voting.answers(sums, trees))
 
-    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
-        """Yield R² of the first tree, the first two, the first three, …"""
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None, exposure: Any = None) -> Iterator[float]:
+        """Yield R², as ``score`` computes it, of the first tree, the first two, the first three, …"""
+        truth, weights = self._truth_of(X, y, sample_weight, exposure)
         for values in self.staged_predict(X):
-            yield r2_score(y, values, sample_weight=sample_weight)
+            yield r2_score(truth, values, sample_weight=weights)

@@ -74,19 +74,19 @@ class BaseTree(Estimator):
         table = self._read(X)
         return paths_to(self.tree_, predict.apply(self.tree_, table))
 
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Bunch:
         """Return the effective alphas of minimal cost-complexity pruning, and the total leaf impurity at each.
 
-        As in scikit-learn: ``ccp_alphas`` and ``impurities`` of the unpruned tree, one entry per step.
+        As in scikit-learn: ``ccp_alphas`` and ``impurities`` of the unpruned tree, one entry per step. ``fit_params``
+        are passed to ``fit`` (``exposure`` of a regressor).
 
         >>> from treewise import TreeRegressor
         >>> X, y = [[1], [2], [3]], [1.0, 2.0, 4.0]
         >>> TreeRegressor().cost_complexity_pruning_path(X, y).ccp_alphas.round(3).tolist()
         [0.0, 0.167, 1.389]
         """
-        full = (
-            clone(self).set_params(pruning="none", validation=None, ccp_alpha=0.0, honest=None).fit(X, y, sample_weight)
-        )
+        unpruned = clone(self).set_params(pruning="none", validation=None, ccp_alpha=0.0, honest=None)
+        full = unpruned.fit(X, y, sample_weight, **fit_params)
         alphas, impurities = find_nested_trees(full.tree_).path
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
