@@ -19,7 +19,7 @@ OPTIONAL = {  # examples that need packages beyond those of treewise itself
     "treewise.formats.export.xlsx": ("openpyxl",),
     "exchange-formats.md": ("onnx", "onnxruntime", "openpyxl"),
 }
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def skip_without(name):
@@ -34,7 +34,7 @@ def test_docstrings(name):
     assert doctest.testmod(module, optionflags=FLAGS).failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_pages(page, monkeypatch, tmp_path):
     skip_without(page.name)
     monkeypatch.chdir(tmp_path)  # examples may write files

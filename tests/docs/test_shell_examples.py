@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def examples(page):
@@ -30,7 +30,7 @@ def matches(expected, found):
     return re.fullmatch(pattern, found, re.S) is not None
 
 
-BLOCKS = [pytest.param(b, id=f"{p.name}-{i}") for p in PAGES for i, b in enumerate(examples(p))]
+BLOCKS = [pytest.param(b, id=f"{p.relative_to(ROOT).as_posix()}-{i}") for p in PAGES for i, b in enumerate(examples(p))]
 
 
 @pytest.mark.parametrize("block", BLOCKS)
