@@ -40,6 +40,8 @@ class Predictor:
     confidence: float = 0.95
     estimate: str | None = None
     calibration: Table | None = None  # rows for prediction intervals
+    quantiles: Sequence[float] = ()
+    leaf_rows: Table | None = None  # rows whose targets have the quantiles
 
     def __post_init__(self) -> None:
         from treewise.predict.predict import check_classification
@@ -75,15 +77,32 @@ class Predictor:
         assert isinstance(self.model, Tree)
         return prediction_intervals(self.model, self.answers, self.calibration, self.confidence)
 
+    @cached_property
+    def leaf_quantiles(self) -> npt.NDArray[Any] | None:
+        """The quantiles of each row's leaf, where they are reported: rows × quantiles."""
+        from treewise.predict.quantiles import leaf_quantiles
+        from treewise.tree.tree import Tree
+
+        if not self.quantiles:
+            return None
+        assert isinstance(self.model, Tree)
+        assert self.answers.leaves is not None
+        return leaf_quantiles(self.model, self.answers.leaves, self.leaf_rows, self.quantiles)
+
     def columns(self) -> dict[str, Any]:
-        """Return the predictions as columns: prediction, probabilities, intervals; labels as (classes, numbers)."""
+        """Return the predictions as columns: prediction, probabilities, intervals, quantiles.
+
+        Labels are pairs of classes and their numbers.
+        """
         model, probabilities, ends = self.model, self.probabilities, self.ends
-        single = self.prediction_ends
+        single, quantiles = self.prediction_ends, self.leaf_quantiles
         if model.task == "regression":
             columns: dict[str, Any] = {"prediction": self.answers.values()}
             for name, pair in (("mean", ends), ("prediction", single)):
                 if pair is not None:
                     columns |= {f"{name}_low": pair[:, 0], f"{name}_high": pair[:, 1]}
+            if quantiles is not None:
+                columns |= {f"q_{share:g}": quantiles[:, i] for i, share in enumerate(self.quantiles)}
             return columns
         columns = {"prediction": (model.classes, self.answers.class_numbers())}
         for i, label in enumerate(model.classes):
@@ -121,6 +140,10 @@ class Predictor:
                 low, high = single[row].tolist()
                 name = f"{100 * self.confidence:g} % prediction interval of a single row"
                 lines.append(f"{name}: {format_rounded(low)} to {format_rounded(high)}")
+            if self.leaf_quantiles is not None:
+                pairs = zip(self.quantiles, self.leaf_quantiles[row].tolist(), strict=True)
+                values = "  ".join(f"{share:g}: {format_rounded(value)}" for share, value in pairs)
+                lines.append(f"quantiles of the leaf  {values}")
             return lines
         if self.probabilities is None:
             return []
@@ -155,6 +178,8 @@ class Predictor:
             notes.append(
                 f"prediction_low and prediction_high: {name} of a single row, from {safe(self.calibration.name)}"
             )
+        if self.leaf_rows is not None and not self.rows.given:
+            notes.append(f"q_…: quantiles of the targets in the leaf, among the rows of {safe(self.leaf_rows.name)}")
         notes += note_new_missing(self.model, self.rows, self.answers.leaves)
         return [*notes, *note_unseen_categories(self.model, self.rows, self.answers.leaves)]
 

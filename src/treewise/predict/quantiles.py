@@ -1,9 +1,9 @@
 """Quantiles of leaves: the spread of the rows in a leaf, instead of their mean.
 
-``Tree.predict_quantiles`` comes here. A tree contains no rows, so the table is given again, the training rows or, for
-figures that hold for new rows, others. The q-quantile of a leaf is the smallest target y such that rows of at least
-the share q of its weight have targets up to y; if the share is exactly q, the mean of y and the next target (so that
-the 0.5-quantile is the median of ``absolute_error``).
+``Tree.predict_quantiles`` and ``treewise predict --quantiles`` come here. A tree contains no rows, so the table is
+given again: the training rows or, for figures that hold for new rows, others. The q-quantile of a leaf is the smallest
+target y such that rows of at least the share q of its weight have targets up to y; if the share is exactly q, the mean
+of y and the next target (so that the 0.5-quantile is the median of ``absolute_error``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.checks import decimal_fraction
-from treewise.errors import ParameterError
+from treewise.errors import Call, ParameterError
 from treewise.predict.predict import find_leaves, subtree_sizes
 from treewise.train.grow import prepare_like
 from treewise.tree.tree import Tree
@@ -26,25 +26,34 @@ Floats = npt.NDArray[np.float64]
 
 
 def predict_quantiles(tree: Tree, data: Any, table: Any, quantiles: Sequence[float], sample_weight: Any) -> Floats:
-    """Return the quantiles of each row's leaf: rows × quantiles; for a single row, one number per quantile.
+    """Return the quantiles of each row's leaf: rows × quantiles; for a single row, one number per quantile."""
+    rows = tree.encode(data)
+    found = leaf_quantiles(tree, tree.leaves(rows), table, quantiles, sample_weight)
+    return found[0] if rows.single else found
+
+
+def leaf_quantiles(
+    tree: Tree, leaves: npt.NDArray[Any], table: Any, quantiles: Sequence[float], sample_weight: Any = None
+) -> Floats:
+    """Return the quantiles of leaves, counted on the rows of a table: leaves × quantiles.
 
     A leaf that no row of the table reaches answers with the nearest node above that some reach.
     """
     shares = _check_quantiles(quantiles)
     if tree.task == "classification":
-        raise ParameterError("classes have no quantiles.", hint="Use predict_proba.")
-    rows, training_set = tree.encode(data), prepare_like(tree, table, sample_weight)
+        raise ParameterError("classes have no quantiles.", hint="Use " + Call("predict_proba") + ".")
+    training_set = prepare_like(tree, table, sample_weight)
     ends = find_leaves(tree, training_set.columns, len(training_set))
     order = np.lexsort((training_set.raw, ends))
     start, size = np.searchsorted(ends[order], np.arange(len(tree) + 1)), subtree_sizes(tree)
-    reached, position = np.unique(tree.leaves(rows), return_inverse=True)
+    reached, position = np.unique(leaves, return_inverse=True)
     found = np.empty((len(reached), len(shares)))
     for i, node in enumerate(reached.tolist()):
         while node > 0 and start[node] == start[node + size[node]]:
             node = int(tree.arrays.parent[node])
         below = order[start[node] : start[node + size[node]]]
         found[i] = weighted_quantiles(training_set.raw[below], training_set.weight[below], shares)
-    return found[position][0] if rows.single else found[position]
+    return found[position]
 
 
 def weighted_quantiles(values: Floats, weights: Ints, shares: Sequence[Fraction]) -> list[float]:

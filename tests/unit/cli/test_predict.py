@@ -37,6 +37,33 @@ def test_predict_needs_only_what_the_tree_asks(run, model, tmp_path):
     assert 'new.csv has no column "flipper_length_mm", which node 0 tests' in answer.err
 
 
+def test_predict_quantiles_of_leaves(run):
+    run("grow penguins --target body_mass_g --drop-missing-target --max-depth 2 -q -o mass.json")
+    tree = tw.load("mass.json")
+    answer = run("predict mass.json penguins --quantiles 0.1,0.5,0.9 --leaf-rows penguins")
+    rows = list(csv.DictReader(io.StringIO(answer.out)))
+    assert list(rows[0]) == ["prediction", "q_0.1", "q_0.5", "q_0.9"]
+    found = [[float(row[f"q_{q}"]) for q in (0.1, 0.5, 0.9)] for row in rows]
+    assert np.array_equal(found, tree.predict_quantiles("penguins", "penguins"))
+    assert "q_…: quantiles of the targets in the leaf, among the rows of penguins" in answer.err
+    typed = run("predict mass.json --row 'species=Gentoo, sex=FEMALE' --quantiles 0.5,1 --leaf-rows penguins")
+    low, high = tree.predict_quantiles({"species": "Gentoo", "sex": "FEMALE"}, "penguins", (0.5, 1))
+    assert typed.lines[1] == f"quantiles of the leaf  0.5: {low:,g}  1: {high:,g}"
+
+
+def test_predict_refuses_quantiles_that_cannot_be(run, model):
+    run("grow penguins --target body_mass_g --drop-missing-target --max-depth 2 -q -o mass.json")
+    run("grow penguins --ensemble forest --n-estimators 3 --target body_mass_g --drop-missing-target -q -o many.json")
+    for options in ("--quantiles 0.5", "--leaf-rows penguins"):
+        answer = run(f"predict mass.json penguins {options}")
+        assert (answer.code, "belong together" in answer.err) == (2, True), answer.err
+    both = "--quantiles 0.1,0.9 --leaf-rows penguins"
+    assert "classes have no quantiles. Use --proba." in run(f"predict {model} penguins {both}").err
+    assert "--quantiles is for a single tree" in run(f"predict many.json penguins {both}").err
+    outside = run("predict mass.json penguins --quantiles 2 --leaf-rows penguins")
+    assert "--quantiles 2: must be numbers from 0 to 1." in outside.err
+
+
 def test_predict_json_lines_from_standard_input(run, model):
     rows = b'{"island": "Dream", "flipper_length_mm": 210, "bill_length_mm": 40}\n' * 2
     assert run(f"predict {model} - --format jsonl", stdin=rows).out == '{"prediction":"Chinstrap"}\n' * 2

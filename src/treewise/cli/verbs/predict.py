@@ -10,7 +10,7 @@ import click
 from treewise._lib.text import plural, safe
 from treewise.cli.inputs import read_data, read_model, read_model_and_data
 from treewise.cli.output import check_output, print_text, remark, write_output
-from treewise.cli.param_types import read_names
+from treewise.cli.param_types import read_names, read_numbers
 from treewise.cli.predictor import Predictor, encode_typed, remark_on_typed
 from treewise.cli.render import TABLE_ENDINGS, TABLE_FORMATS, choose_format, frame_content
 from treewise.cli.verb import (
@@ -65,6 +65,18 @@ if TYPE_CHECKING:
     help="Regression: add prediction intervals for single rows, calibrated on these rows, which the tree has not seen.",
 )
 @option(
+    "--quantiles",
+    type=read_numbers,
+    metavar="Q,…",
+    help="Regression: add quantiles of the targets in the leaf, such as 0.1,0.5,0.9, among the rows of --leaf-rows.",
+)
+@option(
+    "--leaf-rows",
+    metavar="DATA",
+    help="The rows for --quantiles, since a tree contains none: the training rows or, for quantiles that hold for new"
+    " rows, others.",
+)
+@option(
     "--confidence",
     type=float,
     default=0.95,
@@ -98,6 +110,8 @@ def command(
     estimate: str | None,
     interval: bool,
     calibration: str | None,
+    quantiles: list[float] | None,
+    leaf_rows: str | None,
     confidence: float,
     cost: dict[str, dict[str, float]] | None,
     keep: Sequence[list[str]],
@@ -109,10 +123,13 @@ def command(
     from treewise.predict.confidence_intervals import check_confidence
     from treewise.train.target import adopt_levels
 
-    check_output(output, model, data, calibration)
+    check_output(output, model, data, calibration, leaf_rows)
     text_format = take_text_options(options)
     check_confidence(confidence)
     form = choose_format(form, output, TABLE_ENDINGS, default="text" if typed else "csv")
+    if (quantiles is None) != (leaf_rows is None):
+        example = "--quantiles 0.1,0.5,0.9 --leaf-rows DATA"
+        raise ParameterError(f"--quantiles and --leaf-rows belong together: {example}.")
     if (data is None) == (not typed):
         raise ParameterError("give either DATA, a table to predict, or --row 'COLUMN=VALUE, …'.")
     if data is None:
@@ -121,13 +138,18 @@ def command(
         loaded, table = read_model_and_data(model, data, na_values, text_format=text_format, member=member)
     fitted: Model = loaded.model
     if loaded.ensemble is not None:
-        loaded.refuse_for_ensemble(estimate=estimate, interval=interval, calibration=calibration, cost=cost)
+        loaded.refuse_for_ensemble(
+            estimate=estimate, interval=interval, calibration=calibration, quantiles=quantiles, cost=cost
+        )
     elif data is not None or cost is not None:
         tree = loaded.tree if data is None else adopt_levels(loaded.tree, table)
         fitted = tree if cost is None else tree.with_cost(cost)
     rows = encode_typed(fitted, typed) if data is None else fitted.encode(table)
     calibration_table = None if calibration is None else read_data(calibration, na_values, text_format)
-    predictor = Predictor(fitted, rows, proba, interval, confidence, estimate, calibration_table)
+    leaf_table = None if leaf_rows is None else read_data(leaf_rows, na_values, text_format)
+    predictor = Predictor(
+        fitted, rows, proba, interval, confidence, estimate, calibration_table, tuple(quantiles or ()), leaf_table
+    )
     if form == "text" and typed:
         sentences = "\n".join(predictor.sentences())
         if output in (None, "-"):
