@@ -49,6 +49,7 @@ REASONS = {
 }
 MIN_ROWS_PER_LEVEL = 10  # a page without rows names no level of fewer rows
 _MAX_RULE_LETTERS = 1_000_000  # of merged conditions in the file
+_MAX_BRANCH_WIDTH = 30  # letters of a label in the picture
 _MAX_LISTED_LEVELS = 12  # of a merged condition
 
 
@@ -89,12 +90,14 @@ def _stop_reasons(tree: Tree) -> list[str]:
 
 
 def _node_facts(tree: Tree) -> dict[str, Any]:
-    """Return the arrays of the nodes, and the condition that leads to each."""
+    """Return the arrays of the nodes, and the condition that leads to each, with and without the name of the column."""
     a, text = tree.arrays, ConditionText(tree)
-    conditions = ["all rows"] * len(tree)
+    conditions, branch_texts = ["all rows"] * len(tree), [""] * len(tree)
     for node in np.flatnonzero(a.kind != LEAF).tolist():
         for child, condition in zip(tree.children(node), text.branches(node), strict=True):
             conditions[child] = condition
+        for child, branch in zip(tree.children(node), text.without_column(node, _MAX_BRANCH_WIDTH), strict=True):
+            branch_texts[child] = f"≤{branch[2:]}" if branch.startswith("<=") else branch
     starts = a.code_start.tolist()
     codes = a.codes.tolist()
     return {
@@ -107,6 +110,7 @@ def _node_facts(tree: Tree) -> dict[str, Any]:
         "other": a.other.tolist(),
         "stop": _stop_reasons(tree),
         "condition": conditions,
+        "branch_text": branch_texts,
         "label": a.label.tolist() if tree.task == "classification" else [],
         "answering": nodes_with_counts(tree).tolist(),
         "weight": a.weight.tolist(),

@@ -19,7 +19,7 @@ from treewise._lib.result_table import escape_html
 from treewise.show.report.sections import ReportSection, colour_legend
 from treewise.tree.tree import Tree
 
-_SCRIPTS = ("model.js", "picture.js", "panels.js", "main.js")  # one module, in this order
+_SCRIPTS = ("model.js", "layout.js", "boxes.js", "picture.js", "panels.js", "main.js")  # one module, in this order
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
     sections.py   the headline and the sections below the tree, as HTML
     plots.py      SVG charts in the sections: error by size, regions of two columns
     page.py       the HTML document
-    assets/       the script (four files, one module) and the style; no library, no build step
+    assets/       the script (one module of several files) and the style; no library, no build step
 
 Rows of the table are included only on request, because reports are mailed.
 """

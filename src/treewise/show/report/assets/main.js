@@ -9,7 +9,7 @@ const form = new PredictionForm(find("form"), find("prediction"), model, (nodes,
   const [end] = possible?.size === 1 ? possible : [];
   if (end !== undefined) { picture.select(end); details.show(end); }
   picture.highlight(nodes);
-  if (end !== undefined) picture.panInto(end);
+  if (end !== undefined) picture.showNodes(model.path(end));
 });
 
 function select(node, focus = false) {
@@ -66,11 +66,14 @@ for (const link of document.querySelectorAll("[data-leaf]")) {
   });
 }
 
-// -- printing: the tree as expanded, fitted to the width of the page ----------------------------------------------------------
+// -- printing: the whole tree, fitted to the page ----------------------------------------------------------
 
 let viewBeforePrint = null;
 addEventListener("beforeprint", () => {
-  viewBeforePrint = { ...picture.view };
+  viewBeforePrint = { view: { ...picture.view }, expanded: picture.expanded, height: picture.svg.style.height };
+  picture.expandTo(2000);
+  picture.draw();
+  picture.svg.style.height = "";
   const { width, height } = picture.extent;
   picture.svg.setAttribute("viewBox", `-8 -8 ${width + 16} ${height + 16}`);
   picture.view = { x: 0, y: 0, scale: 1 };
@@ -78,13 +81,20 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => {
   picture.svg.removeAttribute("viewBox");
-  picture.view = viewBeforePrint;
+  picture.view = viewBeforePrint.view;
+  picture.expanded = viewBeforePrint.expanded;
+  picture.svg.style.height = viewBeforePrint.height;
   viewBeforePrint = null;
-  picture.applyView();
+  picture.draw();
 });
 
-picture.open();
+picture.open(() => document.querySelector(".workspace").classList.add("wide"));
 details.show(0);
 form.update();
-new ResizeObserver(() => { if (!viewBeforePrint) picture.fit(); }).observe(picture.svg);
+let lastWidth = picture.size().width;                          // the height follows the tree
+new ResizeObserver(() => {
+  const { width } = picture.size();
+  if (!viewBeforePrint && width !== lastWidth) picture.fit();
+  lastWidth = width;
+}).observe(picture.svg);
 document.documentElement.dataset.ready = "yes";

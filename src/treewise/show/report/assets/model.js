@@ -1,5 +1,5 @@
 // The tree as arrays of nodes in pre-order: parents come before children, and a subtree is a range of numbers.
-// Predicts a row, also one with unknown columns. First of the four files of the module: model, picture, panels, main.
+// Predicts a row, also one with unknown columns. First file of the module.
 
 const LEAF = 0, THRESHOLD = 1, ORDINAL = 2, ONE_VALUE = 3, SUBSET = 4, MULTIWAY = 5;   // as in tree/arrays.py
 const MISSING = Symbol("missing"), NEVER_SEEN = Symbol("never seen");                  // besides values

@@ -1,4 +1,4 @@
-// Beside the picture: a form to predict a row, and the details of the selected node. Third file of the module.
+// Beside the picture: a form to predict a row, and the details of the selected node. Fifth file of the module.
 
 const MANY_LEVELS = 300, MAX_ROWS = 50;
 const NANOSECONDS = { D: 86400000000000n, s: 1000000000n, ms: 1000000n, us: 1000n, ns: 1n };

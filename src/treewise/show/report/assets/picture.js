@@ -1,17 +1,8 @@
-// The picture of the tree: one box per node, from left to right; collapses, zooms, pans and highlights. Second file of the
-// module; reads the model and reports the node that was selected.
+// The picture of the tree: the visible boxes; folds, zooms, pans and highlights. Fourth file of the module; reports the node that was
+// selected.
 
-const BOX = { height: 44, gap: 12, levelGap: 46, minWidth: 96, maxWidth: 290 }, INITIAL_LEAVES = 16, READABLE_SCALE = 0.7, PAD = 18, MIN_SCALE = 0.15, MAX_SCALE = 4;
-const SVG = "http://www.w3.org/2000/svg";
-
-function svgElement(name, attributes = {}, text) {
-  const created = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) if (value !== null && value !== undefined) created.setAttribute(key, value);
-  if (text !== undefined) created.textContent = text;
-  return created;
-}
-
-const colour = (facts, place) => facts.colours[place % facts.colours.length];
+const READABLE_SCALE = 12 / 13, PAD = 18, MIN_SCALE = 0.15, MAX_SCALE = 4;   // at rest no text is smaller than 12 px
+const INITIAL_LEAVES = 40, MIN_HEIGHT = 300, MAX_HEIGHT = 1000;
 
 class Picture {
   constructor(svg, model, onSelect) {
@@ -21,8 +12,7 @@ class Picture {
     this.highlighted = null;
     this.matches = new Set();
     this.selected = 0;
-    this.table = "training";
-    this.textMeasure = document.createElement("canvas").getContext("2d");
+    this.boxes = new NodeBoxes(model);
     this.stage = svgElement("g");
     svg.append(this.stage);
     this.expandTo(INITIAL_LEAVES);
@@ -66,165 +56,48 @@ class Picture {
     return nodes;
   }
 
-  // -- layout -------------------------------------------------------------------------------------------
-
-  // Each end gets a line; a parent is centred beside its children; a level is as wide as its widest box.
-  layout(nodes) {
-    const { model } = this, lineOf = new Map(), widths = [];
-    let line = 0;
-    for (const node of nodes) {
-      const level = model.depth[node];
-      widths[level] = Math.max(widths[level] ?? 0, this.boxWidth(node));
-      if (!this.expanded.has(node) || model.isLeaf(node)) lineOf.set(node, line++ * (BOX.height + BOX.gap));
-    }
-    for (const node of [...nodes].reverse()) {
-      if (lineOf.has(node)) continue;
-      const below = model.children[node];
-      lineOf.set(node, (lineOf.get(below[0]) + lineOf.get(below.at(-1))) / 2);
-    }
-    const left = [0];
-    for (let level = 1; level < widths.length; level++) left[level] = left[level - 1] + widths[level - 1] + BOX.levelGap;
-    return new Map(nodes.map((node) => [node, { x: left[model.depth[node]], y: lineOf.get(node), width: this.boxWidth(node) }]));
-  }
-
-  boxWidth(node) {
-    this.textMeasure.font = "600 13px system-ui, sans-serif";
-    const condition = this.textMeasure.measureText(this.model.condition[node]).width;
-    this.textMeasure.font = "12px system-ui, sans-serif";
-    const summary = this.textMeasure.measureText(this.summary(node)).width;
-    return Math.min(BOX.maxWidth, Math.max(BOX.minWidth, 22 + Math.max(condition, summary) + (this.model.isLeaf(node) ? 0 : 14)));
-  }
-
-  clip(text, width, font) {
-    this.textMeasure.font = font;
-    if (this.textMeasure.measureText(text).width <= width) return text;
-    let low = 0, high = text.length;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.textMeasure.measureText(text.slice(0, middle) + "…").width <= width) low = middle; else high = middle - 1;
-    }
-    return text.slice(0, low).replace(/[\ud800-\udbff]$/, "") + "…";
-  }
-
-  // -- text of a box --------------------------------------------------------------------------------------------
-
-  nodeStatistics(node) {
-    const { model } = this, test = this.table === "test" ? model.facts.test : null;
-    const from = test ?? model;
-    return {
-      rows: from.rows[node], counts: from.counts ? toPairs(from.counts[node]) : [], value: from.value?.[node], spread: from.spread?.[node],
-      total: from.rows[0],
-    };
-  }
-
-  summary(node) {
-    const { model } = this, facts = model.facts, stats = this.nodeStatistics(node);
-    const rows = formatCount(stats.rows);
-    if (facts.task === "regression") {
-      const value = model.isLeaf(node) ? `→ ${formatNumber(model.value[node])}` : formatNumber(stats.value);
-      return stats.rows ? `${value} · ${rows}` : `→ ${formatNumber(model.value[model.answering[node]])} · ${rows}`;
-    }
-    const sum = totalWeight(stats.counts), which = facts.positive ?? model.label[node];
-    const share = sum > 0 && which >= 0 ? ` · ${formatPercent(weightOf(stats.counts, which) / sum)}${facts.positive === null && model.isLeaf(node) ? "" : ` ${facts.classes[which]}`}` : "";
-    if (!model.isLeaf(node)) return `${rows}${share}`;
-    return `→ ${facts.classes[model.label[node]] ?? "?"} · ${rows}${share}`;
-  }
-
-  tooltip(node) {
-    const { model } = this, facts = model.facts, stats = this.nodeStatistics(node);
-    const lines = [`node ${node}: ${model.condition[node]}`, plural(stats.rows, "row") + (this.table === "test" ? " of the test table" : "")];
-    if (facts.task === "regression") lines.push(`mean ${formatNumber(stats.value)}, sd ${formatNumber(stats.spread)}`);
-    else {
-      for (const [place, count] of [...stats.counts].sort((a, b) => b[1] - a[1]).slice(0, 20)) lines.push(`${facts.classes[place]}: ${formatCount(count)}`);
-    }
-    if (!model.isLeaf(node)) lines.push(`split on ${facts.columns[model.column[node]].name}`);
-    return lines.join("\n");
-  }
-
   // -- drawing ----------------------------------------------------------------------------------------------------
 
+  layout() { return layoutTree(this.model, this.visible(), this.expanded, (node) => this.boxes.width(node), (node) => this.boxes.labelWidth(node)); }
+
   draw() {
-    const { model } = this, nodes = this.visible(), positions = this.layout(nodes);
-    const total = model.weight[0] || 1, links = svgElement("g", { class: "links" }), boxes = svgElement("g", { class: "boxes" });
-    for (const node of nodes) {
-      const parent = model.parent[node], to = positions.get(node);
-      if (parent >= 0) links.append(this.link(positions.get(parent), to, node, model.weight[node] / total));
-      boxes.append(this.box(node, to));
+    const { model, boxes } = this, { positions, extent } = this.layout(), total = model.weight[0] || 1;
+    const links = svgElement("g", { class: "links" }), labels = svgElement("g", { class: "labels" }), nodes = svgElement("g", { class: "boxes" });
+    for (const [node, place] of positions) {
+      const parent = model.parent[node], state = this.highlighted ? (this.highlighted.has(node) ? "highlighted" : "dim") : "";
+      if (parent >= 0) {
+        links.append(boxes.link(positions.get(parent), place, model.weight[node] / total, state));
+        labels.append(boxes.label(node, place, state));
+      }
+      nodes.append(this.box(node, place, state));
     }
     const focused = document.activeElement?.closest?.(".node") !== null && this.stage.contains(document.activeElement);
-    this.stage.replaceChildren(links, boxes);
-    this.positions = positions;
-    const width = 18 + Math.max(...[...positions.values()].map((box) => box.x + box.width));    // 18: half a handle
-    const height = Math.max(...[...positions.values()].map((box) => box.y)) + BOX.height;
-    this.extent = { width, height };
+    this.stage.replaceChildren(links, labels, nodes);
+    Object.assign(this, { positions, extent });
     this.applyView();
     if (focused) this.nodeElement(this.selected)?.focus();
   }
 
-  link(from, to, node, share) {
-    const x0 = from.x + from.width, y0 = from.y + BOX.height / 2, x1 = to.x, y1 = to.y + BOX.height / 2, bend = (x1 - x0) / 2;
-    return svgElement("path", {
-      class: "link" + (this.highlighted?.has(node) ? " highlighted" : ""),
-      d: `M${x0},${y0}C${x0 + bend},${y0} ${x1 - bend},${y1} ${x1},${y1}`,
-      "stroke-width": (1.2 + 13 * share).toFixed(1),
-    });
-  }
-
-  box(node, { x, y, width }) {
+  box(node, { x, y, width }, state) {
     const { model } = this, leaf = model.isLeaf(node), open = this.expanded.has(node);
-    const marks = ["node", leaf ? "leaf" : "inner", this.highlighted?.has(node) && "highlighted", this.highlighted && !this.highlighted.has(node) && "dim", this.matches.has(node) && "match", node === this.selected && "selected"];
+    const marks = ["node", leaf ? "leaf" : "inner", state, this.matches.has(node) && "match", node === this.selected && "selected"];
     const group = svgElement("g", {
       class: marks.filter(Boolean).join(" "), transform: `translate(${x},${y})`, role: "treeitem", "data-node": node,
       tabindex: node === this.selected ? 0 : -1, "aria-level": model.depth[node] + 1,
       "aria-expanded": leaf ? null : String(open), "aria-selected": String(node === this.selected),
-      "aria-label": `node ${node}, ${model.condition[node]}, ${this.summary(node)}`,
+      "aria-label": `node ${node}, ${model.condition[node]}, ${this.boxes.summary(node)}`,
     });
-    group.append(svgElement("title", {}, this.tooltip(node)), svgElement("rect", { class: "frame", width, height: BOX.height, rx: 6 }));
-    group.append(...this.bar(node, width));
-    const room = width - (leaf ? 20 : 34);
-    group.append(svgElement("text", { class: "condition", x: 11, y: 17 }, this.clip(model.condition[node], room, "600 13px system-ui, sans-serif")));
-    group.append(svgElement("text", { class: "summary", x: 11, y: 33 }, this.clip(this.summary(node), room, "12px system-ui, sans-serif")));
-    if (!leaf) {
-      const more = open ? "−" : `+${model.leaves[node]}`;
-      const handle = svgElement("g", { class: "handle", transform: `translate(${width},${BOX.height / 2})` });
-      const half = open ? 9 : Math.max(9, 5 + 4 * more.length);
-      handle.append(svgElement("rect", { x: -half, y: -9, width: 2 * half, height: 18, rx: 9 }), svgElement("text", { "text-anchor": "middle", y: 4 }, more));
-      handle.addEventListener("click", (event) => { event.stopPropagation(); this.toggle(node); });
-      group.append(handle);
-    }
+    group.append(...this.boxes.content(node, width));
+    if (!leaf) group.append(this.boxes.handle(node, open, width, () => this.toggle(node)));
     group.addEventListener("click", () => { if (!this.dragged) this.onSelect(node); });
     return group;
-  }
-
-  // Class shares as a stacked bar; for regression, the position between the lowest and the highest leaf.
-  bar(node, width) {
-    const { model } = this, facts = model.facts, stats = this.nodeStatistics(node), y = BOX.height - 6, parts = [];
-    const room = width - 2;
-    if (facts.task === "regression") {
-      const value = stats.value ?? model.value[node], [low, high] = facts.range;
-      if (value === null || value === undefined || !(high > low)) return parts;
-      const share = Math.min(1, Math.max(0, (value - low) / (high - low)));
-      parts.push(svgElement("rect", { class: "track", x: 1, y, width: room, height: 5 }), svgElement("rect", { class: "value", x: 1, y, width: (room * share).toFixed(1), height: 5 }));
-      return parts;
-    }
-    const sum = totalWeight(stats.counts);
-    let x = 1;
-    for (const [place, count] of stats.counts) {
-      const part = (room * count) / sum;
-      parts.push(svgElement("rect", { x: x.toFixed(2), y, width: part.toFixed(2), height: 5, fill: colour(facts, place) }));
-      x += part;
-    }
-    if (model.isLeaf(node) && model.label[node] >= 0) {
-      parts.push(svgElement("rect", { class: "edge", x: 0.5, y: 0.5, width: 5, height: BOX.height - 1, rx: 2, fill: colour(facts, model.label[node]) }));
-    }
-    return parts;
   }
 
   nodeElement(node) { return this.stage.querySelector(`[data-node="${node}"]`); }
 
   highlight(nodes) { this.highlighted = nodes; this.draw(); }
   markMatches(nodes) { this.matches = nodes; this.draw(); }
-  showTable(name) { this.table = name; this.draw(); }
+  showTable(name) { this.boxes.showTable(name); this.draw(); }
   select(node, focus = false) {
     this.selected = node;
     this.reveal(node);
@@ -241,26 +114,35 @@ class Picture {
 
   size() { const box = this.svg.getBoundingClientRect(); return { width: box.width || 800, height: box.height || 500 }; }
 
-  // Show at first as many levels as are readable at once.
-  open() {
+  // Unfold as many leaves as are readable at once, those with the most rows first. `widen` makes the canvas wider; called if all do not
+  // fit without.
+  open(widen) {
+    const fits = () => this.layout().extent.width * READABLE_SCALE <= this.size().width - 2 * PAD;
+    if (!fits()) widen();
+    for (let leaves = this.visible().length >> 1; leaves > 1 && !fits(); leaves--) this.expandTo(leaves);
     this.draw();
-    for (let level = Math.max(...this.visible().map((node) => this.model.depth[node])) - 1; level > 0; level--) {
-      if (this.extent.width * READABLE_SCALE <= this.size().width - 2 * PAD) break;
-      for (const node of this.expanded) if (this.model.depth[node] >= level) this.expanded.delete(node);
-      this.draw();
-    }
     this.fit();
   }
 
-  // Fit everything, unless that would be too small to read: then the beginning.
+  // Fit everything, unless that would be too small to read: then the top, with the root in the middle.
   fit(readable = READABLE_SCALE) {
-    const { width, height } = this.size(), pad = PAD;
-    const exact = Math.min((width - 2 * pad) / this.extent.width, (height - 2 * pad) / this.extent.height, 1.15);
-    const scale = Math.max(exact, readable);
-    const root = this.positions.get(0), room = height / scale;
-    const y = this.extent.height * scale <= height ? (height - this.extent.height * scale) / 2
-      : Math.min(pad, Math.max(height - pad - this.extent.height * scale, height / 2 - (root.y + BOX.height / 2) * scale));
-    this.view = { x: pad, y: room > 0 ? y : pad, scale };
+    const { width } = this.size(), { extent } = this;
+    const scale = Math.max(readable, Math.min((width - 2 * PAD) / extent.width, (MAX_HEIGHT - 2 * PAD) / extent.height, 1.15));
+    this.svg.style.height = `${Math.min(MAX_HEIGHT, Math.max(MIN_HEIGHT, extent.height * scale + 2 * PAD))}px`;
+    const root = this.positions.get(0), free = width - extent.width * scale;
+    const x = free >= 2 * PAD ? free / 2 : Math.max(free - PAD, Math.min(PAD, width / 2 - (root.x + root.width / 2) * scale));
+    this.view = { x, y: PAD, scale };
+    this.applyView();
+  }
+
+  // Show all of these nodes, smaller if they do not fit.
+  showNodes(nodes) {
+    const boxes = nodes.map((node) => this.positions.get(node)).filter(Boolean), { width, height } = this.size();
+    const left = Math.min(...boxes.map((box) => box.x)), right = Math.max(...boxes.map((box) => box.x + box.width));
+    const top = Math.min(...boxes.map((box) => box.y)), bottom = Math.max(...boxes.map((box) => box.y)) + BOX.height + 10;
+    const scale = Math.min(this.view.scale, (width - 2 * PAD) / (right - left), (height - 2 * PAD) / (bottom - top));
+    const clamp = (at, low, high, room) => Math.min(room - PAD - high * scale, Math.max(PAD - low * scale, at));
+    this.view = { scale, x: clamp(this.view.x, left, right, width), y: clamp(this.view.y, top, bottom, height) };
     this.applyView();
   }
 
