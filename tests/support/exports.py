@@ -24,6 +24,7 @@ RUNS = {
     "c": ("c", {}),
     "c table": ("c", {"form": "table"}),
     "node": ("javascript", {}),
+    "rscript": ("r", {}),
     "sqlite": ("sql", {"dialect": "sqlite"}),
     "dbt": ("dbt", {"dialect": "duckdb"}),
     "duckdb": ("sql", {"dialect": "duckdb"}),

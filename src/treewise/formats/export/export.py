@@ -72,6 +72,7 @@ FORMATS = {
     "numpy": ExportFormat("numpy_module", "is a module that predicts whole columns with NumPy"),
     "c": ExportFormat("c", "is a C99 header", (".h", ".c")),
     "javascript": ExportFormat("javascript", "is an ES module", (".js", ".mjs")),
+    "r": ExportFormat("r", "is an R script that predicts for data frames", (".r",)),
     "json": ExportFormat("json_rows", "lists tests and answers as data", (".json",)),
     "markdown": ExportFormat("node_table", "is a table of the nodes", (".md",), "tree", False),
     "dot": ExportFormat("graph", "is a graph for Graphviz", (".dot", ".gv"), "tree", False, "write_dot"),

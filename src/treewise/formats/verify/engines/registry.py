@@ -95,6 +95,7 @@ ENGINES = {
     "json": Engine("json_rows", _format("json")),
     "c": Engine("c", _format("c")),
     "node": Engine("node", _format("javascript")),
+    "rscript": Engine("rscript", _format("r")),
     "sqlite": Engine("sqlite", _dialect("sqlite")),
     "dbt": Engine("dbt", lambda stamp: stamp["format"] == "dbt" and stamp["dialect"] == "duckdb"),
     "duckdb": Engine("duckdb", _dialect("duckdb")),
