@@ -15,6 +15,7 @@ from treewise.formats.verify.engines.registry import ENGINES, NotInstalled
 RUNS = {
     "onnxruntime": ("onnx", {"missing": "(missing)"}),
     "onnx": ("onnx", {"missing": "(missing)"}),
+    "spiffworkflow": ("dmn", {}),
     "libreoffice": ("xlsx", {}),
     "pypmml": ("pmml", {}),
     "jpmml": ("pmml", {}),
@@ -32,7 +33,7 @@ RUNS = {
 }
 
 
-SLOW = ("libreoffice", "pypmml", "jpmml")  # seconds to start: tests of their own
+SLOW = ("libreoffice", "pypmml", "jpmml", "spiffworkflow")  # slow to start or to run: tests of their own
 
 
 @pytest.fixture(scope="module", params=[name for name in RUNS if name not in SLOW])

@@ -63,6 +63,7 @@ FORMATS = {
     "if-else": ExportFormat("if_else", "is pseudocode for readers", (), "tree", False),
     "sql": ExportFormat("sql.sql", "is a query that adds predictions to a table", (".sql",)),
     "pmml": ExportFormat("pmml", "is a document for PMML 4.4 engines", (".pmml",), "program", False),
+    "dmn": ExportFormat("dmn", "is a DMN 1.3 decision table with hit policy UNIQUE", (".dmn",), "program", False),
     "xlsx": ExportFormat(
         "xlsx", "is a workbook with a calculator and the rules, for Excel and LibreOffice", (".xlsx",), "program", False
     ),

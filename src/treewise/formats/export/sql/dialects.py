@@ -51,6 +51,8 @@ class Dialect:
     has_short_datetimes: bool = False  # datetimes are text: midnight is written without a time
     has_case_in_names: bool = False  # whether "a" and "A" are different columns
     max_nesting: int = 100  # of CASE in CASE
+    lookup: str = ""  # an element of a list by its number from 1; empty where none is fast
+    all_but: str = ""  # all columns of a table except some
 
     def name_of(self, name: str) -> str:
         """Quote a name."""
@@ -228,7 +230,14 @@ DIALECTS = _dialects(
         has_short_datetimes=True,
         max_nesting=18,  # its parser has a stack of 100 entries
     ),
-    Dialect("duckdb", nan="{} = 'NaN'::DOUBLE", nan_is_largest=True, datetime_ns="TIMESTAMP_NS '{}'"),
+    Dialect(
+        "duckdb",
+        nan="{} = 'NaN'::DOUBLE",
+        nan_is_largest=True,
+        datetime_ns="TIMESTAMP_NS '{}'",
+        lookup="([{}])[{}]",
+        all_but="* EXCLUDE ({})",
+    ),
     Dialect(
         "postgresql",
         nan="{} = 'NaN'::float8",

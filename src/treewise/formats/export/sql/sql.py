@@ -8,13 +8,16 @@
 Conditions are written for three-valued logic: a comparison with NULL is not true, so NULL takes the ELSE or is named.
 CASE nests no deeper than log2 of the tree's size (``Routine.code_lines``), so a tree of any depth is one expression. An
 ensemble adds up its trees in their order, in a subquery of at most ``_TREES_PER_QUERY`` each, and predicts outside.
+
+Several outputs of a tree are several CASEs. Where the dialect has fast lists, one CASE in a subquery gives the number
+of the answer instead, and each output is an element of a list of constants: a tree is walked once for all of them.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from treewise._lib.text import safe
@@ -25,7 +28,7 @@ from treewise.formats.export.stamp import stamp
 from treewise.tree.arrays import Label
 
 OUTPUTS = ("prediction", "probabilities", "leaf")
-_GENERATED = re.compile(r"prediction|(probability|leaf|sum)(_\d+)?(_of_\d+)?|treewise_row")
+_GENERATED = re.compile(r"prediction|(probability|leaf|sum|answer)(_\d+)?(_of_\d+)?|treewise_row")
 _TREES_PER_QUERY = 300  # expressions nest one level per term of a sum, and engines allow 1,000 levels
 
 
@@ -122,29 +125,60 @@ class SqlPrinter:
 
     def query(self, source: str, outputs: Sequence[str]) -> list[str]:
         """Return the lines of the query on a table or subquery."""
-        if self.program.combine == "tree":
-            return self._select(self.tree_columns(outputs), source)
-        return self._ensemble_query(source, outputs)
+        if self.program.combine != "tree":
+            return self._ensemble_query(source, outputs)
+        if self.dialect.lookup and len(self._tree_answers(outputs)) > 1:
+            return self._lookup_query(source, outputs)
+        return self._select(self.tree_columns(outputs), source)
+
+    def _lookup_query(self, source: str, outputs: Sequence[str]) -> list[str]:
+        """Return the query that finds the number of the answer in a subquery and looks each output up."""
+        columns = {
+            name: [self._lookup(map(text, values), "answer")]
+            for name, (values, text) in self._tree_answers(outputs).items()
+        }
+        inner = self._select({"answer": self._answer_number(self.program.routines[0])}, source)
+        return self._select(columns, inner, "answers", ("answer",))
+
+    def _answer_number(self, routine: Routine) -> list[str]:
+        return self.case(routine, range(1, len(routine.answers) + 1), str)
+
+    def _lookup(self, texts: Iterable[str], number: str) -> str:
+        return self.dialect.lookup.format(", ".join(texts), self.output(number))
 
     def tree_columns(self, outputs: Sequence[str]) -> dict[str, list[str]]:
         """Return the output columns of a single tree: name → lines of the expression."""
-        routine, regression = self.program.routines[0], self.program.is_regression
-        answers, columns = routine.answers, {}
+        routine = self.program.routines[0]
+        return {name: self.case(routine, *written) for name, written in self._tree_answers(outputs).items()}
+
+    def _tree_answers(self, outputs: Sequence[str]) -> dict[str, tuple[list[Any], Callable[[Any], str]]]:
+        """Return the output columns of a single tree: name → values by answer, and the function to write one."""
+        answers, regression = self.program.routines[0].answers, self.program.is_regression
+        columns: dict[str, tuple[list[Any], Callable[[Any], str]]] = {}
         if "prediction" in outputs:
-            values = answers.value if regression else answers.label
-            columns["prediction"] = self.case(routine, values, self.value_text if regression else self.label_text)
-        if "probabilities" in outputs:
-            known = [True] * len(answers) if regression else [label != NO_ANSWER for label in answers.label]
+            columns["prediction"] = (
+                (_none_for_nan(answers.value), self.value_text) if regression else (answers.label, self.label_text)
+            )
+        if "probabilities" in outputs and not regression:
+            known = [label != NO_ANSWER for label in answers.label]
             for k in range(len(self.program.classes)):
                 shares = answers.probabilities[:, k].tolist()
-                values = [share if ok else math.nan for share, ok in zip(shares, known, strict=True)]
-                columns[f"probability_{k}"] = self.case(routine, values, self.value_text)
+                values = [share if ok else None for share, ok in zip(shares, known, strict=True)]
+                columns[f"probability_{k}"] = values, self.value_text
         if "leaf" in outputs:
-            columns["leaf"] = self.case(routine, answers.node, self.leaf_text)
+            columns["leaf"] = answers.node, self.leaf_text
         return columns
 
-    def _select(self, columns: dict[str, list[str]], source: str | list[str], alias: str = "") -> list[str]:
-        lines = ["SELECT", "  *,"]
+    def _select(
+        self,
+        columns: dict[str, list[str]],
+        source: str | list[str],
+        alias: str = "",
+        hidden: Sequence[str] = (),
+    ) -> list[str]:
+        """Return a query for all columns of the source but the hidden ones, and for further columns."""
+        every = self.dialect.all_but.format(", ".join(map(self.output, hidden))) if hidden else "*"
+        lines = ["SELECT", f"  {every}," if columns else f"  {every}"]
         for i, (name, expression) in enumerate(columns.items()):
             lines += [f"  {line}" for line in expression]
             lines[-1] += f" AS {self.output(name)}" + ("," if i < len(columns) - 1 else "")
@@ -154,52 +188,66 @@ class SqlPrinter:
 
     def _ensemble_query(self, source: str, outputs: Sequence[str]) -> list[str]:
         program = self.program
-        n, terms = len(program.routines), self._term_names()
+        n, terms = len(program.routines), self._term_names() if set(outputs) - {"leaf"} else []
         query: str | list[str] = source
-        leaves = "leaf" in outputs
         last = (n - 1) // _TREES_PER_QUERY
         for block in range(last + 1):
             trees = range(block * _TREES_PER_QUERY, min(n, (block + 1) * _TREES_PER_QUERY))
+            numbers = [f"answer_{t}" for t in trees] if self.dialect.lookup else []
+            if numbers:
+                walks = {name: self._answer_number(program.routines[t]) for name, t in zip(numbers, trees, strict=True)}
+                query = self._select(walks, query, f"before_{trees[0]}_trees")
             columns: dict[str, list[str]] = {}
+            hidden = list(numbers)
             for k, name in enumerate(terms):
-                total = [self.output(f"{name}_of_{trees[0]}")] if block else []
+                total: list[str] = []
+                if block:
+                    total = [self.output(f"{name}_of_{trees[0]}")]
+                    hidden += [f"{name}_of_{trees[0]}"] * bool(numbers)
                 for t in trees:
-                    term = self.case(program.routines[t], self._contributions(t, k), self.value_text)
+                    term = self._tree_term(t, self._contributions(t, k), self.value_text)
                     total += [f"+ {term[0]}", *term[1:]] if total else term
                 columns[name if block == last else f"{name}_of_{trees[-1] + 1}"] = total
-            if leaves:
+            if "leaf" in outputs:
                 for t in trees:
-                    columns[f"leaf_{t}"] = self.case(
-                        program.routines[t], program.routines[t].answers.node, self.leaf_text
-                    )
-            query = self._select(columns, query, f"first_{trees[0]}_trees")
+                    columns[f"leaf_{t}"] = self._tree_term(t, program.routines[t].answers.node, self.leaf_text)
+            query = self._select(columns, query, f"first_{trees[0]}_trees", hidden)
         return self._combined(query, terms, outputs)
+
+    def _tree_term(self, t: int, values: Sequence[Any], text: Callable[[Any], str]) -> list[str]:
+        """Return an output of one tree of an ensemble: looked up, or as a CASE."""
+        if self.dialect.lookup:
+            return [self._lookup(map(text, values), f"answer_{t}")]
+        return self.case(self.program.routines[t], values, text)
 
     def _term_names(self) -> list[str]:
         if self.program.is_regression:
             return ["sum"]
         return [f"sum_{k}" for k in range(len(self.program.classes))]
 
-    def _contributions(self, t: int, k: int) -> list[float]:
+    def _contributions(self, t: int, k: int) -> list[float | None]:
         """Return what each answer of a tree adds to a sum."""
         program = self.program
         answers = program.routines[t].answers
         if program.is_regression:
-            return [value / program.unit for value in answers.value]
+            return _none_for_nan([value / program.unit for value in answers.value])
         if program.combine == "vote":
             vote = program.votes[t]
-            return [math.nan if c == NO_ANSWER else vote if c == k else 0.0 for c in answers.label]
+            return [None if c == NO_ANSWER else vote if c == k else 0.0 for c in answers.label]
         shares = answers.probabilities[:, k].tolist()
-        return [math.nan if c == NO_ANSWER else share for c, share in zip(answers.label, shares, strict=True)]
+        return [None if c == NO_ANSWER else share for c, share in zip(answers.label, shares, strict=True)]
 
     def _combined(self, query: str | list[str], terms: list[str], outputs: Sequence[str]) -> list[str]:
         """Return the query that turns sums into predictions."""
         program = self.program
+        if not terms:
+            return list(query)
         sums = [self.output(term) for term in terms]
         unit = f" * {self.double(program.unit)}" if program.unit != 1.0 else ""
         means = [f"{total} / {self.double(float(program.divisor))}{unit}" for total in sums]
+        hidden = terms if self.dialect.all_but else []
         if program.is_regression:
-            return self._select({"prediction": [means[0]]}, query, "trees")
+            return self._select({"prediction": [means[0]]}, query, "trees", hidden)
         columns: dict[str, list[str]] = {}
         shares = means
         if program.combine == "vote":
@@ -213,7 +261,7 @@ class SqlPrinter:
         if "prediction" in outputs:
             scores = sums if program.combine == "vote" else means
             columns = {"prediction": self._first_largest(scores), **columns}
-        return self._select(columns, query, "trees") if columns else list(query)
+        return self._select(columns, query, "trees", hidden)
 
     def _first_largest(self, scores: list[str]) -> list[str]:
         """Return the class of the largest score, the first of equals; NULL if there is none."""
@@ -229,7 +277,7 @@ class SqlPrinter:
         """Return the lines of an expression; ``answers[i]`` stands for answer i and ``text`` writes it."""
         lines: list[str] = []
         open_cases = [False]  # whether the block at each depth has begun its CASE
-        for line in routine.code_lines([_hashable(answer) for answer in answers]):
+        for line in routine.code_lines(answers):
             margin = "  " * (2 * line.depth)
             if line.kind == "if":
                 assert line.condition is not None
@@ -340,7 +388,5 @@ class SqlPrinter:
         return f"{column} {'NOT IN' if condition.negated else 'IN'} ({', '.join(texts)})"
 
 
-def _hashable(answer: Any) -> Hashable:
-    """Return None for NaN, which does not equal itself."""
-    known: Hashable = None if isinstance(answer, float) and math.isnan(answer) else answer
-    return known
+def _none_for_nan(values: Sequence[float]) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in values]

@@ -87,6 +87,7 @@ def _dialect(name: str) -> Callable[[dict[str, Any]], bool]:
 ENGINES = {
     "jpmml": Engine("jpmml", _format("pmml")),
     "pypmml": Engine("pypmml", _format("pmml")),
+    "spiffworkflow": Engine("spiffworkflow", _format("dmn")),
     "libreoffice": Engine("libreoffice", _format("xlsx")),
     "onnxruntime": Engine("onnxruntime", _format("onnx")),
     "onnx": Engine("onnx", _format("onnx")),
