@@ -160,10 +160,10 @@ def test_a_limit_can_be_added(changed):
     code = (
         "import numpy as np, treewise as tw\n"
         "from treewise.train.grow import prepare\n"
-        "from treewise.train.reference import compute_group, leaf_condition\n"
+        "from treewise.train.reference import compute_stats, leaf_condition\n"
         "training_set = prepare('food', min_weight_fraction_split=0.5)\n"
         "for rows in (np.arange(6), np.arange(2)):\n"
-        "    print(leaf_condition(training_set, rows, compute_group(training_set, rows), 0) or 'goes on')\n"
+        "    print(leaf_condition(training_set, rows, compute_stats(training_set, rows), 0) or 'goes on')\n"
     )
     assert run("-c", code).split("\n") == ["goes on", "min_samples_split", ""]
     assert "--min-weight-fraction-split X" in run("-m", "treewise", "grow", "--help")

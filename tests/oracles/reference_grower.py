@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from treewise._lib.rng import mix64
-from treewise.train.candidates import compute_group
+from treewise.train.candidates import compute_stats
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value
 from treewise.train.reference import Candidate, find_best_prediction, find_best_split, leaf_condition
 from treewise.tree.splits import Ordinal, Threshold
@@ -34,11 +34,11 @@ class ReferenceNode:
 def predict(training_set, node):
     """Set what a node predicts; return its value, which monotone constraints compare."""
     training_set = training_set.at(node.rows)
-    group = compute_group(training_set, node.rows)
-    if not group.rows:
+    stats = compute_stats(training_set, node.rows)
+    if not stats.rows:
         return math.nan
-    node.prediction = find_best_prediction(training_set, node.rows, group)
-    return predicted_value(training_set, group) if len(group.counts) == 2 else float(node.prediction)
+    node.prediction = find_best_prediction(training_set, node.rows, stats)
+    return predicted_value(training_set, stats) if len(stats.counts) == 2 else float(node.prediction)
 
 
 def constrain(training_set, node):
@@ -56,8 +56,8 @@ def constrain(training_set, node):
 
 def look_at(training_set, node):
     training_set = training_set.at(node.rows)
-    group = compute_group(training_set, node.rows)
-    node.stop = leaf_condition(training_set, node.rows, group, len(node.path))
+    stats = compute_stats(training_set, node.rows)
+    node.stop = leaf_condition(training_set, node.rows, stats, len(node.path))
     if node.stop:
         return
     search = find_best_split(training_set, node.rows, node.key, node.constraints)
@@ -66,7 +66,7 @@ def look_at(training_set, node):
         node.p_value = search.tests.p_value
     if node.best is None:
         return
-    measure = training_set.criterion.measure_at(group)
+    measure = training_set.criterion.measure_at(stats)
     if node.best.gain:  # in 40 bits and an exponent of its own: squares of 1e200 compare as well as any
         mantissa, exponent = math.frexp(float(node.best.gain) * measure.unit_value)
         rounded, carried = math.frexp(float(np.rint(math.ldexp(mantissa, 40))))
@@ -126,7 +126,7 @@ def reference_facts(training_set, built):
             len(node.rows),
             node.stop if not node.children else "",
             None if node.stop == "no_rows" else node.prediction,
-            tuple(c * scale for c in compute_group(training_set, node.rows).counts),
+            tuple(c * scale for c in compute_stats(training_set, node.rows).counts),
             node.best.missing_rows if node.children else 0,
             node.p_value,
         )

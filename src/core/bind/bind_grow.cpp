@@ -146,7 +146,7 @@ void bind_growing(nb::module_& m) {
         .def(
             "constrain",
             [](ColumnArray& self, int monotone, uint64_t groups, double cost, uint64_t cost_bit) {
-                self.column.monotone = monotone, self.column.groups = groups;
+                self.column.monotone = monotone, self.column.interaction_groups = groups;
                 self.column.cost = cost, self.column.cost_bit = cost_bit;
             },
             "monotone"_a, "groups"_a, "cost"_a, "cost_bit"_a, "Set the constraints (train/constraints.py).");

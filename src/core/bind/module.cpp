@@ -18,9 +18,9 @@ int64_t find_winner(const std::vector<std::vector<int64_t>>& candidates, bool ra
     BestSplit best(random);
     best.begin_node(node);
     for (const auto& c : candidates)
-        best.add({.score = c.at(0), .key = {c.at(2), 0, c.at(3), 0}, .tolerance = c.at(1)});
-    const CandidateKey key = best.winner().key;
-    const auto is_winner = [&](const auto& c) { return c[2] == key.column && c[3] == key.position; };
+        best.add({.score = c.at(0), .order = {c.at(2), 0, c.at(3), 0}, .tolerance = c.at(1)});
+    const TieOrder order = best.winner().order;
+    const auto is_winner = [&](const auto& c) { return c[2] == order.column && c[3] == order.position; };
     return std::find_if(candidates.begin(), candidates.end(), is_winner) - candidates.begin();
 }
 

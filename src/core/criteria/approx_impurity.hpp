@@ -1,9 +1,9 @@
 // Approximate impurity in doubles with a proven error bound; used to discard candidates before the exact comparison.
 //
-// The score of a split is the sum of the negative impurities of its branches, so larger is better; `error_bound` bounds
-// its error. Negative impurities are weighted by the branch and leave out terms that depend only on the node.
-// Candidates within that error of the best are compared again in integers (search/exact_splitter.hpp), so scores affect
-// only the running time, never the tree.
+// The purity of a split is the sum of the purities (negative impurities) of its branches: larger is better;
+// `error_bound` bounds its error. Purities are weighted by the branch and leave out terms that depend only on the node.
+// Candidates within that error of the best are compared again in integers (search/exact_splitter.hpp), so purities
+// affect only the running time, never the tree.
 //
 //     entropy   Σ c·log c − m·log m     gini   Σ c²/m     error   max c     squared error   S²/m     poisson  S·log S/m
 //
@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include "criteria/stats.hpp"
+#include "criteria/row_stats.hpp"
 #include "problem/problem.hpp"
 
 namespace treewise {
@@ -76,7 +76,7 @@ struct Quantiser {
     }
 };
 
-// Negative impurity of one branch, by criterion.
+// Purity of one branch, by criterion.
 template <TargetKind S>
 class ApproxImpurity {
 public:
@@ -105,24 +105,24 @@ public:
         } else {
             error_bound_ = scale_pow2(weight * (2 + std::log2(weight)), -36);
         }
-        parent_score_ = negative_impurity(node_total);
+        node_purity_ = purity(node_total);
     }
     double error_bound() const { return error_bound_; }
-    double parent_score() const { return parent_score_; }
+    double node_purity() const { return node_purity_; }
 
-    double negative_impurity(const int64_t* s) const {
+    double purity(const int64_t* s) const {
         switch (criterion_) {
-            case Criterion::entropy: return negative_impurity<Criterion::entropy>(s);
-            case Criterion::gini: return negative_impurity<Criterion::gini>(s);
-            case Criterion::error: return negative_impurity<Criterion::error>(s);
-            case Criterion::squared_error: return negative_impurity<Criterion::squared_error>(s);
-            default: return negative_impurity<Criterion::poisson>(s);
+            case Criterion::entropy: return purity<Criterion::entropy>(s);
+            case Criterion::gini: return purity<Criterion::gini>(s);
+            case Criterion::error: return purity<Criterion::error>(s);
+            case Criterion::squared_error: return purity<Criterion::squared_error>(s);
+            default: return purity<Criterion::poisson>(s);
         }
     }
     template <Criterion C>
-    double negative_impurity(const int64_t* s) const {
-        if constexpr (S == TargetKind::binary) return negative_impurity_binary<C>(s[kWeight], s[kCounts + 1]);
-        if constexpr (S == TargetKind::regression) return negative_impurity_regression<C>(s[kWeight], s[kQuantised]);
+    double purity(const int64_t* s) const {
+        if constexpr (S == TargetKind::binary) return purity_binary<C>(s[kWeight], s[kCounts + 1]);
+        if constexpr (S == TargetKind::regression) return purity_regression<C>(s[kWeight], s[kQuantised]);
         const auto m = static_cast<double>(s[kWeight]);
         if (m == 0) return 0;
         double sum = 0;
@@ -137,7 +137,7 @@ public:
         return sum;
     }
     template <Criterion C>
-    double negative_impurity_binary(int64_t weight, int64_t ones) const {
+    double purity_binary(int64_t weight, int64_t ones) const {
         const auto m = static_cast<double>(weight), a = static_cast<double>(ones), b = m - a;
         if (m == 0) return 0;
         if constexpr (C == Criterion::gini) return (a * a + b * b) / m;
@@ -145,7 +145,7 @@ public:
         return std::max(a, b);
     }
     template <Criterion C>
-    double negative_impurity_regression(int64_t weight, int64_t sum) const {
+    double purity_regression(int64_t weight, int64_t sum) const {
         const auto m = static_cast<double>(weight), s = static_cast<double>(sum) - mean_ * m;
         if constexpr (C == Criterion::squared_error) return m == 0 ? 0 : s * s / m;
         return s > 0 ? s * std::log2(s / m) : 0;
@@ -158,7 +158,7 @@ private:
     Criterion criterion_;
     const NLogNTable* nlogn_;
     size_t n_classes_;
-    double mean_ = 0, error_bound_ = 0, parent_score_ = 0;
+    double mean_ = 0, error_bound_ = 0, node_purity_ = 0;
 };
 
 // Statistics of both sides of a split while rows move from right to left; scoring is O(1) for any number of classes.
@@ -166,106 +166,116 @@ template <Criterion C, TargetKind S>
 class RunningSplit {
 public:
     explicit RunningSplit(const ApproxImpurity<S>& approx) : approx_(approx) {
-        if constexpr (S == TargetKind::multiclass) l_.resize(approx.n_classes()), r_.resize(approx.n_classes());
+        if constexpr (S == TargetKind::multiclass)
+            left_counts_.resize(approx.n_classes()), right_counts_.resize(approx.n_classes());
     }
-    int64_t left_weight() const { return m_; }
-    int64_t right_weight() const { return n_; }
-    int64_t left_sum() const { return a_; }
-    int64_t right_sum() const { return b_; }
+    int64_t left_weight() const { return left_weight_; }
+    int64_t right_weight() const { return right_weight_; }
+    int64_t left_sum() const { return left_sum_; }
+    int64_t right_sum() const { return right_sum_; }
 
     void start(const int64_t* left, const int64_t* right) {
-        m_ = left[kWeight], n_ = right[kWeight];
+        left_weight_ = left[kWeight], right_weight_ = right[kWeight];
         if constexpr (S == TargetKind::multiclass) {
-            std::copy_n(left + kCounts, l_.size(), l_.begin());
-            std::copy_n(right + kCounts, r_.size(), r_.begin());
+            std::copy_n(left + kCounts, left_counts_.size(), left_counts_.begin());
+            std::copy_n(right + kCounts, right_counts_.size(), right_counts_.begin());
             recount();
         } else {
             constexpr size_t at = S == TargetKind::binary ? kCounts + 1 : kQuantised;
-            a_ = left[at], b_ = right[at];
+            left_sum_ = left[at], right_sum_ = right[at];
         }
     }
     // value: the class (binary, multiclass) or the quantised target (regression).
     void move_row(int64_t value, int64_t weight) {
-        m_ += weight, n_ -= weight;
+        left_weight_ += weight, right_weight_ -= weight;
         if constexpr (S == TargetKind::binary) {
             const int64_t moved = value ? weight : 0;
-            a_ += moved, b_ -= moved;
+            left_sum_ += moved, right_sum_ -= moved;
         } else if constexpr (S == TargetKind::regression) {
-            a_ += value, b_ -= value;
+            left_sum_ += value, right_sum_ -= value;
         } else {
             move_class(static_cast<size_t>(value), weight);
         }
     }
     // Moves many rows at once: their total weight, and their weight of class 1 (or sum of targets).
-    void move_rows(int64_t rows, int64_t ones) { m_ += rows, n_ -= rows, a_ += ones, b_ -= ones; }
+    void move_rows(int64_t rows, int64_t ones) {
+        left_weight_ += rows, right_weight_ -= rows, left_sum_ += ones, right_sum_ -= ones;
+    }
 
-    double score() const {
+    double purity() const {
         if constexpr (S == TargetKind::binary)
-            return approx_.template negative_impurity_binary<C>(m_, a_) +
-                   approx_.template negative_impurity_binary<C>(n_, b_);
+            return approx_.template purity_binary<C>(left_weight_, left_sum_) +
+                   approx_.template purity_binary<C>(right_weight_, right_sum_);
         if constexpr (S == TargetKind::regression)
-            return approx_.template negative_impurity_regression<C>(m_, a_) +
-                   approx_.template negative_impurity_regression<C>(n_, b_);
+            return approx_.template purity_regression<C>(left_weight_, left_sum_) +
+                   approx_.template purity_regression<C>(right_weight_, right_sum_);
         if constexpr (C == Criterion::gini) {
             if (fits_int64_)
-                return static_cast<double>(s_) / static_cast<double>(m_) +
-                       static_cast<double>(t_) / static_cast<double>(n_);
-            return static_cast<double>(p_) / static_cast<double>(m_) +
-                   static_cast<double>(q_) / static_cast<double>(n_);
+                return static_cast<double>(left_squares64_) / static_cast<double>(left_weight_) +
+                       static_cast<double>(right_squares64_) / static_cast<double>(right_weight_);
+            return static_cast<double>(left_squares_) / static_cast<double>(left_weight_) +
+                   static_cast<double>(right_squares_) / static_cast<double>(right_weight_);
         }
-        if constexpr (C == Criterion::entropy) return x_ + y_ - approx_.nlogn(m_) - approx_.nlogn(n_);
-        return x_ + y_;
+        if constexpr (C == Criterion::entropy)
+            return left_term_ + right_term_ - approx_.nlogn(left_weight_) - approx_.nlogn(right_weight_);
+        return left_term_ + right_term_;
     }
 
 private:
-    // Exact Σ c² of both sides (p_, q_; or s_, t_ where 64 bits suffice), because after heavy rows have moved the
-    // remainder may be tiny compared with what was subtracted. Σ c·log c or max c in doubles (x_, y_); the former is
-    // recomputed regularly, since rounding errors accumulate.
+    // Exact Σ c² of both sides (left_squares_, right_squares_; or left_squares64_, right_squares64_ where 64 bits
+    // suffice), because after heavy rows have moved the remainder may be tiny compared with what was subtracted. Σ
+    // c·log c or max c in doubles (left_term_, right_term_); the former is recomputed regularly, since rounding errors
+    // accumulate.
     void recount() {
-        x_ = y_ = 0, p_ = q_ = 0, n_moves_ = 0;
-        fits_int64_ = m_ + n_ < int64_t{1} << 31;
-        for (size_t c = 0; c < l_.size(); ++c) {
-            if constexpr (C == Criterion::gini) p_ += square(l_[c]), q_ += square(r_[c]);
-            if constexpr (C == Criterion::entropy) x_ += approx_.nlogn(l_[c]), y_ += approx_.nlogn(r_[c]);
+        left_term_ = right_term_ = 0, left_squares_ = right_squares_ = 0, n_moves_ = 0;
+        fits_int64_ = left_weight_ + right_weight_ < int64_t{1} << 31;
+        for (size_t c = 0; c < left_counts_.size(); ++c) {
+            if constexpr (C == Criterion::gini)
+                left_squares_ += square(left_counts_[c]), right_squares_ += square(right_counts_[c]);
+            if constexpr (C == Criterion::entropy)
+                left_term_ += approx_.nlogn(left_counts_[c]), right_term_ += approx_.nlogn(right_counts_[c]);
             if constexpr (C == Criterion::error) {
-                x_ = std::max(x_, static_cast<double>(l_[c])), y_ = std::max(y_, static_cast<double>(r_[c]));
+                left_term_ = std::max(left_term_, static_cast<double>(left_counts_[c])),
+                right_term_ = std::max(right_term_, static_cast<double>(right_counts_[c]));
             }
         }
-        if (fits_int64_) s_ = static_cast<int64_t>(p_), t_ = static_cast<int64_t>(q_);
+        if (fits_int64_)
+            left_squares64_ = static_cast<int64_t>(left_squares_),
+            right_squares64_ = static_cast<int64_t>(right_squares_);
     }
     static uint128 square(int64_t n) { return static_cast<uint128>(static_cast<int128>(n) * n); }
     void move_class(size_t c, int64_t w) {
-        const int64_t l = l_[c], r = r_[c];
-        l_[c] += w, r_[c] -= w;
+        const int64_t l = left_counts_[c], r = right_counts_[c];
+        left_counts_[c] += w, right_counts_[c] -= w;
         if constexpr (C == Criterion::gini) {
             if (fits_int64_) {
-                s_ += w * (2 * l + w), t_ -= w * (2 * r - w);
+                left_squares64_ += w * (2 * l + w), right_squares64_ -= w * (2 * r - w);
                 return;
             }
-            p_ += square(l + w) - square(l);
-            q_ -= square(r) - square(r - w);
+            left_squares_ += square(l + w) - square(l);
+            right_squares_ -= square(r) - square(r - w);
         } else if constexpr (C == Criterion::entropy) {
-            x_ += approx_.nlogn(l + w) - approx_.nlogn(l);
-            y_ += approx_.nlogn(r - w) - approx_.nlogn(r);
+            left_term_ += approx_.nlogn(l + w) - approx_.nlogn(l);
+            right_term_ += approx_.nlogn(r - w) - approx_.nlogn(r);
             if (++n_moves_ == kStepsBetweenRecounts) recount();
         } else {
-            x_ = std::max(x_, static_cast<double>(l + w));
-            if (static_cast<double>(r) == y_) {  // the largest class may have changed
-                y_ = 0;
-                for (int64_t n : r_) y_ = std::max(y_, static_cast<double>(n));
+            left_term_ = std::max(left_term_, static_cast<double>(l + w));
+            if (static_cast<double>(r) == right_term_) {  // the largest class may have changed
+                right_term_ = 0;
+                for (int64_t n : right_counts_) right_term_ = std::max(right_term_, static_cast<double>(n));
             }
         }
     }
 
     static constexpr int kStepsBetweenRecounts = 1 << 14;
     const ApproxImpurity<S>& approx_;
-    int64_t m_ = 0, n_ = 0, a_ = 0, b_ = 0;
-    double x_ = 0, y_ = 0;
-    uint128 p_ = 0, q_ = 0;
-    int64_t s_ = 0, t_ = 0;
+    int64_t left_weight_ = 0, right_weight_ = 0, left_sum_ = 0, right_sum_ = 0;
+    double left_term_ = 0, right_term_ = 0;
+    uint128 left_squares_ = 0, right_squares_ = 0;
+    int64_t left_squares64_ = 0, right_squares64_ = 0;
     bool fits_int64_ = false;
     int n_moves_ = 0;
-    std::vector<int64_t> l_, r_;
+    std::vector<int64_t> left_counts_, right_counts_;
 };
 
 }  // namespace treewise

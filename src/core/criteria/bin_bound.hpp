@@ -1,16 +1,16 @@
-// Upper bound on the score of any cut inside a bin, whatever the order of its rows.
+// Upper bound on the purity of any cut inside a bin, whatever the order of its rows.
 //
 // L and R are the statistics to the left and right of the bin B; a cut sends a part b of B to the left and the rest to
-// the right. φ is the score of a side (criteria/approx_impurity.hpp): convex and subadditive, φ(x + y) <= φ(x) + φ(y).
+// the right. φ is the purity of a side (criteria/approx_impurity.hpp): convex and subadditive, φ(x + y) <= φ(x) + φ(y).
 //
 //   any criterion   φ(L + b) + φ(R + B − b) <= φ(L) + φ(R) + φ(b) + φ(B − b) <= φ(L) + φ(R) + Σ φ(row alone).
-//                   A row alone scores its weight (gini, error), 0 (entropy), its square about the mean (squared
-//                   error).
+//                   The purity of a row alone is its weight (gini, error), 0 (entropy), its square about the mean
+//                   (squared error).
 //   two classes     b is a point of the box [0, others] × [0, ones]; φ(L + b) + φ(R + B − b) is convex in it, so the
 //                   largest value is at a corner. Two corners are the bin's edges, which are scored anyway.
 //   squared error   by Cauchy-Schwarz a part b of weight k has a sum within √(k·(w − k)/w·Q) <= √(w·Q)/2 of k/w of B's
 //                   (w: its weight, Q: its squares about its own mean). So (weight, sum) lies in a strip with four
-//                   corners, and the score, convex in them, is largest at one.
+//                   corners, and the purity, convex in them, is largest at one.
 
 #pragma once
 
@@ -24,12 +24,12 @@ namespace treewise {
 inline double bound_binary(const ApproxImpurity<TargetKind::binary>& approx, const int64_t* l, const int64_t* bin,
                            const int64_t* r) {
     const int64_t ones = bin[kCounts + 1], others = bin[kCounts];
-    const auto side_score = [&](const int64_t* stat_beside, int64_t more, int64_t more_ones) {
-        const int64_t stat[] = {0, stat_beside[kWeight] + more, 0, stat_beside[kCounts + 1] + more_ones};
-        return approx.negative_impurity(stat);
+    const auto side_purity = [&](const int64_t* stats_beside, int64_t more, int64_t more_ones) {
+        const int64_t stats[] = {0, stats_beside[kWeight] + more, 0, stats_beside[kCounts + 1] + more_ones};
+        return approx.purity(stats);
     };
-    return std::max(side_score(l, ones, ones) + side_score(r, others, 0),
-                    side_score(l, others, 0) + side_score(r, ones, ones));
+    return std::max(side_purity(l, ones, ones) + side_purity(r, others, 0),
+                    side_purity(l, others, 0) + side_purity(r, ones, ones));
 }
 
 // squares: at least Σ v²/weight over the rows of the bin.
@@ -38,7 +38,7 @@ inline double bound_squared_error(const ApproxImpurity<TargetKind::regression>& 
     const auto w = static_cast<double>(bin[kWeight]), s = static_cast<double>(bin[kQuantised]), mean = approx.mean();
     const double rounding = 0x1p-48 * (squares + std::abs(mean * s) + mean * mean * w + s * s / w);
     const double about_mean = std::max(0.0, squares - 2 * mean * s + mean * mean * w) + rounding;
-    const double edge_bound = approx.negative_impurity(l) + approx.negative_impurity(r) + about_mean;
+    const double edge_bound = approx.purity(l) + approx.purity(r) + about_mean;
     if (l[kWeight] == 0 || r[kWeight] == 0) return edge_bound;
     const double within = std::max(0.0, squares - s * s / w) + rounding;
     const auto d = static_cast<int64_t>(std::sqrt(w * within) / 2) + 1;
@@ -46,8 +46,7 @@ inline double bound_squared_error(const ApproxImpurity<TargetKind::regression>& 
                   sum = l[kQuantised] + bin[kQuantised] + r[kQuantised];
     const auto corner = [&](int64_t m, int64_t a) {
         constexpr Criterion C = Criterion::squared_error;
-        return approx.template negative_impurity_regression<C>(m, a) +
-               approx.template negative_impurity_regression<C>(weight - m, sum - a);
+        return approx.template purity_regression<C>(m, a) + approx.template purity_regression<C>(weight - m, sum - a);
     };
     const int64_t m = l[kWeight], a = l[kQuantised], n = m + bin[kWeight], b = a + bin[kQuantised];
     return std::min(edge_bound, std::max({corner(m, a - d), corner(m, a + d), corner(n, b - d), corner(n, b + d)}));
@@ -59,7 +58,7 @@ double bound_bin(const ApproxImpurity<S>& approx, const int64_t* l, const int64_
     if constexpr (S == TargetKind::binary) return bound_binary(approx, l, bin, r);
     if constexpr (S == TargetKind::regression) return bound_squared_error(approx, l, bin, r, squares);
     const double rows_alone = approx.criterion() == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);
-    return approx.negative_impurity(l) + approx.negative_impurity(r) + rows_alone;
+    return approx.purity(l) + approx.purity(r) + rows_alone;
 }
 
 }  // namespace treewise

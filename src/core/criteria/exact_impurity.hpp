@@ -4,7 +4,8 @@
 // in train/criteria.py. The splitter (search/exact_splitter.hpp) moves rows between two of them and does not depend on
 // the criterion:
 //
-//     left  [ a b c | d e f g ]  right         right.sub(d); left.add(d); impurity = left.total() + right.total()
+//     left  [ a b c | d e f g ]  right         right.sub(d); left.add(d); impurity = left.total_impurity() +
+//     right.total_impurity()
 //
 // add and sub take O(1) for any number of classes, with two exceptions: misclassification error rescans the classes
 // when the largest one loses a row, and absolute error takes O(log n) in a Fenwick tree.
@@ -16,7 +17,7 @@
 #include <functional>
 #include <vector>
 
-#include "criteria/stats.hpp"
+#include "criteria/row_stats.hpp"
 #include "problem/problem.hpp"
 #include "util/fixed_point.hpp"
 
@@ -99,9 +100,9 @@ private:
 // -- classification ---------------------------------------------------------------------------------------------------
 
 // Weight of each class, with the list of classes that occur, so that clearing is proportional to their number.
-class ClassStats {
+class ClassImpurity {
 public:
-    explicit ClassStats(NodeContext& node_context)
+    explicit ClassImpurity(NodeContext& node_context)
         : node_context_(&node_context),
           target_(&node_context.target),
           count_(node_context.target.n_classes, 0),
@@ -134,7 +135,7 @@ protected:
         classes_.clear();
         rows = weight = 0;
     }
-    void copy(const ClassStats& other) {
+    void copy(const ClassImpurity& other) {
         clear_counts();
         classes_ = other.classes_;
         for (int32_t c : classes_) count_[c] = other.count_[c], is_listed_[c] = 1;
@@ -150,13 +151,13 @@ protected:
 
 // Adds and removes rows or whole buckets class by class; Self::move_weight updates the criterion's sum.
 template <class Self>
-class ClassStatsOf : public ClassStats {
+class ClassImpurityOf : public ClassImpurity {
 public:
-    using ClassStats::ClassStats;
+    using ClassImpurity::ClassImpurity;
     void add(uint32_t row) { move(row, 1); }
     void sub(uint32_t row) { move(row, -1); }
-    void add(const int64_t* stat) { move(stat, 1); }
-    void sub(const int64_t* stat) { move(stat, -1); }
+    void add(const int64_t* stats) { move(stats, 1); }
+    void sub(const int64_t* stats) { move(stats, -1); }
     void merge(const Self& other) {  // adds all rows of another
         rows += other.rows;
         for (int32_t c : other.classes_) self().move_weight(c, other.count_[c]);
@@ -168,21 +169,21 @@ private:
         rows += sign;
         self().move_weight(target_->label[row], sign * target_->weight[row]);
     }
-    void move(const int64_t* stat, int64_t sign) {
-        rows += sign * stat[kRows];
+    void move(const int64_t* stats, int64_t sign) {
+        rows += sign * stats[kRows];
         for (size_t c = 0; c < count_.size(); ++c) {
-            if (stat[kCounts + c]) self().move_weight(static_cast<int32_t>(c), sign * stat[kCounts + c]);
+            if (stats[kCounts + c]) self().move_weight(static_cast<int32_t>(c), sign * stats[kCounts + c]);
         }
     }
 };
 
 // m·H = m·log m − Σ c·log c
-class EntropyStats : public ClassStatsOf<EntropyStats> {
+class EntropyImpurity : public ClassImpurityOf<EntropyImpurity> {
 public:
-    using ClassStatsOf::ClassStatsOf;
+    using ClassImpurityOf::ClassImpurityOf;
     void clear() { clear_counts(), sum_ = 0; }
-    void assign(const EntropyStats& other) { copy(other), sum_ = other.sum_; }
-    int128 total() const { return node_context_->nlogn(weight) - sum_; }
+    void assign(const EntropyImpurity& other) { copy(other), sum_ = other.sum_; }
+    int128 total_impurity() const { return node_context_->nlogn(weight) - sum_; }
     void move_weight(int32_t c, int64_t w) {
         const int64_t before = add_weight(c, w);
         sum_ += node_context_->nlogn(before + w) - node_context_->nlogn(before);
@@ -197,12 +198,12 @@ private:
 };
 
 // m·(1 − Σ p²) = m − Σ c²/m
-class GiniStats : public ClassStatsOf<GiniStats> {
+class GiniImpurity : public ClassImpurityOf<GiniImpurity> {
 public:
-    using ClassStatsOf::ClassStatsOf;
+    using ClassImpurityOf::ClassImpurityOf;
     void clear() { clear_counts(), squares_ = 0; }
-    void assign(const GiniStats& other) { copy(other), squares_ = other.squares_; }
-    int128 total() const {
+    void assign(const GiniImpurity& other) { copy(other), squares_ = other.squares_; }
+    int128 total_impurity() const {
         const auto m = static_cast<uint128>(weight);
         const uint128 quotient = squares_ / m, remainder = squares_ % m;
         return (static_cast<int128>(weight) << kFraction) -
@@ -220,12 +221,12 @@ private:
 };
 
 // m − max c
-class ErrorStats : public ClassStatsOf<ErrorStats> {
+class ErrorImpurity : public ClassImpurityOf<ErrorImpurity> {
 public:
-    using ClassStatsOf::ClassStatsOf;
+    using ClassImpurityOf::ClassImpurityOf;
     void clear() { clear_counts(), max_count_ = 0; }
-    void assign(const ErrorStats& other) { copy(other), max_count_ = other.max_count_; }
-    int128 total() const { return static_cast<int128>(weight - max_count_) << kFraction; }
+    void assign(const ErrorImpurity& other) { copy(other), max_count_ = other.max_count_; }
+    int128 total_impurity() const { return static_cast<int128>(weight - max_count_) << kFraction; }
     void move_weight(int32_t c, int64_t w) {
         const int64_t before = add_weight(c, w);
         max_count_ = std::max(max_count_, before + w);
@@ -242,9 +243,9 @@ private:
 
 // -- regression -------------------------------------------------------------------------------------------------------
 
-class SumStats {
+class SumImpurity {
 public:
-    explicit SumStats(NodeContext& node_context) : node_context_(&node_context), target_(&node_context.target) {}
+    explicit SumImpurity(NodeContext& node_context) : node_context_(&node_context), target_(&node_context.target) {}
 
     int64_t rows = 0, weight = 0;
     int128 sum = 0;  // Σ w·y
@@ -252,10 +253,10 @@ public:
     static void prepare_node(NodeContext&, const uint32_t*, const uint32_t*) {}
     void add(uint32_t row) { move_row(row, 1); }
     void sub(uint32_t row) { move_row(row, -1); }
-    void add(const int64_t* stat) { rows += stat[kRows], weight += stat[kWeight], sum += target_sum(stat); }
-    void sub(const int64_t* stat) { rows -= stat[kRows], weight -= stat[kWeight], sum -= target_sum(stat); }
+    void add(const int64_t* stats) { rows += stats[kRows], weight += stats[kWeight], sum += target_sum(stats); }
+    void sub(const int64_t* stats) { rows -= stats[kRows], weight -= stats[kWeight], sum -= target_sum(stats); }
     void clear() { rows = weight = 0, sum = 0; }
-    void merge(const SumStats& other) { rows += other.rows, weight += other.weight, sum += other.sum; }
+    void merge(const SumImpurity& other) { rows += other.rows, weight += other.weight, sum += other.sum; }
 
 protected:
     void move_row(uint32_t row, int64_t sign) {
@@ -270,12 +271,12 @@ protected:
 
 // −S²/m about the node's mean; Σ y² is the same for every split. 126 bits hold the square of S and a fraction; if S has
 // more than 62 bits, its tail is cut at the node's scale.
-class SquaredErrorStats : public SumStats {
+class SquaredErrorImpurity : public SumImpurity {
 public:
-    using SumStats::SumStats;
+    using SumImpurity::SumImpurity;
     bool valid() const { return true; }
-    void assign(const SquaredErrorStats& other) { *this = other; }
-    int128 total() const {
+    void assign(const SquaredErrorImpurity& other) { *this = other; }
+    int128 total_impurity() const {
         const int128 centred = (sum - weight * node_context_->mean) >> node_context_->shift;
         return -static_cast<int128>((static_cast<uint128>(centred * centred) << node_context_->fraction) /
                                     static_cast<uint128>(weight));
@@ -296,12 +297,12 @@ public:
 };
 
 // −S·log(S/m): half the Poisson deviance without Σ y·log y. A branch with sum 0 would predict 0 and is not valid.
-class PoissonStats : public SumStats {
+class PoissonImpurity : public SumImpurity {
 public:
-    using SumStats::SumStats;
+    using SumImpurity::SumImpurity;
     bool valid() const { return sum > 0; }
-    void assign(const PoissonStats& other) { *this = other; }
-    int128 total() const {
+    void assign(const PoissonImpurity& other) { *this = other; }
+    int128 total_impurity() const {
         const int128 s = sum >> node_context_->shift;
         return s * log2_fixed(static_cast<uint64_t>(weight)) - node_context_->nlogn(static_cast<int64_t>(s));
     }
@@ -316,9 +317,9 @@ public:
 };
 
 // Σ |y − median|: weights and sums in Fenwick trees over the distinct targets of the node.
-class AbsoluteErrorStats {
+class AbsoluteErrorImpurity {
 public:
-    explicit AbsoluteErrorStats(NodeContext& node_context)
+    explicit AbsoluteErrorImpurity(NodeContext& node_context)
         : node_context_(&node_context), target_(&node_context.target) {}
 
     int64_t rows = 0, weight = 0;
@@ -362,7 +363,7 @@ public:
         many_rows_ = false;
         rows = weight = 0, sum = 0;
     }
-    void assign(const AbsoluteErrorStats& other) {
+    void assign(const AbsoluteErrorImpurity& other) {
         weights_ = other.weights_;
         sums_ = other.sums_;
         many_rows_ = true;
@@ -372,7 +373,7 @@ public:
     std::pair<int64_t, int64_t> medians() const {
         return {node_context_->values[find_median(false).index], node_context_->values[find_median(true).index]};
     }
-    int128 total() const {
+    int128 total_impurity() const {
         const Prefix low = find_median(false);
         const int128 median = node_context_->values[low.index];
         const int128 above = static_cast<int128>(weight) - low.weight;  // weight at the median or above
@@ -421,13 +422,13 @@ private:
     bool many_rows_ = false;             // … unless there are many
 };
 
-// Calls work.operator()<Stats>() with the statistics class of a criterion: the only place where the enum becomes a
+// Calls work.operator()<Impurity>() with the statistics class of a criterion: the only place where the enum becomes a
 // type.
 template <class Work>
 auto dispatch_criterion(Criterion criterion, const Work& work) {
     switch (criterion) {
-#define TREEWISE_CASE(name, Stats, has_approx_impurity) \
-    case Criterion::name: return work.template operator()<Stats>();
+#define TREEWISE_CASE(name, Impurity, has_approx_impurity) \
+    case Criterion::name: return work.template operator()<Impurity>();
         TREEWISE_CRITERIA(TREEWISE_CASE)
 #undef TREEWISE_CASE
     }
@@ -449,9 +450,9 @@ struct Rate {
     }
 };
 
-inline Rate rate(const ClassStats& side, int64_t cls) { return {side.counts()[cls], side.weight}; }
-inline Rate rate(const SumStats& side, int64_t) { return {side.sum, side.weight}; }
-inline Rate rate(const AbsoluteErrorStats& side, int64_t) {
+inline Rate rate(const ClassImpurity& side, int64_t cls) { return {side.counts()[cls], side.weight}; }
+inline Rate rate(const SumImpurity& side, int64_t) { return {side.sum, side.weight}; }
+inline Rate rate(const AbsoluteErrorImpurity& side, int64_t) {
     const auto [low, high] = side.medians();
     return {static_cast<int128>(low) + high, 1};
 }

@@ -20,27 +20,28 @@ struct NodeSummary {
 };
 
 // What a node of these rows predicts: the share of the second of two classes, the mean or the median.
-inline double predicted_value(const ClassStats& side, const NodeContext&) {
+inline double predicted_value(const ClassImpurity& side, const NodeContext&) {
     return static_cast<double>(side.counts()[1]) / static_cast<double>(side.weight);
 }
-inline double predicted_value(const SumStats& side, const NodeContext& node_context) {
+inline double predicted_value(const SumImpurity& side, const NodeContext& node_context) {
     return scale_pow2(static_cast<double>(side.sum) / static_cast<double>(side.weight), -node_context.scale);
 }
-inline double predicted_value(const AbsoluteErrorStats& side, const NodeContext& node_context) {
+inline double predicted_value(const AbsoluteErrorImpurity& side, const NodeContext& node_context) {
     const auto [low, high] = side.medians();
     return scale_pow2(static_cast<double>(low) / 2 + static_cast<double>(high) / 2, -node_context.scale);
 }
 
-template <class Stats>
-    requires std::derived_from<Stats, ClassStats>
-NodeSummary summarise(const Stats& side, const NodeContext& node_context, const uint32_t*, const uint32_t*) {
+template <class Impurity>
+    requires std::derived_from<Impurity, ClassImpurity>
+NodeSummary summarise(const Impurity& side, const NodeContext& node_context, const uint32_t*, const uint32_t*) {
     NodeSummary s;
     int64_t max_count = -1;
     for (int32_t c : side.classes()) {  // the largest class; the first one among equals
         const int64_t count = side.counts()[c];
         if (count > max_count || (count == max_count && c < s.label)) max_count = count, s.label = c;
     }
-    s.impurity = static_cast<double>(side.total()) * node_context.unit_value / static_cast<double>(side.weight);
+    s.impurity =
+        static_cast<double>(side.total_impurity()) * node_context.unit_value / static_cast<double>(side.weight);
     if (side.counts().size() == 2) s.value = predicted_value(side, node_context);
     return s;
 }
@@ -72,7 +73,7 @@ inline Variance variance(const NodeContext& node_context, int128 sum, int64_t we
     return {v, shift - node_context.scale};
 }
 
-inline NodeSummary summarise(const SquaredErrorStats& side, const NodeContext& node_context, const uint32_t* first,
+inline NodeSummary summarise(const SquaredErrorImpurity& side, const NodeContext& node_context, const uint32_t* first,
                              const uint32_t* last) {
     NodeSummary s;
     s.value = predicted_value(side, node_context);
@@ -82,17 +83,18 @@ inline NodeSummary summarise(const SquaredErrorStats& side, const NodeContext& n
     return s;
 }
 
-inline NodeSummary summarise(const AbsoluteErrorStats& side, const NodeContext& node_context, const uint32_t* first,
+inline NodeSummary summarise(const AbsoluteErrorImpurity& side, const NodeContext& node_context, const uint32_t* first,
                              const uint32_t* last) {
     NodeSummary s;
     s.value = predicted_value(side, node_context);
-    s.impurity = scale_pow2(static_cast<double>(side.total()) / static_cast<double>(side.weight), -node_context.scale);
+    s.impurity =
+        scale_pow2(static_cast<double>(side.total_impurity()) / static_cast<double>(side.weight), -node_context.scale);
     s.spread = variance(node_context, side.sum, side.weight, first, last).deviation();
     return s;
 }
 
 // Half the mean Poisson deviance: (Σ y·log y)/m − mean·log mean, in nats.
-inline NodeSummary summarise(const PoissonStats& side, const NodeContext& node_context, const uint32_t* first,
+inline NodeSummary summarise(const PoissonImpurity& side, const NodeContext& node_context, const uint32_t* first,
                              const uint32_t* last) {
     constexpr double kLn2 = 0.6931471805599453;
     NodeSummary s;

@@ -13,10 +13,10 @@ namespace treewise {
 inline constexpr int64_t kFreeBits = 4;
 inline constexpr int64_t kMaxBitsPerRow = 8;
 
-// Bits that a test of a kind pays; groups: levels it tells apart; classes: at the node, 0 for regression.
-inline int64_t bits_to_name(const Settings& settings, SplitKind kind, size_t groups, int64_t classes) {
+// Bits that a test of a kind pays; n_levels: levels it tells apart; classes: at the node, 0 for regression.
+inline int64_t bits_to_name(const Settings& settings, SplitKind kind, size_t n_levels, int64_t classes) {
     if (settings.selection != Selection::priced) return 0;
-    const auto n = static_cast<int64_t>(groups);
+    const auto n = static_cast<int64_t>(n_levels);
     int64_t bits = 0;
     if (kind == kSubset && !settings.random_cuts) bits = n - 1;  // a random set is the only one that competes
     if (kind == kMultiway) bits = (n - 2) * std::max<int64_t>(1, classes - 1);
@@ -68,12 +68,12 @@ struct Price {
     uint64_t growth = 0;
 };
 
-template <class Stats>
+template <class Impurity>
 class NodePrice {
 public:
     // rows: of the node; read for squared error only.
-    void begin_node(const Stats& node, NodeContext& node_context, std::span<const uint32_t> rows) {
-        rows_ = node.rows, weight_ = node.weight, impurity_ = node.total();
+    void begin_node(const Impurity& node, NodeContext& node_context, std::span<const uint32_t> rows) {
+        rows_ = node.rows, weight_ = node.weight, impurity_ = node.total_impurity();
         classes_ = 0, entropy_ = 0;
         if constexpr (kClasses) {
             entropy_ = node_context.nlogn(weight_);
@@ -109,10 +109,10 @@ public:
     }
 
 private:
-    static constexpr bool kClasses = std::derived_from<Stats, ClassStats>,
-                          kNormal = std::same_as<Stats, SquaredErrorStats>,
-                          kLaplace = std::same_as<Stats, AbsoluteErrorStats>,
-                          kPoisson = std::same_as<Stats, PoissonStats>;
+    static constexpr bool kClasses = std::derived_from<Impurity, ClassImpurity>,
+                          kNormal = std::same_as<Impurity, SquaredErrorImpurity>,
+                          kLaplace = std::same_as<Impurity, AbsoluteErrorImpurity>,
+                          kPoisson = std::same_as<Impurity, PoissonImpurity>;
 
     // floor(a·b / 2^61) for a >= 0 and b below 2^67.
     static int128 multiply(int128 a, uint128 b) {
@@ -123,7 +123,7 @@ private:
     int128 amount(int64_t bits) const {
         const int128 weighted =
             std::min(bits, kMaxBitsPerRow * rows_) * ((static_cast<int128>(weight_) << kFraction) / rows_);
-        if constexpr (std::same_as<Stats, EntropyStats>) return weighted;
+        if constexpr (std::same_as<Impurity, EntropyImpurity>) return weighted;
         if constexpr (kPoisson) {
             constexpr int128 kLargest = int128{1} << 125;
             if (poisson_shift_ < 0) return poisson_shift_ < -126 ? 0 : weighted >> -poisson_shift_;
@@ -141,7 +141,8 @@ private:
         return multiply(impurity_, share);
     }
     // Σ w·(y − mean)² in the units of the node's totals, which leave it out. Deviations are truncated so that it fits.
-    static int128 sum_of_squares(const Stats& node, const NodeContext& node_context, std::span<const uint32_t> rows) {
+    static int128 sum_of_squares(const Impurity& node, const NodeContext& node_context,
+                                 std::span<const uint32_t> rows) {
         const int128 mean = floor_div(node.sum, node.weight);
         const auto range = static_cast<int128>(node_context.high) - node_context.low + 1;
         const int max_bits = (126 - bit_length(static_cast<uint128>(node.weight))) / 2;

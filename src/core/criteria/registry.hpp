@@ -14,13 +14,13 @@ namespace treewise {
 
 // X(name, statistics class, whether criteria/approx_impurity.hpp supports it). A criterion it does not support is
 // grown by the presorted engine alone (grow/engine_choice.cpp).
-#define TREEWISE_CRITERIA(X)                     \
-    X(entropy, EntropyStats, true)               \
-    X(gini, GiniStats, true)                     \
-    X(error, ErrorStats, true)                   \
-    X(squared_error, SquaredErrorStats, true)    \
-    X(absolute_error, AbsoluteErrorStats, false) \
-    X(poisson, PoissonStats, true)
+#define TREEWISE_CRITERIA(X)                        \
+    X(entropy, EntropyImpurity, true)               \
+    X(gini, GiniImpurity, true)                     \
+    X(error, ErrorImpurity, true)                   \
+    X(squared_error, SquaredErrorImpurity, true)    \
+    X(absolute_error, AbsoluteErrorImpurity, false) \
+    X(poisson, PoissonImpurity, true)
 
 // What candidates are ranked by: gain, gain ratio, or C4.5's two steps.
 #define TREEWISE_RULES(X) X(gain) X(ratio) X(c45)
@@ -30,7 +30,7 @@ namespace treewise {
 
 #define TREEWISE_NAME(name, ...) name,
 #define TREEWISE_QUOTED(name, ...) #name,
-#define TREEWISE_HAS_APPROX_IMPURITY(name, stats, has_approx_impurity) has_approx_impurity,
+#define TREEWISE_HAS_APPROX_IMPURITY(name, impurity_class, has_approx_impurity) has_approx_impurity,
 #define TREEWISE_ENUM(Enum, list)                                        \
     enum class Enum { list(TREEWISE_NAME) };                             \
     constexpr auto names_of(Enum) { /* of all values, in order */        \

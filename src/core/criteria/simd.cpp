@@ -90,14 +90,14 @@ TREEWISE_SIMD void count_bits(const uint64_t* sets, size_t n, const WeightBits& 
     }
 }
 
-TREEWISE_SIMD void score_cuts_gini(const CutSweep& s, const double* inverse) {
+TREEWISE_SIMD void purity_of_cuts_gini(const CutSweep& s, const double* inverse) {
     const double sum = s.sum, total = static_cast<double>(s.total),
                  left_weight = static_cast<double>(s.left_weight) + 1;
     if (s.weight) {  // a² + b² of a side equals m² − 2·a·m + 2·a²
         const double rest = total - 2 * sum;
         for (int64_t k = 0; k < s.n; ++k) {
             const double m = s.weight[k], a = s.prefix[k], c = sum - a;
-            const double left = std::max(m, 1.0), right = std::max(total - m, 1.0);  // an empty side scores 0
+            const double left = std::max(m, 1.0), right = std::max(total - m, 1.0);  // the purity of an empty side is 0
             s.out[k] = rest + 2 * (a * a * right + c * c * left) / (left * right);
         }
         return;
@@ -111,23 +111,23 @@ TREEWISE_SIMD void score_cuts_gini(const CutSweep& s, const double* inverse) {
     }
 }
 
-TREEWISE_SIMD void score_cuts_entropy(const CutSweep& s, const double* nlogn) {
+TREEWISE_SIMD void purity_of_cuts_entropy(const CutSweep& s, const double* nlogn) {
     const auto sum = static_cast<int32_t>(s.sum);
     const auto total = static_cast<int32_t>(s.total), left_weight = static_cast<int32_t>(s.left_weight) + 1;
-    const auto score = [&](int32_t m, int32_t a) {
+    const auto purity = [&](int32_t m, int32_t a) {
         const int32_t c = sum - a, n = total - m;
         return nlogn[a] + nlogn[m - a] - nlogn[m] + nlogn[c] + nlogn[n - c] - nlogn[n];
     };
     if (s.weight) {
         for (int64_t k = 0; k < s.n; ++k)
-            s.out[k] = score(static_cast<int32_t>(s.weight[k]), static_cast<int32_t>(s.prefix[k]));
+            s.out[k] = purity(static_cast<int32_t>(s.weight[k]), static_cast<int32_t>(s.prefix[k]));
         return;
     }
     for (int64_t k = 0; k < s.n; ++k)
-        s.out[k] = score(left_weight + static_cast<int32_t>(k), static_cast<int32_t>(s.prefix[k]));
+        s.out[k] = purity(left_weight + static_cast<int32_t>(k), static_cast<int32_t>(s.prefix[k]));
 }
 
-TREEWISE_SIMD void score_cuts_error(const CutSweep& s) {
+TREEWISE_SIMD void purity_of_cuts_error(const CutSweep& s) {
     const double total = static_cast<double>(s.total), left_weight = static_cast<double>(s.left_weight) + 1;
     for (int64_t k = 0; k < s.n; ++k) {
         const double m = s.weight ? s.weight[k] : left_weight + static_cast<double>(k), a = s.prefix[k], c = s.sum - a;
@@ -135,7 +135,7 @@ TREEWISE_SIMD void score_cuts_error(const CutSweep& s) {
     }
 }
 
-TREEWISE_SIMD void score_cuts_squared_error(const CutSweep& s, const double* inverse) {
+TREEWISE_SIMD void purity_of_cuts_squared_error(const CutSweep& s, const double* inverse) {
     const double sum = s.sum, total = static_cast<double>(s.total);
     if (s.weight) {
         for (int64_t k = 0; k < s.n; ++k) {

@@ -1,5 +1,5 @@
-// Scores of many neighbouring cuts at once, for small weights: loops over arrays that compilers vectorise. The scores
-// equal those of RunningSplit (criteria/approx_impurity.hpp) up to rounding, which its error bound covers.
+// Purities of many neighbouring cuts at once, for small weights: loops over arrays that compilers vectorise. The
+// purities equal those of RunningSplit (criteria/approx_impurity.hpp) up to rounding, which its error bound covers.
 
 #pragma once
 
@@ -67,9 +67,9 @@ size_t find_either(const uint64_t* sets, size_t n, uint64_t one, uint64_t other)
 // Row count, weight and class-1 weight of each set of rows.
 void count_bits(const uint64_t* sets, size_t n, const WeightBits& bits, int64_t* rows, double* weight, double* ones);
 
-void score_cuts_gini(const CutSweep& sweep, const double* inverse);
-void score_cuts_entropy(const CutSweep& sweep, const double* nlogn);
-void score_cuts_error(const CutSweep& sweep);
-void score_cuts_squared_error(const CutSweep& sweep, const double* inverse);
+void purity_of_cuts_gini(const CutSweep& sweep, const double* inverse);
+void purity_of_cuts_entropy(const CutSweep& sweep, const double* nlogn);
+void purity_of_cuts_error(const CutSweep& sweep);
+void purity_of_cuts_squared_error(const CutSweep& sweep, const double* inverse);
 
 }  // namespace treewise

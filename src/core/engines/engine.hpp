@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "criteria/stats.hpp"
+#include "criteria/row_stats.hpp"
 #include "problem/problem.hpp"
 
 namespace treewise {
@@ -26,7 +26,7 @@ inline constexpr uint32_t kMissingRank = 0xFFFFFFFF;  // rank of a missing value
 struct Bucket {
     const Row* first = nullptr;
     const Row* last = nullptr;
-    const int64_t* stat = nullptr;
+    const int64_t* stats = nullptr;
     int64_t low = 0, high = 0;  // smallest and largest rank or key
     int64_t position = 0;       // increases with `high`
 };
@@ -77,11 +77,11 @@ public:
     // Regression targets in the units of the current node (criteria/exact_impurity.hpp: NodeContext::begin_node).
     virtual void set_targets(const int64_t* /* y */) {}
     // Statistics of all rows of a node.
-    virtual void node_total(Segment, Stat&) {}
+    virtual void node_total(Segment, RowStats&) {}
 
-    // The columns among these that may contain the best split. key: the node's key for random cuts.
-    virtual const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total,
-                                                       const std::vector<size_t>& columns, uint64_t key) = 0;
+    // The columns among these that may contain the best split. node_key: for random cuts.
+    virtual const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
+                                                       const std::vector<size_t>& columns, uint64_t node_key) = 0;
     // Fills the buckets of a column: rows between surviving cuts, or by level. Returns the missing rows.
     virtual Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) = 0;
     // From now on, for this node, buckets contain every candidate. Returns whether some may have been left out before.

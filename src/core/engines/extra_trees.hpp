@@ -40,15 +40,15 @@ public:
     std::span<const Row> rows(Segment node) override { return rows_.rows(node); }
     bool has_stats() const override { return true; }
     void set_targets(const int64_t* y) override { y_ = y; }
-    void node_total(Segment node, Stat& stat) override {
-        stat.assign(width_, 0);
-        context_.add_rows(stat.data(), rows_.rows(node), y_, quantised_);
+    void node_total(Segment node, RowStats& stats) override {
+        stats.assign(width_, 0);
+        context_.add_rows(stats.data(), rows_.rows(node), y_, quantised_);
     }
 
     // Categorical columns and columns with missing values have several candidates; they are left to the exact splitter.
-    const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
-                                               uint64_t key) override {
-        node_total_ = &node_total, key_ = key;
+    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
+                                               const std::vector<size_t>& columns, uint64_t node_key) override {
+        node_total_ = &node_total, key_ = node_key;
         filter_.begin_node(context_.settings.rule == Rule::c45, context_.columns.size());
         context_.begin_node(score_bounds_, node_total, rows_.rows(node));
         read_targets(node);
@@ -73,7 +73,7 @@ public:
         const Row* rows = rows_.rows(node).data();
         const CategoryRows coded{node.size(), at(context_.columns[column].n_levels),
                                  [&](int64_t i) { return static_cast<uint32_t>(codes[rows[i]]); },
-                                 [&](int64_t* stat, int64_t i) { add_row(stat, rows[i]); },
+                                 [&](int64_t* stats, int64_t i) { add_row(stats, rows[i]); },
                                  [&](int64_t i) { return rows[i]; }};
         return categories_.buckets(coded, out);
     }
@@ -109,7 +109,7 @@ private:
 
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-    void add_row(int64_t* stat, Row row) const { context_.add_row(stat, row, y_, context_.quantiser); }
+    void add_row(int64_t* stats, Row row) const { context_.add_row(stats, row, y_, context_.quantiser); }
 
     // -- per node, shared by its columns ------------------------------------------------------------------------------
 
@@ -182,30 +182,31 @@ private:
         left_.assign(width_, 0), right_ = *node_total_;
         sum_left_of_cut(split_keys, left_.data());
         sub(right_.data(), left_.data(), width_);
-        if (!fits(left_) || !fits(right_)) return offer_unscored(column);
+        if (!meets_limits(left_) || !meets_limits(right_)) return offer_unscored(column);
         const ApproxImpurity<S>& approx = score_bounds_.approx;
         const auto [lower, upper] = score_bounds_.bounds(
-            approx.negative_impurity(left_.data()) + approx.negative_impurity(right_.data()), 2,
+            approx.purity(left_.data()) + approx.purity(right_.data()), 2,
             [&] { return score_bounds_.nlogn(left_[kWeight]) + score_bounds_.nlogn(right_[kWeight]); });
         filter_.offer(static_cast<int32_t>(column), 1, lower, upper);
     }
-    bool fits(const Stat& side) const {
+    bool meets_limits(const RowStats& side) const {
         return side[kRows] >= context_.settings.min_samples_leaf && side[kWeight] >= context_.settings.min_leaf_weight;
     }
     // Totals left of the cut, as far as scores need them (no exact sums for regression).
-    void sum_left_of_cut(const ColumnSplit& split_keys, int64_t* stat) const {
+    void sum_left_of_cut(const ColumnSplit& split_keys, int64_t* stats) const {
         const auto n = at((*node_total_)[kRows]);
         if constexpr (S == TargetKind::multiclass) {
             for (size_t i = 0; i < n; ++i) {  // unpredictable, hence branch-free
                 const int64_t mask = -int64_t{split_keys.keys[i] <= split_keys.cut}, weight = weight_[i] & mask;
-                stat[kRows] -= mask, stat[kWeight] += weight, stat[kCounts + at(value_[i])] += weight;
+                stats[kRows] -= mask, stats[kWeight] += weight, stats[kCounts + at(value_[i])] += weight;
             }
             return;
         }
         const LeftSums left = sum_left(split_keys.keys.data(), n, split_keys.cut, weight_.data(), value_.data());
-        stat[kRows] = left.rows, stat[kWeight] = left.weight;
-        if constexpr (S == TargetKind::binary) stat[kCounts] = left.weight - left.value, stat[kCounts + 1] = left.value;
-        if constexpr (S == TargetKind::regression) stat[kQuantised] = left.value;
+        stats[kRows] = left.rows, stats[kWeight] = left.weight;
+        if constexpr (S == TargetKind::binary)
+            stats[kCounts] = left.weight - left.value, stats[kCounts + 1] = left.value;
+        if constexpr (S == TargetKind::regression) stats[kQuantised] = left.value;
     }
 
     // -- buckets ------------------------------------------------------------------------------------------------------
@@ -245,10 +246,10 @@ private:
     NodeCategories<S> categories_;
     std::vector<int64_t> quantised_;  // regression: quantised target by row
     CandidateFilter filter_;
-    Stat stats_, left_, right_;
+    RowStats stats_, left_, right_;
 
     // the current node
-    const Stat* node_total_ = nullptr;
+    const RowStats* node_total_ = nullptr;
     const int64_t* y_ = nullptr;
     uint64_t key_ = 0;
     std::vector<int64_t> weight_, value_;  // of its rows: weight; class-1 weight, class or quantised target

@@ -53,17 +53,17 @@ public:
     }
     bool has_stats() const override { return true; }
     void set_targets(const int64_t* y) override { y_ = y; }
-    void node_total(Segment node, Stat& stat) override {
-        stat.assign(width_, 0);
+    void node_total(Segment node, RowStats& stats) override {
+        stats.assign(width_, 0);
         if constexpr (S == TargetKind::regression)
-            return context_.add_rows(stat.data(), entries_.rows(node), y_, quantised_);
-        for (uint32_t e : entries_.rows(node)) add_entry(stat.data(), e);
+            return context_.add_rows(stats.data(), entries_.rows(node), y_, quantised_);
+        for (uint32_t e : entries_.rows(node)) add_entry(stats.data(), e);
     }
 
     // -- candidates ---------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
-                                               uint64_t) override {
+    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
+                                               const std::vector<size_t>& columns, uint64_t) override {
         begin_search(node, node_total);
         gather_ranks(columns, node);
         for (size_t i = 0; i < columns.size(); ++i) {
@@ -79,7 +79,7 @@ public:
         out.clear();
         if (context_.columns[column].is_code()) return categories_.buckets(category_rows(column, node), out);
         const SortedEntries o = sorted_rows(column, node);
-        const SortedRows rows{o.present, o.n, [&](int64_t* stat, int64_t i) { add_entry(stat, o.entry(i)); },
+        const SortedRows rows{o.present, o.n, [&](int64_t* stats, int64_t i) { add_entry(stats, o.entry(i)); },
                               [&](int64_t i) { return o.differs(i); }, [&](int64_t i) { return int64_t{o.rank(i)}; }};
         return cut_buckets_.fill(rows, filter_disabled_ ? nullptr : &filter_, column, *node_total_, out);
     }
@@ -126,7 +126,7 @@ protected:
     // The entries of a node.
     virtual std::span<const uint32_t> node_entries(Segment node) { return entries_.rows(node); }
 
-    void begin_search(Segment node, const Stat& node_total) {
+    void begin_search(Segment node, const RowStats& node_total) {
         node_total_ = &node_total, filter_disabled_ = false;
         filter_.begin_node(context_.settings.rule == Rule::c45, context_.columns.size());
         context_.begin_node(score_bounds_, node_total, entries_.rows(node));
@@ -164,13 +164,13 @@ protected:
     int64_t weight_of(uint32_t entry) const {
         return weight_mask_ ? int64_t{entry >> row_bits_ & weight_mask_} : context_.target.weight[entry];
     }
-    void add_entry(int64_t* stat, uint32_t entry) const {
+    void add_entry(int64_t* stats, uint32_t entry) const {
         const int64_t w = weight_of(entry);
-        ++stat[kRows], stat[kWeight] += w;
+        ++stats[kRows], stats[kWeight] += w;
         if constexpr (S == TargetKind::regression)
-            add_product(stat + kLimbs, w, y_[entry]), stat[kQuantised] += quantised_[entry];
+            add_product(stats + kLimbs, w, y_[entry]), stats[kQuantised] += quantised_[entry];
         else
-            stat[kCounts + at(class_of(entry))] += w;
+            stats[kCounts + at(class_of(entry))] += w;
     }
 
     // -- numbers ------------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ protected:
         const uint32_t* entries = node_entries(node).data();
         return CategoryRows{node.size(), at(context_.columns[column].n_levels),
                             [=, this](int64_t i) { return rank_of(entries[i], column); },
-                            [=, this](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); },
+                            [=, this](int64_t* stats, int64_t i) { add_entry(stats, entries[i]); },
                             [=, this](int64_t i) { return row_of(entries[i]); }};
     }
 
@@ -283,7 +283,7 @@ protected:
     std::vector<Row> row_buffer_;
 
     // the current node
-    const Stat* node_total_ = nullptr;
+    const RowStats* node_total_ = nullptr;
     const int64_t* y_ = nullptr;
     bool filter_disabled_ = false;
 };

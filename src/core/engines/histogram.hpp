@@ -53,16 +53,16 @@ public:
     void release() { builder_.release(), rows_.release_scratch(), scratches_.clear(); }
     bool has_stats() const override { return true; }
     void set_targets(const int64_t* y) override { y_ = y; }
-    void node_total(Segment node, Stat& stat) override {
-        stat.assign(width_, 0);
+    void node_total(Segment node, RowStats& stats) override {
+        stats.assign(width_, 0);
         if (S == TargetKind::binary && context_.unit_weights) {
             int64_t ones = 0;
             for (Row r : row_list(node)) ones += context_.target.label.bytes[r];
-            stat[kRows] = stat[kWeight] = node.size();
-            stat[kCounts] = node.size() - ones, stat[kCounts + 1] = ones;
+            stats[kRows] = stats[kWeight] = node.size();
+            stats[kCounts] = node.size() - ones, stats[kCounts + 1] = ones;
             return;
         }
-        for (Row r : row_list(node)) add_row(stat.data(), r);
+        for (Row r : row_list(node)) add_row(stats.data(), r);
     }
     // Left to the subtree engine if it fits its cache, unless few levels remain: then counting is faster than sorting.
     bool should_hand_over(Segment node, int64_t levels_left) const override {
@@ -72,8 +72,8 @@ public:
 
     // -- candidates ---------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
-                                               uint64_t) override {
+    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
+                                               const std::vector<size_t>& columns, uint64_t) override {
         node_ = node, node_total_ = &node_total, filter_disabled_ = false;
         context_.begin_node(score_bounds_, node_total, row_list(node));
         for (auto& scratch : scratches_)
@@ -148,7 +148,7 @@ public:
 private:
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
-    void add_row(int64_t* stat, Row row) const { context_.add_row(stat, row, y_, context_.quantiser); }
+    void add_row(int64_t* stats, Row row) const { context_.add_row(stats, row, y_, context_.quantiser); }
     bool by_column() const { return context_.settings.rule == Rule::c45; }
 
     struct ThreadScratch {
@@ -159,7 +159,7 @@ private:
               categories(context.settings, score_bounds, context.n_classes()),
               node_categories(context),
               placement(context),
-              bin_stat(context.width()) {}
+              bin_stats(context.width()) {}
         CheckInterrupt check_interrupt;
         SortedScan<S> sorted_scan;
         BinnedColumn<S> binned_column;
@@ -176,7 +176,7 @@ private:
         CutBuckets cut_buckets;
         BinPositions positions;
         std::vector<int64_t> cuts;
-        Stat bin_stat, stats;
+        RowStats bin_stats, stats;
         std::array<uint8_t, kBins> is_open;
     };
 
@@ -208,8 +208,8 @@ private:
     auto bins_of(size_t column, const int64_t* bins, ThreadScratch& scratch) const {
         return Bins{kMissingBin,
                     [=, this, &scratch](size_t b) {
-                        builder_.read_bin(bins, column, b, scratch.bin_stat);
-                        return static_cast<const int64_t*>(scratch.bin_stat.data());
+                        builder_.read_bin(bins, column, b, scratch.bin_stats);
+                        return static_cast<const int64_t*>(scratch.bin_stats.data());
                     },
                     [=, this](size_t b) { return builder_.mappers()[column].mixed[b].load(); },
                     [=, this](size_t b) { return S == TargetKind::regression ? builder_.bin_squares(bins, b) : 0.0; }};
@@ -349,16 +349,17 @@ private:
         gather_sorted(column, node, nullptr, scratch);
         const auto present = static_cast<int64_t>(scratch.keys.size());
         const auto key = [&](int64_t i) { return scratch.keys[scratch.order[at(i)]]; };
-        const SortedRows rows{
-            present, node.size(),
-            [&](int64_t* stat, int64_t i) { add_row(stat, scratch.rows[i < present ? scratch.order[at(i)] : at(i)]); },
-            [&](int64_t i) { return key(i) != key(i - 1); }, key};
+        const SortedRows rows{present, node.size(),
+                              [&](int64_t* stats, int64_t i) {
+                                  add_row(stats, scratch.rows[i < present ? scratch.order[at(i)] : at(i)]);
+                              },
+                              [&](int64_t i) { return key(i) != key(i - 1); }, key};
         return scratch.cut_buckets.fill(rows, filter_disabled_ ? nullptr : &scratch.filter, column, *node_total_, out);
     }
     // Sorts only the bins next to a surviving cut.
     Bucket bin_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
         constexpr size_t kMany = 256;  // cuts: then sorting all rows is as fast
-        scratch.filter.list_positions(column, scratch.cuts);
+        scratch.filter.list_cuts(column, scratch.cuts);
         if (scratch.cuts.size() >= kMany) return sorted_buckets(column, node, out, scratch);
         const int64_t* bins = builder_.bins(builder_.cached(node), column);
         BinPositions& positions = scratch.positions;
@@ -370,11 +371,11 @@ private:
         gather_sorted(column, node, scratch.is_open.data(), scratch);
         sum_bins(column, node, bins, scratch);
         const auto bin_sum = [&](size_t b) { return scratch.stats.data() + b * width_; };
-        const auto add_rows = [&](int64_t* stat, int64_t begin, int64_t end) {
-            if (begin == positions.present()) return add(stat, bin_sum(kMissingBin), width_);
+        const auto add_rows = [&](int64_t* stats, int64_t begin, int64_t end) {
+            if (begin == positions.present()) return add(stats, bin_sum(kMissingBin), width_);
             positions.add_range(
-                begin, end, [&](size_t b) { add(stat, bin_sum(b), width_); },
-                [&](int64_t i) { add_row(stat, scratch.rows[scratch.order[at(i)]]); });
+                begin, end, [&](size_t b) { add(stats, bin_sum(b), width_); },
+                [&](int64_t i) { add_row(stats, scratch.rows[scratch.order[at(i)]]); });
         };
         const auto key = [&](int64_t i) {
             const int64_t index = positions.sorted_index(i);
@@ -392,8 +393,8 @@ private:
             for (Row r : row_list(node)) add_row(scratch.stats.data() + bin_of_row[r] * width_, r);
         } else {
             for (size_t b = 0; b < kBins; ++b) {
-                builder_.read_bin(bins, column, b, scratch.bin_stat);
-                std::copy_n(scratch.bin_stat.data(), width_, scratch.stats.data() + b * width_);
+                builder_.read_bin(bins, column, b, scratch.bin_stats);
+                std::copy_n(scratch.bin_stats.data(), width_, scratch.stats.data() + b * width_);
             }
         }
     }
@@ -407,7 +408,7 @@ private:
         return CategoryRows{node.size(),
                             n_levels,
                             [=](int64_t i) { return static_cast<uint32_t>(codes[rows[i]]); },
-                            [=, this](int64_t* stat, int64_t i) { add_row(stat, rows[i]); },
+                            [=, this](int64_t* stats, int64_t i) { add_row(stats, rows[i]); },
                             [=](int64_t i) { return rows[i]; },
                             [=, this](CategoryCounts& counts) { return read_counts(column, node, n_levels, counts); }};
     }
@@ -416,13 +417,13 @@ private:
         const bool default_units = y_ == context_.target.y;  // histograms use the units of the table
         if (!uses_histogram_ || !default_units || !builder_.is_binned(column)) return false;
         const int64_t* bins = builder_.bins(builder_.cached(node), column);
-        Stat bin_stat(width_);
+        RowStats bin_stats(width_);
         counts.levels.clear(), counts.stats.clear();
         for (size_t l = 0; l <= n_levels; ++l) {
-            builder_.read_bin(bins, column, l < n_levels ? l : kMissingBin, bin_stat);
-            if (l < n_levels && bin_stat[kRows] == 0) continue;
+            builder_.read_bin(bins, column, l < n_levels ? l : kMissingBin, bin_stats);
+            if (l < n_levels && bin_stats[kRows] == 0) continue;
             counts.levels.push_back(static_cast<uint32_t>(l));
-            counts.stats.insert(counts.stats.end(), bin_stat.begin(), bin_stat.end());
+            counts.stats.insert(counts.stats.end(), bin_stats.begin(), bin_stats.end());
         }
         return true;
     }
@@ -444,7 +445,7 @@ private:
 
     // the current node
     Segment node_;
-    const Stat* node_total_ = nullptr;
+    const RowStats* node_total_ = nullptr;
     const int64_t* y_ = nullptr;
     bool uses_histogram_ = false, filter_disabled_ = false;
 };

@@ -49,7 +49,7 @@ public:
         return {order_.back().data() + node.begin, static_cast<size_t>(node.size())};
     }
     bool has_stats() const override { return false; }
-    const std::vector<size_t>& find_candidates(Segment node, const Stat&, const std::vector<size_t>& columns,
+    const std::vector<size_t>& find_candidates(Segment node, const RowStats&, const std::vector<size_t>& columns,
                                                uint64_t) override {
         columns_.clear();
         for (size_t c : columns) {

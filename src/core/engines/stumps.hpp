@@ -129,15 +129,15 @@ public:
     Segment all() const override { return {0, context_.target.n_rows}; }
     std::span<const Row> rows(Segment) override { return {}; }  // not needed: classification with statistics
     bool has_stats() const override { return true; }
-    void node_total(Segment node, Stat& stat) override {
+    void node_total(Segment node, RowStats& stats) override {
         if (node.size() == context_.target.n_rows) {
-            stat = root_total_;
+            stats = root_total_;
             return;
         }
         int64_t begin = 0;
         for (const int64_t* part = branch_totals_.data(); part < branch_totals_.data() + branch_totals_.size();
              part += width_) {
-            if (begin == node.begin && part[kRows] == node.size()) stat.assign(part, part + width_);
+            if (begin == node.begin && part[kRows] == node.size()) stats.assign(part, part + width_);
             begin += part[kRows];
         }
     }
@@ -146,7 +146,7 @@ public:
 
     // -- candidates ---------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& find_candidates(Segment, const Stat& node_total, const std::vector<size_t>& columns,
+    const std::vector<size_t>& find_candidates(Segment, const RowStats& node_total, const std::vector<size_t>& columns,
                                                uint64_t) override {
         node_total_ = &node_total;
         score_bounds_.begin_node(node_total.data(), 0, 0, {});
@@ -181,7 +181,7 @@ public:
     void partition(Segment, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         const Column& column = context_.columns[at(split.column)];
         const size_t n = branch_.size(), n_tasks = (n + kRowsPerTask - 1) / kRowsPerTask;
-        std::vector<Stat> thread_sums(at(pool_.size()), Stat(sizes.size() * width_, 0));
+        std::vector<RowStats> thread_sums(at(pool_.size()), RowStats(sizes.size() * width_, 0));
         pool_.parallel_for(
             n_tasks,
             [&](size_t task, int worker) {
@@ -198,7 +198,7 @@ public:
             },
             check_interrupt_);
         branch_totals_.assign(sizes.size() * width_, 0);
-        for (const Stat& sum : thread_sums) add(branch_totals_.data(), sum.data(), branch_totals_.size());
+        for (const RowStats& sum : thread_sums) add(branch_totals_.data(), sum.data(), branch_totals_.size());
         for (size_t b = 0; b < sizes.size(); ++b) sizes[b] = branch_totals_[b * width_ + kRows];
     }
 
@@ -209,7 +209,7 @@ private:
     static size_t at(I i) {
         return static_cast<size_t>(i);
     }
-    void add_row(int64_t* stat, Row row) const { context_.add_row(stat, row, nullptr, context_.quantiser); }
+    void add_row(int64_t* stats, Row row) const { context_.add_row(stats, row, nullptr, context_.quantiser); }
     bool differs(size_t column, size_t i) const {  // whether rows i − 1 and i of the order have different values
         return key_at(column, i - 1) != key_at(column, i);
     }
@@ -233,7 +233,7 @@ private:
         CutBuckets cut_buckets;
         CandidateFilter filter;
         MissingPlacement<S> placement;
-        Stat slot_sums;
+        RowStats slot_sums;
         std::vector<double> block_bounds;
     };
 
@@ -265,7 +265,7 @@ private:
         const uint16_t* slot = sorted.slot.data();
         const auto* weight = reinterpret_cast<const int64_t*>(context_.target.weight.base);
         for (size_t r = 0; r < sorted.slot.size(); ++r) scratch.slot_sums[slot[r]] += weight[r];
-        Stat& sums = block_sums_[column];
+        RowStats& sums = block_sums_[column];
         sums.resize(n * width_);
         for (size_t b = 0, begin = 0; b < n; ++b) {
             const size_t end = b + 1 < n ? at(sorted.blocks.end(b)) : sorted.rows.size();
@@ -317,19 +317,19 @@ private:
     Bucket number_buckets(size_t column, std::vector<Bucket>& out, ThreadScratch& scratch) {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
         const SortedRows rows{static_cast<int64_t>(sorted.present), context_.target.n_rows,
-                              [&](int64_t* stat, int64_t begin, int64_t end) { add_run(column, begin, end, stat); },
+                              [&](int64_t* stats, int64_t begin, int64_t end) { add_run(column, begin, end, stats); },
                               [&](int64_t i) { return differs(column, at(i)); },
                               [&](int64_t i) { return key_at(column, at(i)); }};
         return scratch.cut_buckets.fill(rows, &scratch.filter, column, *node_total_, out);
     }
     // Adds the rows [begin, end) of a column's order; whole blocks are already summed.
-    void add_run(size_t column, int64_t begin, int64_t end, int64_t* stat) const {
+    void add_run(size_t column, int64_t begin, int64_t end, int64_t* stats) const {
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
         if (begin == static_cast<int64_t>(sorted.present))  // the missing rows
-            return add(stat, block_sum(column, sorted.blocks.n_bins()), width_);
+            return add(stats, block_sum(column, sorted.blocks.n_bins()), width_);
         sorted.blocks.add_range(
-            begin, end, [&](size_t b) { add(stat, block_sum(column, b), width_); },
-            [&](int64_t i) { add_row(stat, sorted.rows[at(i)]); });
+            begin, end, [&](size_t b) { add(stats, block_sum(column, b), width_); },
+            [&](int64_t i) { add_row(stats, sorted.rows[at(i)]); });
     }
 
     // -- categories ---------------------------------------------------------------------------------------------------
@@ -338,7 +338,7 @@ private:
         const auto codes = context_.columns[column].template view<int32_t>();
         return CategoryRows{context_.target.n_rows, at(context_.columns[column].n_levels),
                             [=](int64_t i) { return static_cast<uint32_t>(codes[at(i)]); },
-                            [this](int64_t* stat, int64_t i) { add_row(stat, static_cast<Row>(i)); },
+                            [this](int64_t* stats, int64_t i) { add_row(stats, static_cast<Row>(i)); },
                             [](int64_t i) { return static_cast<Row>(i); }};
     }
 
@@ -349,11 +349,11 @@ private:
     size_t width_;
     ScoreBounds<S> score_bounds_;
     std::vector<std::unique_ptr<ThreadScratch>> scratches_;
-    std::vector<Stat> block_sums_;                   // of each column's blocks, then of its missing rows
+    std::vector<RowStats> block_sums_;               // of each column's blocks, then of its missing rows
     std::vector<std::vector<OpenBin>> open_blocks_;  // of each column: blocks that may hide a better cut
-    Stat root_total_, branch_totals_;                // of all rows; of the branches
+    RowStats root_total_, branch_totals_;            // of all rows; of the branches
     std::vector<uint32_t> branch_;
-    const Stat* node_total_ = nullptr;
+    const RowStats* node_total_ = nullptr;
 };
 
 }  // namespace treewise

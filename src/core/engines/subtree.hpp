@@ -82,9 +82,9 @@ public:
     }
     bool has_stats() const override { return true; }
     void set_targets(const int64_t* y) override { y_ = y; }
-    void node_total(Segment node, Stat& stat) override {
-        stat.assign(width_, 0);
-        for (int64_t i = node.begin; i < node.end; ++i) add_entry(stat.data(), node_entries()[at(i)]);
+    void node_total(Segment node, RowStats& stats) override {
+        stats.assign(width_, 0);
+        for (int64_t i = node.begin; i < node.end; ++i) add_entry(stats.data(), node_entries()[at(i)]);
     }
 
     // Quartiles of the columns, if the subtree is the whole table.
@@ -104,8 +104,8 @@ public:
 
     // -- candidates ---------------------------------------------------------------------------------------------------
 
-    const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
-                                               uint64_t) override {
+    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
+                                               const std::vector<size_t>& columns, uint64_t) override {
         filter_disabled_ = false;
         filter_.begin_node(context_.settings.rule == Rule::c45, context_.columns.size());
         context_.begin_node(score_bounds_, node_total, quantiser_,
@@ -286,17 +286,18 @@ private:
         }
     }
 
-    // -- scores -------------------------------------------------------------------------------------------------------
+    // -- scores
+    // ---------------------------------------------------------------------------------------------------------
 
-    void add_entry(int64_t* stat, uint32_t entry) const {
+    void add_entry(int64_t* stats, uint32_t entry) const {
         const int64_t w = context_.unit_weights ? 1 : weight_[row_of(entry)];
-        ++stat[kRows];
-        stat[kWeight] += w;
+        ++stats[kRows];
+        stats[kWeight] += w;
         if constexpr (S == TargetKind::regression) {
-            add_product(stat + kLimbs, w, y_[rows_[row_of(entry)]]);
-            stat[kQuantised] += quantised_[row_of(entry)];
+            add_product(stats + kLimbs, w, y_[rows_[row_of(entry)]]);
+            stats[kQuantised] += quantised_[row_of(entry)];
         } else {
-            stat[kCounts + static_cast<size_t>(class_of(entry))] += w;
+            stats[kCounts + static_cast<size_t>(class_of(entry))] += w;
         }
     }
 
@@ -349,8 +350,8 @@ private:
         if (lists_[column].empty()) return {};
         const uint32_t* entries = lists_[column].data() + node.begin;
         const SortedRows rows{n_present(column, node), node.size(),
-                              [&](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); }, differs_in(column, node),
-                              [&](int64_t i) { return key_at(column, node.begin + i); }};
+                              [&](int64_t* stats, int64_t i) { add_entry(stats, entries[i]); },
+                              differs_in(column, node), [&](int64_t i) { return key_at(column, node.begin + i); }};
         return cut_buckets_.fill(rows, filter_disabled_ ? nullptr : &filter_, column, *node_total_, out);
     }
 
@@ -383,7 +384,7 @@ private:
         return CategoryRows{node.size(),
                             local.codes.size(),
                             [=, this, &local](int64_t i) { return level_of(local, row_of(entries[i])); },
-                            [=, this](int64_t* stat, int64_t i) { add_entry(stat, entries[i]); },
+                            [=, this](int64_t* stats, int64_t i) { add_entry(stats, entries[i]); },
                             [=, this](int64_t i) { return rows_[row_of(entries[i])]; },
                             [this, &local](CategoryCounts& counts) {  // counted in find_candidates
                                 if (local.histogram_column == kNoList) return false;
@@ -495,7 +496,7 @@ private:
 
     CandidateFilter filter_;
     bool filter_disabled_ = false;  // all cuts are needed, not just the surviving ones
-    const Stat* node_total_ = nullptr;
+    const RowStats* node_total_ = nullptr;
     const int64_t* y_ = nullptr;
 
     // scratch

@@ -28,14 +28,14 @@ public:
             row_counts_[high_bits] = PackedCounts::of_row(high_bits & weight_mask_, high_bits >> weight_bits);
     }
 
-    void node_total(Segment node, Stat& stat) override {
+    void node_total(Segment node, RowStats& stats) override {
         BitsetNode* bitset = bitset_nodes_.find(node);
-        if (!bitset) return ForestEngine::node_total(node, stat);
-        stat.assign(width_, 0);
-        bitset->count((*bitset)[node], stat.data());
+        if (!bitset) return ForestEngine::node_total(node, stats);
+        stats.assign(width_, 0);
+        bitset->count((*bitset)[node], stats.data());
     }
-    const std::vector<size_t>& find_candidates(Segment node, const Stat& node_total, const std::vector<size_t>& columns,
-                                               uint64_t node_key) override {
+    const std::vector<size_t>& find_candidates(Segment node, const RowStats& node_total,
+                                               const std::vector<size_t>& columns, uint64_t node_key) override {
         begin_search(node, node_total);
         node_key_ = node_key;
         n_rank_histograms_ = 0;
@@ -127,7 +127,7 @@ private:
     // Most promising column first: a better bound closes bins of the others.
     void open_rank_histograms() {
         std::sort(rank_histograms_.begin(), rank_histograms_.begin() + static_cast<int64_t>(n_rank_histograms_),
-                  [](const auto& a, const auto& b) { return a->best_score() > b->best_score(); });
+                  [](const auto& a, const auto& b) { return a->best_edge_purity() > b->best_edge_purity(); });
         for (size_t i = 0; i < n_rank_histograms_; ++i)
             rank_histograms_[i]->open_bins(
                 *node_total_, sorted_scan_, [&](uint32_t e) { return class_of(e); },

@@ -41,7 +41,7 @@ bool StumpGrower::supports(const std::vector<Column>& columns, const Target& tar
     if (!classes || settings.max_depth != 1 || settings.rule != Rule::gain || settings.tuning.exact_only) return false;
     if (columns.empty() || target.n_rows >= static_cast<int64_t>(kMissingRank)) return false;
     return std::all_of(columns.begin(), columns.end(), [&](const Column& c) {
-        return !c.is_code() || c.n_levels * static_cast<int64_t>(stat_width(target.n_classes)) <= kMaxCategoryStats;
+        return !c.is_code() || c.n_levels * static_cast<int64_t>(stats_width(target.n_classes)) <= kMaxCategoryStats;
     });
 }
 

@@ -165,11 +165,12 @@ public:
     }
 
     Subtree run() {
-        return dispatch_criterion(settings_.criterion, [&]<class Stats>() { return grow<Stats>(); });
+        return dispatch_criterion(settings_.criterion, [&]<class Impurity>() { return grow<Impurity>(); });
     }
     // Grows on an engine owned by the caller.
     Subtree run_on(Engine& engine) {
-        return dispatch_criterion(settings_.criterion, [&]<class Stats>() { return grow_classes<Stats>(engine); });
+        return dispatch_criterion(settings_.criterion,
+                                  [&]<class Impurity>() { return grow_classes<Impurity>(engine); });
     }
     // Call after growing.
     std::vector<Quartiles> quartiles() {
@@ -192,34 +193,34 @@ private:
                columns.empty() || target.n_rows >= kMaxRows || (settings.random_cuts && !tuning.use_forest_engine) ||
                (settings.rule == Rule::c45 && is_any_monotone(columns));
     }
-    template <class Stats>
+    template <class Impurity>
     Subtree grow() {
         const bool needs_presorted_engine = TreeFit::needs_presorted_engine(columns_, target_, settings_);
-        if constexpr (std::derived_from<Stats, ClassStats>) {
+        if constexpr (std::derived_from<Impurity, ClassImpurity>) {
             if (!needs_presorted_engine)
-                return target_.n_classes == 2 ? grow_fast<Stats, TargetKind::binary>()
-                                              : grow_fast<Stats, TargetKind::multiclass>();
-        } else if constexpr (std::derived_from<Stats, SumStats>) {
-            if (!needs_presorted_engine) return grow_fast<Stats, TargetKind::regression>();
+                return target_.n_classes == 2 ? grow_fast<Impurity, TargetKind::binary>()
+                                              : grow_fast<Impurity, TargetKind::multiclass>();
+        } else if constexpr (std::derived_from<Impurity, SumImpurity>) {
+            if (!needs_presorted_engine) return grow_fast<Impurity, TargetKind::regression>();
         }
         const CheckInterrupt check = check_interrupt();
         PresortedEngine engine(columns_, target_.n_rows, check);
-        return grow_alone<Stats>(engine);
+        return grow_alone<Impurity>(engine);
     }
-    template <class Stats>
+    template <class Impurity>
     Subtree grow_classes(Engine& engine) {
-        if constexpr (std::derived_from<Stats, ClassStats>) return grow_alone<Stats>(engine);
+        if constexpr (std::derived_from<Impurity, ClassImpurity>) return grow_alone<Impurity>(engine);
         throw std::logic_error("an engine of classes");
     }
-    template <class Stats>
+    template <class Impurity>
     Subtree grow_alone(Engine& engine) {
         NodeContext node_context(
             target_, shared_tables_ && !shared_tables_->exact_nlogn.empty() ? &shared_tables_->exact_nlogn : nullptr);
         const auto on_rows_done = count_rows(check_interrupt());
-        return Grower<Stats>(node_context, engine, columns_, settings_, total_weight_, on_rows_done).run();
+        return Grower<Impurity>(node_context, engine, columns_, settings_, total_weight_, on_rows_done).run();
     }
 
-    template <class Stats, TargetKind S>
+    template <class Impurity, TargetKind S>
     Subtree grow_fast() {
         const std::unique_ptr<const SharedTables> own_tables =
             shared_tables_
@@ -230,17 +231,17 @@ private:
         const FitContext context(columns_, target_, settings_, shared.tables, rows_);
         if (settings_.random_cuts) {
             ExtraTreesEngine<S> extra_trees(context, list_rows());
-            return grow_alone<Stats>(extra_trees);
+            return grow_alone<Impurity>(extra_trees);
         }
         if (shared.ranks) {
             using Forest = std::conditional_t<S == TargetKind::binary, TwoClassForestEngine, ForestEngine<S>>;
             Forest forest_engine(context, *shared.ranks, list_rows(), check_interrupt());
-            return grow_alone<Stats>(forest_engine);
+            return grow_alone<Impurity>(forest_engine);
         }
         if (settings_.max_leaf_nodes <= 0 && fits_subtree_engine(target_.n_rows, context)) {
             SubtreeEngine<S> subtree_engine(context, list_rows(), check_interrupt());
             if (settings_.quartiles) quartiles_ = subtree_engine.quartiles();
-            return grow_alone<Stats>(subtree_engine);
+            return grow_alone<Impurity>(subtree_engine);
         }
         NodeContext node_context(target_);
         ThreadPool pool(settings_.n_jobs);
@@ -248,15 +249,15 @@ private:
         const auto on_rows_done = count_rows(check);
         HistogramEngine<S> top_engine(context, pool, check);
         if (settings_.quartiles) quartiles_ = top_engine.quartiles();
-        Grower<Stats> grower(node_context, top_engine, columns_, settings_, total_weight_, on_rows_done);
+        Grower<Impurity> grower(node_context, top_engine, columns_, settings_, total_weight_, on_rows_done);
         Subtree subtree = grower.run();
         top_engine.release();
-        grow_subtrees<Stats, S>(context, node_context, pool, top_engine, grower.handed_over(), subtree);
+        grow_subtrees<Impurity, S>(context, node_context, pool, top_engine, grower.handed_over(), subtree);
         return subtree;
     }
 
     // Grows the subtrees that were handed over, largest first.
-    template <class Stats, TargetKind S>
+    template <class Impurity, TargetKind S>
     void grow_subtrees(const FitContext& context, NodeContext& node_context, ThreadPool& pool,
                        const HistogramEngine<S>& top, std::vector<int64_t> node_ids, Subtree& subtree) {
         const auto size = [&](int64_t id) { return subtree.nodes[static_cast<size_t>(id)].segment.size(); };
@@ -273,7 +274,7 @@ private:
                 const auto on_rows_done = count_rows(check);
                 SubtreeEngine<S> subtree_engine(context, {rows.begin(), rows.end()}, check);
                 NodeContext& own_context = worker ? *node_contexts[static_cast<size_t>(worker) - 1] : node_context;
-                Grower<Stats> grower(own_context, subtree_engine, columns_, settings_, total_weight_, on_rows_done);
+                Grower<Impurity> grower(own_context, subtree_engine, columns_, settings_, total_weight_, on_rows_done);
                 start.subtree = std::make_unique<Subtree>(grower.run(start));
             },
             check_interrupt());

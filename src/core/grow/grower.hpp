@@ -51,7 +51,7 @@ struct GrowingNode {
     int64_t parent = -1;
     int64_t first_child = -1;
     Segment segment;
-    uint64_t key = 0;  // for random draws; derived from the seed and the path
+    uint64_t node_key = 0;  // for random draws; derived from the seed and the path
     int64_t weight = 0;
     NodeSummary summary;
     int64_t counts_begin = 0, counts_end = 0;  // in Subtree::counts
@@ -74,7 +74,7 @@ struct Subtree {
     }
 };
 
-template <class Stats>
+template <class Impurity>
 class Grower {
 public:
     // on_rows_done: called with the number of rows that have reached a leaf since the last call; may throw to stop.
@@ -94,7 +94,7 @@ public:
     Subtree run() {
         GrowingNode root;
         root.segment = engine_.all();
-        root.key = mix64(0, settings_.seed);
+        root.node_key = mix64(0, settings_.seed);
         root.constraints = {settings_.low, settings_.high, settings_.groups, settings_.paid};
         subtree_.nodes.push_back(std::move(root));
         if (prepare_node(0)) find_split(0);
@@ -104,7 +104,7 @@ public:
     Subtree run(const GrowingNode& start) {
         GrowingNode root;
         root.segment = engine_.all();
-        root.key = start.key, root.depth = start.depth, root.constraints = start.constraints;
+        root.node_key = start.node_key, root.depth = start.depth, root.constraints = start.constraints;
         subtree_.nodes.push_back(std::move(root));
         if (prepare_node(0)) find_split(0);
         return grow();
@@ -139,7 +139,7 @@ private:
     // -- one node -----------------------------------------------------------------------------------------------------
 
     // Sets what the node predicts; returns whether it may be split.
-    bool prepare_node(int64_t id, const Stat* known = nullptr) {
+    bool prepare_node(int64_t id, const RowStats* known = nullptr) {
         GrowingNode& node = node_at(id);
         if (node.segment.size() == 0) {
             node.stop = kNoRows;
@@ -149,7 +149,7 @@ private:
         check_interrupt_if_large(node.segment);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
         const bool pure = same_targets(rows);
-        const Stats& node_total = splitter_.node_total;
+        const Impurity& node_total = splitter_.node_total;
         node.weight = node_total.weight;
         node.summary = summarise(node_total, node_context_, first, last);
         check_interrupt_if_large(node.segment);
@@ -161,14 +161,14 @@ private:
         return node.stop == kNone;
     }
     // Loads the statistics of a node into the splitter; returns its rows (none for classification with statistics).
-    std::span<const Row> load_node(Segment node, const Stat* known) {
+    std::span<const Row> load_node(Segment node, const RowStats* known) {
         std::span<const Row> rows;
         if (target_.n_classes == 0 || !engine_.has_stats()) rows = engine_.rows(node);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
-        Stats& node_total = splitter_.node_total;
+        Impurity& node_total = splitter_.node_total;
         node_context_.begin_node(first, last);
         check_interrupt_if_large(node);
-        Stats::prepare_node(node_context_, first, last);
+        Impurity::prepare_node(node_context_, first, last);
         node_total.clear();
         if constexpr (requires { node_total.add(node_total_.data()); }) {
             if (engine_.has_stats()) {
@@ -188,7 +188,7 @@ private:
     }
 
     bool same_targets(std::span<const Row> rows) const {
-        if constexpr (std::derived_from<Stats, ClassStats>) {
+        if constexpr (std::derived_from<Impurity, ClassImpurity>) {
             const auto& classes = splitter_.node_total.classes();
             return std::count_if(classes.begin(), classes.end(),
                                  [&](int32_t c) { return splitter_.node_total.counts()[c] > 0; }) == 1;
@@ -198,7 +198,7 @@ private:
     }
 
     void keep_counts(GrowingNode& node) {
-        if constexpr (std::derived_from<Stats, ClassStats>) {
+        if constexpr (std::derived_from<Impurity, ClassImpurity>) {
             node.counts_begin = static_cast<int64_t>(subtree_.counts.size());
             for (int32_t c : splitter_.node_total.classes()) {
                 if (splitter_.node_total.counts()[c]) subtree_.counts.push_back({c, splitter_.node_total.counts()[c]});
@@ -210,7 +210,7 @@ private:
 
     StopReason leaf_condition(const GrowingNode& node, bool pure) const {
         if (pure) return kPure;
-        if constexpr (std::derived_from<Stats, ClassStats>) {
+        if constexpr (std::derived_from<Impurity, ClassImpurity>) {
             const auto max_count = static_cast<int128>(splitter_.node_total.counts()[node.summary.label]);
             const bool is_set = settings_.accuracy_numerator < settings_.accuracy_denominator;
             const auto enough = static_cast<int128>(settings_.accuracy_numerator) * node.weight;
@@ -223,10 +223,10 @@ private:
 
     // Finds the best split; if there is one, the node joins the frontier. The node's statistics are loaded again, since
     // its siblings have been prepared in between.
-    void find_split(int64_t id, const Stat* known = nullptr) {
+    void find_split(int64_t id, const RowStats* known = nullptr) {
         GrowingNode& node = node_at(id);
         load_node(node.segment, known);
-        node.stop = splitter_.find_best_split(node.segment, node_total_, node.key, node.constraints, split_.chosen,
+        node.stop = splitter_.find_best_split(node.segment, node_total_, node.node_key, node.constraints, split_.chosen,
                                               check_interrupt_);
         node.p_value = splitter_.p_value();
         if (node.stop != kNone) return on_rows_done_(node.segment.size());
@@ -256,7 +256,7 @@ private:
             GrowingNode child;
             child.parent = id;
             child.depth = node_at(id).depth + 1;
-            child.key = mix64(node_at(id).key, b);
+            child.node_key = mix64(node_at(id).node_key, b);
             child.segment = {begin, begin + sizes_[b]};
             begin += sizes_[b];
             subtree_.nodes.push_back(std::move(child));
@@ -288,7 +288,8 @@ private:
         const Column& column = columns_[static_cast<size_t>(chosen.column)];
         for (size_t b = 0; b < k; ++b) {
             child(b).constraints = node.constraints;
-            child(b).constraints.groups &= column.groups, child(b).constraints.paid |= column.cost_bit;
+            child(b).constraints.interaction_groups &= column.interaction_groups,
+                child(b).constraints.paid |= column.cost_bit;
             child(b).summary.value = node.constraints.clip(child(b).summary.value);
         }
         if (column.monotone && !chosen.is_presence)
@@ -301,8 +302,8 @@ private:
         if (target_.n_classes == 0 || !engine_.has_stats()) return false;
         const GrowingNode& node = node_at(id);
         const auto largest = static_cast<size_t>(std::max_element(sizes_.begin(), sizes_.end()) - sizes_.begin());
-        Stat& rest = child_totals_[largest];
-        rest.assign(stat_width(target_.n_classes), 0);
+        RowStats& rest = child_totals_[largest];
+        rest.assign(stats_width(target_.n_classes), 0);
         rest[kRows] = node.segment.size(), rest[kWeight] = node.weight;
         for (int64_t i = node.counts_begin; i < node.counts_end; ++i) {
             const auto [cls, weight] = subtree_.counts[static_cast<size_t>(i)];
@@ -362,17 +363,17 @@ private:
     const std::function<void()> check_interrupt_ = [this] { on_rows_done_(0); };
     NodeContext& node_context_;
     Engine& engine_;
-    ExactSplitter<Stats> splitter_;
+    ExactSplitter<Impurity> splitter_;
     Subtree subtree_;
     std::vector<int64_t> frontier_, handed_over_;
     int64_t leaves_ = 1;
 
     // the current node
-    Stat node_total_;
+    RowStats node_total_;
     SplitNode split_;
-    std::vector<int64_t> sizes_;      // of its children …
-    std::vector<uint8_t> is_open_;    // … which may be split …
-    std::vector<Stat> child_totals_;  // … and their statistics
+    std::vector<int64_t> sizes_;          // of its children …
+    std::vector<uint8_t> is_open_;        // … which may be split …
+    std::vector<RowStats> child_totals_;  // … and their statistics
 };
 
 }  // namespace treewise

@@ -49,35 +49,35 @@ struct FitContext {
     Quantiser quantiser;       // of the targets, for engines that see the whole table
 
     int64_t n_classes() const { return target.n_classes; }
-    size_t width() const { return stat_width(target.n_classes); }
+    size_t width() const { return stats_width(target.n_classes); }
 
     // Adds one row to the statistics.
-    void add_row(int64_t* stat, uint32_t row, const int64_t* y, const Quantiser& q) const {
+    void add_row(int64_t* stats, uint32_t row, const int64_t* y, const Quantiser& q) const {
         const int64_t w = target.weight[row];
-        ++stat[kRows];
-        stat[kWeight] += w;
+        ++stats[kRows];
+        stats[kWeight] += w;
         if (target.n_classes) {
-            stat[kCounts + static_cast<size_t>(target.label[row])] += w;
+            stats[kCounts + static_cast<size_t>(target.label[row])] += w;
         } else {
-            add_product(stat + kLimbs, w, y[row]);
-            stat[kQuantised] += q(target.y[row], w);
+            add_product(stats + kLimbs, w, y[row]);
+            stats[kQuantised] += q(target.y[row], w);
         }
     }
     // Adds many rows; quantised: the quantised target of each row (see `quantise`). The sum over all rows fits 128
     // bits.
-    void add_rows(int64_t* stat, std::span<const uint32_t> rows, const int64_t* y,
+    void add_rows(int64_t* stats, std::span<const uint32_t> rows, const int64_t* y,
                   const std::vector<int64_t>& quantised) const {
-        stat[kRows] += static_cast<int64_t>(rows.size());
+        stats[kRows] += static_cast<int64_t>(rows.size());
         int128 sum = 0;
         for (uint32_t row : rows) {
             const int64_t w = target.weight[row];
-            stat[kWeight] += w;
+            stats[kWeight] += w;
             if (target.n_classes)
-                stat[kCounts + static_cast<size_t>(target.label[row])] += w;
+                stats[kCounts + static_cast<size_t>(target.label[row])] += w;
             else
-                sum += static_cast<int128>(w) * y[row], stat[kQuantised] += quantised[row];
+                sum += static_cast<int128>(w) * y[row], stats[kQuantised] += quantised[row];
         }
-        if (!target.n_classes) add_sum(stat + kLimbs, sum);
+        if (!target.n_classes) add_sum(stats + kLimbs, sum);
     }
     std::vector<int64_t> quantise(std::span<const uint32_t> rows) const {
         std::vector<int64_t> all(static_cast<size_t>(target.n_rows));
@@ -87,7 +87,7 @@ struct FitContext {
     // Sets the score bounds up for a node with these statistics. q: quantises its targets; row(i): its i-th row, read
     // only for regression.
     template <class ScoreBounds, class RowOf>
-    void begin_node(ScoreBounds& score_bounds, const Stat& node_total, const Quantiser& q, const RowOf& row) const {
+    void begin_node(ScoreBounds& score_bounds, const RowStats& node_total, const Quantiser& q, const RowOf& row) const {
         double low = 0, high = 0;
         PriceUnits units;
         if (target.n_classes == 0) {
@@ -103,12 +103,12 @@ struct FitContext {
     }
     // For engines that see the whole table.
     template <class ScoreBounds>
-    void begin_node(ScoreBounds& score_bounds, const Stat& node_total, std::span<const uint32_t> rows) const {
+    void begin_node(ScoreBounds& score_bounds, const RowStats& node_total, std::span<const uint32_t> rows) const {
         begin_node(score_bounds, node_total, quantiser, [rows](size_t i) { return rows[i]; });
     }
     // row(i): the i-th row of the node.
     template <class RowOf>
-    PriceUnits price_units(const Quantiser& q, const Stat& node_total, const RowOf& row) const {
+    PriceUnits price_units(const Quantiser& q, const RowStats& node_total, const RowOf& row) const {
         PriceUnits units;
         if (settings.selection != Selection::priced) return units;
         units.bit = scale_pow2(1.0, target.scale - q.shift);

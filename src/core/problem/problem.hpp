@@ -92,12 +92,12 @@ struct Column {
     ValueType type = ValueType::f64;
     int64_t stride = 0;  // in bytes
     int64_t n_levels = 0;
-    std::vector<SplitKind> kinds;  // allowed split kinds, in order of preference
-    bool ordered = false;          // codes of ordered levels: tests of independence use them as numbers
-    double cost = 0;               // of testing it for the first time on a path, per unit of weight …
-    uint64_t cost_bit = 0;         // … and its bit among the columns that cost something
-    uint64_t groups = kAllGroups;  // groups of columns that it belongs to, as bits
-    int monotone = 0;              // +1: predictions may not fall as it grows; -1: not rise; 0: no constraint
+    std::vector<SplitKind> kinds;              // allowed split kinds, in order of preference
+    bool ordered = false;                      // codes of ordered levels: tests of independence use them as numbers
+    double cost = 0;                           // of testing it for the first time on a path, per unit of weight …
+    uint64_t cost_bit = 0;                     // … and its bit among the columns that cost something
+    uint64_t interaction_groups = kAllGroups;  // groups of columns that it belongs to, as bits
+    int monotone = 0;  // +1: predictions may not fall as it grows; -1: not rise; 0: no constraint
 
     bool is_number() const { return type == ValueType::f32 || type == ValueType::f64; }
     bool is_code() const { return type == ValueType::code; }

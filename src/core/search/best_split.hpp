@@ -2,7 +2,7 @@
 //
 // Rounding may have moved a score by its tolerance, so the true score lies in score ± tolerance. The best candidate
 // reaches at least the largest lower bound of all; every candidate whose upper bound reaches it is tied. Ties are
-// broken by the key: column, then kind, then position, then placement of the missing rows. With random ties the order
+// broken by TieOrder: column, then kind, then position, then placement of the missing rows. With random ties the order
 // of the columns is shuffled at each node, as a function of seed, node and column alone. train/reference.py is the
 // specification.
 
@@ -19,18 +19,18 @@
 
 namespace treewise {
 
-struct CandidateKey {
+struct TieOrder {
     int64_t column = 0;
     int64_t kind = 0;
     int64_t position = 0;
     int64_t placement = 0;
-    auto operator<=>(const CandidateKey&) const = default;
+    auto operator<=>(const TieOrder&) const = default;
 };
 
 struct Candidate {
     int128 score = 0;
     int128 gain = 0;  // decrease of total impurity; 0 if within rounding
-    CandidateKey key;
+    TieOrder order;
     int128 tolerance = 0;  // rounding may have moved the score by this much
     int n_filled = 0;      // non-empty branches
     int128 nlogn_sum = 0;  // Σ m·log m of the branches, for the gain ratio
@@ -49,7 +49,7 @@ public:
         if (!contenders_.empty() && upper < best_lower_bound_) return;
         best_lower_bound_ =
             contenders_.empty() ? c.score - c.tolerance : std::max(best_lower_bound_, c.score - c.tolerance);
-        const Entry entry{c, upper, random_ties_ ? tie_key(node_, static_cast<uint64_t>(c.key.column)) : 0};
+        const Entry entry{c, upper, random_ties_ ? tie_key(node_, static_cast<uint64_t>(c.order.column)) : 0};
         for (const Entry& e : contenders_) {
             if (e.upper >= upper && e.precedes(entry)) return;
         }
@@ -62,7 +62,7 @@ public:
     void add_forbidden(const Candidate& c) {
         const int128 upper = c.score + c.tolerance;
         forbidden_upper_ = forbidden_columns_.empty() ? upper : std::max(forbidden_upper_, upper);
-        const auto column = static_cast<size_t>(c.key.column);
+        const auto column = static_cast<size_t>(c.order.column);
         if (forbidden_columns_.empty() || forbidden_columns_.back() != column) forbidden_columns_.push_back(column);
     }
     void clear_forbidden() { forbidden_columns_.clear(); }
@@ -87,7 +87,7 @@ private:
         int128 upper;  // upper bound of the score
         uint64_t tie_key;
         bool precedes(const Entry& other) const {  // in tie-breaking order
-            return tie_key != other.tie_key ? tie_key < other.tie_key : candidate.key < other.candidate.key;
+            return tie_key != other.tie_key ? tie_key < other.tie_key : candidate.order < other.candidate.order;
         }
     };
     bool random_ties_;

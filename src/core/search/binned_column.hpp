@@ -1,7 +1,7 @@
 // A numeric column of a node as bins with known statistics, searched in four steps by every engine that counts:
 //
 //     count              the engine sums its rows per bin: histograms, blocks of sorted rows, ranks
-//     score the edges    every cut between two bins is scored
+//     score the edges     every cut between two bins is scored
 //     bound the bins     every bin gets an upper bound for the cuts inside it (criteria/bin_bound.hpp)
 //     open the few       the rows of the bins that may hide a better cut are sorted and scanned
 //     (search/sorted_scan.hpp)
@@ -24,7 +24,7 @@ namespace treewise {
 template <class StatOf, class IsMixed, class Squares>
 struct Bins {
     size_t n;
-    StatOf stat;      // stat(b): statistics of bin b, as an array or a pointer that is valid until the next call
+    StatOf stats;     // stats(b): statistics of bin b, as an array or a pointer that is valid until the next call
     IsMixed mixed;    // mixed(b): whether it may have more than one value
     Squares squares;  // squares(b): for regression, at least Σ v²/weight of its rows
 };
@@ -35,7 +35,7 @@ Bins(size_t, StatOf, IsMixed, Squares) -> Bins<StatOf, IsMixed, Squares>;
 struct OpenBin {
     int32_t column;
     uint32_t bin;
-    double upper;  // bound for the scores of the cuts inside
+    double upper;  // bound for the purities of the cuts inside
 };
 
 template <TargetKind S>
@@ -51,13 +51,13 @@ public:
         if constexpr (kHasBatches) {
             if (use_batch()) return score_batch(bins, run, filter);
         }
-        int64_t position = 0;
+        int64_t rows_below = 0;
         for (size_t b = 0; b < bins.n; ++b) {
-            const auto& stat = bins.stat(b);
-            if (stat[kRows] == 0) continue;
-            if (position > 0 && fits(left_) && fits(right_)) offer_edge(run, position, filter);
-            position += stat[kRows];
-            move_left(&stat[0]);
+            const auto& stats = bins.stats(b);
+            if (stats[kRows] == 0) continue;
+            if (rows_below > 0 && meets_limits(left_) && meets_limits(right_)) offer_edge(run, rows_below, filter);
+            rows_below += stats[kRows];
+            move_left(&stats[0]);
         }
     }
     // Lists the bins with a cut inside that can still win; directly after score_edges.
@@ -68,17 +68,17 @@ public:
             if (use_batch()) return list_open_batch(bins, run, filter, out);
         }
         for (size_t b = 0; b < bins.n; ++b) {
-            const auto& stat = bins.stat(b);
-            if (stat[kRows] == 0) continue;
-            sub(right_.data(), &stat[0], width());
-            if (stat[kRows] > 1 && bins.mixed(b)) {
+            const auto& stats = bins.stats(b);
+            if (stats[kRows] == 0) continue;
+            sub(right_.data(), &stats[0], width());
+            if (stats[kRows] > 1 && bins.mixed(b)) {
                 const double bound =
-                    bound_bin(score_bounds_.approx, left_.data(), &stat[0], right_.data(), bins.squares(b));
+                    bound_bin(score_bounds_.approx, left_.data(), &stats[0], right_.data(), bins.squares(b));
                 const double upper = bounds(bound, run).upper;
                 if (!context_.settings.tuning.use_bounds || filter.can_win(run.column, upper))
                     out.push_back({run.column, static_cast<uint32_t>(b), upper});
             }
-            add(left_.data(), &stat[0], width());
+            add(left_.data(), &stats[0], width());
         }
     }
     // Calls work(b, number of its rows, run) for each open bin, where the run is the bin.
@@ -87,14 +87,14 @@ public:
         start(run);
         run.left = left_.data(), run.right = right_.data();
         for (size_t b = 0; b < bins.n; ++b) {
-            const auto& stat = bins.stat(b);
-            const int64_t rows = stat[kRows];
+            const auto& stats = bins.stats(b);
+            const int64_t rows = stats[kRows];
             if (is_open(b) && rows) work(b, rows, run);
-            move_left(&stat[0]);
+            move_left(&stats[0]);
             run.rows_below += rows;
         }
     }
-    double best_edge_score() const { return best_edge_score_; }  // if scored in a batch
+    double best_edge_purity() const { return best_edge_purity_; }  // if scored in a batch
 
 private:
     static constexpr bool kHasBatches = S == TargetKind::binary;
@@ -107,21 +107,20 @@ private:
         left_.assign(run.left, run.left + width());
         right_.assign(run.right, run.right + width());
     }
-    void move_left(const int64_t* stat) { add(left_.data(), stat, width()), sub(right_.data(), stat, width()); }
-    bool fits(const Stat& side) const {
+    void move_left(const int64_t* stats) { add(left_.data(), stats, width()), sub(right_.data(), stats, width()); }
+    bool meets_limits(const RowStats& side) const {
         return side[kRows] >= std::max<int64_t>(1, context_.settings.min_samples_leaf) &&
                side[kWeight] >= context_.settings.min_leaf_weight;
     }
-    void offer_edge(const RunContext& run, int64_t position, CandidateFilter& filter) const {
-        const auto [lower, upper] = bounds(score_bounds_.approx.negative_impurity(left_.data()) +
-                                               score_bounds_.approx.negative_impurity(right_.data()),
-                                           run);
-        filter.offer(run.column, position, lower, upper);
+    void offer_edge(const RunContext& run, int64_t rows_below, CandidateFilter& filter) const {
+        const auto [lower, upper] =
+            bounds(score_bounds_.approx.purity(left_.data()) + score_bounds_.approx.purity(right_.data()), run);
+        filter.offer(run.column, rows_below, lower, upper);
     }
-    typename ScoreBounds<S>::Range bounds(double score, const RunContext& run) const {
+    typename ScoreBounds<S>::Range bounds(double purity, const RunContext& run) const {
         const int64_t* missing = run.missing_branch;
-        if (missing) score += score_bounds_.approx.negative_impurity(missing);
-        return score_bounds_.bounds(score, 2 + (missing != nullptr), [] { return 0.0; });
+        if (missing) purity += score_bounds_.approx.purity(missing);
+        return score_bounds_.bounds(purity, 2 + (missing != nullptr), [] { return 0.0; });
     }
 
     // -- binary targets of small weight -------------------------------------------------------------------------------
@@ -134,7 +133,7 @@ private:
         both.rows += left_[kRows], both.weight += left_[kWeight], both.ones += left_[kCounts + 1];
         both.missing_left = left_[kRows];
         if (run.missing_branch)
-            both.missing_score = score_bounds_.approx.negative_impurity(run.missing_branch), both.n_filled = 3;
+            both.missing_purity = score_bounds_.approx.purity(run.missing_branch), both.n_filled = 3;
         return both;
     }
     template <class Bins>
@@ -142,42 +141,42 @@ private:
         edges_.resize(bins.n);
         if (edge_bins_.size() < bins.n) edge_bins_.resize(2 * bins.n);
         size_t n = 0;
-        int64_t position = 0, weight = left_[kWeight], ones = left_[kCounts + 1];
+        int64_t rows_below = 0, weight = left_[kWeight], ones = left_[kCounts + 1];
         for (size_t b = 0; b < bins.n; ++b) {
-            const auto& stat = bins.stat(b);
-            position += stat[kRows], weight += stat[kWeight], ones += stat[kCounts + 1];
-            edges_.put(n, position, weight, ones);
+            const auto& stats = bins.stats(b);
+            rows_below += stats[kRows], weight += stats[kWeight], ones += stats[kCounts + 1];
+            edges_.put(n, rows_below, weight, ones);
             edge_bins_[n] = static_cast<uint32_t>(b);
-            n += stat[kRows] > 0;
+            n += stats[kRows] > 0;
         }
         edges_.n = n - 1;  // nothing is above the last
-        best_edge_score_ = batch_.offer(sides(run), edges_, [&](size_t) { return run.column; }, filter);
+        best_edge_purity_ = batch_.offer(sides(run), edges_, [&](size_t) { return run.column; }, filter);
     }
-    // Discards most bins by the scores at both edges, and bounds the others at once.
+    // Discards most bins by the purities at both edges, and bounds the others at once.
     template <class Bins>
     void list_open_batch(const Bins& bins, const RunContext& run, const CandidateFilter& filter,
                          std::vector<OpenBin>& out) {
         const BatchSides both = sides(run);
-        const double required_score = batch_.required_score(both, filter.best_lower_bound(run.column));
+        const double required_purity = batch_.required_purity(both, filter.best_lower_bound(run.column));
         const auto max_rise = batch_.rise_bound();
-        const auto score = [&](double weight, double ones) {
-            return batch_.score(both, static_cast<int64_t>(weight), static_cast<int64_t>(ones));
+        const auto purity = [&](double weight, double ones) {
+            return batch_.purity(both, static_cast<int64_t>(weight), static_cast<int64_t>(ones));
         };
         double weight = static_cast<double>(left_[kWeight]), ones = static_cast<double>(left_[kCounts + 1]);
-        double score_below = score(weight, ones);
+        double purity_below = purity(weight, ones);
         const size_t last = edges_.n;
-        edges_.scores[last] = score(edges_.weight[last], edges_.ones[last]);
+        edges_.purities[last] = purity(edges_.weight[last], edges_.ones[last]);
         gaps_.clear();
         for (size_t k = 0; k <= last; ++k) {
-            const double bin_weight = edges_.weight[k] - weight, ends = score_below + edges_.scores[k];
+            const double bin_weight = edges_.weight[k] - weight, ends = purity_below + edges_.purities[k];
             const int64_t rows = edges_.rows[k] - (k ? edges_.rows[k - 1] : 0);
-            if (ends + 2 * max_rise(bin_weight) >= 2 * required_score && rows > 1 && bins.mixed(edge_bins_[k]))
+            if (ends + 2 * max_rise(bin_weight) >= 2 * required_purity && rows > 1 && bins.mixed(edge_bins_[k]))
                 gaps_.push_back({edge_bins_[k], weight, ones, bin_weight, edges_.ones[k] - ones});
-            weight = edges_.weight[k], ones = edges_.ones[k], score_below = edges_.scores[k];
+            weight = edges_.weight[k], ones = edges_.ones[k], purity_below = edges_.purities[k];
         }
         const std::vector<double>& gap_bounds = batch_.bound_gaps(both, gaps_);
         for (size_t i = 0; i < gaps_.size(); ++i) {
-            if (gap_bounds[i] >= required_score)
+            if (gap_bounds[i] >= required_purity)
                 out.push_back({run.column, gaps_[i].bin, batch_.upper_bound(both, gap_bounds[i])});
         }
     }
@@ -186,11 +185,11 @@ private:
     const ScoreBounds<S>& score_bounds_;
     std::conditional_t<kHasBatches, BatchScorer, NoBatches> batch_;
     size_t width_;
-    Stat left_, right_;
+    RowStats left_, right_;
     CutBatch edges_;                   // of the non-empty bins …
     std::vector<uint32_t> edge_bins_;  // … which are these
     std::vector<CutGap> gaps_;
-    double best_edge_score_ = 0;
+    double best_edge_purity_ = 0;
 };
 
 }  // namespace treewise

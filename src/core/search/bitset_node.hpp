@@ -114,17 +114,17 @@ public:
         out.resize(left_sets.n);
         count_bits(left_sets.sets.data(), left_sets.n, bits_, out.rows.data(), out.weight.data(), out.ones.data());
     }
-    void count(uint64_t set, int64_t* stat) const {
+    void count(uint64_t set, int64_t* stats) const {
         double weight, ones;
-        count_bits(&set, 1, bits_, &stat[kRows], &weight, &ones);
-        stat[kWeight] = static_cast<int64_t>(weight), stat[kCounts + 1] = static_cast<int64_t>(ones);
-        stat[kCounts] = stat[kWeight] - stat[kCounts + 1];
+        count_bits(&set, 1, bits_, &stats[kRows], &weight, &ones);
+        stats[kWeight] = static_cast<int64_t>(weight), stats[kCounts + 1] = static_cast<int64_t>(ones);
+        stats[kCounts] = stats[kWeight] - stats[kCounts + 1];
     }
 
     // Fills the buckets between the surviving cuts of a node.
     template <class RankOf>
     Bucket buckets(uint64_t node, const ColumnOrder& order, const CandidateFilter& filter, size_t column,
-                   const Stat& node_total, const RankOf& rank, CutBuckets& cut_buckets,
+                   const RowStats& node_total, const RankOf& rank, CutBuckets& cut_buckets,
                    std::vector<Bucket>& out) const {
         std::array<int8_t, kMaxRows + 1> row_of;  // by number of rows up to it: a row with that rank
         row_of.fill(-1);
@@ -132,8 +132,8 @@ public:
             row_of[at(std::popcount(node & order.rows_up_to[at(row)]))] = static_cast<int8_t>(row);
         });
         const auto rows_below = [&](int64_t n) { return n ? node & order.rows_up_to[at(row_of[at(n)])] : 0; };
-        const auto add_rows = [&](int64_t* stat, int64_t begin, int64_t end) {
-            if (begin < end) count(rows_below(end) & ~rows_below(begin), stat);
+        const auto add_rows = [&](int64_t* stats, int64_t begin, int64_t end) {
+            if (begin < end) count(rows_below(end) & ~rows_below(begin), stats);
         };
         const auto rank_at = [&](int64_t i) -> int64_t {
             while (row_of[at(++i)] < 0) continue;

@@ -17,10 +17,10 @@
 
 namespace treewise {
 
-// A cut with `position` present rows on its left; position 0 stands for all splits of a categorical column.
+// A cut with `rows_below` present rows on its left; 0 stands for all splits of a categorical column.
 struct Survivor {
     int32_t column;
-    int64_t position;
+    int64_t rows_below;
     double upper;
 };
 
@@ -41,10 +41,10 @@ public:
     }
     bool can_win(int32_t column, double upper) const { return !(upper < best_lower_bound(column)); }
 
-    void offer(int32_t column, int64_t position, double lower, double upper) {
+    void offer(int32_t column, int64_t rows_below, double lower, double upper) {
         if (!can_win(column, upper) || upper == -std::numeric_limits<double>::infinity()) return;
         raise_bound(column, lower);
-        survivors_.push_back({column, position, upper});
+        survivors_.push_back({column, rows_below, upper});
         if (survivors_.size() > prune_size_) {
             prune();
             prune_size_ = 2 * survivors_.size() + 64;
@@ -62,10 +62,10 @@ public:
     const std::vector<size_t>& finish() {
         prune();
         std::sort(survivors_.begin(), survivors_.end(), [](const Survivor& a, const Survivor& b) {
-            return a.column != b.column ? a.column < b.column : a.position < b.position;
+            return a.column != b.column ? a.column < b.column : a.rows_below < b.rows_below;
         });
         const auto same = [](const Survivor& a, const Survivor& b) {
-            return a.column == b.column && a.position == b.position;
+            return a.column == b.column && a.rows_below == b.rows_below;
         };
         survivors_.erase(std::unique(survivors_.begin(), survivors_.end(), same), survivors_.end());
         columns_.clear();
@@ -75,14 +75,14 @@ public:
         }
         return columns_;
     }
-    // Sorted by column and position, without duplicates.
+    // Sorted by column and rows_below, without duplicates.
     const std::vector<Survivor>& survivors() const { return survivors_; }
     // Surviving cuts of a numeric column.
-    void list_positions(size_t column, std::vector<int64_t>& positions) const {
-        positions.clear();
+    void list_cuts(size_t column, std::vector<int64_t>& cuts) const {
+        cuts.clear();
         for (const Survivor& survivor : survivors_) {
-            if (survivor.column == static_cast<int32_t>(column) && survivor.position > 0)
-                positions.push_back(survivor.position);
+            if (survivor.column == static_cast<int32_t>(column) && survivor.rows_below > 0)
+                cuts.push_back(survivor.rows_below);
         }
     }
 
@@ -103,7 +103,7 @@ struct PriceBounds {
     double factor = 1, lower = 0, upper = 0;
 };
 
-// Turns approximate scores into lower and upper bounds of what the rule ranks by (gain or gain ratio).
+// Turns approximate purities of splits into lower and upper bounds of what the rule ranks by (gain or gain ratio).
 template <TargetKind S>
 class ScoreBounds {
 public:
@@ -127,16 +127,16 @@ public:
     };
     // n_filled: non-empty branches; nlogn_sum: Σ m·log m of their weights, called only for the gain ratio.
     template <class NLogNSum>
-    Range bounds(double score, int n_filled, const NLogNSum& nlogn_sum) const {
-        const double gain = score - approx.parent_score(), error = this->error_bound(n_filled);
+    Range bounds(double purity, int n_filled, const NLogNSum& nlogn_sum) const {
+        const double gain = purity - approx.node_purity(), error = this->error_bound(n_filled);
         if (settings_.rule == Rule::ratio) return ratio(gain, error, nlogn_(weight_) - nlogn_sum());
         return {score_of_gain(gain - error, n_filled), score_of_gain(gain + error, n_filled)};
     }
     // The same for a test that has a price.
     template <class NLogNSum>
-    Range bounds(double score, int n_filled, const NLogNSum& nlogn_sum, const PriceBounds& price) const {
-        if (settings_.rule == Rule::ratio) return bounds(score, n_filled, nlogn_sum);
-        const double gain = score - approx.parent_score(), error = this->error_bound(n_filled);
+    Range bounds(double purity, int n_filled, const NLogNSum& nlogn_sum, const PriceBounds& price) const {
+        if (settings_.rule == Rule::ratio) return bounds(purity, n_filled, nlogn_sum);
+        const double gain = purity - approx.node_purity(), error = this->error_bound(n_filled);
         return {score_of_gain(price.factor * (gain - error) - price.upper, n_filled),
                 score_of_gain(price.factor * (gain + error) - price.lower, n_filled)};
     }
@@ -158,9 +158,9 @@ public:
     }
     // Also covers the rounding of the exact score, which is far smaller.
     double error_bound(int n_filled) const { return approx.error_bound() * (1 + n_filled / 64.0); }
-    // The score a split needs for its upper bound to reach a lower bound of the rule's gain.
-    double required_score(double lower_bound, int n_filled) const {
-        return lower_bound / score_of_gain(1.0, n_filled) - error_bound(n_filled) + approx.parent_score();
+    // The purity a split needs for its upper bound to reach a lower bound of the rule's gain.
+    double required_purity(double lower_bound, int n_filled) const {
+        return lower_bound / score_of_gain(1.0, n_filled) - error_bound(n_filled) + approx.node_purity();
     }
     double score_of_gain(double gain, int n_filled) const {
         return settings_.gain_per_branch && settings_.rule == Rule::gain ? gain / (n_filled - 1) : gain;
@@ -197,7 +197,7 @@ private:
                 entropy -= nlogn_(node_total[kCounts + c]);
             }
             if (settings_.criterion == Criterion::entropy) return;
-            const double impurity = weight - approx.parent_score();
+            const double impurity = weight - approx.node_purity();
             const double noise = scale_pow2(weight * (2 + std::log2(weight)), -46);
             const bool is_known = entropy > noise * 0x1p+26;  // otherwise too small beside its error
             per_bit_ = is_known ? impurity / entropy : std::numeric_limits<double>::quiet_NaN();

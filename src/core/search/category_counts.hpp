@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "criteria/stats.hpp"
+#include "criteria/row_stats.hpp"
 
 namespace treewise {
 
@@ -16,12 +16,12 @@ namespace treewise {
 class CategoryCounts {
 public:
     std::vector<uint32_t> levels;  // levels that occur, then n_levels for missing
-    Stat stats;                    // statistics of each, consecutive
+    RowStats stats;                // statistics of each, consecutive
 
     size_t size() const { return levels.size() - 1; }
     const int64_t* missing(size_t width) const { return stats.data() + size() * width; }
 
-    // level(i): of row i, n_levels if missing; add_row(stat, i): adds it to statistics.
+    // level(i): of row i, n_levels if missing; add_row(stats, i): adds it to statistics.
     template <class Level, class AddRow>
     void count(int64_t n_rows, size_t n_levels, size_t width, const Level& level, const AddRow& add_row) {
         levels.clear();

@@ -23,14 +23,14 @@ public:
         : settings_(settings),
           score_bounds_(score_bounds),
           n_classes_(n_classes),
-          width_(stat_width(n_classes)),
+          width_(stats_width(n_classes)),
           left_(width_),
           right_(width_) {}
 
     // stats: of the levels that occur, consecutive; missing: of the missing rows.
     void scan(const Column& column, int32_t column_index, const int64_t* stats, size_t n, const int64_t* node_total,
               const int64_t* missing, bool missing_branch, CandidateFilter& filter) {
-        stats_ = stats, n_ = n, node_total_ = node_total, missing_ = missing, missing_branch_ = missing_branch;
+        stats_ = stats, n_ = n, node_total_ = node_total, missing_ = missing, separates_missing_ = missing_branch;
         lower_ = upper_ = -std::numeric_limits<double>::infinity();
         has_pool_ = false;
         for (SplitKind kind : column.kinds) {
@@ -52,7 +52,7 @@ public:
     }
 
 private:
-    const int64_t* stat(size_t i) const { return stats_ + i * width_; }
+    const int64_t* stats(size_t i) const { return stats_ + i * width_; }
 
     // -- what TwoWaySplits needs --------------------------------------------------------------------------------------
 
@@ -63,19 +63,19 @@ private:
     int64_t weight() const { return node_total_[kWeight]; }
     bool has_class(int64_t cls) const { return node_total_[kCounts + static_cast<size_t>(cls)] > 0; }
     Rate rate(size_t i, int64_t cls) const {
-        const int64_t* s = stat(i);
+        const int64_t* s = stats(i);
         return {n_classes_ ? s[kCounts + static_cast<size_t>(cls)] : target_sum(s), s[kWeight]};
     }
-    int placements() const { return missing_[kRows] && !missing_branch_ ? 2 : 1; }
+    int placements() const { return missing_[kRows] && !separates_missing_ ? 2 : 1; }
     void start_placement(int placement) {
         std::fill(left_.begin(), left_.end(), 0);
         std::copy_n(node_total_, width_, right_.begin());
-        if (!missing_[kRows] || (placement == 1 && !missing_branch_)) return;
+        if (!missing_[kRows] || (placement == 1 && !separates_missing_)) return;
         sub(right_.data(), missing_, width_);
-        if (!missing_branch_) add(left_.data(), missing_, width_);
+        if (!separates_missing_) add(left_.data(), missing_, width_);
     }
-    void move_left(size_t i) { add(left_.data(), stat(i), width_), sub(right_.data(), stat(i), width_); }
-    void move_right(size_t i) { sub(left_.data(), stat(i), width_), add(right_.data(), stat(i), width_); }
+    void move_left(size_t i) { add(left_.data(), stats(i), width_), sub(right_.data(), stats(i), width_); }
+    void move_right(size_t i) { sub(left_.data(), stats(i), width_), add(right_.data(), stats(i), width_); }
 
     // As ExactSplitter::pool_rare_levels.
     void pool_rare_levels() {
@@ -83,10 +83,10 @@ private:
         pool_.assign(width_, 0);
         size_t n_listed = 0;
         for (size_t i = 0; i < n_; ++i) {
-            if (stat(i)[kRows] < settings_.min_level_rows)
-                add(pool_.data(), stat(i), width_);
+            if (stats(i)[kRows] < settings_.min_level_rows)
+                add(pool_.data(), stats(i), width_);
             else
-                std::copy_n(stat(i), width_, pooled_.data() + n_listed++ * width_);
+                std::copy_n(stats(i), width_, pooled_.data() + n_listed++ * width_);
         }
         if (!(has_pool_ = n_listed < n_)) return;
         std::copy_n(pool_.data(), width_, pooled_.data() + n_listed * width_);
@@ -95,32 +95,32 @@ private:
 
     void multiway() {
         if (n_listed() == 0) return;
-        double score = 0;
+        double purity = 0;
         size_t unfit = 0;
         for (size_t i = 0; i < n_; ++i) {
-            score += score_bounds_.approx.negative_impurity(stat(i));
-            unfit += !fits(stat(i));
+            purity += score_bounds_.approx.purity(stats(i));
+            unfit += !meets_limits(stats(i));
         }
         const auto nlogn_sum = [&](const int64_t* extra, size_t joined) {
             double sum = extra && joined == n_ ? score_bounds_.nlogn(extra[kWeight]) : 0.0;
             for (size_t i = 0; i < n_; ++i)
-                sum += score_bounds_.nlogn(stat(i)[kWeight] + (i == joined ? extra[kWeight] : 0));
+                sum += score_bounds_.nlogn(stats(i)[kWeight] + (i == joined ? extra[kWeight] : 0));
             return sum;
         };
-        if (!missing_[kRows] || missing_branch_) {
-            const int n_filled = static_cast<int>(n_) + missing_branch_;
+        if (!missing_[kRows] || separates_missing_) {
+            const int n_filled = static_cast<int>(n_) + separates_missing_;
             if (n_filled < 2 || unfit) return;
-            if (missing_branch_) score += score_bounds_.approx.negative_impurity(missing_);
-            offer(score, n_filled, [&] { return nlogn_sum(missing_branch_ ? missing_ : nullptr, n_); });
+            if (separates_missing_) purity += score_bounds_.approx.purity(missing_);
+            offer(purity, n_filled, [&] { return nlogn_sum(separates_missing_ ? missing_ : nullptr, n_); });
             return;
         }
         if (n_ < 2) return;
         for (size_t i = 0; i < n_; ++i) {  // the missing rows join branch i
-            std::copy_n(stat(i), width_, left_.begin());
+            std::copy_n(stats(i), width_, left_.begin());
             add(left_.data(), missing_, width_);
-            if (unfit - !fits(stat(i)) || !fits(left_.data())) continue;
-            const double joined = score - score_bounds_.approx.negative_impurity(stat(i)) +
-                                  score_bounds_.approx.negative_impurity(left_.data());
+            if (unfit - !meets_limits(stats(i)) || !meets_limits(left_.data())) continue;
+            const double joined =
+                purity - score_bounds_.approx.purity(stats(i)) + score_bounds_.approx.purity(left_.data());
             offer(joined, static_cast<int>(n_), [&] { return nlogn_sum(missing_, i); });
         }
     }
@@ -128,31 +128,31 @@ private:
         std::copy_n(missing_, width_, left_.begin());
         std::copy_n(node_total_, width_, right_.begin());
         sub(right_.data(), missing_, width_);
-        const bool missing_branch = std::exchange(missing_branch_, false);
+        const bool missing_branch = std::exchange(separates_missing_, false);
         offer_two(kPresence, 0, 0);
-        missing_branch_ = missing_branch;
+        separates_missing_ = missing_branch;
     }
 
-    bool fits(const int64_t* s) const {
+    bool meets_limits(const int64_t* s) const {
         return s[kRows] >= settings_.min_samples_leaf && s[kWeight] >= settings_.min_leaf_weight && valid(s);
     }
     bool valid(const int64_t* s) const { return settings_.criterion != Criterion::poisson || target_sum(s) > 0; }
     void offer_two(SplitKind, int64_t, int) {
         const bool l = left_[kRows], r = right_[kRows];
-        const int n_filled = l + r + missing_branch_;
-        if (n_filled < 2 || (l && !fits(left_.data())) || (r && !fits(right_.data()))) return;
-        double score = 0;
-        if (l) score += score_bounds_.approx.negative_impurity(left_.data());
-        if (r) score += score_bounds_.approx.negative_impurity(right_.data());
-        if (missing_branch_) score += score_bounds_.approx.negative_impurity(missing_);
-        offer(score, n_filled, [&] {
+        const int n_filled = l + r + separates_missing_;
+        if (n_filled < 2 || (l && !meets_limits(left_.data())) || (r && !meets_limits(right_.data()))) return;
+        double purity = 0;
+        if (l) purity += score_bounds_.approx.purity(left_.data());
+        if (r) purity += score_bounds_.approx.purity(right_.data());
+        if (separates_missing_) purity += score_bounds_.approx.purity(missing_);
+        offer(purity, n_filled, [&] {
             return score_bounds_.nlogn(left_[kWeight]) + score_bounds_.nlogn(right_[kWeight]) +
-                   (missing_branch_ ? score_bounds_.nlogn(missing_[kWeight]) : 0.0);
+                   (separates_missing_ ? score_bounds_.nlogn(missing_[kWeight]) : 0.0);
         });
     }
     template <class NLogNSum>
-    void offer(double score, int n_filled, const NLogNSum& nlogn_sum) {
-        const auto [lower, upper] = score_bounds_.bounds(score, n_filled, nlogn_sum, price_);
+    void offer(double purity, int n_filled, const NLogNSum& nlogn_sum) {
+        const auto [lower, upper] = score_bounds_.bounds(purity, n_filled, nlogn_sum, price_);
         lower_ = std::max(lower_, lower), upper_ = std::max(upper_, upper);
     }
 
@@ -160,15 +160,15 @@ private:
     const ScoreBounds<S>& score_bounds_;
     int64_t n_classes_;
     size_t width_;
-    Stat left_, right_;
+    RowStats left_, right_;
     // the current column
     const int64_t* stats_ = nullptr;
     size_t n_ = 0;
     const int64_t* node_total_ = nullptr;
     const int64_t* missing_ = nullptr;
-    bool missing_branch_ = false;
+    bool separates_missing_ = false;
     bool has_pool_ = false;  // the last of the statistics are those of the rare levels
-    Stat pooled_, pool_;
+    RowStats pooled_, pool_;
     PriceBounds price_;             // of the tests of the kind being scanned
     double lower_ = 0, upper_ = 0;  // best bounds so far
 };

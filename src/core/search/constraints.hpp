@@ -25,7 +25,8 @@ inline bool is_any_monotone(const std::vector<Column>& columns) {
     return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.monotone != 0; });
 }
 inline bool has_groups(const std::vector<Column>& columns) {
-    return std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.groups != kAllGroups; });
+    return std::any_of(columns.begin(), columns.end(),
+                       [](const Column& c) { return c.interaction_groups != kAllGroups; });
 }
 inline bool has_costs(const std::vector<Column>& columns) {
     return std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.cost > 0; });
@@ -43,12 +44,12 @@ inline bool are_in_order(const Column& column, double below, double above) {
 struct NodeConstraints {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();
-    uint64_t groups = kAllGroups;  // groups of columns that contain all columns tested above
+    uint64_t interaction_groups = kAllGroups;  // groups of columns that contain all columns tested above
 
     uint64_t paid = 0;  // costs of columns tested above, as bits
 
     double cost(const Column& column) const { return paid & column.cost_bit ? 0.0 : column.cost; }
-    bool allows(const Column& column) const { return (groups & column.groups) != 0; }
+    bool allows(const Column& column) const { return (interaction_groups & column.interaction_groups) != 0; }
     bool allows(double value) const { return low <= value && value <= high; }
     double clip(double value) const { return value < low ? low : value > high ? high : value; }
 

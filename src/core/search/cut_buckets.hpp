@@ -16,7 +16,7 @@ namespace treewise {
 template <class Add, class Differs, class RankAt>
 struct SortedRows {
     int64_t present, n;
-    Add add;          // add(stat, i): adds row i to statistics; or add(stat, begin, end) a range of rows
+    Add add;          // add(stats, i): adds row i to statistics; or add(stats, begin, end) a range of rows
     Differs differs;  // differs(i): whether rows i − 1 and i have different values; not called if cuts are filtered
     RankAt rank;      // rank(i): rank or key of row i, if it is next to a cut; for the first and the last, a bound does
 };
@@ -27,56 +27,55 @@ class CutBuckets {
 public:
     // Returns the missing rows.
     template <class Rows>
-    Bucket fill(const Rows& rows, const CandidateFilter* filter, size_t column, const Stat& node_total,
+    Bucket fill(const Rows& rows, const CandidateFilter* filter, size_t column, const RowStats& node_total,
                 std::vector<Bucket>& out) {
-        find_positions(rows, filter, column);
-        const size_t width = node_total.size(), n = positions_.size();
+        find_cuts(rows, filter, column);
+        const size_t width = node_total.size(), n = cuts_.size();
         stats_.assign((n + 1) * width, 0);
         size_t largest = 0;
-        for (size_t p = 1; p < n; ++p) {
-            if (positions_[p] - begin(p) > positions_[largest] - begin(largest)) largest = p;
+        for (size_t c = 1; c < n; ++c) {
+            if (cuts_[c] - begin(c) > cuts_[largest] - begin(largest)) largest = c;
         }
         int64_t* missing = stats_.data() + n * width;
         add_range(rows, rows.present, rows.n, missing);
         int64_t* remainder = stats_.data() + largest * width;  // computed by subtraction: the longest run is not read
         add(remainder, node_total.data(), width), sub(remainder, missing, width);
-        for (size_t p = 0; p < n && rows.present; ++p) {
-            int64_t* stat = stats_.data() + p * width;
-            if (p != largest) {
-                add_range(rows, begin(p), positions_[p], stat);
-                sub(remainder, stat, width);
+        for (size_t c = 0; c < n && rows.present; ++c) {
+            int64_t* stats = stats_.data() + c * width;
+            if (c != largest) {
+                add_range(rows, begin(c), cuts_[c], stats);
+                sub(remainder, stats, width);
             }
-            out.push_back(
-                {nullptr, nullptr, stat, rows.rank(begin(p)), rows.rank(positions_[p] - 1), positions_[p] - 1});
+            out.push_back({nullptr, nullptr, stats, rows.rank(begin(c)), rows.rank(cuts_[c] - 1), cuts_[c] - 1});
         }
         return {nullptr, nullptr, missing, 0, 0, 0};
     }
 
 private:
     template <class Rows>
-    static void add_range(const Rows& rows, int64_t begin, int64_t end, int64_t* stat) {
-        if constexpr (requires { rows.add(stat, begin, end); })
-            rows.add(stat, begin, end);
+    static void add_range(const Rows& rows, int64_t begin, int64_t end, int64_t* stats) {
+        if constexpr (requires { rows.add(stats, begin, end); })
+            rows.add(stats, begin, end);
         else
-            for (int64_t i = begin; i < end; ++i) rows.add(stat, i);
+            for (int64_t i = begin; i < end; ++i) rows.add(stats, i);
     }
     // Without a filter: all cuts.
     template <class Rows>
-    void find_positions(const Rows& rows, const CandidateFilter* filter, size_t column) {
+    void find_cuts(const Rows& rows, const CandidateFilter* filter, size_t column) {
         if (filter) {
-            filter->list_positions(column, positions_);
+            filter->list_cuts(column, cuts_);
         } else {
-            positions_.clear();
+            cuts_.clear();
             for (int64_t i = 1; i < rows.present; ++i) {
-                if (rows.differs(i)) positions_.push_back(i);
+                if (rows.differs(i)) cuts_.push_back(i);
             }
         }
-        positions_.push_back(rows.present);
+        cuts_.push_back(rows.present);
     }
-    int64_t begin(size_t p) const { return p ? positions_[p - 1] : 0; }
+    int64_t begin(size_t c) const { return c ? cuts_[c - 1] : 0; }
 
-    std::vector<int64_t> positions_;  // present rows below each cut, then all of them
-    Stat stats_;
+    std::vector<int64_t> cuts_;  // present rows below each cut, then all of them
+    RowStats stats_;
 };
 
 // Positions in the order of a column whose rows were counted in bins:

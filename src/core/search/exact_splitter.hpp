@@ -27,9 +27,9 @@
 
 namespace treewise {
 
-template <class Stats>
-class ExactSplitter : private TwoWaySplits<ExactSplitter<Stats>> {
-    friend class TwoWaySplits<ExactSplitter<Stats>>;
+template <class Impurity>
+class ExactSplitter : private TwoWaySplits<ExactSplitter<Impurity>> {
+    friend class TwoWaySplits<ExactSplitter<Impurity>>;
 
 public:
     ExactSplitter(NodeContext& node_context, Engine& engine, const std::vector<Column>& columns,
@@ -44,20 +44,21 @@ public:
           has_costs_(has_costs(columns)),
           left_(node_context),
           right_(node_context),
-          missing_stats_(node_context),
+          missing_side_(node_context),
           node_columns_(columns, settings),
           test_selection_(node_context, columns, settings),
           best_(settings.random_ties) {}
 
-    Stats node_total;  // statistics of the node; filled by the caller
+    Impurity node_total;  // statistics of the node; filled by the caller
 
-    // Returns the reason for a leaf, or kNone with the winner in `split`. stat: the node's statistics, if the engine
+    // Returns the reason for a leaf, or kNone with the winner in `split`. stats: the node's statistics, if the engine
     // has them.
-    StopReason find_best_split(Segment node, const Stat& stat, uint64_t node_key, const NodeConstraints& constraints,
-                               ChosenSplit& split, const std::function<void()>& check_interrupt) {
+    StopReason find_best_split(Segment node, const RowStats& stats, uint64_t node_key,
+                               const NodeConstraints& constraints, ChosenSplit& split,
+                               const std::function<void()>& check_interrupt) {
         node_key_ = node_key, constraints_ = constraints;
         check_interrupt_ = &check_interrupt;
-        node_impurity_ = node_total.total();
+        node_impurity_ = node_total.total_impurity();
         if (settings_.selection == Selection::priced)
             node_price_.begin_node(
                 node_total, node_context_,
@@ -69,14 +70,14 @@ public:
         bool has_more = node_columns_.begin_node(node_key, constraints);
         size_t n_tried = 0;
         if (settings_.selection == Selection::test) {
-            n_tried = search_by_test(node, stat, has_more);
+            n_tried = search_by_test(node, stats, has_more);
             if (test_selection_.yielded_columns().empty())
                 return test_selection_.any_tested() ? kNotSignificant
                        : node_columns_.bars_any()   ? kConstraints
                                                     : kNoCandidate;
         } else {
             for (;; has_more = node_columns_.sample_next()) {
-                n_tried = search_columns(node, stat, node_columns_.list());
+                n_tried = search_columns(node, stats, node_columns_.list());
                 if (!has_more || has_eligible()) break;
             }
         }
@@ -90,8 +91,8 @@ public:
                                                               : kNoCandidate;
         const Candidate winner = best_.winner();
         if (gain_too_small(winner)) return kMinImpurityDecrease;
-        if (n_tried > 1 || has_pool_) load_winner(winner, node, stat);  // otherwise its buckets are still loaded
-        if (pools(static_cast<SplitKind>(winner.key.kind))) pool_rare_levels();
+        if (n_tried > 1 || has_pool_) load_winner(winner, node, stats);  // otherwise its buckets are still loaded
+        if (pools(static_cast<SplitKind>(winner.order.kind))) pool_rare_levels();
         fill_chosen_split(winner, split);
         return kNone;
     }
@@ -104,24 +105,24 @@ private:
     struct SplitTotals {
         int128 total = 0, nlogn_sum = 0;
         int n_filled = 0;
-        bool fits = true, valid = true, allowed = true;
+        bool meets_limits = true, valid = true, allowed = true;
     };
 
     // Searches columns; returns the number of those with candidates that may win. Columns of different costs are
     // searched separately, since the engine compares gains without costs.
-    size_t search_columns(Segment node, const Stat& stat, const std::vector<size_t>& columns) {
-        if (!has_costs_) return search_columns_of_one_cost(node, stat, columns);
+    size_t search_columns(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
+        if (!has_costs_) return search_columns_of_one_cost(node, stats, columns);
         size_t n_tried = 0;
         for (const auto& [cost, group] : group_by_cost(columns_, columns, constraints_)) {
             cost_ = node_context_.to_total_impurity(cost, node_total.weight);
-            n_tried += search_columns_of_one_cost(node, stat, group);
+            n_tried += search_columns_of_one_cost(node, stats, group);
         }
         return n_tried;
     }
     // A forbidden candidate may keep the engine from proposing the best of the others. All candidates of its column are
     // then scanned, and the other columns are searched again.
-    size_t search_columns_of_one_cost(Segment node, const Stat& stat, const std::vector<size_t>& columns) {
-        size_t n_tried = search_filtered(node, stat, columns);
+    size_t search_columns_of_one_cost(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
+        size_t n_tried = search_filtered(node, stats, columns);
         if (best_.beats_forbidden() || !engine_.disable_filter()) return n_tried;
         for (std::vector<size_t> others = columns; !best_.beats_forbidden(); n_tried = columns_.size()) {
             const std::vector<size_t> opened = best_.take_forbidden_columns();
@@ -130,12 +131,12 @@ private:
             scan_columns(node, opened);
             opened_columns_.insert(opened_columns_.end(), opened.begin(), opened.end());
             best_.clear_forbidden();
-            if (!others.empty()) search_filtered(node, stat, others);
+            if (!others.empty()) search_filtered(node, stats, others);
         }
         return n_tried;
     }
-    size_t search_filtered(Segment node, const Stat& stat, const std::vector<size_t>& columns) {
-        const std::vector<size_t>& found = engine_.find_candidates(node, stat, columns, node_key_);
+    size_t search_filtered(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
+        const std::vector<size_t>& found = engine_.find_candidates(node, stats, columns, node_key_);
         scan_columns(node, found);
         return found.size();
     }
@@ -151,7 +152,7 @@ private:
 
     // Selection::test: tests the sampled columns, more until one can be tested, and scans the significant ones, one at
     // a time, until one has a candidate.
-    size_t search_by_test(Segment node, const Stat& stat, bool has_more) {
+    size_t search_by_test(Segment node, const RowStats& stats, bool has_more) {
         test_selection_.begin_node(engine_.rows(node), node_total.weight, node_key_);
         for (;; has_more = node_columns_.sample_next()) {
             for (size_t c : node_columns_.list()) {
@@ -162,17 +163,17 @@ private:
         }
         size_t n_tried = 0;
         while (!has_eligible() && test_selection_.next())
-            n_tried = search_columns(node, stat, {test_selection_.yielded_columns().back()});
+            n_tried = search_columns(node, stats, {test_selection_.yielded_columns().back()});
         return n_tried;
     }
 
     // Constraints search in several steps, and the engine filters the columns of the last one alone.
-    void load_winner(const Candidate& winner, Segment node, const Stat& stat) {
-        const auto column = static_cast<size_t>(winner.key.column);
+    void load_winner(const Candidate& winner, Segment node, const RowStats& stats) {
+        const auto column = static_cast<size_t>(winner.order.column);
         if (std::ranges::find(opened_columns_, column) != opened_columns_.end())
             engine_.disable_filter();
         else if (has_costs_ || !opened_columns_.empty())
-            engine_.find_candidates(node, stat, {column}, node_key_);
+            engine_.find_candidates(node, stats, {column}, node_key_);
         load_column(column, node);
     }
 
@@ -182,9 +183,10 @@ private:
         column_ = column;
         missing_ = engine_.buckets(column, node, buckets_);
         has_pool_ = false;
-        missing_stats_.clear();
-        add(missing_, missing_stats_);
-        missing_branch_ = settings_.missing_branch && n_missing() && missing_stats_.valid() && fits(missing_stats_);
+        missing_side_.clear();
+        add(missing_, missing_side_);
+        separates_missing_ =
+            settings_.missing_branch && n_missing() && missing_side_.valid() && meets_limits(missing_side_);
     }
     // Whether there was any candidate, including those that violate a limit (engines drop those unless cuts are
     // random). Distinct values are not enough for Poisson (both branches need a positive sum), nor if they are pooled.
@@ -200,17 +202,17 @@ private:
         return any_candidate_;
     }
 
-    int64_t n_missing() const { return missing_stats_.rows; }
+    int64_t n_missing() const { return missing_side_.rows; }
 
-    static void add(const Bucket& bucket, Stats& side) {
-        if constexpr (requires { side.add(bucket.stat); }) {
-            if (bucket.stat) return side.add(bucket.stat);
+    static void add(const Bucket& bucket, Impurity& side) {
+        if constexpr (requires { side.add(bucket.stats); }) {
+            if (bucket.stats) return side.add(bucket.stats);
         }
         for (const Row* r = bucket.first; r != bucket.last; ++r) side.add(*r);
     }
-    static void sub(const Bucket& bucket, Stats& side) {
-        if constexpr (requires { side.sub(bucket.stat); }) {
-            if (bucket.stat) return side.sub(bucket.stat);
+    static void sub(const Bucket& bucket, Impurity& side) {
+        if constexpr (requires { side.sub(bucket.stats); }) {
+            if (bucket.stats) return side.sub(bucket.stats);
         }
         for (const Row* r = bucket.first; r != bucket.last; ++r) side.sub(*r);
     }
@@ -242,7 +244,7 @@ private:
     bool pools(SplitKind kind) const { return !has_pool_ && pools_rare_levels(settings_, columns_[column_], kind); }
     void pool_rare_levels() {
         has_pool_ =
-            rare_levels_.join(buckets_, settings_.min_level_rows, columns_[column_].n_levels, stat_width(n_classes()));
+            rare_levels_.join(buckets_, settings_.min_level_rows, columns_[column_].n_levels, stats_width(n_classes()));
     }
 
     // -- what TwoWaySplits needs --------------------------------------------------------------------------------------
@@ -263,15 +265,15 @@ private:
     void move_left(size_t i) { move(buckets_[i], right_, left_); }
     void move_right(size_t i) { move(buckets_[i], left_, right_); }
     // Puts all rows on the right and the missing ones as the placement says: 0 left, 1 right; or into their own branch.
-    int placements() const { return n_missing() && !missing_branch_ ? 2 : 1; }
+    int placements() const { return n_missing() && !separates_missing_ ? 2 : 1; }
     void start_placement(int placement) {
         left_.clear();
         right_.assign(node_total);
-        if (!n_missing() || (placement == 1 && !missing_branch_)) return;
+        if (!n_missing() || (placement == 1 && !separates_missing_)) return;
         sub(missing_, right_);
-        if (!missing_branch_) add(missing_, left_);
+        if (!separates_missing_) add(missing_, left_);
     }
-    void move(const Bucket& bucket, Stats& from, Stats& to) {
+    void move(const Bucket& bucket, Impurity& from, Impurity& to) {
         count_moved(bucket);
         sub(bucket, from);
         add(bucket, to);
@@ -293,16 +295,16 @@ private:
             add_branch(separate[i], left_);
             all.total += separate[i].total;
             all.nlogn_sum += separate[i].nlogn_sum;
-            unfit += !separate[i].fits;
+            unfit += !separate[i].meets_limits;
             invalid += !separate[i].valid;
             forbidden += !separate[i].allowed;
         }
         all.n_filled = static_cast<int>(buckets_.size());
-        if (!n_missing() || missing_branch_) {
-            all.fits = unfit == 0;
+        if (!n_missing() || separates_missing_) {
+            all.meets_limits = unfit == 0;
             all.valid = invalid == 0;
             all.allowed = forbidden == 0;
-            if (missing_branch_) add_branch(all, missing_stats_);
+            if (separates_missing_) add_branch(all, missing_side_);
             offer(all, {0, kMultiway, 0, 0});
             return;
         }
@@ -314,17 +316,17 @@ private:
             SplitTotals t = all;
             t.total += joined.total - separate[i].total;
             t.nlogn_sum += joined.nlogn_sum - separate[i].nlogn_sum;
-            t.fits = joined.fits && unfit - !separate[i].fits == 0;
+            t.meets_limits = joined.meets_limits && unfit - !separate[i].meets_limits == 0;
             t.valid = joined.valid && invalid - !separate[i].valid == 0;
             t.allowed = joined.allowed && forbidden - !separate[i].allowed == 0;
             offer(t, {0, kMultiway, 0, static_cast<int64_t>(i)});
         }
     }
 
-    // Adds the missing rows (missing_stats_) to a side; by their sums, if the criterion can merge.
-    void add_missing(Stats& side) {
-        if constexpr (requires { side.merge(missing_stats_); }) {
-            side.merge(missing_stats_);
+    // Adds the missing rows (missing_side_) to a side; by their sums, if the criterion can merge.
+    void add_missing(Impurity& side) {
+        if constexpr (requires { side.merge(missing_side_); }) {
+            side.merge(missing_side_);
         } else {
             count_moved(missing_);
             add(missing_, side);
@@ -384,38 +386,38 @@ private:
 
     // -- candidates ---------------------------------------------------------------------------------------------------
 
-    void add_branch(SplitTotals& t, const Stats& side) const {
+    void add_branch(SplitTotals& t, const Impurity& side) const {
         if (side.rows == 0) return;
         ++t.n_filled;
         if (!side.valid()) {
             t.valid = false;
             return;
         }
-        t.total += side.total();
-        t.fits = t.fits && fits(side);
+        t.total += side.total_impurity();
+        t.meets_limits = t.meets_limits && meets_limits(side);
         t.allowed = t.allowed && (!is_monotone_ || constraints_.allows(predicted_value(side, node_context_)));
         if (settings_.rule != Rule::gain) t.nlogn_sum += node_context_.nlogn(side.weight);
     }
-    bool fits(const Stats& side) const {
+    bool meets_limits(const Impurity& side) const {
         return side.rows >= settings_.min_samples_leaf && side.weight >= settings_.min_leaf_weight;
     }
     void offer_two(SplitKind kind, int64_t position, int placement) {
         SplitTotals t;
         add_branch(t, left_);
         add_branch(t, right_);
-        if (missing_branch_) add_branch(t, missing_stats_);
+        if (separates_missing_) add_branch(t, missing_side_);
         if (columns_[column_].monotone && left_.rows && right_.rows)
             t.allowed = t.allowed && are_in_order(columns_[column_], predicted_value(left_, node_context_),
                                                   predicted_value(right_, node_context_));
         offer(t, {0, kind, position, placement});
     }
-    void offer(const SplitTotals& t, CandidateKey key) {
+    void offer(const SplitTotals& t, TieOrder order) {
         if (t.n_filled < 2 || !t.valid) return;
         any_candidate_ = true;
-        if (!t.fits) return;
-        key.column = static_cast<int64_t>(column_);
+        if (!t.meets_limits) return;
+        order.column = static_cast<int64_t>(column_);
         Candidate candidate;
-        candidate.key = key;
+        candidate.order = order;
         candidate.n_filled = t.n_filled;
         candidate.nlogn_sum = t.nlogn_sum;
         candidate.score = node_impurity_ - t.total;
@@ -464,14 +466,14 @@ private:
         split.gain = winner.gain;
         split.column = static_cast<int32_t>(column_);
         split.missing_rows = n_missing();
-        const auto index = static_cast<size_t>(winner.key.position);
-        const SplitKind kind = static_cast<SplitKind>(winner.key.kind);
+        const auto index = static_cast<size_t>(winner.order.position);
+        const SplitKind kind = static_cast<SplitKind>(winner.order.kind);
         split.kind = kind;
         split.n_branches = 2;
         bool swapped = false;
         switch (kind) {
             case kThreshold:
-            case kOrdinal: set_threshold(winner.key.position, split); break;
+            case kOrdinal: set_threshold(winner.order.position, split); break;
             case kOneValue: split.codes = {static_cast<int32_t>(buckets_[index].low)}; break;
             case kSubset: swapped = set_subset(index, split); break;
             case kMultiway:
@@ -481,10 +483,10 @@ private:
                 break;
             default: set_presence(split); return;
         }
-        if (missing_branch_)
+        if (separates_missing_)
             split.missing = split.n_branches++;
         else if (n_missing())
-            split.missing = static_cast<int32_t>(swapped ? 1 - winner.key.placement : winner.key.placement);
+            split.missing = static_cast<int32_t>(swapped ? 1 - winner.order.placement : winner.order.placement);
         else
             split.missing = heaviest_branch(split);
     }
@@ -548,7 +550,7 @@ private:
         return static_cast<int32_t>(std::max_element(weights_.begin(), weights_.end()) - weights_.begin());
     }
     int64_t bucket_weight(const Bucket& bucket) const {
-        if (bucket.stat) return bucket.stat[kWeight];
+        if (bucket.stats) return bucket.stats[kWeight];
         int64_t w = 0;
         for (const Row* r = bucket.first; r != bucket.last; ++r) w += node_context_.target.weight[*r];
         return w;
@@ -563,7 +565,7 @@ private:
     int64_t total_weight_;
     bool is_monotone_;  // whether what the branches predict is constrained
     bool has_costs_;    // whether tests of some columns cost something
-    Stats left_, right_, missing_stats_;
+    Impurity left_, right_, missing_side_;
     NodeColumns node_columns_;
     TestSelection test_selection_;
 
@@ -575,7 +577,7 @@ private:
     int128 node_impurity_ = 0;
     BestSplit best_;  // of the node; under C4.5's rule, of the current column until all are done
     C45Columns c45_columns_;
-    NodePrice<Stats> node_price_;
+    NodePrice<Impurity> node_price_;
     NodeConstraints constraints_;
     bool any_candidate_ = false;          // including those that violate a limit
     bool any_forbidden_ = false;          // by a constraint
@@ -589,8 +591,8 @@ private:
     Price price_;                     // of the tests of the kind being scanned
     std::vector<int64_t> weights_;    // of the branches
     std::vector<uint8_t> goes_left_;  // buckets that a random split or a subset sends left
-    Bucket missing_;                  // missing rows; their statistics are in missing_stats_
-    bool missing_branch_ = false;     // missing rows get their own branch
+    Bucket missing_;                  // missing rows; their statistics are in missing_side_
+    bool separates_missing_ = false;  // missing rows get their own branch
 };
 
 }  // namespace treewise

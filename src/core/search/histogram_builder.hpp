@@ -74,7 +74,7 @@ public:
         return counts;
     }
     // Statistics of a bin (for numeric columns in regression only what scores need).
-    void read_bin(const int64_t* bins, size_t column, size_t bin, Stat& out) const {
+    void read_bin(const int64_t* bins, size_t column, size_t bin, RowStats& out) const {
         const size_t words = bin_words(column);
         const int64_t* c = bins + bin * words;
         if (words == 1) {
@@ -173,7 +173,7 @@ private:
     }
 
     Quartiles quartiles_of(size_t column, const int64_t* bins) const {
-        Stat bin(context_.width());
+        RowStats bin(context_.width());
         int64_t present = 0;
         const auto weight_in = [&](size_t b) {
             read_bin(bins, column, b, bin);

@@ -233,7 +233,7 @@ private:
 
     // Weight of the rows of one level and class.
     struct Cell {
-        uint64_t key;  // level·classes + class
+        uint64_t index;  // level·classes + class
         int64_t weight;
     };
     // Fills cells_ with the cells that hold rows, by level and class: counted in a table, or sorted if that is smaller.
@@ -252,10 +252,10 @@ private:
             return;
         }
         for (size_t i = 0; i < x_.size(); ++i) cells_.push_back({key(i), w_used_[i]});
-        std::sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) { return a.key < b.key; });
+        std::sort(cells_.begin(), cells_.end(), [](const Cell& a, const Cell& b) { return a.index < b.index; });
         size_t last = 0;
         for (size_t i = 1; i < cells_.size(); ++i) {
-            if (cells_[i].key == cells_[last].key)
+            if (cells_[i].index == cells_[last].index)
                 cells_[last].weight += cells_[i].weight;
             else
                 cells_[++last] = cells_[i];
@@ -269,17 +269,17 @@ private:
         fill_cells(n_levels);
         class_weights_.assign(n_classes, 0);
         for (const Cell& cell : cells_)
-            class_weights_[cell.key % n_classes] += cell.weight, observed_weight_ += cell.weight;
+            class_weights_[cell.index % n_classes] += cell.weight, observed_weight_ += cell.weight;
         double squares = 0.0;
         int64_t levels = 0;
         for (size_t begin = 0, end = 0; begin < cells_.size(); begin = end, ++levels) {
             int64_t level_weight = 0, empty = observed_weight_;  // empty: weight of the classes that the level lacks
-            for (end = begin; end < cells_.size() && cells_[end].key / n_classes == cells_[begin].key / n_classes;
+            for (end = begin; end < cells_.size() && cells_[end].index / n_classes == cells_[begin].index / n_classes;
                  ++end)
-                level_weight += cells_[end].weight, empty -= class_weights_[cells_[end].key % n_classes];
+                level_weight += cells_[end].weight, empty -= class_weights_[cells_[end].index % n_classes];
             double part = static_cast<double>(level_weight) * static_cast<double>(empty);
             for (size_t i = begin; i < end; ++i) {
-                const int64_t class_weight = class_weights_[cells_[i].key % n_classes];
+                const int64_t class_weight = class_weights_[cells_[i].index % n_classes];
                 const auto excess = static_cast<double>(static_cast<int128>(cells_[i].weight) * observed_weight_ -
                                                         static_cast<int128>(level_weight) * class_weight);
                 part += (excess / static_cast<double>(level_weight)) * (excess / static_cast<double>(class_weight));

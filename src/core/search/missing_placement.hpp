@@ -16,12 +16,12 @@ public:
     explicit MissingPlacement(const FitContext& context)
         : missing(context.width()), context_(context), left_(context.width()), right_(context.width()) {}
 
-    Stat missing;  // statistics of the missing rows; filled by the caller
+    RowStats missing;  // statistics of the missing rows; filled by the caller
 
     // Offers the presence test, then calls work(run) for each placement of the missing rows.
     template <class Work>
-    void for_each_placement(size_t column, const Stat& node_total, CategoryScan<S>& categories, CandidateFilter& filter,
-                            const Work& work) {
+    void for_each_placement(size_t column, const RowStats& node_total, CategoryScan<S>& categories,
+                            CandidateFilter& filter, const Work& work) {
         const bool missing_branch = context_.has_missing_branch(missing.data());
         const auto column_index = static_cast<int32_t>(column);
         if (missing[kRows] == node_total[kRows]) return;
@@ -44,7 +44,7 @@ public:
 
 private:
     const FitContext& context_;
-    Stat left_, right_;  // below all present rows, and those with everything above them
+    RowStats left_, right_;  // below all present rows, and those with everything above them
 };
 
 }  // namespace treewise

@@ -27,7 +27,7 @@ struct CategoryRows {
     int64_t n;
     size_t n_levels;
     Level level;     // level(i): the level of row i, or anything larger if missing
-    Add add;         // add(stat, i): adds row i to statistics
+    Add add;         // add(stats, i): adds row i to statistics
     RowOf row;       // row(i): its index in the table
     Fill fill = {};  // fill(counts): fills the counts if they are known already; returns whether
     Code code = {};  // code(level): the code of a level
@@ -45,7 +45,7 @@ public:
     explicit NodeCategories(const FitContext& context) : context_(context), width_(context.width()) {}
 
     template <class Rows>
-    void find_candidates(size_t column, const Rows& rows, const Stat& node_total, CategoryScan<S>& categories,
+    void find_candidates(size_t column, const Rows& rows, const RowStats& node_total, CategoryScan<S>& categories,
                          CandidateFilter& filter) {
         const auto column_index = static_cast<int32_t>(column);
         if (needs_rows(rows.n_levels)) {

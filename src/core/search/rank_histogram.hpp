@@ -33,12 +33,12 @@ struct PackedCounts {
     int64_t weight() const { return static_cast<int64_t>(word >> kFieldBits & kMask); }
     int64_t ones() const { return static_cast<int64_t>(word & kMask); }
     PackedCounts& operator+=(PackedCounts other) { return word += other.word, *this; }
-    std::array<int64_t, kCounts + 2> stat() const { return {rows(), weight(), weight() - ones(), ones()}; }
+    std::array<int64_t, kCounts + 2> stats() const { return {rows(), weight(), weight() - ones(), ones()}; }
 };
 
 class RankHistogram {
     auto bins() const {
-        return Bins{sums_.size(), [sums = sums_.data()](size_t b) { return sums[b].stat(); },
+        return Bins{sums_.size(), [sums = sums_.data()](size_t b) { return sums[b].stats(); },
                     [](size_t) { return true; }, [](size_t) { return 0.0; }};
     }
 
@@ -63,15 +63,15 @@ public:
         return true;
     }
     int32_t column() const { return column_; }
-    double best_score() const { return binned_.best_edge_score(); }  // of its edges
+    double best_edge_purity() const { return binned_.best_edge_purity(); }  // of its edges
 
-    void score_edges(int32_t column, const Stat& node_total, CandidateFilter& filter) {
+    void score_edges(int32_t column, const RowStats& node_total, CandidateFilter& filter) {
         column_ = column;
         binned_.score_edges(bins(), run(node_total), filter);
     }
     // Opens the bins that may hide a better cut. value(entry), weight(entry): class and weight of a row.
     template <class Value, class Weight>
-    void open_bins(const Stat& node_total, SortedScan<TargetKind::binary>& scan, const Value& value,
+    void open_bins(const RowStats& node_total, SortedScan<TargetKind::binary>& scan, const Value& value,
                    const Weight& weight, CandidateFilter& filter) {
         open_bins_.clear();
         binned_.list_open(bins(), run(node_total), filter, open_bins_);
@@ -93,18 +93,18 @@ public:
     }
     // Fills the buckets between the surviving cuts.
     template <class RowCounts>
-    Bucket buckets(const CandidateFilter& filter, const Stat& node_total, const RowCounts& row_counts,
+    Bucket buckets(const CandidateFilter& filter, const RowStats& node_total, const RowCounts& row_counts,
                    CutBuckets& cut_buckets, std::vector<Bucket>& out) {
-        filter.list_positions(at(column_), cuts_);
+        filter.list_cuts(at(column_), cuts_);
         if (!has_positions_) number_positions();
         if (positions_.open_beside(cuts_)) sort_open_rows();
         const uint64_t* sorted = sorted_.data();
-        const auto add_rows = [&](int64_t* stat, int64_t begin, int64_t end) {
+        const auto add_rows = [&](int64_t* stats, int64_t begin, int64_t end) {
             PackedCounts sum;
             positions_.add_range(
                 begin, end, [&](size_t b) { sum += sums_[b]; },
                 [&](int64_t i) { sum += row_counts(static_cast<uint32_t>(sorted[i])); });
-            add(stat, sum.stat().data(), node_total.size());
+            add(stats, sum.stats().data(), node_total.size());
         };
         const auto rank = [&](int64_t i) -> int64_t {
             const int64_t index = positions_.sorted_index(i);
@@ -119,7 +119,9 @@ private:
     static constexpr size_t kRowsPerBin = 8;
 
     static size_t at(int64_t i) { return static_cast<size_t>(i); }
-    RunContext run(const Stat& node_total) const { return {column_, nothing_.data(), node_total.data(), nullptr, 0}; }
+    RunContext run(const RowStats& node_total) const {
+        return {column_, nothing_.data(), node_total.data(), nullptr, 0};
+    }
     void number_positions() {
         positions_.begin(sums_.size(), [&](size_t b) { return sums_[b].rows(); });
         has_positions_ = true;
@@ -143,7 +145,7 @@ private:
     }
 
     BinnedColumn<TargetKind::binary> binned_;
-    Stat nothing_;  // to the left of all rows
+    RowStats nothing_;  // to the left of all rows
     int32_t column_ = 0;
     std::span<const uint32_t> entries_;
     const uint32_t* ranks_ = nullptr;

@@ -1,15 +1,15 @@
 // Scan over rows sorted by a numeric column: which cuts could be the best?
 //
 // Used for whole columns of small nodes and for the few bins that may hide a better cut (search/binned_column.hpp).
-// Whether the values on both sides of a cut differ is checked only for cuts that score well enough.
+// Whether the values on both sides of a cut differ is checked only for cuts of enough purity.
 //
 // For binary targets with small weights, blocks of 64 rows can be skipped at once: over all orders of a block's rows,
-// the score is convex in the (weight, ones) moved to the left, so no cut inside scores higher than "all ones first",
+// the purity is convex in the (weight, ones) moved to the left, so no cut inside is purer than "all ones first",
 // "all others first" or the end of the block.
 //
 //         ones ▲      ┌──────● end of block
 //              │      │     /          every order of the block's rows is a path from the start to the end;
-//              │      │ paths          the corners of the box bound the score on all of them
+//              │      │ paths          the corners of the box bound the purity on all of them
 //              │ start●─────┘
 //              └──────────────▶ others
 
@@ -72,7 +72,7 @@ private:
               run(scanned),
               filter(candidates),
               sides(scan.score_bounds_.approx) {
-            missing_score = run.missing_branch ? score_bounds.approx.negative_impurity(run.missing_branch) : 0.0;
+            missing_purity = run.missing_branch ? score_bounds.approx.purity(run.missing_branch) : 0.0;
             n_filled = 2 + (run.missing_branch != nullptr);
         }
 
@@ -106,18 +106,18 @@ private:
             const double sum =
                 static_cast<double>(sides.left_sum() + sides.right_sum()) - mean * static_cast<double>(all);
             constexpr bool kUnit = requires { Weight::unit_weights; };
-            double prefix[kBlock], weights[kBlock], scores[kBlock];
+            double prefix[kBlock], weights[kBlock], purities[kBlock];
             for (size_t blocks = 1; i < last; ++blocks) {
                 if (blocks % kBlocksBetweenChecks == 0) check_interrupt();
                 const int64_t n = std::min(kBlock, last - i);
-                const double required_score =
-                    score_bounds.required_score(filter.best_lower_bound(run.column), n_filled) - missing_score;
+                const double required_purity =
+                    score_bounds.required_purity(filter.best_lower_bound(run.column), n_filled) - missing_purity;
                 if constexpr (S == TargetKind::binary) {
                     if (settings.tuning.use_bounds && n == kBlock) {
                         int64_t rows = 0, ones = 0;  // by weight
                         for (int64_t k = 0; k < n; ++k)
                             rows += weight(i + k), ones += moved(value(i + k), weight(i + k));
-                        if (bound_block(rows, ones) < required_score) {
+                        if (bound_block(rows, ones) < required_purity) {
                             sides.move_rows(rows, ones), i += n;
                             continue;
                         }
@@ -130,24 +130,25 @@ private:
                     weights[k] = static_cast<double>(left_weight);
                     prefix[k] = static_cast<double>(left_sum) - (S == TargetKind::regression ? mean * weights[k] : 0.0);
                 }
-                const CutSweep block{n, sides.left_weight(), all, sum, prefix, kUnit ? nullptr : weights, scores};
-                if constexpr (C == Criterion::gini) score_cuts_gini(block, tables.reciprocals.data());
-                if constexpr (C == Criterion::entropy) score_cuts_entropy(block, tables.nlogn.data());
-                if constexpr (C == Criterion::error) score_cuts_error(block);
-                if constexpr (C == Criterion::squared_error) score_cuts_squared_error(block, tables.reciprocals.data());
-                double upper = scores[0];
-                for (int64_t k = 1; k < n; ++k) upper = std::max(upper, scores[k]);
-                for (int64_t k = 0; upper >= required_score && k < n; ++k) {
-                    if (scores[k] >= required_score)
-                        offer(i + k + 1, scores[k], static_cast<int64_t>(weights[k]), all, differs);
+                const CutSweep block{n, sides.left_weight(), all, sum, prefix, kUnit ? nullptr : weights, purities};
+                if constexpr (C == Criterion::gini) purity_of_cuts_gini(block, tables.reciprocals.data());
+                if constexpr (C == Criterion::entropy) purity_of_cuts_entropy(block, tables.nlogn.data());
+                if constexpr (C == Criterion::error) purity_of_cuts_error(block);
+                if constexpr (C == Criterion::squared_error)
+                    purity_of_cuts_squared_error(block, tables.reciprocals.data());
+                double upper = purities[0];
+                for (int64_t k = 1; k < n; ++k) upper = std::max(upper, purities[k]);
+                for (int64_t k = 0; upper >= required_purity && k < n; ++k) {
+                    if (purities[k] >= required_purity)
+                        offer(i + k + 1, purities[k], static_cast<int64_t>(weights[k]), all, differs);
                 }
                 sides.move_rows(left_weight - sides.left_weight(), left_sum - sides.left_sum()), i += n;
             }
         }
         static int64_t moved(int64_t value, int64_t weight) { return S == TargetKind::binary ? value * weight : value; }
         template <class Differs>
-        void offer(int64_t i, double score, int64_t left_weight, int64_t all, const Differs& differs) {
-            const auto [lower, upper] = score_bounds.bounds(score + missing_score, n_filled, [] { return 0.0; });
+        void offer(int64_t i, double purity, int64_t left_weight, int64_t all, const Differs& differs) {
+            const auto [lower, upper] = score_bounds.bounds(purity + missing_purity, n_filled, [] { return 0.0; });
             if (!filter.can_win(run.column, upper) || !differs(i)) return;
             const int64_t min_weight = settings.min_leaf_weight;
             if (left_weight < min_weight || all - left_weight < min_weight) return;
@@ -160,17 +161,17 @@ private:
             const auto side = [&](int64_t weight, int64_t moved_ones) {
                 const auto x = static_cast<double>(moved_ones), y = static_cast<double>(weight - moved_ones);
                 if constexpr (C == Criterion::gini) return (x * x + y * y) * tables.reciprocals.data()[weight];
-                return score_bounds.approx.template negative_impurity_binary<C>(weight, moved_ones);
+                return score_bounds.approx.template purity_binary<C>(weight, moved_ones);
             };
-            const auto score_at = [&](int64_t moved, int64_t moved_ones) {
+            const auto purity_at = [&](int64_t moved, int64_t moved_ones) {
                 return side(m + moved, a + moved_ones) + side(n - moved, b - moved_ones);
             };
-            return std::max({score_at(ones, ones), score_at(rows - ones, 0), score_at(rows, ones)});
+            return std::max({purity_at(ones, ones), purity_at(rows - ones, 0), purity_at(rows, ones)});
         }
 
         template <class Differs>
         void offer_current_cut(int64_t i, const Differs& differs) {
-            const auto [lower, upper] = score_bounds.bounds(sides.score() + missing_score, n_filled, [&] {
+            const auto [lower, upper] = score_bounds.bounds(sides.purity() + missing_purity, n_filled, [&] {
                 return score_bounds.nlogn(sides.left_weight()) + score_bounds.nlogn(sides.right_weight()) +
                        (run.missing_branch ? score_bounds.nlogn(run.missing_branch[kWeight]) : 0.0);
             });
@@ -190,7 +191,7 @@ private:
         const RunContext& run;
         CandidateFilter& filter;
         RunningSplit<C, S> sides;
-        double missing_score;
+        double missing_purity;
         int n_filled;
     };
 

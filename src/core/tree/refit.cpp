@@ -17,7 +17,7 @@ namespace {
 
 using Row = uint32_t;
 
-template <class Stats>
+template <class Impurity>
 class Refitter {
 public:
     Refitter(const TreeView& tree, std::span<const int64_t> parent, const std::vector<Column>& columns,
@@ -69,7 +69,7 @@ private:
             s = summarise(node_total_, node_context_, rows.data(), rows.data() + rows.size());
             if (target_.n_classes == 0 && same_targets(rows)) s.value = target_.raw[rows[0]];
             gain = gain_of(node, rows.size());
-            if constexpr (std::derived_from<Stats, ClassStats>) {
+            if constexpr (std::derived_from<Impurity, ClassImpurity>) {
                 for (int32_t c : node_total_.classes()) counts.push_back({c, node_total_.counts()[c]});
             }
         }
@@ -79,7 +79,7 @@ private:
 
     void fill(std::span<const Row> rows) {
         node_context_.begin_node(rows.data(), rows.data() + rows.size());
-        Stats::prepare_node(node_context_, rows.data(), rows.data() + rows.size());
+        Impurity::prepare_node(node_context_, rows.data(), rows.data() + rows.size());
         node_total_.clear();
         for (Row r : rows) node_total_.add(r);
         node_total_.set_tolerance();
@@ -91,20 +91,20 @@ private:
 
     double gain_of(size_t node, size_t n_rows) {
         if (tree_.kind[node] == kLeaf) return 0.0;
-        int128 gain = node_total_.total();
+        int128 gain = node_total_.total_impurity();
         size_t placed = 0;
         int n_filled = 0;
         for (int64_t i = tree_.child_start[node]; i < tree_.child_start[node + 1]; ++i) {
             const auto rows = rows_of(static_cast<size_t>(tree_.children[i]));
             branch_.clear();
             for (Row r : rows) branch_.add(r);
-            if (branch_.rows) gain -= branch_.total(), ++n_filled;
+            if (branch_.rows) gain -= branch_.total_impurity(), ++n_filled;
             placed += rows.size();
         }
         if (placed < n_rows) {  // rows with an unseen level stay here, as a branch of their own
             branch_.clear();
             for (int64_t i = first_[node]; i < first_[node + 1]; ++i) branch_.add(rows_[i]);
-            gain -= branch_.total(), ++n_filled;
+            gain -= branch_.total_impurity(), ++n_filled;
         }
         return node_context_.to_user_units(node_context_.zero_if_rounding(gain, n_filled), node_total_.weight);
     }
@@ -144,7 +144,7 @@ private:
     const Target& target_;
     const Settings& settings_;
     NodeContext node_context_;
-    Stats node_total_, branch_;
+    Impurity node_total_, branch_;
     std::vector<Row> rows_;       // sorted by the node where they end
     std::vector<int64_t> first_;  // start of each node's own rows
     std::vector<int64_t> size_;   // size of each subtree
@@ -157,16 +157,16 @@ Nodes refit(const TreeView& tree, std::span<const int64_t> parent, const std::ve
             const Target& target, const Settings& settings, const ProgressCallback& progress) {
     std::vector<int64_t> end_nodes(target.n_rows);
     find_leaves(tree, columns, target.n_rows, 1, progress, end_nodes.data());
-    return dispatch_criterion(settings.criterion, [&]<class Stats>() {
-        return Refitter<Stats>(tree, parent, columns, target, settings).run(end_nodes, progress);
+    return dispatch_criterion(settings.criterion, [&]<class Impurity>() {
+        return Refitter<Impurity>(tree, parent, columns, target, settings).run(end_nodes, progress);
     });
 }
 
 Nodes refit_at_nodes(const TreeView& tree, std::span<const int64_t> parent, std::span<const int64_t> end_nodes,
                      const Target& target, const Settings& settings) {
     const std::vector<Column> none;
-    return dispatch_criterion(settings.criterion, [&]<class Stats>() {
-        return Refitter<Stats>(tree, parent, none, target, settings).run(end_nodes, [](double) {});
+    return dispatch_criterion(settings.criterion, [&]<class Impurity>() {
+        return Refitter<Impurity>(tree, parent, none, target, settings).run(end_nodes, [](double) {});
     });
 }
 

@@ -1,9 +1,9 @@
 """How each split kind partitions the values of a column at a node: the candidates, before they are scored.
 
 Used by ``train/reference.py``, which scores them. The rows of a node are first grouped into *buckets*: one for each
-distinct value of the column, with its statistics (``Group``), and one for the missing values (``bucketise``). A split
-kind is a function from a ``ColumnAtNode`` to ``Partition``s, which assign the buckets to branches: a threshold cuts
-the sorted buckets in two, a multiway split gives each bucket a separate branch, and so on. ``PARTITIONERS`` is the
+distinct value of the column, with its statistics (``RowStats``), and one for the missing values (``bucketise``). A
+split kind is a function from a ``ColumnAtNode`` to ``Partition``s, which assign the buckets to branches: a threshold
+cuts the sorted buckets in two, a multiway split gives each bucket a separate branch, and so on. ``PARTITIONERS`` is the
 registry. The core (``src/core/search``) enumerates the same partitions in the same order.
 """
 
@@ -23,14 +23,14 @@ import numpy.typing as npt
 from treewise._lib.rng import random_subset, split_key, uniform_below, uniform_float, uniform_integer
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.train.criteria import Group, medians
+from treewise.train.criteria import RowStats, medians
 from treewise.train.price import FEW_LEVELS
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import KIND_NUMBERS
 from treewise.tree.splits import Multiway, OneValue, Ordinal, Presence, Split, Subset, Threshold, midpoint, midpoint_int
 
 Rows = npt.NDArray[np.int64]
-_EXHAUSTIVE = 10  # with more than two classes, all subsets of up to this many levels are tried
+_MAX_EXHAUSTIVE_LEVELS = 10  # with more than two classes, all subsets of up to this many levels are tried
 
 # The rank of a kind among equally good candidates of a column; the presence test comes last.
 KIND_RANK = {**KIND_NUMBERS, "presence": 6}
@@ -41,7 +41,7 @@ class Bucket:
     """The rows of a node that share one value of a column."""
 
     value: Any  # float, int, or category code
-    group: Group
+    stats: RowStats
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class ColumnAtNode:
     training_set: TrainingSet
     index: int
     buckets: Sequence[Bucket]  # in order of value; the pool of the rare levels last
-    missing: Group
+    missing: RowStats
 
     @property
     def has_pool(self) -> bool:
@@ -82,8 +82,8 @@ class Partition:
     """Buckets assigned to branches; missing values are placed later (``reference.place_missing``)."""
 
     position: int  # among the partitions of its kind
-    branches: tuple[Group, ...]  # without the missing values
-    make: Callable[..., Split]  # make(missing=branch) is the split
+    branches: tuple[RowStats, ...]  # without the missing values
+    make_split: Callable[..., Split]  # make_split(missing=branch) is the split
     placements: tuple[int, ...]  # branches in which the missing values are tried, in order
     separates_missing: bool = False  # whether the missing values already have a separate branch
 
@@ -91,16 +91,16 @@ class Partition:
 # -- statistics of rows -----------------------------------------------------------------------------------------------
 
 
-def compute_group(training_set: TrainingSet, rows: Rows) -> Group:
+def compute_stats(training_set: TrainingSet, rows: Rows) -> RowStats:
     """Add up the statistics of some rows."""
     if training_set.target.task == "classification":
         counts = _class_weights(training_set, rows, np.zeros(len(rows), np.int64), 1)[0]
-        return Group(len(rows), sum(counts), tuple(counts))
+        return RowStats(len(rows), sum(counts), tuple(counts))
     weights = training_set.weight[rows].tolist()
     ys = training_set.y[rows].tolist()
     pairs = tuple(zip(ys, weights, strict=True)) if training_set.criterion.centre == "median" else ()
     total = sum(y * w for y, w in zip(ys, weights, strict=True))
-    return Group(len(rows), sum(weights), (), total, min(ys, default=0), max(ys, default=0), pairs)
+    return RowStats(len(rows), sum(weights), (), total, min(ys, default=0), max(ys, default=0), pairs)
 
 
 def _class_weights(training_set: TrainingSet, rows: Rows, bucket: Rows, n_buckets: int) -> list[list[int]]:
@@ -121,12 +121,12 @@ def bucketise(training_set: TrainingSet, column: int, rows: Rows) -> ColumnAtNod
     sizes = np.bincount(bucket, minlength=len(distinct))
     if training_set.target.task == "classification":
         weights = _class_weights(training_set, rows_present, bucket, len(distinct))
-        groups = [Group(n, sum(w), tuple(w)) for n, w in zip(sizes.tolist(), weights, strict=True)]
+        stats = [RowStats(n, sum(w), tuple(w)) for n, w in zip(sizes.tolist(), weights, strict=True)]
     else:
         by_value = np.split(rows_present[np.argsort(bucket, kind="stable")], np.cumsum(sizes)[:-1])
-        groups = [compute_group(training_set, r) for r in by_value[: len(distinct)]]
-    buckets = [Bucket(v, g) for v, g in zip(distinct.tolist(), groups, strict=True)]
-    return ColumnAtNode(training_set, column, buckets, compute_group(training_set, rows[is_missing]))
+        stats = [compute_stats(training_set, r) for r in by_value[: len(distinct)]]
+    buckets = [Bucket(v, s) for v, s in zip(distinct.tolist(), stats, strict=True)]
+    return ColumnAtNode(training_set, column, buckets, compute_stats(training_set, rows[is_missing]))
 
 
 def pool_rare_levels(column: ColumnAtNode) -> ColumnAtNode:
@@ -135,10 +135,10 @@ def pool_rare_levels(column: ColumnAtNode) -> ColumnAtNode:
     It is on the side of "otherwise", with the levels that do not occur at the node.
     """
     least = column.training_set.limits["min_level_rows"]
-    if len(column.encoding.levels) <= FEW_LEVELS or all(b.group.rows >= least for b in column.buckets):
+    if len(column.encoding.levels) <= FEW_LEVELS or all(b.stats.rows >= least for b in column.buckets):
         return column
-    frequent = [b for b in column.buckets if b.group.rows >= least]
-    pool = reduce(add, (b.group for b in column.buckets if b.group.rows < least))
+    frequent = [b for b in column.buckets if b.stats.rows >= least]
+    pool = reduce(add, (b.stats for b in column.buckets if b.stats.rows < least))
     return replace(column, buckets=[*frequent, Bucket(len(column.encoding.levels), pool)])
 
 
@@ -147,7 +147,7 @@ def pool_rare_levels(column: ColumnAtNode) -> ColumnAtNode:
 
 def _partition_by_threshold(column: ColumnAtNode) -> Iterator[Partition]:
     """``x <= t`` between neighbouring values, t their midpoint (ID3 notes; algorithm 8.2)."""
-    for i, low, high in _cut_in_two([b.group for b in column.buckets]):
+    for i, low, high in _cut_in_two([b.stats for b in column.buckets]):
         yield Partition(i - 1, (low, high), partial(_threshold_after, column, i - 1), placements=(0, 1))
 
 
@@ -159,7 +159,7 @@ def _threshold_after(column: ColumnAtNode, place: int, *, missing: int) -> Thres
 
 def _partition_by_order(column: ColumnAtNode) -> Iterator[Partition]:
     """``x <= level`` in the order of the levels (chapter 8, figure 8.2 c)."""
-    for i, low, high in _cut_in_two([b.group for b in column.buckets]):
+    for i, low, high in _cut_in_two([b.stats for b in column.buckets]):
         level = column.level(column.buckets[i - 1])
         yield Partition(i - 1, (low, high), partial(Ordinal, column.encoding.name, level), placements=(0, 1))
 
@@ -168,12 +168,12 @@ def _partition_by_one_value(column: ColumnAtNode) -> Iterator[Partition]:
     """``x = level`` against all others (figure 8.2 b)."""
     if len(column.buckets) < 2:
         return
-    groups = [b.group for b in column.buckets]
-    before = list(accumulate(groups, add, initial=Group()))
-    after = list(accumulate(reversed(groups), add, initial=Group()))[::-1]
+    stats = [b.stats for b in column.buckets]
+    before = list(accumulate(stats, add, initial=RowStats()))
+    after = list(accumulate(reversed(stats), add, initial=RowStats()))[::-1]
     for i, bucket in enumerate(column.listed):
-        make = partial(OneValue, column.encoding.name, column.level(bucket))
-        yield Partition(i, (bucket.group, before[i] + after[i + 1]), make, placements=(0, 1))
+        make_split = partial(OneValue, column.encoding.name, column.level(bucket))
+        yield Partition(i, (bucket.stats, before[i] + after[i + 1]), make_split, placements=(0, 1))
 
 
 def _partition_by_subset(column: ColumnAtNode) -> Iterator[Partition]:
@@ -184,26 +184,26 @@ def _partition_by_subset(column: ColumnAtNode) -> Iterator[Partition]:
     beyond that, the prefixes of the order by each class's rate (a heuristic).
     """
     buckets = column.buckets
-    if len(column.training_set.target.classes) > 2 and len(buckets) <= _EXHAUSTIVE:
+    if len(column.training_set.target.classes) > 2 and len(buckets) <= _MAX_EXHAUSTIVE_LEVELS:
         for mask in range(1, 1 << max(0, len(buckets) - 1)):
             # Bit j of the mask moves bucket j + 1 to the other side; the first bucket stays.
             yield _subset_partition(column, mask, [i == 0 or not mask >> (i - 1) & 1 for i in range(len(buckets))])
         return
     for rank, key in _subset_orders(column):
         ordered = sorted(buckets, key=key)  # stable: equal rates stay in the order of the levels
-        for i, before, after in _cut_in_two([b.group for b in ordered]):
+        for i, before, after in _cut_in_two([b.stats for b in ordered]):
             yield _subset_after(column, rank * len(buckets) + i, (before, after), ordered, i)
 
 
 def _subset_partition(column: ColumnAtNode, position: int, is_member: Sequence[bool]) -> Partition:
     near = [b for b, member in zip(column.buckets, is_member, strict=True) if member]
     far = [b for b, member in zip(column.buckets, is_member, strict=True) if not member]
-    sides = (reduce(add, (b.group for b in near)), reduce(add, (b.group for b in far)))
+    sides = (reduce(add, (b.stats for b in near)), reduce(add, (b.stats for b in far)))
     return _subset_after(column, position, sides, [*near, *far], len(near))
 
 
 def _subset_after(
-    column: ColumnAtNode, position: int, sides: tuple[Group, Group], ordered: Sequence[Bucket], cut: int
+    column: ColumnAtNode, position: int, sides: tuple[RowStats, RowStats], ordered: Sequence[Bucket], cut: int
 ) -> Partition:
     """Separate the buckets before and after a cut; the lighter side, or the one without the pool, is the set.
 
@@ -227,7 +227,7 @@ def _subset_of(column: ColumnAtNode, ordered: Sequence[Bucket], listed: slice, *
 
 def _subset_orders(column: ColumnAtNode) -> list[tuple[int, Callable[[Bucket], Any]]]:
     """Return the orders whose prefixes are tried, each with its rank; in exact fractions."""
-    counts = reduce(add, (b.group for b in column.buckets), column.missing).counts
+    counts = reduce(add, (b.stats for b in column.buckets), column.missing).counts
     if len(counts) == 2:
         return [(0, partial(_class_rate, cls=1))]
     if counts:
@@ -236,15 +236,15 @@ def _subset_orders(column: ColumnAtNode) -> list[tuple[int, Callable[[Bucket], A
 
 
 def _class_rate(bucket: Bucket, cls: int) -> Fraction:
-    return Fraction(bucket.group.counts[cls], bucket.group.weight)
+    return Fraction(bucket.stats.counts[cls], bucket.stats.weight)
 
 
 def _mean(bucket: Bucket) -> Fraction:
-    return Fraction(bucket.group.total, bucket.group.weight)
+    return Fraction(bucket.stats.target_sum, bucket.stats.weight)
 
 
 def _doubled_median(bucket: Bucket) -> int:
-    return sum(medians(bucket.group))
+    return sum(medians(bucket.stats))
 
 
 def _partition_by_level(column: ColumnAtNode) -> Iterator[Partition]:
@@ -253,9 +253,9 @@ def _partition_by_level(column: ColumnAtNode) -> Iterator[Partition]:
     if not levels:
         return
     other = len(levels) < len(column.encoding.levels)
-    branches = (*(b.group for b in column.buckets), *([Group()] if other and not column.has_pool else []))
-    make = partial(Multiway, column.encoding.name, levels, other)
-    yield Partition(0, branches, make, placements=tuple(range(len(column.buckets))))
+    branches = (*(b.stats for b in column.buckets), *([RowStats()] if other and not column.has_pool else []))
+    make_split = partial(Multiway, column.encoding.name, levels, other)
+    yield Partition(0, branches, make_split, placements=tuple(range(len(column.buckets))))
 
 
 def _partition_by_presence(column: ColumnAtNode) -> Iterator[Partition]:
@@ -266,10 +266,10 @@ def _partition_by_presence(column: ColumnAtNode) -> Iterator[Partition]:
     if not column.missing.rows:
         return
     missing = 1 if column.training_set.splits[column.index][0] in ("threshold", "ordinal") else 0
-    present = reduce(add, (b.group for b in column.buckets))
-    branches = (present, Group()) if missing == 1 else (Group(), present)
-    make = partial(Presence, column.encoding.name)
-    yield Partition(0, branches, make, placements=(missing,), separates_missing=True)
+    present = reduce(add, (b.stats for b in column.buckets))
+    branches = (present, RowStats()) if missing == 1 else (RowStats(), present)
+    make_split = partial(Presence, column.encoding.name)
+    yield Partition(0, branches, make_split, placements=(missing,), separates_missing=True)
 
 
 PARTITIONERS: dict[str, Callable[[ColumnAtNode], Iterator[Partition]]] = {
@@ -282,26 +282,26 @@ PARTITIONERS: dict[str, Callable[[ColumnAtNode], Iterator[Partition]]] = {
 }
 
 
-def _cut_in_two(groups: Sequence[Group]) -> Iterator[tuple[int, Group, Group]]:
-    """Cut a sequence of groups in two at every position: (number of groups before the cut, their sum, the other sum).
+def _cut_in_two(stats: Sequence[RowStats]) -> Iterator[tuple[int, RowStats, RowStats]]:
+    """Cut a sequence in two at every position: (how many are before the cut, their sum, the other sum).
 
     a | b c d      a b | c d      a b c | d
     """
-    left, right = _running_sums(groups), _running_sums(groups[::-1])[::-1]
-    return ((i, left[i - 1], right[i]) for i in range(1, len(groups)))
+    left, right = _running_sums(stats), _running_sums(stats[::-1])[::-1]
+    return ((i, left[i - 1], right[i]) for i in range(1, len(stats)))
 
 
-def _running_sums(groups: Sequence[Group]) -> list[Group]:
-    """Return the cumulative sums of the groups.
+def _running_sums(stats: Sequence[RowStats]) -> list[RowStats]:
+    """Return the cumulative sums.
 
-    >>> _running_sums([Group(2, 2, (1, 1)), Group(3, 3, (3, 0))])[-1]
-    Group(rows=5, weight=5, counts=(4, 1), total=0, low=0, high=0, targets=())
+    >>> _running_sums([RowStats(2, 2, (1, 1)), RowStats(3, 3, (3, 0))])[-1]
+    RowStats(rows=5, weight=5, counts=(4, 1), target_sum=0, low=0, high=0, targets=())
     """
-    if not groups or not groups[0].counts:
-        return list(accumulate(groups, add))
-    # Class by class, which is faster: a column of numbers has as many groups as values.
-    counts = zip(*map(accumulate, zip(*(g.counts for g in groups), strict=True)), strict=True)
-    return list(map(Group, accumulate(g.rows for g in groups), accumulate(g.weight for g in groups), counts))
+    if not stats or not stats[0].counts:
+        return list(accumulate(stats, add))
+    # Class by class, which is faster: a column of numbers has as many buckets as values.
+    counts = zip(*map(accumulate, zip(*(s.counts for s in stats), strict=True)), strict=True)
+    return list(map(RowStats, accumulate(s.rows for s in stats), accumulate(s.weight for s in stats), counts))
 
 
 # -- splitter="random": one partition per kind ------------------------------------------------------------------------
@@ -329,5 +329,5 @@ def _random_threshold(column: ColumnAtNode, split_seed: int) -> Partition:
     low, high = column.buckets[0].value, column.buckets[-1].value
     draw: Callable[[int, Any, Any], float] = uniform_float if column.encoding.kind == "number" else uniform_integer
     cut = draw(split_seed, low, high)
-    sides = [reduce(add, (b.group for b in column.buckets if (b.value <= cut) == below)) for below in (True, False)]
+    sides = [reduce(add, (b.stats for b in column.buckets if (b.value <= cut) == below)) for below in (True, False)]
     return Partition(0, (sides[0], sides[1]), partial(Threshold, column.encoding.name, cut), placements=(0, 1))

@@ -41,7 +41,7 @@ import numpy.typing as npt
 from treewise._lib.text import format_rounded, safe
 from treewise.data.encoding import Encoding
 from treewise.errors import ColumnError, Param, ParameterError, did_you_mean, join_few
-from treewise.train.criteria import Group, medians
+from treewise.train.criteria import RowStats, medians
 from treewise.train.settings import Settings
 from treewise.tree.arrays import LEAF, Target
 from treewise.tree.splits import Presence
@@ -59,7 +59,7 @@ class ColumnConstraints:
 
     name: str
     sign: int = 0  # +1: predictions may not fall as it grows; -1: not rise; 0: no constraint
-    groups: int = _ALL_GROUPS  # the groups that contain it, as bits
+    interaction_groups: int = _ALL_GROUPS  # the groups that contain it, as bits
     cost: float = 0.0  # of its first test on a path, as impurity per unit of weight
     cost_bit: int = 0  # its bit among the columns that cost something
 
@@ -68,8 +68,8 @@ def column_constraints(settings: Mapping[str, Any], names: Sequence[str]) -> tup
     """Return the constraints on some columns, from the settings by name.
 
     >>> column_constraints({"monotone": {"b": 1}, "interactions": [["a", "b"], ["b"]]}, ["a", "b", "c"])[1:]
-    (ColumnConstraints(name='b', sign=1, groups=3, cost=0.0, cost_bit=0),
-     ColumnConstraints(name='c', sign=0, groups=4, cost=0.0, cost_bit=0))
+    (ColumnConstraints(name='b', sign=1, interaction_groups=3, cost=0.0, cost_bit=0),
+     ColumnConstraints(name='c', sign=0, interaction_groups=4, cost=0.0, cost_bit=0))
     """
     signs, groups = settings.get("monotone") or {}, settings.get("interactions")
     masks = dict.fromkeys(names, _ALL_GROUPS)
@@ -95,7 +95,7 @@ class NodeConstraints:
 
     low: float = -math.inf
     high: float = math.inf
-    groups: int = _ALL_GROUPS  # the groups that contain all columns tested above
+    interaction_groups: int = _ALL_GROUPS  # the groups that contain all columns tested above
     paid: int = 0  # the costs of the columns tested above, as bits
     low_from: str = ""  # the monotone column whose split set the bound
     high_from: str = ""
@@ -107,7 +107,7 @@ class NodeConstraints:
 
     def allows(self, column: ColumnConstraints) -> bool:
         """Tell whether a column may be tested."""
-        return self.groups & column.groups != 0
+        return self.interaction_groups & column.interaction_groups != 0
 
     def cost(self, column: ColumnConstraints) -> float:
         """Return what a test of a column costs: nothing if it was tested above."""
@@ -125,9 +125,9 @@ class NodeConstraints:
         [(-inf, 0.375), (0.375, inf)]
         """
         own = replace(self, paid=self.paid | column.cost_bit)
-        if column.groups != _ALL_GROUPS:
+        if column.interaction_groups != _ALL_GROUPS:
             tested = (*self.tested, *([column.name] if column.name not in self.tested else []))
-            own = replace(own, groups=self.groups & column.groups, tested=tested)
+            own = replace(own, interaction_groups=self.interaction_groups & column.interaction_groups, tested=tested)
         constraints = [own] * len(values)
         if column.sign and is_ordered:
             middle = self.clip(values[0]) / 2 + self.clip(values[1]) / 2
@@ -141,7 +141,7 @@ UNCONSTRAINED = NodeConstraints()
 
 
 def why_forbidden(
-    training_set: TrainingSet, constraints: NodeConstraints, column: int, is_ordered: bool, branches: Sequence[Group]
+    training_set: TrainingSet, constraints: NodeConstraints, column: int, is_ordered: bool, branches: Sequence[RowStats]
 ) -> str:
     """Return which constraint forbids a split, in words; "" if none does. Branches without rows are not judged.
 
@@ -152,7 +152,7 @@ def why_forbidden(
         return f"{safe(own.name)} may not be tested below {join_few([safe(name) for name in constraints.tested])}"
     if not any(each.sign for each in training_set.constraints):
         return ""
-    values = [predicted_value(training_set, group) if group.rows else None for group in branches]
+    values = [predicted_value(training_set, stats) if stats.rows else None for stats in branches]
     below, above, sign = values[0], values[1], own.sign if is_ordered else 0
     if sign < 0:
         below, above = above, below
@@ -166,14 +166,14 @@ def why_forbidden(
     return ""
 
 
-def predicted_value(training_set: TrainingSet, group: Group) -> float:
+def predicted_value(training_set: TrainingSet, stats: RowStats) -> float:
     """Return what a node of these rows predicts: the share of the positive class, the mean or the median."""
-    if group.counts:
-        return group.counts[1] / group.weight
+    if stats.counts:
+        return stats.counts[1] / stats.weight
     if training_set.criterion.centre == "median":
-        low, high = medians(group)
+        low, high = medians(stats)
         return math.ldexp(float(low) / 2 + float(high) / 2, -training_set.target_scale)
-    return math.ldexp(float(group.total) / float(group.weight), -training_set.target_scale)
+    return math.ldexp(float(stats.target_sum) / float(stats.weight), -training_set.target_scale)
 
 
 def constraints_at(tree: Tree, node: int) -> NodeConstraints:

@@ -20,7 +20,7 @@ Integer sums are the same in any order. Logarithms and quotients are rounded, wi
 (``Measure.tolerance``); gains that are closer than that are a tie, and ties are decided by the documented order, never
 by rounding.
 
-A criterion is a function that returns the total impurity of a group, and an entry in ``CRITERIA``. One that compares
+A criterion is a function that returns the total impurity of some rows, and an entry in ``CRITERIA``. One that compares
 the branches with each other instead (the gain ratio) is a function in ``RULES``.
 """
 
@@ -227,29 +227,29 @@ def nlogn(n: int) -> int:
     return n * log2_fixed(n) if n > 0 else 0
 
 
-class Group(NamedTuple):
+class RowStats(NamedTuple):
     """The statistics of some rows: all that a criterion may depend on. Groups can be added.
 
-    >>> Group(rows=2, weight=2, counts=(1, 1)) + Group(rows=3, weight=3, counts=(3, 0))
-    Group(rows=5, weight=5, counts=(4, 1), total=0, low=0, high=0, targets=())
+    >>> RowStats(rows=2, weight=2, counts=(1, 1)) + RowStats(rows=3, weight=3, counts=(3, 0))
+    RowStats(rows=5, weight=5, counts=(4, 1), target_sum=0, low=0, high=0, targets=())
     """
 
     rows: int = 0
     weight: int = 0
     counts: tuple[int, ...] = ()  # classification: weight of each class
-    total: int = 0  # regression: Σ w·y
+    target_sum: int = 0  # regression: Σ w·y
     low: int = 0  # regression: smallest and largest y
     high: int = 0
     targets: tuple[tuple[int, int], ...] = ()  # absolute error: (y, w) of each row
 
-    def __add__(self, other: Group) -> Group:  # type: ignore[override]
+    def __add__(self, other: RowStats) -> RowStats:  # type: ignore[override]
         if not self.rows or not other.rows:
             return self if self.rows else other
-        return Group(
+        return RowStats(
             self.rows + other.rows,
             self.weight + other.weight,
             tuple(map(add, self.counts, other.counts)),
-            self.total + other.total,
+            self.target_sum + other.target_sum,
             min(self.low, other.low),
             max(self.high, other.high),
             self.targets + other.targets,
@@ -260,11 +260,11 @@ class Group(NamedTuple):
 class Measure:
     """A criterion prepared for one node: measures its branches in integers."""
 
-    total: Callable[[Group], int]  # total impurity, up to a constant of the node
+    total_impurity: Callable[[RowStats], int]  # total impurity, up to a constant of the node
     unit_value: float  # what one unit is in total impurity of the user's numbers
     rounding: int = 0  # bound on the error of a gain, in units …
     per_branch: int = 0  # … plus this for each branch
-    valid: Callable[[Group], bool] = field(default=lambda _: True)  # whether a group may be a branch at all
+    valid: Callable[[RowStats], bool] = field(default=lambda _: True)  # whether rows may be a branch at all
     shift: int = 0  # regression: bits cut off a sum of targets …
     fraction: int = 0  # … and fractional bits that the square of one has
 
@@ -283,7 +283,7 @@ class Criterion:
     name: str
     task: Literal["classification", "regression"]
     unit: str  # "bits" can also be shown as nats
-    measure_at: Callable[[Group], Measure]  # the measure of a node
+    measure_at: Callable[[RowStats], Measure]  # the measure of a node
     letter: str  # the symbol of the impurity in formulas …
     legend: str  # … and its meaning; {unit} is replaced by the unit of the trace
     legend_of_two: str = ""  # the same for two classes, p being the share of the second
@@ -312,92 +312,96 @@ class Criterion:
 # -- impurities -------------------------------------------------------------------------------------------------------
 
 
-def _exact(total: Callable[[Group], int], unit_value: float = 2.0**-FRACTION) -> Callable[[Group], Measure]:
+def _exact(
+    total_impurity: Callable[[RowStats], int], unit_value: float = 2.0**-FRACTION
+) -> Callable[[RowStats], Measure]:
     """Return the measure of an impurity that is computed without rounding: the same for every node."""
-    measure = Measure(total, unit_value)
+    measure = Measure(total_impurity, unit_value)
     return lambda _: measure
 
 
-def _entropy_at(node: Group) -> Measure:
+def _entropy_at(node: RowStats) -> Measure:
     """Error bound: less than two units per logarithm, times its count; the counts of all terms sum to at most 4·m."""
     return Measure(_entropy_total, unit_value=2.0**-FRACTION, rounding=8 * node.weight)
 
 
-def _entropy_total(group: Group) -> int:
+def _entropy_total(stats: RowStats) -> int:
     """m·H = m·log m − Σ c·log c."""
-    return nlogn(group.weight) - sum(map(nlogn, group.counts))
+    return nlogn(stats.weight) - sum(map(nlogn, stats.counts))
 
 
-def _gini_at(node: Group) -> Measure:
+def _gini_at(node: RowStats) -> Measure:
     """Exact except for one quotient per branch and one for the node."""
     del node
     return Measure(_gini_total, unit_value=2.0**-FRACTION, rounding=1, per_branch=1)
 
 
-def _gini_total(group: Group) -> int:
+def _gini_total(stats: RowStats) -> int:
     """m·(1 − Σ p²) = m − Σ c²/m."""
-    squares = sum(c * c for c in group.counts)
-    return (group.weight << FRACTION) - (squares << FRACTION) // group.weight
+    squares = sum(c * c for c in stats.counts)
+    return (stats.weight << FRACTION) - (squares << FRACTION) // stats.weight
 
 
-def _error_total(group: Group) -> int:
+def _error_total(stats: RowStats) -> int:
     """m − max c."""
-    return (group.weight - max(group.counts)) << FRACTION
+    return (stats.weight - max(stats.counts)) << FRACTION
 
 
-def _squared_error_at(node: Group) -> Measure:
+def _squared_error_at(node: RowStats) -> Measure:
     """Σ (y − mean)² of a branch is Σ y² − S²/m, and Σ y² is the same for all splits of a node: compare −S²/m.
 
     S is taken about the node's mean. 126 bits hold its square and a fraction, so targets of few digits are measured
     exactly except for one quotient per branch. An S of more than 62 bits is truncated at the node's scale, so a node
     with small differences far from zero is measured as precisely as any other.
     """
-    mean = node.total // node.weight
+    mean = node.target_sum // node.weight
     spread = node.high - node.low + 1
     bits = (node.weight * spread).bit_length()
     shift = max(0, bits - 62)
     fraction = min(FRACTION, 126 - 2 * (bits - shift))
 
-    def total(group: Group) -> int:
-        centred = (group.total - group.weight * mean) >> shift
-        return -((centred * centred << fraction) // group.weight)
+    def total_impurity(stats: RowStats) -> int:
+        centred = (stats.target_sum - stats.weight * mean) >> shift
+        return -((centred * centred << fraction) // stats.weight)
 
     error = 1 + (2 * ((spread >> shift) + 1) << fraction if shift else 0)  # a quotient, and a truncated S
     unit_value = math.ldexp(1.0, 2 * shift - fraction)
-    return Measure(total, unit_value, rounding=error, per_branch=error, shift=shift, fraction=fraction)
+    return Measure(total_impurity, unit_value, rounding=error, per_branch=error, shift=shift, fraction=fraction)
 
 
-def _poisson_at(node: Group) -> Measure:
+def _poisson_at(node: RowStats) -> Measure:
     """Half the deviance of a branch is Σ y·log y − S·log(S/m); the first sum is the same for all splits."""
-    shift = max(0, node.total.bit_length() - 56)
+    shift = max(0, node.target_sum.bit_length() - 56)
 
-    def total(group: Group) -> int:
-        s = group.total >> shift
-        return s * log2_fixed(group.weight) - nlogn(s)
+    def total_impurity(stats: RowStats) -> int:
+        s = stats.target_sum >> shift
+        return s * log2_fixed(stats.weight) - nlogn(s)
 
     unit_value = math.log(2) * math.ldexp(1.0, shift - FRACTION)
     truncation = 64 << FRACTION if shift else 0  # error bound of a truncated S, in a branch and in the node
-    rounding = 8 * (node.total >> shift) + truncation
-    return Measure(total, unit_value, rounding, per_branch=truncation, valid=lambda g: g.total > 0, shift=shift)
+    rounding = 8 * (node.target_sum >> shift) + truncation
+    return Measure(
+        total_impurity, unit_value, rounding, per_branch=truncation, valid=lambda g: g.target_sum > 0, shift=shift
+    )
 
 
-def medians(group: Group) -> tuple[int, int]:
+def medians(stats: RowStats) -> tuple[int, int]:
     """Return the lower and the upper median of the weighted targets; equal unless the weight splits evenly.
 
-    >>> medians(Group(rows=2, weight=2, targets=((1, 1), (5, 1))))
+    >>> medians(RowStats(rows=2, weight=2, targets=((1, 1), (5, 1))))
     (1, 5)
     """
-    ordered = sorted(group.targets)
+    ordered = sorted(stats.targets)
     cumulative = list(accumulate(w for _, w in ordered))
-    lower = next(y for (y, _), r in zip(ordered, cumulative, strict=True) if 2 * r >= group.weight)
-    upper = next(y for (y, _), r in zip(ordered, cumulative, strict=True) if 2 * r > group.weight)
+    lower = next(y for (y, _), r in zip(ordered, cumulative, strict=True) if 2 * r >= stats.weight)
+    upper = next(y for (y, _), r in zip(ordered, cumulative, strict=True) if 2 * r > stats.weight)
     return lower, upper
 
 
-def _absolute_error_total(group: Group) -> int:
+def _absolute_error_total(stats: RowStats) -> int:
     """Σ w·|y − median|."""
-    middle = medians(group)[0]
-    return sum(w * abs(y - middle) for y, w in group.targets)
+    middle = medians(stats)[0]
+    return sum(w * abs(y - middle) for y, w in stats.targets)
 
 
 # -- rules: how a gain becomes the score that candidates are compared by ----------------------------------------------
@@ -412,21 +416,21 @@ class ScoreRule:
     """How the score of a candidate follows from its gain and tolerance, the node and the branches that hold rows."""
 
     legend: str  # appended to the criterion's own
-    score: Callable[[int, int, Group, Sequence[Group]], Score]
+    score: Callable[[int, int, RowStats, Sequence[RowStats]], Score]
     name: str = ""  # what the score is called in sentences, by default as in RULES …
     heading: str = ""  # … and above a column of scores, by default the same
 
 
-def _score_by_gain(gain: int, tolerance: int, node: Group, branches: Sequence[Group]) -> Score:
+def _score_by_gain(gain: int, tolerance: int, node: RowStats, branches: Sequence[RowStats]) -> Score:
     del node, branches
     return gain, tolerance
 
 
-def _score_by_ratio(gain: int, tolerance: int, node: Group, branches: Sequence[Group]) -> Score:
+def _score_by_ratio(gain: int, tolerance: int, node: RowStats, branches: Sequence[RowStats]) -> Score:
     return gain_ratio(gain, node, branches), gain_ratio(tolerance, node, branches) + RATIO_TOLERANCE
 
 
-def gain_ratio(gain: int, node: Group, branches: Sequence[Group]) -> int:
+def gain_ratio(gain: int, node: RowStats, branches: Sequence[RowStats]) -> int:
     """Return the gain divided by the entropy of the branch sizes (Quinlan 1993, section 2.2), in units of 2^-60."""
     split_information = nlogn(node.weight) - sum(nlogn(g.weight) for g in branches)
     return int(math.ldexp(float(gain) / float(split_information), RATIO_BITS))

@@ -206,7 +206,7 @@ def _set_split(tree: Tree, node: int, split: Split, rows: dict[str, list[Any]], 
 
 def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet) -> Split:
     """Send missing values to the branch where they gain most; to the heavier branch if the node has none."""
-    from treewise.train.candidates import KIND_RANK, Partition, compute_group
+    from treewise.train.candidates import KIND_RANK, Partition, compute_stats
     from treewise.train.reference import NodeScorer, TieOrder, choose, place_missing
 
     rows = np.flatnonzero(find_leaves(tree, training_set.columns, len(training_set)) == node)
@@ -216,13 +216,15 @@ def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSe
     training_set, column = training_set.at(rows), tree.columns.index(split.column)
     is_missing = encode.is_missing(tree.encodings[column], training_set.columns[column][rows])
     branches = range(split.own_branches)
-    groups = tuple(compute_group(training_set, rows[(children == node + 1 + b) & ~is_missing]) for b in branches)
-    missing, scorer = compute_group(training_set, rows[is_missing]), NodeScorer.of(training_set, rows)
+    branch_stats = tuple(compute_stats(training_set, rows[(children == node + 1 + b) & ~is_missing]) for b in branches)
+    missing, scorer = compute_stats(training_set, rows[is_missing]), NodeScorer.of(training_set, rows)
     named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
-    partition = Partition(0, groups, partial(replace, split), tuple(named))
+    partition = Partition(0, branch_stats, partial(replace, split), tuple(named))
     placed = enumerate(place_missing(partition, missing, scorer.separates_missing(missing)))
     scored = [
-        scorer.score(partition.make, branch, parts, missing.rows, TieOrder(column, KIND_RANK[split.kind], 0, place))
+        scorer.score(
+            partition.make_split, branch, parts, missing.rows, TieOrder(column, KIND_RANK[split.kind], 0, place)
+        )
         for place, (branch, parts) in placed
     ]
     # The user requested the split, so the limits on leaves do not apply.
@@ -230,7 +232,7 @@ def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSe
     winner = choose(scorer, {column: candidates}).winner
     if winner is not None:
         return winner.split
-    weights = [group.weight for group in groups]  # all rows go to one branch: nothing to learn from
+    weights = [stats.weight for stats in branch_stats]  # all rows go to one branch: nothing to learn from
     return replace(split, missing=weights.index(max(weights)))
 
 

@@ -379,7 +379,7 @@ def core_columns(training_set: TrainingSet) -> list[_core.Column]:
         )
     ]
     for column, own in zip(columns, training_set.constraints, strict=True):
-        column.constrain(own.sign, own.groups, own.cost, own.cost_bit)
+        column.constrain(own.sign, own.interaction_groups, own.cost, own.cost_bit)
     return columns
 
 

@@ -23,7 +23,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from treewise.train.criteria import FRACTION, Criterion, Group, Measure, nlogn
+from treewise.train.criteria import FRACTION, Criterion, Measure, RowStats, nlogn
 
 if TYPE_CHECKING:
     from treewise.train.candidates import Rows
@@ -40,12 +40,12 @@ _LARGEST = 1 << 125  # likewise, the largest price
 _LARGEST_SHARE = 64 << FRACTION  # likewise, of the node's impurity
 
 
-def bits_to_name(kind: str, groups: int, classes: int) -> int:
+def bits_to_name(kind: str, n_levels: int, classes: int) -> int:
     """Return the bits that a test pays: what it takes to name it beyond its column, if that is more than FREE_BITS.
 
-    ``groups`` is the number of levels that the test tells apart (levels pooled as rare count as one), ``classes`` the
+    ``n_levels`` is the number of levels that the test tells apart (levels pooled as rare count as one), ``classes`` the
     number of classes at the node, 0 for regression. A set says of each level but one whether it is on the same side. A
-    multiway split makes groups − 2 more predictions than a test with two answers, of classes − 1 shares or one mean
+    multiway split makes n_levels − 2 more predictions than a test with two answers, of classes − 1 shares or one mean
     each. Thresholds, cuts of ordered levels, tests of one value and presence tests are free.
 
     >>> bits_to_name("subset", 50, classes=2), bits_to_name("subset", 5, classes=2), bits_to_name("one_value", 50, 2)
@@ -53,9 +53,9 @@ def bits_to_name(kind: str, groups: int, classes: int) -> int:
     """
     bits = 0
     if kind == "subset":
-        bits = groups - 1
+        bits = n_levels - 1
     elif kind == "multiway":
-        bits = (groups - 2) * max(1, classes - 1)
+        bits = (n_levels - 2) * max(1, classes - 1)
     return bits if bits > FREE_BITS else 0
 
 
@@ -65,14 +65,14 @@ class NodePrice:
 
     criterion: Criterion
     measure: Measure
-    node: Group
+    node: RowStats
     impurity: int  # total impurity of the node in the measure's units, nothing left out
     target_scale: int
 
     @classmethod
-    def of(cls, training_set: TrainingSet, rows: Rows, node: Group, measure: Measure) -> NodePrice:
+    def of(cls, training_set: TrainingSet, rows: Rows, node: RowStats, measure: Measure) -> NodePrice:
         """Return the prices of the node with these rows."""
-        impurity = measure.total(node)
+        impurity = measure.total_impurity(node)
         if training_set.criterion.likelihood == "normal":
             impurity += _sum_of_squares(training_set, rows, node, measure)
         return cls(training_set.criterion, measure, node, impurity, training_set.target_scale)
@@ -124,12 +124,12 @@ class NodePrice:
         return exp2_fixed((2 if self.criterion.likelihood == "normal" else 1) * bits, self.node.rows)
 
 
-def _sum_of_squares(training_set: TrainingSet, rows: Rows, node: Group, measure: Measure) -> int:
+def _sum_of_squares(training_set: TrainingSet, rows: Rows, node: RowStats, measure: Measure) -> int:
     """Return Σ w·(y − mean)², which squared error leaves out of its totals, in the measure's units.
 
     Deviations are truncated so that the sum fits 126 bits.
     """
-    mean = node.total // node.weight
+    mean = node.target_sum // node.weight
     shift = max(0, (node.high - node.low + 1).bit_length() - (126 - node.weight.bit_length()) // 2)
     targets, weights = training_set.y[rows].tolist(), training_set.weight[rows].tolist()
     squares: int = sum(w * ((y - mean) >> shift) ** 2 for y, w in zip(targets, weights, strict=True))

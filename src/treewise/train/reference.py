@@ -38,12 +38,12 @@ from treewise.train.candidates import (
     Partition,
     Rows,
     bucketise,
-    compute_group,
+    compute_stats,
     pool_rare_levels,
     random_partition,
 )
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value, why_forbidden
-from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Group, Measure, gain_ratio, log2_fixed
+from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Measure, RowStats, gain_ratio, log2_fixed
 from treewise.train.independence import ColumnTest, NodeTests, compute_test
 from treewise.train.price import POOLED_KINDS, NodePrice, bits_to_name
 from treewise.train.training_set import TrainingSet
@@ -68,9 +68,9 @@ ColumnRank = Callable[[int], int]  # rank of a column in a tie, compared before 
 class Candidate:
     """One possible split of a node, with the statistics of its branches and its score."""
 
-    make: Callable[..., Split]  # make(missing=branch) returns the split
+    make_split: Callable[..., Split]  # make_split(missing=branch) returns the split
     missing: int  # the branch of the missing values
-    branches: tuple[Group, ...]
+    branches: tuple[RowStats, ...]
     missing_rows: int
     order: TieOrder
     gain: int  # decrease of total impurity, in the measure's units; 0 if rounding alone may have caused it
@@ -84,42 +84,43 @@ class Candidate:
     @property
     def split(self) -> Split:
         """The split itself; made on demand, since most candidates are only compared."""
-        return self.make(missing=self.missing)
+        return self.make_split(missing=self.missing)
 
     @property
-    def filled(self) -> list[Group]:
+    def filled(self) -> list[RowStats]:
         """The branches that hold rows."""
-        return [g for g in self.branches if g.rows]
+        return [branch for branch in self.branches if branch.rows]
 
 
 # -- the search -------------------------------------------------------------------------------------------------------
 
 
 def find_best_split(
-    training_set: TrainingSet, rows: Rows, key: int | None = None, constraints: NodeConstraints = UNCONSTRAINED
+    training_set: TrainingSet, rows: Rows, node_key: int | None = None, constraints: NodeConstraints = UNCONSTRAINED
 ) -> NodeSearch:
     """Compare all candidates of a node (algorithm 8.2).
 
-    ``key`` is the node's random key (``_lib/rng.py``). It determines the sampled columns if ``max_features`` is set
-    (sampling goes on until there are enough and one of them has an eligible candidate), the candidates of
-    ``splitter="random"``, and which column wins random ties. Without a key nothing is random: every column and every
-    candidate is compared, and ties go to the first. ``constraints`` are what the splits above the node demand of it.
+    ``node_key`` is the key of the node's random draws (``_lib/rng.py``). It determines the sampled columns if
+    ``max_features`` is set (sampling goes on until there are enough and one of them has an eligible candidate), the
+    candidates of ``splitter="random"``, and which column wins random ties. Without a key nothing is random: every
+    column and every candidate is compared, and ties go to the first. ``constraints`` are what the splits above the node
+    demand of it.
     """
     training_set = training_set.at(rows)
     settings, n_columns = training_set.settings, len(training_set.columns)
     n_sampled, columns = n_columns, iter(range(n_columns))
-    if key is not None and settings.features_of(n_columns) < n_columns:
-        n_sampled, columns = settings.features_of(n_columns), rng.shuffled_columns(key, n_columns)
+    if node_key is not None and settings.features_of(n_columns) < n_columns:
+        n_sampled, columns = settings.features_of(n_columns), rng.shuffled_columns(node_key, n_columns)
     allowed = [constraints.allows(column) for column in training_set.constraints]
     columns = (column for column in columns if allowed[column])
-    split_key = key if settings.splitter == "random" else None
-    tie_rank = partial(rng.tie_key, key) if key is not None and settings.ties == "random" else None
+    split_key = node_key if settings.splitter == "random" else None
+    tie_rank = partial(rng.tie_key, node_key) if node_key is not None and settings.ties == "random" else None
 
     scorer = NodeScorer.of(training_set, rows, constraints)
     if settings.selection == "test":
         node_tests = _test_columns(training_set, rows, columns, n_sampled)
         listed = {t.column: list(list_candidates(scorer, rows, t.column, split_key)) for t in node_tests.tests}
-        if key is None:
+        if node_key is None:
             listed |= _list_barred(scorer, rows)
         return choose_by_test(scorer, listed, node_tests, tie_rank)
     candidates: dict[int, list[Candidate]] = {}
@@ -127,7 +128,7 @@ def find_best_split(
         if len(candidates) >= n_sampled and any(c.eligible for listed in candidates.values() for c in listed):
             break
         candidates[column] = list(list_candidates(scorer, rows, column, split_key))
-    if key is None:
+    if node_key is None:
         candidates |= _list_barred(scorer, rows)
     return choose(scorer, candidates, tie_rank)
 
@@ -151,8 +152,8 @@ def _test_columns(training_set: TrainingSet, rows: Rows, columns: Iterator[int],
 # -- step 1: list the candidates --------------------------------------------------------------------------------------
 
 
-def list_candidates(scorer: NodeScorer, rows: Rows, column: int, key: int | None = None) -> Iterator[Candidate]:
-    """Yield the candidates of one column in the order of ``TieOrder``; with a ``key``, one random split per kind."""
+def list_candidates(scorer: NodeScorer, rows: Rows, column: int, node_key: int | None = None) -> Iterator[Candidate]:
+    """Yield the candidates of one column in the order of ``TieOrder``; with a node key, one random split per kind."""
     at_node = bucketise(scorer.training_set, column, rows)
     if not at_node.buckets:
         return
@@ -161,16 +162,18 @@ def list_candidates(scorer: NodeScorer, rows: Rows, column: int, key: int | None
     for kind in (*scorer.training_set.splits[column], "presence"):
         values = pooled if kind in POOLED_KINDS else at_node
         bits = scorer.bits_to_name(kind, len(values.buckets))
-        partitions = PARTITIONERS[kind](values) if key is None else random_partition(values, kind, key)
+        partitions = PARTITIONERS[kind](values) if node_key is None else random_partition(values, kind, node_key)
         for partition in partitions:
             for placement, (branch, branches) in enumerate(place_missing(partition, missing, separate)):
                 order = TieOrder(column, KIND_RANK[kind], partition.position, placement)
-                candidate = scorer.score(partition.make, branch, branches, missing.rows, order, bits)
+                candidate = scorer.score(partition.make_split, branch, branches, missing.rows, order, bits)
                 if candidate:
                     yield candidate
 
 
-def place_missing(partition: Partition, missing: Group, separate: bool) -> Iterator[tuple[int, tuple[Group, ...]]]:
+def place_missing(
+    partition: Partition, missing: RowStats, separate: bool
+) -> Iterator[tuple[int, tuple[RowStats, ...]]]:
     """Yield the placements of the missing rows to be tried: (their branch, the branches including them)."""
     branches = partition.branches
     if not missing.rows:
@@ -266,7 +269,9 @@ def are_tied(a: Candidate, b: Candidate) -> bool:
     return abs(a.score - b.score) <= a.tolerance + b.tolerance
 
 
-def _c45_finalists(node: Group, best: Mapping[int, Candidate], n_thresholds: Mapping[int, int]) -> dict[int, Candidate]:
+def _c45_finalists(
+    node: RowStats, best: Mapping[int, Candidate], n_thresholds: Mapping[int, int]
+) -> dict[int, Candidate]:
     """C4.5's second step: compare the gain ratios of the columns whose gain is at least average.
 
     A threshold's gain is first reduced by log2(thresholds tried)/n, the cost of encoding which one was chosen (Quinlan
@@ -313,27 +318,27 @@ class NodeScorer:
 
     training_set: TrainingSet
     rows: Rows
-    node: Group  # the statistics of its rows
+    node: RowStats  # the statistics of its rows
     measure: Measure
     constraints: NodeConstraints = UNCONSTRAINED
 
     @classmethod
     def of(cls, training_set: TrainingSet, rows: Rows, constraints: NodeConstraints = UNCONSTRAINED) -> NodeScorer:
         """Return the scorer of the node with these rows."""
-        node = compute_group(training_set, rows)
+        node = compute_stats(training_set, rows)
         return cls(training_set, rows, node, training_set.criterion.measure_at(node), constraints)
 
     @cached_property
     def total_impurity(self) -> int:
         """The node's impurity before any split."""
-        return self.measure.total(self.node)
+        return self.measure.total_impurity(self.node)
 
     @cached_property
     def price(self) -> NodePrice:
         """What bits are worth at this node."""
         return NodePrice.of(self.training_set, self.rows, self.node, self.measure)
 
-    def bits_to_name(self, kind: str, groups: int) -> int:
+    def bits_to_name(self, kind: str, n_levels: int) -> int:
         """Return what a test of a kind that tells so many levels apart pays to compete; 0 unless tests are priced.
 
         A random set is the only one of its column that competes, and has no price.
@@ -341,37 +346,37 @@ class NodeScorer:
         settings = self.training_set.settings
         if settings.selection != "priced" or (kind == "subset" and settings.splitter == "random"):
             return 0
-        return bits_to_name(kind, groups, sum(count > 0 for count in self.node.counts))
+        return bits_to_name(kind, n_levels, sum(count > 0 for count in self.node.counts))
 
-    def meets_limits(self, group: Group) -> bool:
-        """Tell whether a group is large enough to be a leaf."""
+    def meets_limits(self, stats: RowStats) -> bool:
+        """Tell whether a branch is large enough to be a leaf."""
         limits = self.training_set.limits
-        return group.rows >= limits["min_samples_leaf"] and group.weight >= limits["min_weight_fraction_leaf"]
+        return stats.rows >= limits["min_samples_leaf"] and stats.weight >= limits["min_weight_fraction_leaf"]
 
-    def separates_missing(self, missing: Group) -> bool:
+    def separates_missing(self, missing: RowStats) -> bool:
         """Tell whether the missing rows get a separate branch: with missing="branch", if they may be a leaf."""
         requested = self.training_set.settings.missing == "branch" and missing.rows > 0
         return requested and self.measure.valid(missing) and self.meets_limits(missing)
 
     def score(
         self,
-        make: Callable[..., Split],
+        make_split: Callable[..., Split],
         missing: int,
-        branches: tuple[Group, ...],
+        branches: tuple[RowStats, ...],
         missing_rows: int,
         order: TieOrder,
         bits: int = 0,
     ) -> Candidate | None:
-        """Score the split that ``make(missing=missing)`` returns; None if it sends all rows to one branch.
+        """Score the split that ``make_split(missing=missing)`` returns; None if it sends all rows to one branch.
 
         The gain is the total impurity of the node minus that of its branches; less the price of ``bits``, if there is
         one. The criterion's rule turns it into the score.
         """
         measure = self.measure
-        filled = [g for g in branches if g.rows]
+        filled = [branch for branch in branches if branch.rows]
         if len(filled) < 2 or not all(map(measure.valid, filled)):
             return None
-        computed = self.total_impurity - sum(map(measure.total, filled))
+        computed = self.total_impurity - sum(map(measure.total_impurity, filled))
         tolerance = measure.tolerance(len(filled))
         gain = computed if abs(computed) > tolerance else 0
         net, tolerance = self.price.charge(computed, tolerance, bits) if bits else (computed, tolerance)
@@ -381,10 +386,10 @@ class NodeScorer:
         forbidden = self._why_forbidden(order, branches, score) if eligible else ""
         eligible = eligible and not forbidden
         return Candidate(
-            make, missing, branches, missing_rows, order, gain, score, tolerance, eligible, bits, forbidden, cost
+            make_split, missing, branches, missing_rows, order, gain, score, tolerance, eligible, bits, forbidden, cost
         )
 
-    def _why_forbidden(self, order: TieOrder, branches: Sequence[Group], score: int) -> str:
+    def _why_forbidden(self, order: TieOrder, branches: Sequence[RowStats], score: int) -> str:
         """Return which constraint forbids a split, in words; "" if none does."""
         is_ordered = order.kind in (KIND_RANK["threshold"], KIND_RANK["ordinal"])
         forbidden = why_forbidden(self.training_set, self.constraints, order.column, is_ordered, branches)
@@ -409,10 +414,10 @@ class NodeScorer:
     def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
         """Score a given split, such as the one in a tree, by the rows of each branch."""
         column = next(i for i, e in enumerate(self.training_set.encodings) if e.name == split.column)
-        groups = tuple(compute_group(self.training_set, rows) for rows in parts)
+        branches = tuple(compute_stats(self.training_set, rows) for rows in parts)
         order = TieOrder(column, KIND_RANK[split.kind], _NOT_LISTED, 0)
         bits = self.bits_of_split(column, split.kind)
-        return self.score(partial(replace, split), split.missing, groups, missing_rows, order, bits)
+        return self.score(partial(replace, split), split.missing, branches, missing_rows, order, bits)
 
     def bits_of_split(self, column: int, kind: str) -> int:
         """Return what a test of a column pays to compete at this node."""
@@ -420,7 +425,7 @@ class NodeScorer:
             return 0
         return self.bits_to_name(kind, len(pool_rare_levels(bucketise(self.training_set, column, self.rows)).buckets))
 
-    def _score_of_gain(self, gain: int, tolerance: int, branches: Sequence[Group]) -> tuple[int, int]:
+    def _score_of_gain(self, gain: int, tolerance: int, branches: Sequence[RowStats]) -> tuple[int, int]:
         """Return the score by the criterion's rule, and its tolerance; divided by branches − 1 if kinds compete."""
         rule = self.training_set.criterion.rule
         if rule == "gain" and self.training_set.by_branches:
@@ -503,7 +508,7 @@ class NodeSearch:
 # -- leaves -----------------------------------------------------------------------------------------------------------
 
 
-def leaf_condition(training_set: TrainingSet, rows: Rows, node: Group, depth: int) -> str:
+def leaf_condition(training_set: TrainingSet, rows: Rows, node: RowStats, depth: int) -> str:
     """Return why a node is a leaf before any split is considered; "" if it is not (algorithm 8.1)."""
     settings, limits = training_set.settings, training_set.limits
     if node.rows == 0:
@@ -523,10 +528,10 @@ def leaf_condition(training_set: TrainingSet, rows: Rows, node: Group, depth: in
     return ""
 
 
-def find_best_prediction(training_set: TrainingSet, rows: Rows, node: Group) -> int | float:
+def find_best_prediction(training_set: TrainingSet, rows: Rows, node: RowStats) -> int | float:
     """Return the majority class (the first in a tie), the mean, or for absolute error the median (algorithm 8.1).
 
-    ``training_set`` has the node's target scale (``TrainingSet.at``); ``node`` is the group of its rows.
+    ``training_set`` has the node's target scale (``TrainingSet.at``); ``node`` are the statistics of its rows.
     """
     if training_set.target.task == "classification":
         return node.counts.index(max(node.counts))

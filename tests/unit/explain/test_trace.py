@@ -14,7 +14,7 @@ from tests.support.criteria import CLASSIFICATION, REGRESSION
 from treewise.explain.trace import NodeTrace
 from treewise.train import criteria
 from treewise.train.candidates import bucketise
-from treewise.train.criteria import Group
+from treewise.train.criteria import RowStats
 from treewise.train.grow import prepare
 from treewise.train.reference import find_best_split
 
@@ -453,12 +453,12 @@ def test_counts_of_a_column_are_exact_whole_numbers(weight):
     rows = np.arange(0, len(training_set), 3)
     for column, values in enumerate(training_set.columns):
         scene = bucketise(training_set, column, rows)
-        for group, its_rows in [(b.group, rows[values[rows] == b.value]) for b in scene.buckets]:
+        for stats, its_rows in [(b.stats, rows[values[rows] == b.value]) for b in scene.buckets]:
             counts = [0, 0, 0]
             for row in its_rows:
                 counts[training_set.y[row]] += int(training_set.weight[row])
-            assert group == Group(len(its_rows), sum(counts), tuple(counts))
-            assert all(type(c) is int for c in (group.rows, group.weight, *group.counts))
+            assert stats == RowStats(len(its_rows), sum(counts), tuple(counts))
+            assert all(type(c) is int for c in (stats.rows, stats.weight, *stats.counts))
 
 
 # -- trees made by hand, and other tables ------------------------------------------------------------------

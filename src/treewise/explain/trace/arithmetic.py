@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from treewise._lib.latex import BLANK
 from treewise.train.candidates import Rows
-from treewise.train.criteria import Group, Measure, entropy, logarithm, medians
+from treewise.train.criteria import Measure, RowStats, entropy, logarithm, medians
 from treewise.train.price import NodePrice
 from treewise.train.reference import Candidate, impurity_decrease
 from treewise.train.training_set import TrainingSet
@@ -29,7 +29,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 @dataclass(frozen=True)
 class Term:
-    """One summand: a weight times the impurity of a group of rows."""
+    """One summand: a weight times the impurity of some rows."""
 
     weight: str  # "4", "4/12" per row, "" for 1
     letter: str
@@ -124,7 +124,7 @@ class NumberFormat:
 
     training_set: TrainingSet
     rows: Rows
-    node: Group
+    node: RowStats
     measure: Measure
     unit: str = "bits"
     per: str = "row"
@@ -198,37 +198,37 @@ class NumberFormat:
         value = math.ldexp(weight, -self.training_set.weight_scale)
         return int(value) if value == int(value) else value
 
-    def branch(self, group: Group, rows: Rows) -> BranchTerm:
+    def branch(self, stats: RowStats, rows: Rows) -> BranchTerm:
         """Describe the rows of a branch (or of the node)."""
-        counts = tuple(self.weight(c) for c in group.counts)
+        counts = tuple(self.weight(c) for c in stats.counts)
         return BranchTerm(
-            group.rows, self.weight(group.weight), counts, self._centre(group), self._impurity(group, rows)
+            stats.rows, self.weight(stats.weight), counts, self._centre(stats), self._impurity(stats, rows)
         )
 
-    def _centre(self, group: Group) -> float | None:
-        if self.training_set.target.task == "classification" or not group.rows:
+    def _centre(self, stats: RowStats) -> float | None:
+        if self.training_set.target.task == "classification" or not stats.rows:
             return None
         scale = -self.training_set.target_scale
         if self.training_set.criterion.centre == "median":
-            low, high = medians(group)
+            low, high = medians(stats)
             return math.ldexp(float(low) / 2 + float(high) / 2, scale)
-        return math.ldexp(float(group.total) / float(group.weight), scale)
+        return math.ldexp(float(stats.target_sum) / float(stats.weight), scale)
 
-    def _impurity(self, group: Group, rows: Rows) -> float:
-        """Return a group's impurity per row.
+    def _impurity(self, stats: RowStats, rows: Rows) -> float:
+        """Return the impurity per row of a set of rows.
 
         The integers of squared error and Poisson omit a constant of the node (``train/criteria.py``), so these are
         computed from the targets.
         """
-        if not group.rows:
+        if not stats.rows:
             return 0.0
         name = self.training_set.criterion.name
         if name == "squared_error":
             return _variance(self.training_set.raw[rows], self.training_set.weight[rows])
         if name == "poisson":
             return _half_deviance(self.training_set.raw[rows], self.training_set.weight[rows])
-        total = self.measure.total(group)
-        return impurity_decrease(self.training_set, self.measure, total, group.weight) * self._factor
+        total = self.measure.total_impurity(stats)
+        return impurity_decrease(self.training_set, self.measure, total, stats.weight) * self._factor
 
     # -- digits ---------------------------------------------------------------------------------------------
 

@@ -35,9 +35,9 @@ from treewise.explain.trace.nodes import (
 )
 from treewise.explain.trace.render import TraceFormat, render_trace
 from treewise.predict.predict import find_leaves, subtree_sizes
-from treewise.train.candidates import Rows, compute_group
+from treewise.train.candidates import Rows, compute_stats
 from treewise.train.constraints import constraints_at
-from treewise.train.criteria import Group, logarithm
+from treewise.train.criteria import RowStats, logarithm
 from treewise.train.grow import prepare, prepare_like
 from treewise.train.independence import ColumnTest, NodeTests
 from treewise.train.price import FEW_LEVELS
@@ -370,9 +370,9 @@ def _unseen_as_missing(training_set: TrainingSet) -> tuple[TrainingSet, tuple[st
 def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, place: TracePlace | None = None) -> NodeTrace:
     """Compute everything about one node."""
     place, training_set = place or TracePlace(), training_set.at(rows)
-    node = compute_group(training_set, rows)
+    node = compute_stats(training_set, rows)
     measure = training_set.criterion.measure_at(
-        node if node.rows else Group(1, 1)
+        node if node.rows else RowStats(1, 1)
     )  # no rows: there is nothing to measure
     number_format = NumberFormat(training_set, rows, node, measure, view.unit, view.per)
     stop = leaf_condition(training_set, rows, node, depth=0)

@@ -17,11 +17,11 @@ namespace treewise {
 
 inline constexpr size_t kRows = 0, kWeight = 1, kCounts = 2, kLimbs = 2, kQuantised = 6;
 
-inline size_t stat_width(int64_t n_classes) {
+inline size_t stats_width(int64_t n_classes) {
     return n_classes ? kCounts + static_cast<size_t>(n_classes) : kQuantised + 1;
 }
 
-using Stat = std::vector<int64_t>;
+using RowStats = std::vector<int64_t>;
 
 inline void add(int64_t* to, const int64_t* what, size_t width) {
     for (size_t i = 0; i < width; ++i) to[i] += what[i];
@@ -40,9 +40,9 @@ inline void add_sum(int64_t* limbs, int128 sum) {
     limbs[3] += static_cast<int64_t>(sum >> (3 * kLimbBits));
 }
 inline void add_product(int64_t* limbs, int64_t weight, int64_t y) { add_sum(limbs, static_cast<int128>(weight) * y); }
-inline int128 target_sum(const int64_t* stat) {
+inline int128 target_sum(const int64_t* stats) {
     int128 sum = 0;
-    for (size_t i = 4; i-- > 0;) sum = sum * (int128{1} << kLimbBits) + stat[kLimbs + i];
+    for (size_t i = 4; i-- > 0;) sum = sum * (int128{1} << kLimbBits) + stats[kLimbs + i];
     return sum;
 }
 
