@@ -146,7 +146,7 @@ def grow_tree(
 
 
 def grow_ensemble_and_report(
-    data: str, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool
+    data: str | Table, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool
 ) -> Ensemble:
     """Grow an ensemble by the options of its function and report on standard error."""
     import treewise

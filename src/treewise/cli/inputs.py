@@ -197,8 +197,11 @@ def read_model_and_data(
     return read_model(model, target, member), read_data(data, na_values, text_format)
 
 
-def read_data(source: str, na_values: Sequence[str] = (), text_format: TextOptions = _DEFAULT_TEXT) -> Table:
+def read_data(
+    source: str | Sequence[str], na_values: Sequence[str] = (), text_format: TextOptions = _DEFAULT_TEXT
+) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
+    from treewise.cli.output import progress_bar
     from treewise.data.csv_file import CsvFormat
     from treewise.data.table import parse_na_values, read, read_bytes
 
@@ -208,11 +211,12 @@ def read_data(source: str, na_values: Sequence[str] = (), text_format: TextOptio
             return _read_json_rows(content, "standard input", na_values)
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
-        return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*text_format))
-    path = Path(source).expanduser()
-    if source.lower().endswith(_ROW_ENDINGS) and path.is_file():
+        return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*text_format[:4]))
+    if isinstance(source, str) and source.lower().endswith(_ROW_ENDINGS) and Path(source).expanduser().is_file():
+        path = Path(source).expanduser()
         return _read_json_rows(path.read_bytes(), path.name, na_values)
-    return read(source, na_values=na_values, **text_format._asdict())
+    with progress_bar("read") as on_progress:
+        return read(source, na_values=na_values, on_progress=on_progress, **text_format._asdict())
 
 
 def _read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:

@@ -129,12 +129,13 @@ def output_option(content: str) -> Callable[[Function], Function]:
 
 
 class TextOptions(NamedTuple):
-    """The format of delimited text, as parameters of ``treewise.read``."""
+    """How DATA is read, as parameters of ``treewise.read``: the format of delimited text, and the memory allowed."""
 
     separator: str | None = None
     decimal: str = "."
     header: bool = True
     names: tuple[str, ...] | None = None
+    memory: str | None = None
 
 
 # -- of the table ---------------------------------------------------------------------------------------
@@ -151,7 +152,7 @@ na_option = option(
 
 
 def text_options(function: Function) -> Function:
-    """Add the options for reading delimited text, which all verbs that take DATA have."""
+    """Add the options for reading DATA, which all verbs that take it have."""
     separator = option(
         "--separator",
         metavar="CHAR",
@@ -174,15 +175,22 @@ def text_options(function: Function) -> Function:
         section=TABLE,
         help="Names of the columns of a file that has no header line.",
     )
-    return separator(decimal(header(names(function))))
+    memory = option(
+        "--memory",
+        metavar="AMOUNT",
+        section=TABLE,
+        help="Memory for the table, such as 2GB (default: half of what is free); a larger one is kept in files.",
+    )
+    return separator(decimal(header(names(memory(function)))))
 
 
 def take_text_options(options: dict[str, Any]) -> TextOptions:
-    """Remove the options for delimited text from those of a verb, and return them."""
+    """Remove the options for reading DATA from those of a verb, and return them."""
     separator, decimal = options.pop("separator"), options.pop("decimal")
     character = {"tab": "\t", "\\t": "\t", "space": " "}.get(separator, separator)
     names = options.pop("names")
-    return TextOptions(character, decimal or ".", options.pop("header"), None if names is None else tuple(names))
+    names = None if names is None else tuple(names)
+    return TextOptions(character, decimal or ".", options.pop("header"), names, options.pop("memory"))
 
 
 row_option = option(

@@ -25,8 +25,12 @@ _BLANK_LINES = re.compile(rb"\n(?: *\r?\n)+")
 _CHUNK = 1 << 24  # bytes per step
 
 
-def split_cells(data: bytes, separator: str, names: Sequence[str], name: str, header: bool) -> tuple[list[Any], int]:
+def split_cells(
+    data: bytes, separator: str, names: Sequence[str], name: str, header: bool, first_line: int = 0
+) -> tuple[list[Any], int]:
     """Return the cells of each column, and the number of blank lines between rows that were left out.
+
+    ``first_line`` lines are before the data, in messages.
 
     polars, and the search for blank lines, rely on quotes that enclose whole cells and on lines that end in a newline.
     """
@@ -37,7 +41,7 @@ def split_cells(data: bytes, separator: str, names: Sequence[str], name: str, he
         if frame is not None:
             n_blank = 0 if len(names) == 1 else data.strip().count(b"\n") - bare.strip().count(b"\n")
             return list(frame), n_blank
-    return split_with_python(data, separator, names, name, header)
+    return split_with_python(data, separator, names, name, header, first_line)
 
 
 def has_stray_quotes(data: bytes, separator: str) -> bool:
@@ -117,7 +121,7 @@ def _all_lines_complete(data: bytes, separator: str, frame: pl.DataFrame) -> boo
 
 
 def split_with_python(
-    data: bytes, separator: str, names: Sequence[str], name: str, header: bool = True
+    data: bytes, separator: str, names: Sequence[str], name: str, header: bool = True, first_line: int = 0
 ) -> tuple[list[list[str]], int]:
     """Do the same with Python's csv reader, which accepts stray quotes; raise for a line with too few or many cells."""
     lines = _Lines(data.decode())
@@ -134,7 +138,7 @@ def split_with_python(
                     if not header:
                         expected = f"the first has {plural(len(names), 'cell')}"
                     raise DataError(
-                        f"{name} line {started + 1:,} has {plural(len(cells), 'cell')}, but {expected}."
+                        f"{name} line {first_line + started + 1:,} has {plural(len(cells), 'cell')}, but {expected}."
                         " Cells that contain the separator need quotes."
                     )
                 if len(names) == 1:
@@ -149,7 +153,7 @@ def split_with_python(
         raise
     except csv.Error as error:
         raise DataError(
-            f"{name} line {started + 1:,} is not proper CSV ({error}). Look for a quote too many."
+            f"{name} line {first_line + started + 1:,} is not proper CSV ({error}). Look for a quote too many."
         ) from None
     return [[row[j] for row in rows[header:]] for j in range(len(names))], n_blank
 

@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -85,20 +85,16 @@ def read_csv(
     ('int', [False, True], ('Bari', 'Rome'))
     """
     form = form or CsvFormat()
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if b"\n" not in data:
-        data = data.replace(b"\r", b"\n")
-    _check_text(data, name)
-    first = _first_line(data, form.separator)
-    separator = form.separator or _guess_separator(first, form.decimal)
-    cells = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator))
-    names = _column_names(cells, name, form)
+    data = _normalise_newlines(data)
+    check_text(data, name)
+    header = csv_header(data, name, form)
+    names, separator = header.names, header.separator
     columns, n_blank = split_cells(data, separator, names, name, form.has_header)
     if not len(columns[0]):
         raise DataError(
             f"{name} has a header ({join_few([truncate(n) for n in names])}) but no rows. Give at least one row."
         )
-    notes = list(_note_guesses(name, form, separator, names))
+    notes = list(header.notes)
     if n_blank:  # predictions have no row for them
         notes.append(f"{name}: {plural(n_blank, 'blank line')} between rows left out")
     read = _column_from_list if isinstance(columns[0], list) else _column_from_series
@@ -119,7 +115,35 @@ def _raise(error: DataError) -> Column:
     raise error
 
 
+def _normalise_newlines(data: bytes) -> bytes:
+    """Return text without a byte order mark, and with newlines if it has only carriage returns."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    return data if b"\n" in data else data.replace(b"\r", b"\n")
+
+
 # -- the first line ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CsvHeader:
+    """What the first line tells: the separator, the column names, and notes on what was inferred."""
+
+    separator: str
+    names: list[str]
+    has_header: bool
+    notes: tuple[str, ...]
+
+
+def csv_header(data: bytes, name: str, form: CsvFormat) -> CsvHeader:
+    """Read the first line; ``data`` may be the beginning of a file."""
+    data = _normalise_newlines(data)
+    if not data.strip():
+        raise _empty(name)
+    first = _first_line(data, form.separator)
+    separator = form.separator or _guess_separator(first, form.decimal)
+    cells = next(csv.reader(io.StringIO(first, newline=""), delimiter=separator))
+    names = _column_names(cells, name, form)
+    return CsvHeader(separator, names, form.has_header, tuple(_note_guesses(name, form, separator, names)))
 
 
 def _note_guesses(name: str, form: CsvFormat, separator: str, names: Sequence[str]) -> Iterator[str]:
@@ -134,10 +158,12 @@ def _note_guesses(name: str, form: CsvFormat, separator: str, names: Sequence[st
         yield f"{name}: {guess}; if it is data: " + Param("header", False)
 
 
-def _check_text(data: bytes, name: str) -> None:
-    """Raise for an empty or binary file, or one that is not UTF-8."""
-    if not data.strip():
-        raise DataError(f"{name} is empty. A table needs a line of column names and at least one row.")
+def _empty(name: str) -> DataError:
+    return DataError(f"{name} is empty. A table needs a line of column names and at least one row.")
+
+
+def check_text(data: bytes, name: str, first_line: int = 0) -> None:
+    """Raise for a binary file, or one that is not UTF-8; ``first_line`` lines are before the data."""
     if b"\0" in data[:4096]:
         raise DataError(f"{name} is not a text file. Save it as CSV (UTF-8) or Parquet.")
     if data.isascii():
@@ -145,7 +171,7 @@ def _check_text(data: bytes, name: str) -> None:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
+        line = first_line + data.count(b"\n", 0, error.start) + 1
         raise DataError(
             f"{name} line {line:,}: byte 0x{data[error.start]:02x} is not UTF-8. Save the file as UTF-8"
             ' (in Excel: "CSV UTF-8"), or convert it: iconv -f latin1 -t utf-8.'
@@ -248,24 +274,40 @@ def _match(cells: Any, pattern: str) -> Mask:
 
 def _column_from_series(name: str, series: pl.Series, markers: Sequence[str]) -> Column:
     """Infer the form of a column from all its cells: integers, floats, booleans, datetimes, or text."""
+    bare, series = mask_cells(series, markers)
+    n_missing = bare.null_count()
+    if n_missing == len(bare):
+        return missing_column(name, len(bare))
+    read = read_numbers(bare)
+    if read is not None and read[0].are_numbers:
+        return column_of_numbers(name, read[1])
+    return refine_text(text_from_polars(name, series), n_missing)
+
+
+def mask_cells(series: pl.Series, markers: Sequence[str]) -> tuple[pl.Series, pl.Series]:
+    """Return the cells without spaces around them, and as they are; both null where a cell is empty or a marker."""
     import polars as pl
 
     bare = series.str.strip_chars()
     is_marker = bare.is_in(["", *markers])
-    if is_marker.any():
-        bare, series = (
-            s.to_frame("s").select(pl.when(~is_marker).then(pl.col("s"))).to_series() for s in (bare, series)
-        )
-    n_missing = bare.null_count()
-    if n_missing == len(bare):
-        return missing_column(name, len(bare))
-    numbers = _cast_numbers(bare, n_missing)
-    if numbers is not None and numbers.dtype == pl.Int64:
-        missing = numbers.is_null().to_numpy() if n_missing else None
-        return int_column(name, numbers.fill_null(0).to_numpy(), missing)
-    if numbers is not None:
+    if not is_marker.any():
+        return bare, series
+    masked = (s.to_frame("s").select(pl.when(~is_marker).then(pl.col("s"))).to_series() for s in (bare, series))
+    return next(masked), next(masked)
+
+
+def column_of_numbers(name: str, numbers: pl.Series) -> Column:
+    """Build a column of integers or floats."""
+    import polars as pl
+
+    if numbers.dtype != pl.Int64:
         return float_column(name, numbers.to_numpy())
-    text = text_from_polars(name, series)
+    missing = numbers.is_null().to_numpy() if numbers.null_count() else None
+    return int_column(name, numbers.fill_null(0).to_numpy(), missing)
+
+
+def refine_text(text: Column, n_missing: int) -> Column:
+    """Return a text column of which ``n_missing`` cells are empty as booleans or datetimes, if all others are."""
     parsed = to_bool_column(text) or to_datetime_column(text)
     if parsed is None or np.count_nonzero(parsed.is_missing()) > n_missing:
         return text  # with a marker such as "NA" it stays text: encoding.py parses it, and adds a note
@@ -287,23 +329,52 @@ def _column_from_list(name: str, cells: list[str], markers: Sequence[str]) -> Co
     return parsed
 
 
-def _cast_numbers(bare: pl.Series, n_missing: int) -> pl.Series | None:
-    """Cast all cells to numbers; None if some are not numbers, look like codes, or exceed 64 bits."""
+@dataclass(frozen=True)
+class NumberFacts:
+    """What decides whether cells that can be cast to numbers are numbers; facts of parts of a column merge."""
+
+    are_integers: bool
+    is_padded: bool = False  # as in 02134, which is a code
+    has_nan: bool = False  # "NaN" among numbers is a marker: encoding.py adds a note
+    is_too_large: bool = False  # past 64 bits …
+    are_written_as_integers: bool = True  # … though not written as floats
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether the column is one of numbers."""
+        return not (self.is_padded or self.has_nan or (self.is_too_large and self.are_written_as_integers))
+
+    def merge(self, other: NumberFacts) -> NumberFacts:
+        """Return the facts of two parts together."""
+        return NumberFacts(
+            self.are_integers and other.are_integers,
+            self.is_padded or other.is_padded,
+            self.has_nan or other.has_nan,
+            self.is_too_large or other.is_too_large,
+            self.are_written_as_integers and other.are_written_as_integers,
+        )
+
+
+def read_numbers(bare: pl.Series) -> tuple[NumberFacts, pl.Series] | None:
+    """Cast cells to integers or else floats, with the facts that decide whether they are; None if some cannot be."""
     import polars as pl
 
-    sample = bare.drop_nulls().head(1000)
+    n_missing, sample = bare.null_count(), bare.drop_nulls().head(1000)
     for dtype in (pl.Int64, pl.Float64):
         if sample.cast(dtype, strict=False).null_count():
             continue
         numbers = bare.cast(dtype, strict=False)
         if numbers.null_count() > n_missing:
             continue
-        if bare.str.contains(f"^{PADDED.pattern}").any():
-            return None
+        facts = NumberFacts(dtype == pl.Int64, bool(bare.str.contains(f"^{PADDED.pattern}").any()))
         if dtype == pl.Float64:
-            if numbers.is_nan().any():
-                return None  # "NaN" among numbers is a marker: encoding.py adds a note
-            if (numbers.abs() >= 2.0**63).any() and bare.str.contains(f"^{INTEGER.pattern}$").all():
-                return None
-        return numbers
+            facts = replace(
+                facts,
+                has_nan=bool(numbers.is_nan().any()),
+                is_too_large=bool((numbers.abs() >= 2.0**63).any()),
+                are_written_as_integers=False,
+            )
+            if facts.is_too_large:
+                facts = replace(facts, are_written_as_integers=bool(bare.str.contains(f"^{INTEGER.pattern}$").all()))
+        return facts, numbers
     return None

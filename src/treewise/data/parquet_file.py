@@ -11,6 +11,7 @@ where they are used.
 
 from __future__ import annotations
 
+import mmap
 import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ MAGIC, ENCRYPTED_MAGIC = b"PAR1", b"PARE"
 _MAX_DEPTH = 16  # of structs in structs; Parquet needs 6
 _MAX_DIGITS = 38  # of a decimal that polars can read
 Struct = dict[int, Any]
+Bytes = bytes | mmap.mmap
 
 
 def read_parquet(data: bytes, name: str) -> pl.DataFrame:
@@ -40,8 +42,15 @@ def read_parquet(data: bytes, name: str) -> pl.DataFrame:
         raise MemoryError(f"not enough memory to read {name}: {len(data):,} bytes of Parquet need far more unpacked.")
     import polars as pl
 
+    return collect(lambda: pl.read_parquet(data), name, rows=len(data) // 8)
+
+
+def collect(read: Callable[[], pl.DataFrame], name: str, rows: int) -> pl.DataFrame:
+    """Let polars read; what it raises, or panics with, becomes a ``DataError``."""
+    import polars as pl
+
     try:
-        return run_interruptible(lambda: pl.read_parquet(data), rows=len(data) // 8)
+        return run_interruptible(read, rows)
     except MemoryError:
         raise
     except BaseException as error:
@@ -65,8 +74,11 @@ class _DamageError(Exception):
     """Metadata that contradict themselves or the length of the file."""
 
 
-def check_parquet(data: bytes, name: str) -> None:
-    """Raise ``DataError`` for impossible counts, sizes and offsets, wrong checksums, and what polars cannot read."""
+def check_parquet(data: Bytes, name: str) -> list[int]:
+    """Raise ``DataError`` for impossible counts, sizes and offsets, wrong checksums, and what polars cannot read.
+
+    Returns the number of rows of each row group.
+    """
     if ENCRYPTED_MAGIC in (data[:4], data[-4:]):
         raise _encrypted(name, "")
     end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
@@ -79,6 +91,7 @@ def check_parquet(data: bytes, name: str) -> None:
         raise _damaged(name, str(error)) from None
     except (KeyError, TypeError, AttributeError, IndexError):  # a field is absent, or of another type
         raise _damaged(name, "its metadata are incomplete") from None
+    return [group[3] for group in metadata[4]]
 
 
 def _encrypted(name: str, column: str) -> DataError:
@@ -86,7 +99,7 @@ def _encrypted(name: str, column: str) -> DataError:
     return DataError(f"{subject} is encrypted.", hint="Decrypt it first, for example with pyarrow, and pass the table.")
 
 
-def _check_metadata(data: bytes, metadata: Struct, end: int, name: str) -> None:
+def _check_metadata(data: Bytes, metadata: Struct, end: int, name: str) -> None:
     """Check the file's metadata (1: version, 2: schema, 3: rows, 4: row groups, 8: encryption)."""
     schema, n_rows, groups = metadata[2], metadata[3], metadata[4]
     for element in schema:
@@ -114,7 +127,7 @@ def _check_metadata(data: bytes, metadata: Struct, end: int, name: str) -> None:
                 raise _DamageError(f'column "{truncate(column)}": {error}') from None
 
 
-def _check_pages(data: bytes, column: Struct, end: int) -> None:
+def _check_pages(data: Bytes, column: Struct, end: int) -> None:
     """Check the page headers of a column chunk (5: values, 9 and 11: where data and dictionary begin)."""
     at, n_left = column[9], column[5]
     if 0 < column.get(11, 0) < at:
@@ -145,7 +158,7 @@ def _check_pages(data: bytes, column: Struct, end: int) -> None:
 # -- Thrift's compact protocol --------------------------------------------------------------------------------
 
 
-def read_struct(data: bytes, at: int, end: int, depth: int = 0) -> tuple[Struct, int]:
+def read_struct(data: Bytes, at: int, end: int, depth: int = 0) -> tuple[Struct, int]:
     r"""Read a Thrift struct; return its fields by number, and where it ends.
 
     >>> read_struct(b"\x15\x02\x18\x01a\x00", 0, 6)
@@ -172,7 +185,7 @@ def read_struct(data: bytes, at: int, end: int, depth: int = 0) -> tuple[Struct,
     raise _DamageError("its metadata are cut off")
 
 
-def _read_varint(data: bytes, at: int, end: int, _depth: int = 0) -> tuple[int, int]:
+def _read_varint(data: Bytes, at: int, end: int, _depth: int = 0) -> tuple[int, int]:
     value = shift = 0
     while at < end and shift < 70:
         byte = data[at]
@@ -184,19 +197,19 @@ def _read_varint(data: bytes, at: int, end: int, _depth: int = 0) -> tuple[int, 
     raise _DamageError("its metadata are cut off")
 
 
-def _read_int(data: bytes, at: int, end: int, _depth: int = 0) -> tuple[int, int]:
+def _read_int(data: Bytes, at: int, end: int, _depth: int = 0) -> tuple[int, int]:
     value, at = _read_varint(data, at, end)
     return (value >> 1) ^ -(value & 1), at
 
 
-def _read_bytes(data: bytes, at: int, end: int, _depth: int) -> tuple[bytes, int]:
+def _read_bytes(data: Bytes, at: int, end: int, _depth: int) -> tuple[bytes, int]:
     size, at = _read_varint(data, at, end)
     if size > end - at:
         raise _DamageError("its metadata are cut off")
     return data[at : at + size], at + size
 
 
-def _read_list(data: bytes, at: int, end: int, depth: int) -> tuple[list[Any], int]:
+def _read_list(data: Bytes, at: int, end: int, depth: int) -> tuple[list[Any], int]:
     if at >= end:
         raise _DamageError("its metadata are cut off")
     size, read = data[at] >> 4, _READERS[data[at] & 15]
@@ -211,7 +224,7 @@ def _read_list(data: bytes, at: int, end: int, depth: int) -> tuple[list[Any], i
 
 
 def _read_fixed(size: int) -> _Reader:
-    def read(data: bytes, at: int, end: int, _depth: int) -> tuple[bytes, int]:
+    def read(data: Bytes, at: int, end: int, _depth: int) -> tuple[bytes, int]:
         if at + size > end:
             raise _DamageError("its metadata are cut off")
         return data[at : at + size], at + size
@@ -223,7 +236,7 @@ def _refuse(*_: Any) -> tuple[Any, int]:
     raise _DamageError("its metadata have a field of unknown type")
 
 
-_Reader = Callable[[bytes, int, int, int], tuple[Any, int]]
+_Reader = Callable[[Bytes, int, int, int], tuple[Any, int]]
 _READERS: list[_Reader] = [_refuse] * 16  # by Thrift's number of the type; maps do not occur in Parquet
 _READERS[1] = _READERS[2] = _READERS[3] = _read_fixed(1)  # in a list, a bool is a byte
 _READERS[4] = _READERS[5] = _READERS[6] = _read_int

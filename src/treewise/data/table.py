@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.text import format_exact, plural
+from treewise.data.batches import OnProgress, files_to_batch, name_of, parse_memory, read_files
 from treewise.data.column import Column, LazyColumns, truncate
 from treewise.data.csv_file import CsvFormat, read_csv
 from treewise.data.frames import read_dicts, read_frame, read_memory
@@ -28,6 +29,8 @@ from treewise.errors import ColumnError, DataError, Param, ParameterError, brief
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from treewise.data.column_store import ColumnStore
 
 __all__ = ["Column", "KindSpec", "Table", "read", "read_rows"]
 
@@ -59,6 +62,7 @@ class Table:
     notes: tuple[str, ...] = ()
     title: str = ""  # one-line description of a built-in table
     na_values: tuple[str, ...] = ()  # markers read as missing; a model grown on the table remembers them
+    store: ColumnStore | None = field(default=None, repr=False)  # of a table that was read in batches
 
     def __len__(self) -> int:
         return self.n_rows
@@ -171,22 +175,34 @@ def read(
     decimal: str = ".",
     header: bool = True,
     names: Sequence[str] | None = None,
+    memory: int | str | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Table:
-    """Read a table from a file, a dataframe or Python objects.
+    """Read a table from a file, many files, a dataframe or Python objects.
 
     ``data`` is a dataframe (pandas, polars, Arrow, DuckDB, …), a dict of columns, a list of dicts or lists, a
     NumPy array (columns are named x1, x2, …), the path of a CSV, TSV or Parquet file (gzipped or not), ``"-"`` for CSV
-    on standard input, or the name of a built-in table. Cells equal to one of ``na_values`` are missing. ``columns``
-    names the columns of data without names, and selects columns of data with names. ``name`` is used in messages. For
-    delimited text, ``separator`` is inferred from the first line unless given, ``decimal`` is "," where numbers are
-    written 3,7, and without a ``header`` the columns are named x1, x2, …, or as listed in ``names``.
+    on standard input, or the name of a built-in table. Several files of one format are one table: a list of paths, a
+    pattern such as ``"big/*.parquet"``, or a folder, in which subfolders such as ``year=2024`` are a column.
+
+    Cells equal to one of ``na_values`` are missing. ``columns`` names the columns of data without names, and selects
+    columns of data with names. ``name`` is used in messages. For delimited text, ``separator`` is inferred from the
+    first line unless given, ``decimal`` is "," where numbers are written 3,7, and without a ``header`` the columns are
+    named x1, x2, …, or as listed in ``names``.
+
+    Files that do not fit into ``memory`` ("2GB", or a number of bytes; by default half of what is free) are read in
+    batches, and their columns are kept in temporary files; ``on_progress`` receives the share that has been read.
 
     >>> read([{"x": 1, "y": "a"}, {"x": -9}], na_values=["-9"])["x"].is_missing().tolist()
     [False, True]
     """
     markers = parse_na_values(na_values)
     csv_format = CsvFormat(separator, decimal, header, None if names is None else tuple(map(str, names)))
-    if isinstance(data, (str, os.PathLike)):
+    if (files := files_to_batch(data, parse_memory(memory))) is not None:
+        lazy, notes, store = read_files(files, markers, csv_format, parse_memory(memory), on_progress)
+        label = truncate(data if isinstance(data, str) else name_of(files), _LONGEST_PATH)
+        table = Table(label, lazy, lazy.n_rows, notes=notes, na_values=tuple(markers), store=store)
+    elif isinstance(data, (str, os.PathLike)):
         table = _read_path(data, markers, csv_format)
     elif isinstance(data, Table):
         table = data

@@ -22,7 +22,7 @@ from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import truncate
-from treewise.data.table import KindSpec
+from treewise.data.table import KindSpec, read
 from treewise.errors import Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import ColumnRoles
@@ -84,6 +84,7 @@ def grow(
     ccp_alpha: float = 0.0,
     honest: float | None = None,
     n_jobs: int | None = None,
+    memory: int | str | None = None,
     **settings: Unpack[TreeSettingOptions],
 ) -> Tree:
     """Grow a decision tree on a table.
@@ -96,7 +97,8 @@ def grow(
     Parameters
     ----------
     data : DataFrame (pandas, polars, Arrow, DuckDB), dict of columns, NumPy array, path of a CSV or Parquet file, or
-        the name of a built-in table.
+        the name of a built-in table. Many files are one table: a pattern such as ``"big/*.parquet"``, a folder, or a
+        list of paths.
     target : the column to predict, by name, or an array of its values.
     task : ``"classification"`` or ``"regression"``. By default the target decides: text, booleans, categories and
         whole numbers with at most 20 different values are classes; other numbers are regression.
@@ -160,6 +162,8 @@ def grow(
     ties : among equally good splits take the ``"first"`` (earlier column, smaller threshold), or a ``"random"`` one.
     random_state : the seed for sampled columns, random splits and ties, folds and held-out rows.
     n_jobs : the number of threads: None or -1 for all processors, -2 for all but one. The tree does not depend on it.
+    memory : for files: the memory that the table may take, ``"2GB"`` or a number of bytes; by default half of what is
+        free. The columns of a larger table are kept in temporary files; the tree is the same.
     """
     options = {**locals()}
     options |= options.pop("settings")
@@ -200,7 +204,10 @@ def fit(
     """
     options = dict(options)
     n_jobs = options.pop("n_jobs", None)
+    memory = options.pop("memory", None)
     plan = pruning_for(options.get("preset"), **{name: options.pop(name) for name in PRUNING if name in options})
+    if memory is not None:
+        data = read(data, na_values=options.get("na_values", ()), memory=memory)
     training_set = prepare(data, target, **options)
     if on_prepared is not None:
         on_prepared(training_set)

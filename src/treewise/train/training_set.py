@@ -173,6 +173,8 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         learned = encode.fit_encoding(_take_rows(table[name], weighed.rows), kinds.get(name))
         if settings.missing == "error":
             _refuse_missing(learned.encoding, learned.values, weighed.rows)
+        if table.store is not None:
+            learned = replace(learned, values=table.store.keep(learned.values))
         notes += learned.notes
         column_splits |= {name: learned.splits} if learned.splits else {}
         splits = _allowed_splits(learned.encoding, learned.splits or settings.categorical, settings)

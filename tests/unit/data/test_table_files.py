@@ -62,8 +62,9 @@ def test_files_that_are_not_there(tmp_path):
         read(tmp_path / "peple.csv")
     with pytest.raises(DataError, match=r'no file ".*pets.csv"\.$'):  # an ending alone is no likeness
         read(tmp_path / "pets.csv")
-    with pytest.raises(DataError, match="is a folder"):
-        read(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DataError, match="folder: the folder has no CSV, TSV or Parquet file"):
+        read(tmp_path / "folder")
     with pytest.raises(DataError, match="no file"):
         read(str(tmp_path / "none" / "x.csv"))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from treewise._lib.text import safe
 from treewise.cli.growing import grow_ensemble_and_report, grow_tree
+from treewise.cli.inputs import read_data
 from treewise.cli.options import ensemble_options, grow_options, take_ensemble_options, take_grow_options
 from treewise.cli.output import (
     check_ensemble_ending,
@@ -30,39 +31,53 @@ from treewise.cli.verb import (
     whole_option,
 )
 
+if TYPE_CHECKING:
+    from treewise.data.table import Table
+
 
 @verb(
     "grow",
-    "DATA --target COLUMN [-o MODEL] [options]",
+    "DATA... --target COLUMN [-o MODEL] [options]",
     examples=(
         "treewise grow admissions --target Class --preset id3",
         "treewise grow penguins --target species --max-leaf-nodes 4 -o model.json",
         "treewise grow yours.csv --target readmitted --ignore patient_id --na '?' --pruning cv",
     ),
-    about='DATA is a CSV, TSV or Parquet file (.gz too), "-" for CSV on standard input, or a built-in table'
-    " (listed by treewise data). Column types are inferred; --kind overrides them.",
+    about='DATA is a CSV, TSV or Parquet file (.gz too), several of them or a folder, "-" for CSV on standard input, or'
+    " a built-in table (listed by treewise data). Column types are inferred; --kind overrides them.",
 )
-@click.argument("data")
+@click.argument("data", nargs=-1, required=True)
 @grow_options
 @ensemble_options
 @text_options
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
 @whole_option
 @quiet_option
-def command(data: str, ensemble: str | None, output: str | None, show_all: bool, quiet: bool, **options: Any) -> None:
+def command(
+    data: tuple[str, ...], ensemble: str | None, output: str | None, show_all: bool, quiet: bool, **options: Any
+) -> None:
     """Grow, show, save."""
-    check_output(output, data)
+    for name in data:
+        check_output(output, name)
     text_format = take_text_options(options)
     grow_params = take_grow_options(options) | take_ensemble_options(options, ensemble)
+    table: str | Table = data[0]
+    if len(data) > 1:  # a pattern that the shell has resolved
+        table = read_data(data, grow_params.get("na_values", ()), text_format)
     if ensemble is None:
         check_model_ending(output)
-        return _grow_tree(data, grow_params, text_format, output, show_all, quiet)
+        return _grow_tree(table, grow_params, text_format, output, show_all, quiet)
     check_ensemble_ending(output)
-    return _grow_ensemble(data, ensemble, grow_params, text_format, output, show_all, quiet)
+    return _grow_ensemble(table, ensemble, grow_params, text_format, output, show_all, quiet)
 
 
 def _grow_tree(
-    data: str, options: dict[str, Any], text_format: TextOptions, output: str | None, show_all: bool, quiet: bool
+    data: str | Table,
+    options: dict[str, Any],
+    text_format: TextOptions,
+    output: str | None,
+    show_all: bool,
+    quiet: bool,
 ) -> None:
     training_set, tree = grow_tree(data, options, text_format, quiet)
     if output is not None:  # before the page, whose reader may leave early
@@ -75,17 +90,22 @@ def _grow_tree(
         remark("", _next_steps(output, data, is_small, is_folded))
 
 
-def _next_steps(output: str, data: str, is_small: bool, is_folded: bool) -> str:
+def _next_steps(output: str, data: str | Table, is_small: bool, is_folded: bool) -> str:
     """Suggest what to do with a saved tree: trace it where that can be read, show it where lines were folded."""
-    model, table = shlex.quote(output), shlex.quote(data if data != "-" else "DATA")
+    model, table = shlex.quote(output), _data_argument(data)
     steps = [f"treewise trace {model} {table}"] * is_small
     steps += [f"treewise show {model} --all"] * (is_folded and not is_small)
     steps += [f"treewise rules {model}", f"treewise evaluate {model} new.csv"]
     return f"saved {safe(output)}   next: {' · '.join(steps)}"
 
 
+def _data_argument(data: str | Table) -> str:
+    """Return DATA as it is typed in another command."""
+    return shlex.quote(data) if isinstance(data, str) and data != "-" else "DATA"
+
+
 def _grow_ensemble(
-    data: str,
+    data: str | Table,
     method: str,
     options: dict[str, Any],
     text_format: TextOptions,
@@ -100,6 +120,6 @@ def _grow_ensemble(
         return
     show_ensemble(ensemble, show_all)
     if output is not None and not quiet:
-        model, table = shlex.quote(output), shlex.quote(data if data != "-" else "DATA")
+        model, table = shlex.quote(output), _data_argument(data)
         steps = f"treewise evaluate {model} new.csv · treewise importance {model} · treewise show {model} --tree 0"
         remark("", f"saved {safe(output)}   next: {steps} · treewise distill {model} {table}")

@@ -1,0 +1,310 @@
+"""Columns that are written batch by batch, in memory or in files: a table that is larger than memory.
+
+``batches.py`` reads files batch by batch and writes them here; the columns are then read like any others. In files they
+are memory-mapped: the core reads them in place, and the operating system keeps in memory what it has room for. The
+folder is removed when the table is no longer used.
+
+    treewise-<user>/<key>/        the key is a hash of the files that are read: their paths, sizes and times
+        lock                      held while the folder is in use
+        journal                   one line for each batch: its rows, new labels, and checksums of what was written
+        0.values, 0.missing       one column
+
+A process that is killed leaves the folder behind. The next one that reads the same files checks the batches of the
+journal and continues after the last one that is complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import weakref
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from treewise.data.column import (
+    NAT,
+    Array,
+    Column,
+    Form,
+    LazyColumns,
+    bool_column,
+    datetime_column,
+    float_column,
+    int_column,
+    missing_column,
+    read_only,
+    truncate,
+)
+from treewise.data.convert import MAX_EXACT_INT, TICKS_PER_DAY
+from treewise.errors import DataError
+
+_STEP = 1 << 20  # rows changed at a time
+_GROWING_PER_ROW = 48  # bytes of targets, weights and row numbers
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What a column of the files holds, before its cells are read."""
+
+    name: str
+    form: Form | Literal["missing"]  # "missing": no file has a value
+    dtype: str = "float64"  # of numbers
+    unit: str = ""  # of datetimes
+    labels: tuple[str, ...] = ()  # of a category that declares them
+    finish: Callable[[Column], Column] | None = field(default=None, compare=False)  # applied to the whole column
+    error: DataError | None = field(default=None, compare=False)  # raised when the column is used
+
+    @property
+    def stored_dtype(self) -> np.dtype[Any]:
+        """The type of the stored values."""
+        codes = {"text": "int32", "category": "int32", "bool": "uint8", "datetime": "int64", "missing": "uint8"}
+        return np.dtype(codes.get(self.form, self.dtype))
+
+    @property
+    def has_mask(self) -> bool:
+        """Whether missing cells are stored in a mask."""
+        return self.form in ("int", "bool")
+
+    @property
+    def bytes_per_row(self) -> int:
+        """The size of a cell."""
+        return 0 if self.form == "missing" or self.error else self.stored_dtype.itemsize + self.has_mask
+
+
+class ColumnStore:
+    """Columns of ``n_rows`` rows, written in batches; in files if there is a ``folder``."""
+
+    def __init__(self, specs: Sequence[ColumnPlan], n_rows: int, folder: StoreFolder | None = None) -> None:
+        self.specs, self.n_rows, self._folder = list(specs), n_rows, folder
+        self._n_kept = 0
+        self._values = [self._allocate(f"{i}.values", s.stored_dtype, s) for i, s in enumerate(specs)]
+        self._missing = [self._allocate(f"{i}.missing", np.dtype(bool), s) if s.has_mask else None
+                         for i, s in enumerate(specs)]  # fmt: skip
+        self._codes: list[dict[str, int]] = [{label: i for i, label in enumerate(s.labels)} for s in specs]
+        self.n_written = 0
+        if folder is not None:
+            folder.resume(self)
+
+    def _allocate(self, name: str, dtype: np.dtype[Any], spec: ColumnPlan | None = None) -> Array:
+        n_rows = 0 if spec is not None and not spec.bytes_per_row else self.n_rows
+        if self._folder is None or n_rows == 0:
+            return np.empty(n_rows, dtype)
+        return self._folder.map(name, dtype, n_rows)
+
+    # -- writing ------------------------------------------------------------------------------------------------------
+
+    def write(self, columns: Sequence[Column | None], n: int) -> None:
+        """Write the next ``n`` rows; None for a column without a value in them, or one that cannot be read."""
+        rows = slice(self.n_written, self.n_written + n)
+        new_labels = {}
+        for i, (spec, column) in enumerate(zip(self.specs, columns, strict=True)):
+            if not spec.bytes_per_row:
+                continue
+            n_known = len(self._codes[i])
+            values, missing = self._to_stored(i, column, n)
+            self._values[i][rows] = values
+            if (mask := self._missing[i]) is not None:
+                mask[rows] = missing
+            if len(self._codes[i]) > n_known:
+                new_labels[i] = list(self._codes[i])[n_known:]
+        self.n_written = rows.stop
+        if self._folder is not None:
+            self._folder.log(rows, new_labels, self.checksums(rows))
+
+    def _to_stored(self, i: int, column: Column | None, n: int) -> tuple[Any, Any]:
+        """Return the values of a batch as they are stored, and which are missing."""
+        spec = self.specs[i]
+        if column is None or column.is_all_missing():
+            empty = {"text": -1, "category": -1, "datetime": NAT, "float": np.nan}.get(spec.form, 0)
+            return np.full(n, empty, spec.stored_dtype), True
+        missing = column.is_missing()
+        if column.is_coded:
+            codes = self._codes[i]
+            new = np.array([codes.setdefault(label, len(codes)) for label in column.labels] + [-1], np.int32)
+            return new[column.values], missing
+        if spec.form == "datetime":
+            factor = TICKS_PER_DAY[spec.unit] // TICKS_PER_DAY[column.unit]
+            return np.where(missing, NAT, column.values * factor), missing
+        if spec.form == "float" and column.form == "int":
+            values = column.values.astype(np.float64)
+            values[missing] = np.nan
+            if np.nanmax(np.abs(values), initial=0) > MAX_EXACT_INT:
+                raise DataError(
+                    f'column "{truncate(spec.name)}": some files hold whole numbers past 2^53, others fractions.',
+                    hint="Write the column with one type.",
+                    column=spec.name,
+                )
+            return values, missing
+        return column.values, missing
+
+    def checksums(self, rows: slice) -> list[int]:
+        """Return a checksum for each stored array, of some rows."""
+        arrays = [array for array in (*self._values, *self._missing) if array is not None and len(array)]
+        return [zlib.crc32(np.ascontiguousarray(array[rows]).view(np.uint8)) for array in arrays]
+
+    def restore(self, stop: int, new_labels: dict[str, list[str]]) -> None:
+        """Continue after the row ``stop``, whose batch brought these labels."""
+        for i, labels in new_labels.items():
+            codes = self._codes[int(i)]
+            codes |= {label: len(codes) + k for k, label in enumerate(labels)}
+        self.n_written = stop
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    def columns(self) -> LazyColumns:
+        """Return the columns; every row must have been written."""
+        assert self.n_written == self.n_rows
+        return LazyColumns({spec.name: partial(self._column, i) for i, spec in enumerate(self.specs)}, self.n_rows)
+
+    def _column(self, i: int) -> Column:
+        spec, values = self.specs[i], self._values[i]
+        if spec.error is not None:
+            raise spec.error
+        column = self._build(i, spec, values)
+        column = column if spec.finish is None else spec.finish(column)
+        return replace(column, values=self.keep(column.values))
+
+    def _build(self, i: int, spec: ColumnPlan, values: Array) -> Column:
+        missing = self._missing[i]
+        if spec.form == "missing":
+            return missing_column(spec.name, self.n_rows)
+        if spec.form == "float":
+            return float_column(spec.name, values)
+        if missing is not None and missing.all():
+            return missing_column(spec.name, self.n_rows)
+        if spec.form == "int":
+            return int_column(spec.name, values, missing)
+        if spec.form == "bool":
+            return bool_column(spec.name, values, missing)
+        if spec.form == "datetime":
+            column = datetime_column(spec.name, values.view(f"datetime64[{spec.unit}]"))
+            return missing_column(spec.name, self.n_rows) if column.is_all_missing() else column
+        return self._sorted_labels(i, spec, values)
+
+    def _sorted_labels(self, i: int, spec: ColumnPlan, values: Array) -> Column:
+        """Return a column of codes, whose labels are sorted unless they were declared."""
+        form: Form = "category" if spec.form == "category" else "text"
+        labels = list(self._codes[i])
+        if not spec.labels:
+            order = sorted(range(len(labels)), key=labels.__getitem__)
+            new_code = np.empty(len(labels) + 1, np.int32)  # the last entry is for missing cells
+            new_code[order], new_code[-1] = np.arange(len(labels), dtype=np.int32), -1
+            sorted_codes = self.keep(np.empty(0, np.int32), n_rows=self.n_rows)
+            for start in range(0, self.n_rows, _STEP):
+                sorted_codes[start : start + _STEP] = new_code[values[start : start + _STEP]]
+            labels, values = [labels[k] for k in order], sorted_codes
+        return Column(spec.name, form, read_only(values), labels=tuple(labels))
+
+    def keep(self, values: Array, n_rows: int | None = None) -> Array:
+        """Return an array as it is, or moved to a file if the columns are in files; with ``n_rows`` a new one."""
+        base: Any = values
+        while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+            base = base.base
+        is_new = n_rows is not None
+        if self._folder is None or (isinstance(base, np.memmap) and not is_new):
+            return np.empty(n_rows, values.dtype) if n_rows is not None else values
+        self._n_kept += 1
+        mapped = self._folder.map(f"kept-{self._n_kept}", values.dtype, len(values) if n_rows is None else n_rows)
+        if is_new:
+            return mapped
+        mapped[:] = values
+        return read_only(mapped)
+
+
+class StoreFolder:
+    """The folder of a column store; removed when the store is no longer used, or at the end of the process."""
+
+    def __init__(self, key: str, parent: Path | None = None) -> None:
+        parent = parent or Path(tempfile.gettempdir()) / f"treewise-{os.getuid()}"
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path = parent / hashlib.sha256(key.encode()).hexdigest()[:16]
+        self.path.mkdir(mode=0o700, exist_ok=True)
+        if not self._lock():  # another process reads the same files
+            self.path = Path(tempfile.mkdtemp(dir=parent))
+            self._lock_file = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        self._journal_path = self.path / "journal"
+        self._remove = weakref.finalize(self, _remove_folder, self.path, self._lock_file)
+
+    def _lock(self) -> bool:
+        self._lock_file = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            import fcntl
+
+            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (ImportError, OSError):  # without such locks, every process has its own folder
+            os.close(self._lock_file)
+            return False
+        return True
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        self._remove()
+
+    def map(self, name: str, dtype: np.dtype[Any], n_rows: int) -> Array:
+        """Return an array in a file of this name; what the file already holds stays."""
+        file, size = self.path / name, n_rows * dtype.itemsize
+        try:
+            descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
+            try:
+                if os.fstat(descriptor).st_size != size:
+                    os.truncate(descriptor, 0)
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(descriptor, 0, size)  # a full disk is an error here, not a signal later
+                os.truncate(descriptor, size)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise DataError(
+                f"the columns need {size / 2**20:,.0f} MB more in {self.path.parent}: {error.strerror}.",
+                hint="Make room, or name a folder with more in the environment variable TMPDIR.",
+            ) from None
+        return np.memmap(file, dtype, "r+", shape=(n_rows,))
+
+    # -- the journal --------------------------------------------------------------------------------------------------
+
+    def log(self, rows: slice, new_labels: dict[int, list[str]], checksums: list[int]) -> None:
+        """Record a batch that has been written."""
+        line = json.dumps([rows.start, rows.stop, new_labels, checksums])
+        with self._journal_path.open("a", encoding="utf-8") as journal:
+            journal.write(f"{line}\n")
+
+    def resume(self, store: ColumnStore) -> None:
+        """Continue after the last complete batch of a process that was killed."""
+        try:
+            lines = self._journal_path.read_text(encoding="utf-8").splitlines()
+        except OSError:
+            return
+        valid = 0
+        for line in lines:
+            try:
+                start, stop, new_labels, checksums = json.loads(line)
+            except ValueError:  # the line was being written
+                break
+            if start != store.n_written or store.checksums(slice(start, stop)) != checksums:
+                break
+            store.restore(stop, new_labels)
+            valid += 1
+        self._journal_path.write_text("".join(f"{line}\n" for line in lines[:valid]), encoding="utf-8")
+
+
+def _remove_folder(path: Path, lock_file: int) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    os.close(lock_file)
+    try:
+        path.parent.rmdir()
+    except OSError:
+        return  # others are in it
+
+
+def bytes_needed(specs: Sequence[ColumnPlan], n_rows: int) -> tuple[int, int]:
+    """Return the bytes of the columns, and those that growing needs besides: bins, targets, weights, row numbers."""
+    return n_rows * sum(spec.bytes_per_row for spec in specs), n_rows * (len(specs) + _GROWING_PER_ROW)
