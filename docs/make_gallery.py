@@ -1,8 +1,8 @@
 """Draws the pictures of docs/pictures.md and the README: ``python docs/make_gallery.py`` writes docs/img.
 
-``--check`` writes nothing and says whether the files are what the code draws today; a test runs it. The drawings of
-trees must be so to the last letter; charts are painted by matplotlib, whose pixels differ from one version to the next,
-so of these it only sees that they can be drawn and that there is a file of each.
+``--check`` writes nothing and says whether the files are what the code draws today; a test runs it. SVG pictures must
+be so to the last letter; the others are painted by matplotlib, whose pixels differ from one version to the next, so of
+these it only sees that they can be drawn and that there is a file of each.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ def pictures() -> dict[str, str]:
     mass = tw.grow("penguins", target="body_mass_g", max_leaf_nodes=6, min_samples_leaf=20, drop_missing_target=True)
     noisy = tw.datasets.noisy(5000)
     student = {"GPA": 3.7, "Published": "no", "University": "top20"}
+    judged = tw.grow(tw.datasets.noisy(), "y", max_depth=3).evaluate(tw.datasets.noisy(seed=1))
+    mass_errors = mass.evaluate("penguins", drop_missing_target=True)
     drawn = {
         "tree-penguins": penguins.draw(),
         "tree-histograms": penguins.draw(direction="right", data="penguins"),
@@ -41,6 +43,14 @@ def pictures() -> dict[str, str]:
         "tree-row": admissions.draw(highlight=student),
         "tree-folded": tw.grow(noisy).draw(max_leaves=10, direction="right"),
         "tree-by-hand": tw.parse(BY_HAND, target="what it is").draw(),
+        "curve": tw.curve("noisy").draw(),
+        "roc": judged.draw("roc"),
+        "lift": judged.draw("lift"),
+        "calibration": judged.draw("calibration"),
+        "confusion": penguins.evaluate("penguins").draw(),
+        "predicted": mass_errors.draw(),
+        "residuals": mass_errors.draw("residuals"),
+        "importances": tw.grow("penguins", max_leaf_nodes=8).importances("penguins").draw(),
     }
     return {name: picture.svg for name, picture in drawn.items()}
 
@@ -55,7 +65,6 @@ def charts() -> dict[str, Axes]:
     near = {f"{k}-NN": KNeighborsClassifier(k).fit(table[:, :2], table[:, 2]) for k in (1, 15)}
     penguins = tw.grow("penguins", max_leaf_nodes=8)
     bills = tw.grow("penguins", max_leaf_nodes=4, columns=["bill_length_mm", "flipper_length_mm"])
-    judged = tw.grow(noisy, "y", max_depth=3).evaluate(tw.datasets.noisy(seed=1))
     sizes = "bill_length_mm", "flipper_length_mm"
     both = tw.draw_regions({"T": outlier, "T'": pruned}, "outlier_validation", "x1", "x2")
     models = tw.draw_regions({"tree": tw.grow(noisy, "y", pruning="cv"), **near}, noisy, "x1", "x2")
@@ -65,14 +74,9 @@ def charts() -> dict[str, Axes]:
         "regions-grid": tw.draw_regions_grid("noisy")[0, 0],
         "regions-models": models[0],
         "regions-levels": penguins.draw_regions("penguins", "bill_length_mm", "island"),
-        "curve": tw.curve("noisy").draw(),
         "impurity": tw.draw_impurity(),
         "gains": tw.candidates("penguins").draw("flipper_length_mm"),
-        "roc": judged.draw("roc"),
-        "calibration": judged.draw("calibration"),
-        "confusion": penguins.evaluate("penguins").draw(),
         "stages": tw.forest(noisy, "y", 60, oob_score=True).draw_stages(noisy, test=tw.datasets.noisy(seed=1)),
-        "importances": penguins.importances("penguins").draw(),
     }
 
 

@@ -40,6 +40,7 @@ LATE_IMPORTS = {
     "formats/text_format/parse.py",
     "ensemble/model.py",
     "evaluate/importances.py",
+    "evaluate/regression_results.py",
     "evaluate/results.py",
     "evaluate/baselines/knn_lesson.py",
     "evaluate/validation_curve/result.py",
@@ -236,6 +237,7 @@ READS_HISTORY = {
     "formats/export/text.py",
     "formats/importers/foreign_tree.py",
     "show/summary.py",
+    "show/notebook.py",
     "show/report/sections.py",
     "cli/verbs/prune.py",
 }

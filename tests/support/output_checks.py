@@ -24,6 +24,7 @@ PICTURE_TAGS = {"svg", "title", "g", "rect", "text", "path"}  # of an SVG inside
 PICTURE_ATTRIBUTES = {
     *("xmlns", "width", "height", "viewbox", "role", "font-family", "x", "y", "rx", "fill", "stroke", "stroke-width"),
     *("d", "stroke-dasharray", "stroke-opacity", "font-size", "font-weight", "text-anchor", "data-part"),
+    "fill-opacity",
 }
 CELL = re.compile(r"(?<!\\)\|")
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from treewise._lib.result_table import Displayable
     from treewise.ensemble import Ensemble
+    from treewise.show.picture.picture import Picture
     from treewise.train.training_set import TrainingSet
     from treewise.tree.tree import Tree
 
@@ -307,7 +308,8 @@ def json_text(value: dict[str, Any]) -> str:
 # -- pictures -------------------------------------------------------------------------------------------
 
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
-EVALUATIONS = ("confusion", "roc", "precision_recall", "gains", "calibration")
+EVALUATIONS = ("confusion", "roc", "precision_recall", "gains", "lift", "calibration")
+REGRESSION_EVALUATIONS = ("predicted", "residuals")
 
 
 def is_picture(output: str | None) -> bool:
@@ -336,15 +338,19 @@ def read_picture(text: str) -> tuple[str, str]:
     plot, file = split_at_equals(text)
     if file is None or not is_picture(file):
         raise BadParameter(f'"{text}" is not WHAT=FILE with a picture\'s ending, such as roc=roc.png (or .svg, .pdf).')
-    if plot not in EVALUATIONS:
-        raise BadParameter(f'no picture "{plot}".{did_you_mean(plot, EVALUATIONS)} There are {", ".join(EVALUATIONS)}.')
+    if plot not in (known := (*EVALUATIONS, *REGRESSION_EVALUATIONS)):
+        raise BadParameter(f'no picture "{plot}".{did_you_mean(plot, known)} There are {", ".join(known)}.')
     return plot, file
 
 
-def picture_content(ax: Axes, output: str) -> bytes:
+def picture_content(drawn: Picture | Axes, output: str) -> bytes:
     """Return the content of a picture file."""
+    from treewise.show.picture.picture import Picture, picture_format
+
+    if isinstance(drawn, Picture):
+        return drawn.to_bytes(picture_format(output))
     from treewise.show.mpl_helpers import figure_bytes, image_format
 
-    figure = ax.get_figure(root=True)
+    figure = drawn.get_figure(root=True)
     assert figure is not None
     return figure_bytes(figure, image_format(output))

@@ -23,6 +23,7 @@ from treewise.errors import DataError, ParameterError, TreewiseError, join_few
 from treewise.evaluate.metrics import Metric, effective_sample_size, mean_metric, r2_interval, rmse_interval
 from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.regression_results import RegressionEvaluation
+from treewise.evaluate.residuals import Residuals
 from treewise.evaluate.results import ClassificationEvaluation, Evaluation
 from treewise.predict.costs import CostMatrix, cost_matrix_of
 from treewise.predict.leaf_probabilities import LeafProbabilities, default_smoothing, label_probabilities
@@ -332,6 +333,7 @@ def _evaluate_numbers(rows: EvaluationRows, y_pred: Floats, context: _Evaluation
         root=root,
         baseline_rmse=None if from_root is None else root_mean_square(from_root, weight),
         baseline_mae=None if from_root is None else mean(np.abs(from_root), weight),
+        residuals=Residuals.of(y_true, y_pred, weight),
         weight=None if weight is None else float(weight.sum()),
         estimate=context.estimate,
     )

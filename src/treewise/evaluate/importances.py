@@ -33,6 +33,8 @@ from treewise.tree.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from treewise.show.plots.chart import ChartPicture
+
 Floats = npt.NDArray[np.float64]
 
 _MEASURE_NAMES = {"error": "error", "cost": "cost per row", "log_loss": "log loss (nats)", "rmse": "RMSE", "mae": "MAE"}
@@ -89,17 +91,17 @@ class Importances(Displayable):
                 return importance
         raise KeyError(column)
 
-    def draw(self, most: int = 20, ax: Axes | None = None) -> Axes:
+    def draw(self, most: int = 20, ax: Axes | None = None) -> ChartPicture:
         """Draw the columns that are tested as bars, at most ``most``, with their intervals if there are any.
 
-        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a new figure, and returns the
-        axes: ``.figure.savefig("importances.png")``.
+        Returns a picture that a notebook shows: ``.save("importances.svg")`` writes it (``.png`` and ``.pdf`` need
+        matplotlib), and ``.axes`` are matplotlib's axes. With ``ax``, draws on these.
 
         >>> import treewise as tw
-        >>> len(tw.grow("penguins", max_leaf_nodes=4).importances().draw().patches)
-        3
+        >>> tw.grow("penguins", max_leaf_nodes=4).importances().draw()
+        <Chart importance of columns for species: impurity decrease>
         """
-        from treewise.show.plots.evaluation import draw_importances
+        from treewise.show.plots.importances import draw_importances
 
         return draw_importances(self, most, ax)
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, ResultTable, Style
 from treewise._lib.text import format_count, format_rounded
 from treewise.evaluate.metrics import Interval
+from treewise.evaluate.residuals import Residuals
 from treewise.evaluate.results import Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from treewise.show.plots.chart import ChartPicture
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -22,11 +28,27 @@ class RegressionEvaluation(Evaluation):
     root: float | None  # what the root predicts; None where the tree has seen no rows
     baseline_rmse: float | None  # of always predicting that
     baseline_mae: float | None
+    residuals: Residuals
     rmse_interval: Interval | None = None  # 95 %
     mae_interval: Interval | None = None
     r2_interval: Interval | None = None
     weight: float | None = None  # of all rows, where they have weights
     estimate: str = "maximum_likelihood"  # or by which shrinkage the values were made of the nodes' means
+
+    def draw(self, what: str = "predicted", ax: Axes | None = None) -> ChartPicture:
+        """Draw the true values against the predicted ones, or the ``"residuals"``.
+
+        Returns a picture that a notebook shows: ``.save("residuals.svg")`` writes it (``.png`` and ``.pdf`` need
+        matplotlib). With ``ax``, draws on these matplotlib axes.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", target="body_mass_g", max_leaf_nodes=6, drop_missing_target=True)
+        >>> tree.evaluate("penguins", drop_missing_target=True).draw()
+        <Chart penguins, column body_mass_g, 342 rows>
+        """
+        from treewise.show.plots.evaluation import draw_regression_evaluation
+
+        return draw_regression_evaluation(self, what, ax)
 
     @property
     def scores(self) -> dict[str, float | None]:

@@ -29,6 +29,8 @@ from treewise.tree.arrays import Label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from treewise.show.plots.chart import ChartPicture
+
 _LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
 _WIDEST_MATRIX = 10  # with more classes than this, the largest confusions are listed instead
 _LONGEST_LABEL = 24
@@ -136,16 +138,16 @@ class ClassificationEvaluation(Evaluation):
     cost_matrix: CostMatrix | None = None  # costs of misclassification, if given
     rankings: tuple[Ranking, ...] = ()  # of the positive class; of each class against the others if there are more
 
-    def draw(self, what: str = "confusion", ax: Axes | None = None) -> Axes:
+    def draw(self, what: str = "confusion", ax: Axes | None = None) -> ChartPicture:
         """Draw the confusion matrix, or with two classes one of the curves.
 
-        Curves are ``"roc"``, ``"precision_recall"``, ``"gains"`` and ``"calibration"``. Needs matplotlib
-        (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the axes:
-        ``.figure.savefig("roc.png")``.
+        Curves are ``"roc"``, ``"precision_recall"``, ``"gains"``, ``"lift"`` and ``"calibration"``. Returns a picture
+        that a notebook shows: ``.save("roc.svg")`` writes it (``.png`` and ``.pdf`` need matplotlib), and ``.axes`` are
+        matplotlib's axes. With ``ax``, draws on these.
 
         >>> import treewise as tw
-        >>> tw.grow("noisy", max_depth=3).evaluate("noisy").draw("roc").get_ylabel()
-        'true positive rate (y = 1)'
+        >>> tw.grow("noisy", max_depth=3).evaluate("noisy").draw("roc")
+        <Chart noisy, column y, 200 rows>
         """
         from treewise.show.plots.evaluation import draw_evaluation
 

@@ -2,7 +2,7 @@
 
 text_tree/      ``print(tree)`` and ``tree.show()``
 picture/        ``tree.draw``: the tree as SVG, PNG or PDF
-plots/          charts of results in matplotlib
+plots/          charts of results: SVG of our own, or on matplotlib axes
 regions/        ``draw_regions``: decision regions over two columns
 report/         ``tree.report``: one HTML file
 summary.py      ``tree.summary()``, ``ensemble.summary()``

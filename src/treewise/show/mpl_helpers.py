@@ -56,7 +56,10 @@ def new_figure(width: float, height: float) -> Figure:
 def axes_for(ax: Axes | None, width: float = 5.6, height: float = 4.2) -> Axes:
     """Return the given axes, or those of a new figure."""
     if ax is None:
-        return new_figure(width, height).add_subplot()
+        figure = new_figure(width, height)
+        from treewise.show.figure import MplAxes
+
+        return figure.add_subplot(axes_class=MplAxes)
     require_matplotlib()
     from matplotlib.axes import Axes
 

@@ -6,10 +6,12 @@ One HTML fragment with inline style and no script, so that it looks the same in 
 from __future__ import annotations
 
 from treewise._lib.result_table import escape_html
+from treewise.prune.losses import describe_cross_validation
 from treewise.show.picture.build_scene import PictureStyle, build_scene
 from treewise.show.picture.node_selection import SelectionLimits
 from treewise.show.picture.render import to_svg
 from treewise.show.text_tree.text_tree import header, missing_value_notes, render_tree
+from treewise.tree.history import describe_step
 from treewise.tree.tree import Tree
 
 _MAX_DEPTH, _MAX_LEAVES, _MAX_WIDTH = 4, 30, 1000  # of the picture; its width in pixels
@@ -43,9 +45,17 @@ def _picture(tree: Tree) -> str:
 def _html(tree: Tree, svg: str) -> str:
     first, *warnings = header(tree, ascii=False).split("\n")
     parts = [f"<p><strong>{escape_html(first)}</strong></p>", *(f"<p>{escape_html(line)}</p>" for line in warnings)]
+    parts += [f"<p>{escape_html(line)}</p>" for line in _how_it_was_made(tree)]
     parts += [f"<p>note: {escape_html(note)}</p>" for note in (*tree.notes, *missing_value_notes(tree))]
     parts.append(f'<div style="overflow-x:auto">{svg}</div>')
     return "<div>\n" + "\n".join([*parts, _text_tree(tree)]) + "\n</div>\n"
+
+
+def _how_it_was_made(tree: Tree) -> list[str]:
+    """Return the error to expect on new rows, and the steps that made the tree."""
+    loss_text, steps = describe_cross_validation(tree), [describe_step(step) for step in tree.history]
+    lines = [] if loss_text is None else [f"on new rows: {loss_text}"]
+    return [*lines, *([f"made by {' → '.join(steps)}"] if steps else [])]
 
 
 def _text_tree(tree: Tree) -> str:

@@ -33,6 +33,44 @@ def test_a_tree_shows_its_header_and_its_text(tree):
     assert str(tree).splitlines()[-1] in message
 
 
+def test_a_grown_tree_says_what_grow_did():
+    message = check_html(tw.grow("penguins", pruning="cv")._repr_mimebundle_()["text/html"])
+    assert "on new rows: cross-validated error 3.5 %" in message
+    assert "folds=10" in message
+    assert "13 → 8 leaves" in message
+
+
+def test_charts_show_themselves():
+    """A chart is SVG of our own, so it needs neither pyplot nor a script, and is part of no other figure."""
+    for picture in (
+        tw.grow("noisy", max_depth=3).evaluate("noisy").draw("roc"),
+        tw.curve("noisy", folds=3).draw(),
+        tw.grow("penguins", max_depth=2).importances().draw(),
+        tw.grow("penguins", max_depth=2).draw(),
+    ):
+        bundle = picture._repr_mimebundle_()
+        assert check_html(bundle["text/html"]).strip()
+        assert bundle["image/svg+xml"].startswith("<svg")
+        assert bundle["text/plain"].startswith("<")
+    assert "<svg" in tw.curve("noisy", folds=3)._repr_mimebundle_()["text/html"]
+    assert tw.draw_impurity()._repr_png_()[1:4] == b"PNG"
+    assert (
+        tw.grow("penguins", max_depth=2)
+        .draw_regions("penguins", "bill_length_mm", "flipper_length_mm")
+        ._repr_png_()[1:4]
+        == b"PNG"
+    )
+
+
+def test_a_chart_on_given_axes_is_not_shown_twice():
+    from matplotlib.figure import Figure
+
+    ax = Figure().add_subplot()
+    drawn = tw.grow("noisy", max_depth=3).evaluate("noisy").draw("roc", ax)
+    assert drawn.axes is ax
+    assert set(drawn._repr_mimebundle_()) == {"text/plain"}
+
+
 def test_a_tree_that_has_memorised_its_table_is_reported():
     html = tw.grow({"x": list(range(40)), "y": list("ab" * 20)}, "y")._repr_mimebundle_()["text/html"]
     assert "the tree has memorised its table" in html

@@ -17,7 +17,9 @@ from tests.support.figures import all_texts
 from tests.support.hostile_table import hostile_table
 from treewise.cli import render
 from treewise.evaluate.ranking import Ranking
+from treewise.evaluate.residuals import Residuals
 from treewise.show.mpl_helpers import figure_bytes, image_format, label_text, save_figure
+from treewise.show.picture.scene import TextShape, text_width
 from treewise.show.plots import evaluation as plots
 
 NOISY = tw.grow("noisy", max_depth=3)
@@ -27,9 +29,9 @@ def every_picture():
     """Yield a name and a function that draws, for each picture there is."""
     found = NOISY.evaluate("noisy")
     for what in plots.EVALUATIONS:
-        yield what, lambda ax=None, what=what: found.draw(what, ax)
+        yield what, lambda ax=None, what=what: found.draw(what, ax).axes
     curve = tw.curve("noisy", folds=3, values=[1, 2, 4, 8])
-    yield "curve", lambda ax=None: curve.draw(ax)
+    yield "curve", lambda ax=None: curve.draw(ax).axes
     yield "impurity", lambda ax=None: tw.draw_impurity(ax=ax)
     root = tw.candidates("penguins")
     yield "gains", lambda ax=None: root.draw("bill_length_mm", ax)
@@ -104,10 +106,10 @@ def test_hostile_names_are_shown_as_they_are():
     tree = tw.grow(table, "_t$", max_depth=3)
     found = tree.evaluate(table)
     for what in plots.EVALUATIONS:
-        texts = all_texts(found.draw(what))
+        texts = all_texts(found.draw(what).axes)
         assert "_t$" in texts
         assert "_no$1$" in texts
-    assert "_t$" in all_texts(tw.curve(table, "_t$", folds=2, values=[1, 2]).draw())
+    assert "_t$" in all_texts(tw.curve(table, "_t$", folds=2, values=[1, 2]).draw().axes)
     root = tree.trace(table)[0]
     for name in (a, b):
         assert name in all_texts(root.draw(name))
@@ -152,10 +154,10 @@ def test_weight_two_is_the_row_twice():
 
 def test_the_tree_itself_is_a_corner_of_the_roc_curve():
     found = NOISY.evaluate("noisy")
-    line, _, own = found.draw("roc").lines
+    line, _, own = found.draw("roc").axes.lines
     corners = set(zip(line.get_xdata().round(12), line.get_ydata().round(12), strict=True))
     assert (round(own.get_xdata()[0], 12), round(own.get_ydata()[0], 12)) in corners
-    assert f"AUC {found.ranking.auc:.3f}" in found.draw("roc").get_title(loc="left")
+    assert f"AUC {found.ranking.auc:.3f}" in found.draw("roc").axes.get_title(loc="left")
 
 
 def test_a_table_without_one_of_the_classes_can_be_drawn():
@@ -163,19 +165,19 @@ def test_a_table_without_one_of_the_classes_can_be_drawn():
     only = NOISY.evaluate(table.take(table["y"].values == 0))
     assert only.ranking.auc is None
     for what in plots.EVALUATIONS:
-        figure_bytes(only.draw(what).figure, "svg")
-    assert "AUC is undefined" in only.draw("roc").get_title(loc="left")
+        figure_bytes(only.draw(what).axes.figure, "svg")
+    assert "AUC is undefined" in only.draw("roc").axes.get_title(loc="left")
 
 
 def test_the_curve_draws_its_points_and_marks_its_choices():
     curve = tw.curve("noisy", folds=3)
-    ax = curve.draw()
+    ax = curve.draw().axes
     drawn = {tuple(line.get_ydata()) for line in ax.lines}
     for name in ("training", "validation", "true"):
         assert tuple(100 * getattr(point, name) for point in curve.points) in drawn
     marks = [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines if len(line.get_xdata()) == 1]
     chosen = [(point.leaves, 100 * point.validation) for point in (curve.best, curve.one_se)]
-    assert marks == chosen
+    assert marks == chosen[::-1]
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert f"best, {curve.in_words(curve.best)}" in texts
     assert f"one standard error, {curve.in_words(curve.one_se)}" in texts
@@ -185,14 +187,14 @@ def test_the_curve_draws_its_points_and_marks_its_choices():
     "options", [{"over": "rows", "folds": 3}, {"over": "max_depth", "folds": 2}, {"folds": 0}, {"over": "ccp_alpha"}]
 )
 def test_every_curve_can_be_drawn(options):
-    ax = tw.curve("noisy", **options).draw()
+    ax = tw.curve("noisy", **options).draw().axes
     figure_bytes(ax.figure, "svg")
     assert ax.get_xlabel() == {"rows": "rows", "max_depth": "max_depth"}.get(options.get("over"), "leaves")
 
 
 def test_a_curve_of_numbers_and_one_of_a_single_point():
-    assert tw.curve("penguins", "body_mass_g", drop_missing_target=True, folds=2).draw().get_ylabel() == "rmse"
-    figure_bytes(tw.curve({"x": [1, 1, 1, 1], "y": [0, 0, 1, 1]}, "y", folds=2).draw().figure, "svg")
+    assert tw.curve("penguins", "body_mass_g", drop_missing_target=True, folds=2).draw().axes.get_ylabel() == "rmse"
+    figure_bytes(tw.curve({"x": [1, 1, 1, 1], "y": [0, 0, 1, 1]}, "y", folds=2).draw().axes.figure, "svg")
 
 
 def test_figure_8_4():
@@ -265,7 +267,7 @@ def test_drawing_errors_are_reported():
 def test_classes_the_tree_does_not_know_have_their_row():
     table = tw.read({"x": [1, 2, 3], "y": ["a", "b", "z"]})
     found = tw.grow(table.head(2), "y").evaluate(table)
-    assert [label.get_text() for label in found.draw().get_yticklabels()] == ["a", "b", "z"]
+    assert [label.get_text() for label in found.draw().axes.get_yticklabels()] == ["a", "b", "z"]
     assert found.ranking.others.sum() == 2
 
 
@@ -286,22 +288,69 @@ def test_files_are_written_whole_or_not_at_all(tmp_path):
 
 def test_the_command_line_knows_the_same_pictures():
     assert render.EVALUATIONS == plots.EVALUATIONS
+    assert render.REGRESSION_EVALUATIONS == plots.REGRESSION_EVALUATIONS
     assert all(image_format(f"x{ending}") for ending in render.PICTURE_ENDINGS)
 
 
 def test_importances_are_bars_with_their_intervals():
     tree = tw.grow("penguins", max_leaf_nodes=6)
     found = tree.importances()
-    ax = found.draw()
+    ax = found.draw().axes
     asked = [c for c in found.columns if c.splits]
     assert [bar.get_width() for bar in ax.patches] == [100 * c.importance for c in asked]
     assert [label.get_text() for label in ax.get_yticklabels()] == [c.column for c in asked]
     shuffled = tree.importances("penguins", repeats=3)
-    ax = shuffled.draw(2)
+    ax = shuffled.draw(2).axes
     ends = [tuple(line.get_xdata()) for line in ax.lines[:2]]
     assert ends == [(100 * c.low, 100 * c.high) for c in shuffled.columns[:2]]
     assert len(ax.patches) == 2
     assert "the first 2 of" in ax.get_title(loc="left")
+
+
+def test_texts_of_a_chart_stay_inside_it_and_apart():
+    """The same texts as on matplotlib axes, within the picture, and no smaller than 12 pixels."""
+    for picture in (NOISY.evaluate("noisy").draw(what) for what in plots.EVALUATIONS):
+        for shape in picture.scene.shapes():
+            if isinstance(shape, TextShape):
+                assert shape.size >= 12
+                half = {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor]
+                left = shape.x - half * text_width(shape.text, shape.size, shape.bold)
+                assert left >= 0
+                assert left + text_width(shape.text, shape.size, shape.bold) <= picture.scene.width
+                assert shape.y <= picture.scene.height
+
+
+def test_residuals_are_those_of_the_rows():
+    table = tw.datasets.penguins()
+    tree = tw.grow(table, "body_mass_g", max_leaf_nodes=30, drop_missing_target=True)
+    found = tree.evaluate(table, drop_missing_target=True)
+    truth = np.array(table.to_polars()["body_mass_g"].to_list(), float)
+    predicted = np.asarray(tree.predict(table))[~np.isnan(truth)]
+    truth = truth[~np.isnan(truth)]
+    assert sum(found.residuals.counts) + found.residuals.outside == len(truth) == 342
+    assert sum(group.weight for group in found.residuals.groups) == 342
+    assert len(found.residuals.groups) <= 20
+    few = tree.prune(max_leaf_nodes=5).evaluate(table, drop_missing_target=True).residuals
+    assert few.is_by_value
+    coarse = np.asarray(tree.prune(max_leaf_nodes=5).predict(table))[: len(table)]
+    known = ~np.isnan(np.array(table.to_polars()["body_mass_g"].to_list(), float))
+    for group in few.groups:
+        rows = truth[np.isclose(coarse[known], group.predicted)]
+        assert group.quantiles == tuple(np.quantile(rows, [0.05, 0.25, 0.5, 0.75, 0.95], method="inverted_cdf"))
+    weighted = Residuals.of(truth, predicted, np.full(len(truth), 2.0))
+    assert weighted.counts == tuple(2 * n for n in found.residuals.counts)
+    for what in plots.REGRESSION_EVALUATIONS:
+        assert found.draw(what).svg.startswith("<svg")
+        assert found.draw(what).axes.has_data()
+    with pytest.raises(tw.ParameterError, match='what="roc": must be one of predicted, residuals'):
+        found.draw("roc")
+
+
+def test_residuals_of_extreme_values():
+    found = tw.grow({"x": [1, 2, 3, 4], "y": [-1e308, 1e308, 0.0, 1.0]}, "y", task="regression")
+    residuals = Residuals.of(np.array([-1e308, 1e308]), np.array([1e308, -1e308]), None)
+    assert residuals.outside + sum(residuals.counts) == 2
+    assert found.evaluate({"x": [1, 2], "y": [0.0, 0.0]}).draw("residuals").svg.startswith("<svg")
 
 
 def test_importances_that_cannot_be_drawn():
@@ -313,7 +362,7 @@ def test_importances_that_cannot_be_drawn():
 
 def test_many_trees_are_called_so():
     found = tw.forest("outlier", n_estimators=3).evaluate("outlier")
-    ax = found.draw("roc")
+    ax = found.draw("roc").axes
     assert "predictions of the ensemble" in [text.get_text() for text in ax.get_legend().get_texts()]
     assert "the rows the trees were grown on" in ax.get_title(loc="left") + ax.get_title()
-    assert "those they were grown on" in found.draw("confusion").get_title(loc="left")
+    assert "those they were grown on" in found.draw("confusion").axes.get_title(loc="left")

@@ -13,7 +13,15 @@ from treewise._lib.text import safe
 from treewise.cli.inputs import read_model, read_model_and_data
 from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.param_types import read_bound
-from treewise.cli.render import check_picture, json_text, picture_content, present, read_picture
+from treewise.cli.render import (
+    EVALUATIONS,
+    REGRESSION_EVALUATIONS,
+    check_picture,
+    json_text,
+    picture_content,
+    present,
+    read_picture,
+)
 from treewise.cli.verb import (
     BASELINES,
     JUDGED,
@@ -33,13 +41,12 @@ from treewise.cli.verb import (
 from treewise.errors import ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from treewise.cli.inputs import LoadedModel
     from treewise.data.table import Table
     from treewise.evaluate import Evaluation, Paths
     from treewise.evaluate.baselines.compare_models import ModelComparison
     from treewise.evaluate.threshold import ThresholdChoice
+    from treewise.show.picture.picture import Picture
 
 Bounds = Sequence[tuple[str, float]]
 
@@ -122,7 +129,8 @@ _AT_ONCE = 1000  # lines
     type=read_picture,
     multiple=True,
     metavar="WHAT=FILE",
-    help="Draw confusion, roc, precision_recall, gains or calibration: roc=roc.png (or .svg, .pdf).",
+    help="Draw confusion, roc, precision_recall, gains, lift or calibration, for numbers predicted or residuals:"
+    " roc=roc.png (or .svg, .pdf).",
 )
 @option("--paths", "with_paths", is_flag=True, help="First print the path of each row.")
 @option(
@@ -218,12 +226,17 @@ def command(
     return _check_bounds(evaluation, fail_under, fail_over)
 
 
-def _draw(evaluation: Evaluation, plot: str) -> Axes:
-    """Draw one picture of an evaluation of classes."""
+def _draw(evaluation: Evaluation, plot: str) -> Picture:
+    """Draw one picture of an evaluation."""
     from treewise.evaluate import ClassificationEvaluation
+    from treewise.evaluate.regression_results import RegressionEvaluation
 
-    if not isinstance(evaluation, ClassificationEvaluation):
-        raise ParameterError(f"--picture {plot}: is for classes, and this predicts numbers. Leave it out.")
+    is_of_classes, is_for_classes = isinstance(evaluation, ClassificationEvaluation), plot in EVALUATIONS
+    if is_of_classes != is_for_classes:
+        reason = "is for classes, and this predicts numbers" if is_for_classes else "is for numbers, not classes"
+        known = EVALUATIONS if is_of_classes else REGRESSION_EVALUATIONS
+        raise ParameterError(f"--picture {plot}: {reason}. There are {', '.join(known)}.")
+    assert isinstance(evaluation, ClassificationEvaluation | RegressionEvaluation)
     return evaluation.draw(plot)
 
 

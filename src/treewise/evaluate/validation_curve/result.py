@@ -25,6 +25,8 @@ from treewise.train.training_set import TrainingSet
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from treewise.show.plots.chart import ChartPicture
+
 Floats = npt.NDArray[np.float64]
 _CHART_WIDTH, _CHART_HEIGHT = 64, 13
 _MAX_LINES = 12  # of the table below the chart
@@ -123,14 +125,19 @@ class ValidationCurve(Displayable):
         rows = [tuple(asdict(point).values()) for point in self.points]
         return ResultTable(self.title, tuple(headings), rows, below=tuple(_choice_lines(self)), row_name="point")
 
-    def draw(self, ax: Axes | None = None) -> Axes:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        svg, table = self.draw().svg, self.to_html()
+        html = f"<div>{svg}<details><summary>as a table</summary>{table}</details></div>"
+        return {**super()._repr_mimebundle_(include, exclude), "image/svg+xml": svg, "text/html": html}
+
+    def draw(self, ax: Axes | None = None) -> ChartPicture:
         """Draw training and validation error, with the best value and the smallest tree within one standard error.
 
-        Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a figure of its own, and returns the
-        axes: ``.figure.savefig("curve.png")``.
+        Returns a picture that a notebook shows: ``.save("curve.svg")`` writes it (``.png`` and ``.pdf`` need
+        matplotlib), and ``.axes`` are matplotlib's axes. With ``ax``, draws on these.
 
         >>> import treewise as tw
-        >>> tw.curve("penguins", over="max_leaf_nodes", folds=5).draw().get_xlabel()
+        >>> tw.curve("penguins", over="max_leaf_nodes", folds=5).draw().chart.x.label
         'leaves'
         """
         from treewise.show.plots.curves import draw_curve

@@ -246,7 +246,7 @@ class _Heading:
     height: float = 0.0
 
     def add_text(self, text: str, size: float = SMALL, bold: bool = False, colour: str = MUTED_TEXT) -> None:
-        for line in _wrap_to_width(text, self.max_width, size, bold):
+        for line in wrap_to_width(text, self.max_width, size, bold):
             self.height += _LINE_HEIGHT if size < _TITLE_SIZE else 20
             self.shapes.append(TextShape(self.x, self.y + self.height - 4, line, size, bold, colour))
             self.width = max(self.width, text_width(line, size, bold))
@@ -296,10 +296,10 @@ def _class_legend(tree: Tree) -> list[tuple[Fill, str]]:
     return [*entries[:_MAX_LEGEND_CLASSES], (OTHER_CLASSES, f"… {n_more:,} more classes")]
 
 
-def _wrap_to_width(text: str, max_width: float, size: float, bold: bool = False) -> list[str]:
+def wrap_to_width(text: str, max_width: float, size: float, bold: bool = False) -> list[str]:
     """Wrap a text at spaces; a word that is too long is clipped in its middle.
 
-    >>> _wrap_to_width("344 rows · 4 leaves", 80, 11)
+    >>> wrap_to_width("344 rows · 4 leaves", 80, 11)
     ['344 rows · 4', 'leaves']
     """
     lines: list[str] = []

@@ -15,7 +15,17 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from treewise.errors import PackageError
-from treewise.show.picture.scene import BoxShape, EdgeShape, LineShape, Part, Shape, ShapeGroup, TextShape, VectorScene
+from treewise.show.picture.scene import (
+    BoxShape,
+    EdgeShape,
+    LineShape,
+    Part,
+    PathShape,
+    Shape,
+    ShapeGroup,
+    TextShape,
+    VectorScene,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,6 +84,8 @@ def _svg_shape(shape: Shape) -> str:
         return _svg_box(shape)
     if isinstance(shape, TextShape):
         return _svg_text(shape)
+    if isinstance(shape, PathShape):
+        return _svg_path(shape)
     return _svg_lines(shape) if isinstance(shape, LineShape) else _svg_edge(shape)
 
 
@@ -95,6 +107,15 @@ def _svg_lines(lines: LineShape) -> str:
     path = "".join(f"M{_number(a)} {_number(b)}l{_number(c - a)} {_number(d - b)}" for a, b, c, d in lines.segments)
     opacity = f' stroke-opacity="{_number(lines.opacity)}"' if lines.opacity < 1 else ""
     return f'<path d="{path}" fill="none" stroke="{lines.colour}" stroke-width="{_number(lines.width)}"{opacity}/>'
+
+
+def _svg_path(path: PathShape) -> str:
+    points = "L".join(f"{_number(x)} {_number(y)}" for x, y in path.points)
+    outline = f' stroke="{path.stroke}" stroke-width="{_number(path.width)}"' if path.stroke else ""
+    dashes = f' stroke-dasharray="{" ".join(map(_number, path.dashes))}"' if path.dashes else ""
+    opacity = f' fill-opacity="{_number(path.opacity)}"' if path.fill and path.opacity < 1 else ""
+    end = "Z" if path.fill else ""
+    return f'<path d="M{points}{end}" fill="{path.fill or "none"}"{opacity}{outline}{dashes}/>'
 
 
 def _svg_edge(edge: EdgeShape) -> str:
@@ -168,6 +189,8 @@ def paint(scene: VectorScene, axes: Axes) -> None:
             _paint_text(axes, shape, zorder, fonts)
         elif isinstance(shape, LineShape):
             _paint_lines(axes, shape, zorder)
+        elif isinstance(shape, PathShape):
+            _paint_path(axes, shape, zorder)
         else:
             _paint_edge(axes, shape, zorder)
 
@@ -214,6 +237,22 @@ def _paint_lines(axes: Axes, lines: LineShape, zorder: int) -> None:
     segments = [((x1, y1), (x2, y2)) for x1, y1, x2, y2 in lines.segments]
     style: dict[str, Any] = {"linewidths": lines.width * _POINTS_PER_PIXEL, "alpha": lines.opacity, "zorder": zorder}
     axes.add_collection(LineCollection(segments, colors=lines.colour, **style), autolim=False)
+
+
+def _paint_path(axes: Axes, path: PathShape, zorder: int) -> None:
+    from matplotlib.colors import to_rgba
+    from matplotlib.patches import Polygon
+
+    width = path.width * _POINTS_PER_PIXEL
+    style: dict[str, Any] = {
+        "facecolor": to_rgba(path.fill, path.opacity) if path.fill else "none",
+        "edgecolor": path.stroke or "none",
+        "linewidth": width if path.stroke else 0.0,
+        "linestyle": (0, tuple(length / path.width for length in path.dashes)) if path.dashes else "-",
+        "joinstyle": "round",
+        "zorder": zorder,
+    }
+    axes.add_patch(Polygon(path.points, closed=path.fill is not None, **style))
 
 
 def _paint_edge(axes: Axes, edge: EdgeShape, zorder: int) -> None:

@@ -101,6 +101,18 @@ class LineShape:
 
 
 @dataclass(frozen=True)
+class PathShape:
+    """Straight lines from point to point; an area if it has a fill."""
+
+    points: tuple[Point, ...]
+    stroke: str | None = None
+    width: float = 1.0
+    fill: str | None = None
+    opacity: float = 1.0  # of the fill
+    dashes: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
 class EdgeShape:
     """An edge between two boxes: a line from point 1 to 2, a Bézier curve to 5 (control points 3, 4), a line to 6."""
 
@@ -119,7 +131,7 @@ class ShapeGroup:
     name: str = ""  # for programs: "node 3"
 
 
-Shape = BoxShape | TextShape | LineShape | EdgeShape
+Shape = BoxShape | TextShape | LineShape | PathShape | EdgeShape
 Part = Shape | ShapeGroup
 
 

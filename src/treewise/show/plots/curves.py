@@ -5,13 +5,12 @@ Sizes are on a logarithmic axis, as in the chart on a terminal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from treewise._lib.text import plural
 from treewise.ensemble.model import METHOD_NAMES
 from treewise.show import palette
 from treewise.show.mpl_helpers import (
-    SMALL,
     add_legend,
     axes_for,
     image_format,
@@ -19,6 +18,21 @@ from treewise.show.mpl_helpers import (
     save_figure,
     set_title,
     style_axes,
+)
+from treewise.show.plots.chart import (
+    DASH_DOT,
+    DASHED,
+    DOTTED,
+    Band,
+    Chart,
+    ChartAxis,
+    ChartPicture,
+    Curve,
+    Mark,
+    Note,
+    floats,
+    round_numbers,
+    show_chart,
 )
 
 if TYPE_CHECKING:
@@ -28,79 +42,85 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from treewise.evaluate.validation_curve.curve import ValidationCurve
+    from treewise.evaluate.validation_curve.result import CurvePoint
     from treewise.explain.ensemble.stages import Stages
 
     LegendEntry = tuple[Artist, str]
 
 _TRAINING, _VALIDATION, _TRUE = palette.class_colour(0), palette.class_colour(5), palette.class_colour(2)
-_STYLES = {"training": (_TRAINING, "--", "o"), "validation": (_VALIDATION, "-", "s"), "true": (_TRUE, "-.", "^")}
+_STYLES: dict[str, tuple[str, tuple[float, ...]]] = {
+    "training": (_TRAINING, DASHED),
+    "validation": (_VALIDATION, ()),
+    "true": (_TRUE, DASH_DOT),
+}
 _MAX_MARKERS = 40  # points that are still marked individually
 _HEADROOM = 1.15  # upper limit of the axis over the largest error
 
 
-def draw_curve(curve: ValidationCurve, ax: Axes | None = None) -> Axes:
+def draw_curve(curve: ValidationCurve, ax: Axes | None = None) -> ChartPicture:
     """Draw a curve, its best point and the simplest one within one standard error."""
-    ax = axes_for(ax, 6.4, 4.8)
     percent = 100.0 if curve.measure == "error" else 1.0
     by_value = curve.over in ("rows", "max_depth")
-    size = [point.value if by_value else point.leaves for point in curve.points]
-    entries: list[LegendEntry] = []
-    for name, (colour, line, marker) in _STYLES.items():
+    size = floats(point.value if by_value else point.leaves for point in curve.points)
+    lines: list[tuple[Mark, str]] = []
+    for name, (colour, dashes) in _STYLES.items():
         errors = [getattr(point, name) for point in curve.points]
         if errors[0] is None:
             continue
-        style: dict[str, Any] = {"marker": marker, "markersize": 3.5} if len(errors) <= _MAX_MARKERS else {}
-        (artist,) = ax.plot(size, [percent * error for error in errors], line, color=colour, linewidth=1.6, **style)
+        marker = "o" if len(errors) <= _MAX_MARKERS else ""
+        line = Curve(size, floats(percent * error for error in errors), colour, dashes=dashes, marker=marker, size=4.5)
         band = " ± one standard error" if name == "validation" and curve.best.standard_error is not None else ""
-        entries.append((artist, f"{name} {curve.measure}{band}"))
+        lines.append((line, f"{name} {curve.measure}{band}"))
+    bands: list[Mark] = []
     if curve.best.standard_error is not None:
-        low, high = ([percent * (p.validation + side * p.standard_error) for p in curve.points] for side in (-1, 1))  # type: ignore[operator]
-        ax.fill_between(size, low, high, color=_VALIDATION, alpha=0.15, linewidth=0)
-    if curve.over != "rows":
-        entries += _mark_choices(curve, ax, size, percent)
-    if curve.over != "max_depth":
-        from matplotlib.ticker import LogLocator
-
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-        ax.xaxis.set_minor_formatter(lambda *_: "")
-    ax.set_ylim(bottom=0)
-    ax.set_xlabel("rows" if curve.over == "rows" else "max_depth" if curve.over == "max_depth" else "leaves")
-    ax.set_ylabel(f"{curve.measure}{' %' if curve.measure == 'error' else ''}")
-    style_axes(ax)
-    data = f"{label_text(curve.table)}, column {label_text(curve.target)}, {plural(curve.n, 'row')}"
-    set_title(ax, data, f"{curve.measure} along {curve.over}, judged by {label_text(curve.judged_by)}")
-    add_legend(ax, entries, below=True)
-    return ax
+        spread = [(p.validation or 0.0, p.standard_error or 0.0) for p in curve.points]
+        low, high = (floats(percent * (mean + side * error) for mean, error in spread) for side in (-1, 1))
+        bands.append(Band(size, tuple(max(0.0, value) for value in low), high, _VALIDATION))
+    choices, notes = _mark_choices(curve, size, percent) if curve.over != "rows" else ([], [])
+    x_label = curve.over if by_value else "leaves"
+    linear = [value for value in round_numbers(min(size), max(size) + 1e-9) if value.is_integer()]
+    x = ChartAxis.logarithmic(x_label, min(size), max(size))
+    if curve.over == "max_depth":
+        low_end, high_end = min(size) - 0.3, max(size) + 0.3
+        x = ChartAxis(x_label, low_end, high_end, tuple((value, f"{value:g}") for value in linear))
+    top = percent * max(max(_errors(point)) for point in curve.points)
+    y = ChartAxis.linear(f"{curve.measure}{' %' if curve.measure == 'error' else ''}", 0.0, 1.04 * top or 1.0)
+    data = f"{curve.table}, column {curve.target}, {plural(curve.n, 'row')}"
+    title = data, f"{curve.measure} along {curve.over}, judged by {curve.judged_by}"
+    marks = (*bands, *(line for line, _ in lines), *notes, *(mark for mark, _ in choices))
+    return show_chart(Chart(title, x, y, marks, (*lines, *choices), 460.0, 300.0, "y"), ax)
 
 
-def _mark_choices(curve: ValidationCurve, ax: Axes, size: list[float], percent: float) -> list[LegendEntry]:
+def _errors(point: CurvePoint) -> list[float]:
+    """Return all errors of a point, with that of validation at the upper end of its band."""
+    validation = None if point.validation is None else point.validation + (point.standard_error or 0.0)
+    return [error for error in (point.training, validation, point.true) if error is not None]
+
+
+def _mark_choices(
+    curve: ValidationCurve, size: tuple[float, ...], percent: float
+) -> tuple[list[tuple[Mark, str]], list[Mark]]:
     """Mark the best point, and the simplest one within one standard error with the limit of its error."""
     choices = {"best": curve.best}
     if curve.best.standard_error is not None:
         choices["one standard error"] = curve.one_se
-    entries: list[LegendEntry] = []
-    sizes = []
-    for (name, point), face in zip(choices.items(), (palette.INK, "white"), strict=False):
-        chosen_size = size[curve.points.index(point)]
+    marks: list[tuple[Mark, str]] = []
+    for name, point in choices.items():
         error = point.true if point.validation is None else point.validation
         assert error is not None
-        is_best = name == "best"
+        place = (size[curve.points.index(point)],), (percent * error,)
         # Where both are one point, the diamond lies in the ring.
-        style: dict[str, Any] = {"marker": "D" if is_best else "o", "markersize": 8 if is_best else 11}
-        style |= {"mfc": face, "mec": palette.INK, "zorder": 4 if is_best else 3.5, "linestyle": ""}
-        (artist,) = ax.plot([chosen_size], [percent * error], **style)
-        entries.append((artist, f"{name}, {curve.in_words(point)}"))
-        sizes.append(chosen_size)
+        style = ("D", 8.0, palette.INK) if name == "best" else ("o", 13.0, "none")
+        mark = Curve(*place, palette.INK, 0.0, marker=style[0], size=style[1], fill=style[2])
+        marks.append((mark, f"{name}, {curve.in_words(point)}"))
+    notes: list[Mark] = []
     if curve.best.standard_error is not None:
         assert curve.best.validation is not None
         limit = percent * (curve.best.validation + curve.best.standard_error)
-        ax.plot([min(size), sizes[0]], [limit, limit], ":", color=palette.MUTED, linewidth=1.2)
-        ax.annotate(
-            "best + one SE", (min(size), limit), (2, 3), textcoords="offset points", fontsize=SMALL, color=palette.INK
-        )
-    return entries
+        best_size = size[curve.points.index(curve.best)]
+        notes.append(Curve((min(size), best_size), (limit, limit), palette.MUTED, 1.2, DOTTED))
+        notes.append(Note(min(size), limit, "best + one SE", 3.0, -4.0))
+    return marks[::-1], notes
 
 
 def draw_stages(stages: Stages, ax: Axes | None = None, path: str | PathLike[str] | None = None) -> Axes:

@@ -323,7 +323,9 @@ def _make_axes(shape: tuple[int, ...], ax: Any) -> npt.NDArray[Any]:
     up = -(-n_panels // across)
     width, height = _PANEL_SIZE if n_panels == 1 else (4.0, 3.9) if across <= 3 else (3.3, 3.3)
     figure = new_figure(width * across + 0.6, height * up + 0.4)
-    cells = figure.subplots(up, across, squeeze=False).ravel()
+    from treewise.show.figure import MplAxes
+
+    cells = figure.subplots(up, across, squeeze=False, subplot_kw={"axes_class": MplAxes}).ravel()
     for empty in cells[n_panels:]:
         empty.remove()
     return cells[:n_panels]
