@@ -288,7 +288,17 @@ _OTHER_NAMES = {
     "minnumobj": "min_samples_leaf",  # Weka
     "maxleaves": "max_leaf_nodes",
     "depth": "max_depth",
+    "maxnodes": "max_leaf_nodes",
+    "numleaves": "max_leaf_nodes",  # LightGBM
+    "mindatainleaf": "min_samples_leaf",
     "accuracy": "sufficient_accuracy",
+    "score": "criterion",
+    "impurity": "criterion",
+    "splitcriterion": "criterion",
+    "tiebreak": "ties",
+    "seed": "random_state",
+    "log": "unit",
+    "prune": "pruning",
 }
 
 

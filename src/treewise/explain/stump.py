@@ -116,7 +116,7 @@ class Stump(Displayable, Sequence[RankedTest]):
        1  x1 <= 0.5  0.3113  [1 1] [2 0]  ◄ best
        2  x1 <= 1.5  0.1226  [2 1] [1 0]
        2  x2 <= 0.5  0.1226  [2 1] [1 0]
-    H(p) in bits, p the share of 1.
+    H(p) in bits, p the share of 1; information gain is H(Y) − H(Y|Z).
     """
 
     tree: Tree

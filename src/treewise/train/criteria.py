@@ -521,7 +521,15 @@ def list_criteria(task: str) -> str:
 
 
 # Names of other libraries and books for the same criterion.
-_SYNONYMS = {"log_loss": "entropy", "information_gain": "entropy", "misclassification": "error"}
+_SYNONYMS = {
+    "log_loss": "entropy",
+    "information_gain": "entropy",
+    "misclassification": "error",
+    "gini_index": "gini",
+    "mse": "squared_error",
+    "mae": "absolute_error",
+}
+_SIMILAR = {"accuracy": "error", "classification_accuracy": "error", "infogain": "information_gain", "variance": "mse"}
 
 
 def get_criterion(name: str) -> Criterion:
@@ -537,6 +545,6 @@ def get_criterion(name: str) -> Criterion:
             f"must be one of {', '.join(CRITERIA)}.",
             parameter="criterion",
             value=name,
-            hint=did_you_mean(name, CRITERIA),
+            hint=did_you_mean(_SIMILAR.get(name, name) if isinstance(name, str) else name, (*CRITERIA, *_SYNONYMS)),
         )
     return CRITERIA[name]

@@ -80,7 +80,10 @@ def test_groups_and_time_are_columns(run):
 def test_the_truth_of_a_built_in_table(run):
     answer = run("curve noisy --folds 0 -q")
     assert ". training   + true" in answer.out
-    assert answer.out.rstrip().endswith("best      4 leaves: error 11.2 %")
+    assert answer.lines[-2:] == [
+        "best      4 leaves: error 11.2 %",
+        "overfits  past 4 leaves: training 13.0 → 1.5 %, true 11.2 → 20.7 %",
+    ]
 
 
 def test_errors(run, tmp_path):

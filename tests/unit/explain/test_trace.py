@@ -64,7 +64,7 @@ node 6 · GPA = 3.7 and Published = no and University = top30 · 1 row: 1 N · p
 node 7 · GPA = 3.7 and Published = yes · 2 rows: 2 P · pure
 node 8 · GPA = 4.0 · 3 rows: 3 P · pure
 
-H(p) in bits, p the share of P.
+H(p) in bits, p the share of P; information gain is H(Y) − H(Y|Z).
 Rounded for display; differences are taken before rounding."""
 
 WIDE = """\

@@ -65,6 +65,7 @@ _TREE_OPTIONS = (
     "terms",
     "rows",
     "row_names",
+    "with_tree",
 )  # options that do not apply to a round
 
 
@@ -112,6 +113,7 @@ _TREE_OPTIONS = (
     section=SHOWN,
     help="Leave the results blank: an exercise sheet of one node (default node 0).",
 )
+@option("--with-tree", is_flag=True, section=SHOWN, help="Print the tree after the computations.")
 @format_by_ending_option(*_ENDINGS.values())
 @output_option("Write the trace to a file; .png, .svg or .pdf plots the gain of all splits of --column at --node.")
 @grow_options
@@ -126,6 +128,7 @@ def command(
     node: int | None,
     form: str | None,
     blanks: bool,
+    with_tree: bool,
     output: str | None,
     quiet: bool,
     **options: Any,
@@ -188,7 +191,7 @@ def command(
         if blanks and node is None and len(trace.exercise_nodes) > 1 and not quiet:
             others = join_few(trace.exercise_nodes[1:], most=5)  # on standard error: not on the student's page
             remark("note", f"an exercise has one node, here node 0; --node N selects another: {others}")
-        write(trace.exercise() if blanks else trace, form, blanks, output)
+        write(trace.exercise() if blanks else trace, form, blanks, output, with_tree)
     return None
 
 
@@ -233,14 +236,15 @@ def _trace_grown(
     return Trace(tree, training_set, shown, None if node is None else [node])
 
 
-def write(trace: Trace, form: str, blanks: bool, output: str | None) -> None:
+def write(trace: Trace, form: str, blanks: bool, output: str | None, with_tree: bool = False) -> None:
     """Write the trace out: only now is every candidate computed. Text is printed node by node, as each is there.
 
     Elsewhere a progress bar or a remark says that it takes long.
     """
     from treewise.explain.trace.render import TraceFormat, render_blocks, render_trace
 
-    trace_format = TraceFormat(form, _page_width(), blanks, ascii=is_ascii_only(sys.stdout), write=in_options)
+    is_ascii, tree = is_ascii_only(sys.stdout), trace.tree if with_tree else None
+    trace_format = TraceFormat(form, _page_width(), blanks, is_ascii, in_options, tree=tree)
     notes = [in_options(note) for note in trace.notes]
     printed = form == "text" and output in (None, "-")
     watched = printed and sys.stdout.isatty()

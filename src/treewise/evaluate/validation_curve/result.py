@@ -253,7 +253,20 @@ def _choice_lines(curve: ValidationCurve) -> list[str]:
     if curve.best.standard_error is not None:
         simplest = "the best is the simplest within one standard error"
         lines.append(f"one SE    {curve.in_words(curve.one_se) if curve.one_se != curve.best else simplest}")
-    return lines
+    return [*lines, *_overfitting_line(curve)]
+
+
+def _overfitting_line(curve: ValidationCurve) -> list[str]:
+    """Return the size past which trees overfit, if the largest one errs clearly more than the best, on other rows."""
+    best, last = curve.best, curve.points[-1]
+    name = "true" if best.validation is None else "validation"
+    errors: tuple[float, float] = (getattr(best, name), getattr(last, name))
+    if errors[1] <= errors[0] + (best.standard_error or 0.0) or last.training >= best.training:
+        return []
+    unit = " %" if curve.measure == "error" else ""
+    pairs = (("training", best.training, last.training), (name, *errors))
+    changes = (f"{series} {curve.number(first)} → {curve.number(final)}{unit}" for series, first, final in pairs)
+    return [f"overfits  past {_format_leaves(best.leaves)}: {', '.join(changes)}"]
 
 
 def _call(options: dict[str, Any]) -> str:

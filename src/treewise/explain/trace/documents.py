@@ -48,6 +48,12 @@ def markdown(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[s
     return "\n".join([*lines, "", "  \n".join(map(escape_markdown, ends))]) + "\n"
 
 
+def markdown_tree(tree: str) -> str:
+    """Return the tree in a block of code, "" where there is none."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", tree)), default=0))
+    return f"\n### The tree\n\n{fence}text\n{tree}\n{fence}\n" if tree else ""
+
+
 def _markdown_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
     rows, words = escape_markdown(describe_rows(node)), escape_markdown(node.words)
     if node.settled:
@@ -102,14 +108,18 @@ def _after(entry: TraceEntry, blanks: bool = False) -> str:
 _TERMS_PER_LINE, _GROUPS_PER_LINE = 4, 2
 
 
-def latex(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = (), document: bool = True) -> str:
-    """Return one section per node, its computations in ``align*``: a document, or a fragment of one."""
+def latex(
+    nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = (), document: bool = True, tree: str = ""
+) -> str:
+    """Return one section per node, its computations in ``align*``, then the tree: a document, or a fragment of one."""
     parts, last = [], None
     for last in nodes:
         parts.append("\n".join(_latex_node(last, blanks)))
     if last is not None:
         ends = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
         parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(escape_latex, ends)))
+    if tree:
+        parts.append("\\subsection*{The tree}\n\\begin{verbatim}\n" + tree + "\n\\end{verbatim}")
     body = "\n\n".join(parts)
     return f"{LATEX_HEAD}\n{body}\n\n{LATEX_END}\n" if document else f"{body}\n"
 

@@ -382,7 +382,7 @@ class NodeTrace:
                    = 0.6931 - 0.6931  = 0.0000
           -> split on x1 <= 0.5; x2 <= 0.5 is as good: the earlier column is taken
         <BLANKLINE>
-        H(p) in nats, p the share of 1.
+        H(p) in nats, p the share of 1; information gain is H(Y) - H(Y|Z).
         Rounded for display; differences are taken before rounding.
         """
         from treewise.explain.trace.render import TraceFormat, render_trace

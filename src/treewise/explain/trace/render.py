@@ -16,6 +16,8 @@ from treewise.explain.trace import documents, text
 from treewise.explain.trace.arithmetic import BranchTerm
 from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
 from treewise.explain.trace.words import shown_columns, worked_terms
+from treewise.show.text_tree.text_tree import render_tree
+from treewise.tree.tree import Tree
 
 TRACE_FORMATS = ("text", "markdown", "latex", "csv", "json")
 _MIN_WIDTH = 40
@@ -31,6 +33,7 @@ class TraceFormat:
     ascii: bool = False  # text for terminals without Unicode
     write: Callable[[str], str] = str  # renders messages for Python or the command line
     document: bool = True  # LaTeX and JSON: a whole document, or a fragment with one node
+    tree: Tree | None = None  # written after the computations
 
     def __post_init__(self) -> None:
         if self.format not in TRACE_FORMATS:
@@ -45,6 +48,9 @@ class TraceFormat:
                 Param("format", self.format) + " has no blanks; an exercise sheet is text, markdown or latex.",
                 parameter="blanks",
             )
+        if self.tree is not None and (self.blanks or self.format in ("csv", "json")):
+            what = "an exercise sheet would give its answer away" if self.blanks else f"{self.format} lists candidates"
+            raise ParameterError(f"the tree is written after text, markdown and latex; {what}.", parameter="with_tree")
 
 
 def render_trace(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> str:
@@ -54,9 +60,11 @@ def render_trace(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[s
     if how.format == "json":
         return _json_text(nodes, single=not how.document)
     if how.format == "markdown":
-        return documents.markdown(nodes, how.blanks, notes)
+        drawn = "" if how.tree is None else render_tree(how.tree, ascii=False)
+        return documents.markdown(nodes, how.blanks, notes) + documents.markdown_tree(drawn)
     if how.format == "latex":
-        return documents.latex(nodes, how.blanks, notes, how.document)
+        drawn = "" if how.tree is None else render_tree(how.tree, ascii=True)
+        return documents.latex(nodes, how.blanks, notes, how.document, drawn)
     return "\n".join(render_blocks(nodes, how, notes))
 
 
@@ -64,6 +72,8 @@ def render_blocks(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[
     """Yield the text node by node, so that the first can be read while the next is computed."""
     for piece in text.write_blocks(nodes, how.width, how.blanks, notes, how.write):
         yield text.to_ascii(piece) if how.ascii else piece
+    if how.tree is not None:
+        yield "\nThe tree\n" + render_tree(how.tree, width=how.width, ascii=how.ascii)
 
 
 _HEADINGS = (

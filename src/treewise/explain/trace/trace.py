@@ -260,12 +260,20 @@ class Trace:
         """Return the number of nodes at which something is computed."""
         return len(self._impure)
 
-    def render(self, format: str = "text", width: int = 80, blanks: bool = False, ascii: bool = False) -> str:
+    def render(
+        self,
+        format: str = "text",
+        width: int = 80,
+        blanks: bool = False,
+        ascii: bool = False,
+        with_tree: bool = False,
+    ) -> str:
         """Return the trace as text, Markdown, LaTeX (a whole document), CSV or JSON.
 
         CSV and JSON list every candidate; the others, for nodes with many, the best of each column.
         ``blanks`` leaves the results blank, for an exercise sheet of one node: node 0 unless another is traced.
-        ``ascii`` is for terminals without Unicode.
+        ``ascii`` is for terminals without Unicode. ``with_tree`` writes the tree after the computations, in text,
+        Markdown and LaTeX.
 
         >>> import treewise as tw
         >>> t = tw.grow("admissions", preset="id3").trace("admissions", node=3, per="total")
@@ -273,7 +281,8 @@ class Trace:
         3,GPA = 3.7 and Published = no,3,GPA,,,,,2.7548875021634687,0.0,0,0.0,,used above (all rows 3.7)
         """
         shown = self.exercise() if blanks else self
-        return render_trace(shown.every(), TraceFormat(format, width, blanks, ascii), shown.notes)
+        how = TraceFormat(format, width, blanks, ascii, tree=self.tree if with_tree else None)
+        return render_trace(shown.every(), how, shown.notes)
 
     def __str__(self) -> str:
         return self.render()

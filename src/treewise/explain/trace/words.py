@@ -405,6 +405,8 @@ def legend(node: NodeTrace) -> str:
     if criterion.legend_of_two and len(training_set.target.classes) == 2:
         text = f"{criterion.legend_of_two}, p the share of {safe(training_set.target.positive)}"
     text = text.replace("{unit}", node.number_format.shown_unit)
+    if criterion.name == "entropy" and not training_set.by_branches:
+        text += "; information gain is H(Y) − H(Y|Z)"
     if criterion.rule != "gain":
         text += f"; {RULES[criterion.rule].legend}"
         if criterion.rule == "c45":

@@ -162,7 +162,7 @@ def remarks(tree: Tree) -> list[str]:
     if has_training_rows(tree) and training_error(tree) == 0 and tree.n_leaves >= max(20, rows / 20):
         lines.append(
             f"every training row is right, on {tree.n_leaves:,} leaves for {plural(rows, 'row')}: "
-            "the tree has memorised its table. " + Param("pruning", "cv") + " chooses its size."
+            "the tree has memorised its table and may overfit. " + Param("pruning", "cv") + " chooses its size."
         )
     if tree.cost is not None:
         lines.append(f"each node predicts the class of least expected cost: {tree.cost}")
