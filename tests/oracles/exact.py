@@ -417,7 +417,8 @@ def sides(problem: Problem, by_value: dict[Any, Rows], levels: tuple[str, ...], 
 
     Two classes and regression: the beginnings of the levels' order by rate of the second class, by mean, or
     for absolute error by median. More classes: up to ten levels every way of putting levels with or against
-    the first; beyond, the beginnings of the orders by each class's rate.
+    the first; beyond, the beginnings of the orders by each class's rate, for the 64 heaviest classes (no
+    table here has as many).
     """
     many_classes = len(problem.classes) > 2
     if many_classes and len(levels) <= 10:

@@ -9,6 +9,7 @@ from tests.oracles.reference_grower import grow_reference, reference_facts, tree
 from tests.support.random_problems import random_options, random_table
 from treewise import grow
 from treewise.train.grow import grow_training_set, prepare
+from treewise.train.reference import find_best_split
 
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
 
@@ -24,6 +25,37 @@ def test_core_equals_search(seed, regression):
         expected = reference_facts(training_set, grow_reference(training_set))
         found = tree_facts(grow_training_set(training_set))
         assert found == expected, f"seed {seed}, table {table}: {data} {options}"
+
+
+def test_many_levels_are_ordered_by_the_rates_of_the_heaviest_classes():
+    """Beyond 64 classes only the heaviest are tried; the lighter ones would sometimes be better."""
+    rng = np.random.default_rng(5)
+    n, n_classes, n_levels = 900, 90, 14
+    label = np.minimum(rng.geometric(0.02, n), n_classes)
+    level = (label * 3 + rng.integers(0, 4, n)) % n_levels
+    data = {"level": [f"l{i:02}" for i in level], "y": [f"c{i:02}" for i in label]}
+    training_set = prepare(data, "y", categorical="subset", selection="gain", max_depth=3)
+    search = find_best_split(training_set, np.arange(n))
+    n_present = len(np.unique(label))
+    orders = {c.order.position // n_levels for c in search.candidates[0] if c.split.kind == "subset"}
+    heaviest = np.argsort(-np.bincount(training_set.y, minlength=n_present), kind="stable")[:64]
+    assert n_present > 64
+    assert orders == set(heaviest.tolist())
+    assert tree_facts(grow_training_set(training_set)) == reference_facts(training_set, grow_reference(training_set))
+
+
+def test_targets_in_any_order_and_of_any_scale_for_absolute_error():
+    """The engine lists the rows of a node in order of their targets, unless a node rescales them."""
+    rng = np.random.default_rng(6)
+    for targets in (
+        np.arange(60) % 2.0,
+        rng.normal(size=60),
+        np.where(rng.random(60) < 0.1, 1e15, 1.0) * rng.random(60),
+    ):
+        data = {"x": np.arange(60.0), "z": rng.integers(0, 5, 60), "y": targets}
+        training_set = prepare(data, "y", criterion="absolute_error", task="regression", selection="gain")
+        found = tree_facts(grow_training_set(training_set))
+        assert found == reference_facts(training_set, grow_reference(training_set))
 
 
 def test_one_call_is_the_same_as_its_parts():

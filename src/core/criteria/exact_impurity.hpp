@@ -335,13 +335,18 @@ public:
     static void prepare_node(NodeContext& node_context, const uint32_t* first, const uint32_t* last) {
         const int64_t* y = node_context.y;
         node_context.rank.resize(node_context.target.n_rows);
-        std::vector<uint32_t> order(first, last);
-        std::sort(order.begin(), order.end(), [&, n_compared = size_t{0}](uint32_t a, uint32_t b) mutable {
-            if (++n_compared % (1 << 20) == 0) node_context.check_interrupt();
-            return y[a] < y[b];
-        });
+        std::vector<uint32_t> sorted;  // empty if the engine lists the rows in order
+        if (!std::is_sorted(first, last, [&](uint32_t a, uint32_t b) { return y[a] < y[b]; })) {
+            sorted.assign(first, last);
+            std::sort(sorted.begin(), sorted.end(), [&, n_compared = size_t{0}](uint32_t a, uint32_t b) mutable {
+                if (++n_compared % (1 << 20) == 0) node_context.check_interrupt();
+                return y[a] < y[b];
+            });
+            first = sorted.data(), last = sorted.data() + sorted.size();
+        }
         node_context.values.clear();
-        for (uint32_t row : order) {
+        for (const uint32_t* r = first; r != last; ++r) {
+            const uint32_t row = *r;
             if (node_context.values.empty() || node_context.values.back() != y[row])
                 node_context.values.push_back(y[row]);
             node_context.rank[row] = static_cast<uint32_t>(node_context.values.size());

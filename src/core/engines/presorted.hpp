@@ -26,7 +26,9 @@ namespace treewise {
 
 class PresortedEngine : public Engine {
 public:
-    PresortedEngine(const std::vector<Column>& columns, int64_t n_rows, const std::function<void()>& check_interrupt)
+    // targets: if given, the rows of each node are listed in ascending order of these.
+    PresortedEngine(const std::vector<Column>& columns, int64_t n_rows, const int64_t* targets,
+                    const std::function<void()>& check_interrupt)
         : check_interrupt_(check_interrupt),
           n_rows_(n_rows),
           order_(columns.size() + 1),
@@ -42,6 +44,7 @@ public:
         }
         order_.back().resize(n_rows);
         std::iota(order_.back().begin(), order_.back().end(), Row{0});
+        if (targets) sort_rows([targets](Row a, Row b) { return targets[a] < targets[b]; }, order_.back());
     }
 
     Segment all() const override { return {0, n_rows_}; }
@@ -115,16 +118,21 @@ private:
         }
     }
 
+    template <class Less>
+    void sort_rows(const Less& less, std::span<Row> rows) {
+        std::sort(rows.begin(), rows.end(), [&, n_compared = size_t{0}](Row a, Row b) mutable {
+            if (++n_compared % (1 << 20) == 0) check_interrupt_();
+            return less(a, b);
+        });
+    }
+
     template <class T, class Kept>
     void rank_values(View<T> values, std::vector<Row>& order, std::vector<uint32_t>& ranks,
                      std::vector<Kept>& distinct) {
         std::iota(order.begin(), order.end(), Row{0});
         const auto first_missing =
             std::stable_partition(order.begin(), order.end(), [&](Row r) { return !is_missing(values[r]); });
-        std::sort(order.begin(), first_missing, [&, n_compared = size_t{0}](Row a, Row b) mutable {
-            if (++n_compared % (1 << 20) == 0) check_interrupt_();
-            return values[a] < values[b];
-        });
+        sort_rows([&](Row a, Row b) { return values[a] < values[b]; }, {order.begin(), first_missing});
         for (auto it = order.begin(); it != first_missing; ++it) {
             if (distinct.empty() || distinct.back() != values[*it]) distinct.push_back(values[*it] + T{0});
             ranks[*it] = static_cast<uint32_t>(distinct.size() - 1);

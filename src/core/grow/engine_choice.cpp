@@ -204,7 +204,8 @@ private:
             if (!needs_presorted_engine) return grow_fast<Impurity, TargetKind::regression>();
         }
         const CheckInterrupt check = check_interrupt();
-        PresortedEngine engine(columns_, target_.n_rows, check);
+        const bool needs_order = std::same_as<Impurity, AbsoluteErrorImpurity>;
+        PresortedEngine engine(columns_, target_.n_rows, needs_order ? target_.y : nullptr, check);
         return grow_alone<Impurity>(engine);
     }
     template <class Impurity>

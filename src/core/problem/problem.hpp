@@ -53,6 +53,8 @@ enum StopReason : uint8_t { TREEWISE_STOP_REASONS(TREEWISE_ENUMERATOR) };
 
 // With more than two classes, all subsets are tried up to this many levels.
 inline constexpr size_t kMaxExhaustiveLevels = 10;
+// Beyond, they are ordered by the rates of this many classes, so that many classes by many levels take linear time.
+inline constexpr size_t kMaxRateOrders = 64;
 
 inline constexpr int64_t kMissingInt = std::numeric_limits<int64_t>::min();
 inline constexpr int32_t kMissingCode = -1;

@@ -61,7 +61,7 @@ private:
     int64_t position(size_t) const { return 0; }  // bounds are per column
     int64_t n_classes() const { return n_classes_; }
     int64_t weight() const { return node_total_[kWeight]; }
-    bool has_class(int64_t cls) const { return node_total_[kCounts + static_cast<size_t>(cls)] > 0; }
+    int64_t class_weight(int64_t cls) const { return node_total_[kCounts + static_cast<size_t>(cls)]; }
     Rate rate(size_t i, int64_t cls) const {
         const int64_t* s = stats(i);
         return {n_classes_ ? s[kCounts + static_cast<size_t>(cls)] : target_sum(s), s[kWeight]};

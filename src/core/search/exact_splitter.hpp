@@ -254,9 +254,9 @@ private:
     int64_t position(size_t i) const { return buckets_[i].position; }
     int64_t n_classes() const { return node_context_.target.n_classes; }
     int64_t weight() const { return node_total.weight; }
-    bool has_class(int64_t cls) const {
-        if constexpr (requires { node_total.counts(); }) return node_total.counts()[static_cast<size_t>(cls)] > 0;
-        return false;
+    int64_t class_weight(int64_t cls) const {
+        if constexpr (requires { node_total.counts(); }) return node_total.counts()[static_cast<size_t>(cls)];
+        return 0;
     }
     Rate rate(size_t i, int64_t cls) {
         load_bucket(buckets_[i]);

@@ -6,7 +6,7 @@
 //
 //     n_buckets(), position(i)                 the buckets; position: of the cut after bucket i
 //     n_listed()                               the first ones, of a level each: the last may be the pool of rare levels
-//     n_classes(), has_class(c), weight()      of the node
+//     n_classes(), class_weight(c), weight()   of the node
 //     placements(), start_placement(p)         of the missing rows; afterwards every bucket is on the right
 //     move_left(i), move_right(i)              one bucket
 //     offer_two(kind, position, placement)     the two sides as they are
@@ -45,14 +45,12 @@ protected:
         });
     }
     // For two classes and for regression some prefix of the levels ordered by rate or mean is optimal (Breiman et al.
-    // 1984, theorem 4.5). For more classes: all subsets while that is affordable, then the prefixes of each class's
-    // order.
+    // 1984, theorem 4.5). For more classes: all subsets while that is affordable, then the prefixes of the
+    // orders by the rates of the heaviest classes.
     void scan_subsets() {
         if (is_exhaustive()) return scan_all_subsets();
         if (self().n_classes() <= 2) return scan_rate_order(self().n_classes() ? 1 : 0);
-        for (int64_t cls = 0; cls < self().n_classes(); ++cls) {
-            if (self().has_class(cls)) scan_rate_order(cls);
-        }
+        for (int64_t cls : heaviest_classes()) scan_rate_order(cls);
     }
     // The buckets that the subset at this position sends left.
     void list_subset(size_t position, std::vector<uint8_t>& goes_left) {
@@ -100,6 +98,19 @@ private:
             }
         });
     }
+    // Those of the node, in ascending order; of classes of equal weight, the first.
+    const std::vector<int64_t>& heaviest_classes() {
+        classes_.clear();
+        for (int64_t cls = 0; cls < self().n_classes(); ++cls) {
+            if (self().class_weight(cls) > 0) classes_.push_back(cls);
+        }
+        if (classes_.size() <= kMaxRateOrders) return classes_;
+        std::stable_sort(classes_.begin(), classes_.end(),
+                         [&](int64_t a, int64_t b) { return self().class_weight(a) > self().class_weight(b); });
+        classes_.resize(kMaxRateOrders);
+        std::sort(classes_.begin(), classes_.end());
+        return classes_;
+    }
     // Ascending; equal rates stay in the order of the levels.
     void order_by_rate(int64_t cls) {
         const size_t n = self().n_buckets();
@@ -121,7 +132,8 @@ private:
         std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) { return rates_[a] < rates_[b]; });
     }
 
-    std::vector<size_t> order_;  // of the buckets, by rate
+    std::vector<int64_t> classes_;  // of heaviest_classes
+    std::vector<size_t> order_;     // of the buckets, by rate
     std::vector<Rate> rates_;
     std::vector<std::pair<double, size_t>> double_rates_;
 };
