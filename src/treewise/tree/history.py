@@ -66,9 +66,16 @@ def describe_step(step: Mapping[str, Any]) -> str:
     arguments = [json.dumps(step["method"])] if "method" in step else []
     arguments += [f"{name}={_format_option(value)}" for name, value in options.items()]
     arguments += ["sample_weight=…"] * bool(step.get("sample_weight_array"))
-    text = f"{action}({', '.join(arguments)})"
-    if "rows" in step:
-        text += f" on {plural(step['rows'], 'row')}"
+    return f"{action}({', '.join(arguments)})" + describe_outcome(step)
+
+
+def describe_outcome(step: Mapping[str, Any]) -> str:
+    """Describe what a step was applied to and what came of it: what follows the call.
+
+    >>> describe_outcome({"did": "prune", "method": "gain", "leaves": [6, 3]})
+    ': 6 → 3 leaves'
+    """
+    text = f" on {plural(step['rows'], 'row')}" if "rows" in step else ""
     if "imitates" in step:
         text += f", imitating {safe(step['imitates'])}"
     if "leaves" in step and is_pruning(step):

@@ -9,7 +9,7 @@ def test_decisions_then_the_tree(run):
     run("grow outlier -o full.json")
     answer = run("prune full.json --method reduced_error --validation outlier_validation -o small.json")
     assert answer.code == 0
-    assert answer.lines[0] == 'prune("reduced_error", order="bottom-up") on 10 rows: 5 → 2 leaves'
+    assert answer.lines[0] == "prune --method reduced_error --order bottom-up on 10 rows: 5 → 2 leaves"
     assert "T 2 of 10 wrong (20.0 %) · T' 0 of 10 wrong (0.0 %)" in answer.lines[1]
     assert answer.lines[-1].startswith("2  └─ x1 > 4")
     assert "saved small.json" in answer.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,7 +21,7 @@ from treewise.cli.output import (
     remark,
     write_output,
 )
-from treewise.cli.param_types import read_at
+from treewise.cli.param_types import option_name, read_at
 from treewise.cli.render import json_text, print_tree
 from treewise.cli.verb import (
     CROSS_VALIDATION,
@@ -155,7 +155,7 @@ def command(
 
 def _show_pruned(tree: Tree, form: str, show_all: bool, quiet: bool, seconds: float, to_output: bool) -> None:
     """Print the decisions and the tree; only a remark if the model itself is written to standard output."""
-    from treewise.tree.history import cut_lines, decision_lines
+    from treewise.tree.history import cut_lines, decision_lines, describe_outcome
 
     step, pruning = tree.history[-1], tree.fit_info.pruning
     assert pruning is not None
@@ -170,13 +170,35 @@ def _show_pruned(tree: Tree, form: str, show_all: bool, quiet: bool, seconds: fl
         write_output(json_text(dict(step)), None)
         return
     if not quiet:
-        lines = "\n".join(decision_lines(step, show_all=True) if show_all else cut_lines(step, "--all"))
+        _, *rest = decision_lines(step, show_all=True) if show_all else cut_lines(step, "--all")
+        lines = "\n".join([_as_command(step) + describe_outcome(step), *rest])
         print_text(lines.encode("ascii", "replace").decode() if is_ascii_only(sys.stdout) else lines)
         if pruning.cp_table is not None:
             print_text("")
             print_text(str(tree.cp_table))
         print_text("")
     print_tree(tree, show_all)
+
+
+def _as_command(step: Mapping[str, Any]) -> str:
+    """Return a pruning with its options, as they are typed.
+
+    >>> _as_command({"method": "pessimistic", "options": {"confidence": 0.1, "raising": True}})
+    'prune --method pessimistic --confidence 0.1 --raising'
+    """
+    options = {"method": step["method"]} if "method" in step else {}
+    words = [
+        f"{option_name(name)} {_typed(value)}".rstrip() for name, value in (options | step.get("options", {})).items()
+    ]
+    return safe(" ".join(["prune", *words]))
+
+
+def _typed(value: Any) -> str:
+    if value is True:
+        return ""
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
 def _print_cp_table(tree: Tree, prune_options: dict[str, Any], form: str) -> None:
