@@ -30,10 +30,13 @@ RUNS = {
     "dbt": ("dbt", {"dialect": "duckdb"}),
     "duckdb": ("sql", {"dialect": "duckdb"}),
     "postgresql": ("sql", {"dialect": "postgresql"}),
+    "mariadb": ("sql", {"dialect": "mariadb"}),
+    "spark": ("sql", {"dialect": "spark"}),
 }
 
 
-SLOW = ("libreoffice", "pypmml", "jpmml", "spiffworkflow")  # slow to start or to run: tests of their own
+# Slow to start or to run: tests of their own.
+SLOW = ("libreoffice", "pypmml", "jpmml", "spiffworkflow", "mariadb", "spark")
 
 
 @pytest.fixture(scope="module", params=[name for name in RUNS if name not in SLOW])

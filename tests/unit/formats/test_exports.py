@@ -140,7 +140,7 @@ def test_hostile_names_and_labels(engine, names):
 
 # -- SQL of every dialect ---------------------------------------------------------------------------------------------
 
-SQLGLOT = {"postgresql": "postgres", "sqlserver": "tsql"}
+SQLGLOT = {"postgresql": "postgres", "sqlserver": "tsql", "mariadb": "mysql"}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -151,7 +151,13 @@ def test_every_dialect_is_parsed(dialect, names):
     names = [name.replace("\0", "0") for name in names]
     cells, target = table(names)
     tree = tw.grow(cells, target, max_depth=3, categorical="multiway")
-    query = sqlglot.parse_one(tree.export("sql", dialect=dialect), read=SQLGLOT.get(dialect, dialect))
+    try:
+        written = tree.export("sql", dialect=dialect)
+    except ParameterError as error:  # no such column can be there
+        assert dialect in ("mysql", "mariadb", "spark"), error
+        assert "U+FFFF" in str(error) or "${" in str(error), error
+        return
+    query = sqlglot.parse_one(written, read=SQLGLOT.get(dialect, dialect))
     used = {tree.columns[i] for i in tree.used_columns} | ({"answer"} if DIALECTS[dialect].lookup else set())
     if dialect != "bigquery" or not any("." in name for name in used):  # there a dot separates two names
         assert {column.name for column in query.find_all(sqlglot.exp.Column)} == used

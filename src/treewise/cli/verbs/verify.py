@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from treewise.cli.inputs import read_data, read_model
-from treewise.cli.output import print_text
+from treewise.cli.output import print_text, progress_bar
 from treewise.cli.verb import estimate_option, option, tree_option, verb
 from treewise.formats.verify.engines.registry import ENGINES
 from treewise.formats.verify.verify import DEFAULT_ROWS, verify_export
@@ -44,9 +44,17 @@ def command(
     """Print how many rows agree; exit with 1 if any does not."""
     loaded = read_model(model, member=member).model
     table = None if data is None else read_data(data, loaded.na_values)
-    found = verify_export(
-        loaded, exported, table, engine=engine, rows=rows, random_state=random_state, estimate=estimate
-    )
+    with progress_bar("rows") as progress:
+        found = verify_export(
+            loaded,
+            exported,
+            table,
+            engine=engine,
+            rows=rows,
+            random_state=random_state,
+            estimate=estimate,
+            progress=progress,
+        )
     print_text(str(found))
     if not found.ok:
         raise click.exceptions.Exit(1)

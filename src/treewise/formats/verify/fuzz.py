@@ -46,6 +46,7 @@ class EngineLimits:
     empty: bool = True  # the empty text, other than as missing
     controls: bool = True  # control characters in text
     digits: int | None = None  # significant digits of a finite number; None: every double
+    finite: bool = False  # no infinities
     surrogates: bool = False  # halves of surrogate pairs in text
     datetime_step: int = 1000  # nanoseconds
 
@@ -63,6 +64,10 @@ class Rows:
     def row(self, i: int, names: Sequence[str]) -> dict[str, Cell]:
         """Return one row by name."""
         return {name: column[i] for name, column in zip(names, self.cells, strict=True)}
+
+    def part(self, rows: slice) -> Rows:
+        """Return some of the rows."""
+        return Rows([column[rows] for column in self.cells], [values[rows] for values in self.encoded])
 
 
 def fuzz_rows(program: Program, n: int, seed: int, limits: EngineLimits) -> Rows:
@@ -117,7 +122,8 @@ class _Pool:
         }
         some = sorted(cuts) if len(cuts) <= 20_000 else sorted(rng.sample(sorted(cuts), 20_000))
         if encoding.kind == "number":
-            self.values = [*sorted(_numbers(some, limits.digits)), math.nan, None]
+            numbers = sorted(_numbers(some, limits.digits))
+            self.values = [*(v for v in numbers if math.isfinite(v) or not limits.finite), math.nan, None]
         elif encoding.kind == "integer":
             self.values = [*sorted(_integers(some)), None]
         else:

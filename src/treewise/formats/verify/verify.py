@@ -10,7 +10,7 @@ in the model's spelling: a category is the text of its level.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from treewise.tree.model import Model
 
 _MAX_SHOWN = 5  # mismatches in a message
 DEFAULT_ROWS = 2_000
+_FIRST_PART, _GROWTH = 500, 3  # rows that an engine gets first, if progress is shown, and how much more each time
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ def verify_export(
     rows: int = DEFAULT_ROWS,
     random_state: int = 0,
     estimate: Any = None,
+    progress: Callable[[float], None] | None = None,
 ) -> Verification:
     """Run an export in its real engine and compare every answer with the model's.
 
@@ -121,21 +123,22 @@ def verify_export(
     rows : number of fuzzed rows.
     random_state : seed of the fuzzed rows.
     estimate : as given to ``export``.
+    progress : called with the share that is done; the rows then go to the engine in parts.
     """
     content = read_export(export)
     stamp = find_stamp(content)
     program = compile_model(model, estimate)
-    runs, not_run = [], {}
+    runs, not_run, found = [], {}, {}
     for name, each in _engines_for(stamp, engine).items():
         try:
-            version = each.find()
+            found[each] = each.find()
         except NotInstalled as reason:
             not_run[name] = str(reason)
-            continue
-        batches = [fuzz_rows(program, rows, random_state, each.limits)]
-        if data is not None:
-            batches.append(_given_rows(model, program, data))
-        runs.append(_run(each, version, model, Export(content, stamp, program), batches, estimate))
+    given = [] if data is None else [_given_rows(model, program, data)]
+    for i, (each, version) in enumerate(found.items()):
+        batches = [fuzz_rows(program, rows, random_state, each.limits), *given]
+        report = None if progress is None else (lambda done, i=i: progress((i + done) / len(found)))
+        runs.append(_run(each, version, model, Export(content, stamp, program), batches, estimate, report))
     if not runs:
         listed = "; ".join(f"{name} ({reason})" for name, reason in not_run.items())
         raise PackageError(f"the export was not run: no engine for it is installed here. Missing: {listed}.")
@@ -188,16 +191,34 @@ def _engines_for(stamp: dict[str, Any], engine: str | None) -> dict[str, Engine]
 
 
 def _run(
-    engine: Engine, version: str, model: Model, export: Export, batches: Sequence[Rows], estimate: Any
+    engine: Engine,
+    version: str,
+    model: Model,
+    export: Export,
+    batches: Sequence[Rows],
+    estimate: Any,
+    progress: Callable[[float], None] | None,
 ) -> EngineRun:
     mismatches: list[Mismatch] = []
     outputs: tuple[str, ...] = ()
-    for rows in batches:
+    total, done = sum(map(len, batches)), 0
+    for rows in batches if progress is None else (part for batch in batches for part in _parts(batch)):
         found, expected = engine.run(export, rows), expected_outputs(model, export.program, rows, estimate)
         outputs = tuple(name for name in ("prediction", "probabilities", "leaf") if getattr(found, name) is not None)
         mismatches += compare(export.program, rows, expected, found, outputs)
-    fuzzed = len(batches[0])
-    return EngineRun(version, sum(map(len, batches)), fuzzed, tuple(mismatches), outputs)
+        done += len(rows)
+        if progress is not None:
+            progress(done / total)
+    return EngineRun(version, total, len(batches[0]), tuple(mismatches), outputs)
+
+
+def _parts(rows: Rows) -> Iterator[Rows]:
+    """Yield the rows in growing parts: an engine that starts slowly is started a few times only."""
+    first, size = 0, _FIRST_PART
+    while first < len(rows):
+        part = slice(first, first + size if first + 2 * size < len(rows) else len(rows))
+        yield rows if part == slice(0, len(rows)) else rows.part(part)
+        first, size = part.stop, size * _GROWTH
 
 
 # -- what is expected -------------------------------------------------------------------------------------------------

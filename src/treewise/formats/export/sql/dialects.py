@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -50,6 +50,7 @@ class Dialect:
     datetime_digits: int = 6  # of the fraction of a second
     has_short_datetimes: bool = False  # datetimes are text: midnight is written without a time
     has_case_in_names: bool = False  # whether "a" and "A" are different columns
+    max_name: int = 0  # characters of a name, all of the basic plane, the last no blank; 0 if not limited so
     max_nesting: int = 100  # of CASE in CASE
     lookup: str = ""  # an element of a list by its number from 1; empty where none is fast
     all_but: str = ""  # all columns of a table except some
@@ -69,6 +70,19 @@ class Dialect:
         if "\0" in name:
             raise ParameterError(
                 f'column "{safe(name)}" contains the character NUL, which SQL names cannot.',
+                hint="Rename the column.",
+                column=name,
+            )
+        if self.max_name and (len(name) > self.max_name or max(name) > "\uffff" or name.endswith(" ")):
+            raise ParameterError(
+                f'column "{safe(name)}" has a name that {self.name} does not allow: at most {self.max_name} characters,'
+                " none beyond U+FFFF, and no blank at the end.",
+                hint="Rename the column.",
+                column=name,
+            )
+        if self.name == "spark" and "${" in name:
+            raise ParameterError(
+                f'column "{safe(name)}" contains "${{", where Spark puts in a variable.',
                 hint="Rename the column.",
                 column=name,
             )
@@ -196,20 +210,31 @@ def _is_unusual(ch: str) -> bool:
 
 
 def _escaped(text: str) -> str:
-    r"""Escape quotes, backslashes and unusual characters.
+    r"""Escape quotes, backslashes, unusual characters, and dollars, since Spark replaces ``${name}`` in queries.
 
-    >>> _escaped("it's \n"), _escaped("\U0001F600")
-    ("it\\'s \\u000a", '😀')
+    >>> _escaped("it's \n"), _escaped("\U0001F600"), _escaped("${x}")
+    ("it\\'s \\u000a", '😀', '\\u0024{x}')
     """
     parts = []
     for ch in text:
         if ch in "'\\":
             parts.append("\\" + ch)
-        elif _is_unusual(ch):
+        elif _is_unusual(ch) or ch == "$":
             parts.append(f"\\u{ord(ch):04x}" if ord(ch) <= 0xFFFF else f"\\U{ord(ch):08x}")
         else:
             parts.append(ch)
     return "".join(parts)
+
+
+_MYSQL = Dialect(
+    "mysql",  # cannot store NaN; compares text without case and trailing spaces unless told otherwise
+    quotes="``",
+    char="CONVERT(CHAR({} USING utf32) USING utf8mb4)",
+    joined=("CONCAT(", ", ", ")"),
+    is_backslash_special=True,
+    max_name=64,
+    text="CONVERT({} USING utf8mb4) COLLATE utf8mb4_0900_bin",
+)
 
 
 def _dialects(*dialects: Dialect) -> dict[str, Dialect]:
@@ -246,14 +271,8 @@ DIALECTS = _dialects(
         double="{}::float8",
         has_case_in_names=True,
     ),
-    Dialect(
-        "mysql",  # cannot store NaN; compares text without case and trailing spaces unless told otherwise
-        quotes="``",
-        char="CHAR({} USING utf32)",
-        joined=("CONCAT(", ", ", ")"),
-        is_backslash_special=True,
-        text="CONVERT({} USING utf8mb4) COLLATE utf8mb4_0900_bin",
-    ),
+    _MYSQL,
+    replace(_MYSQL, name="mariadb", text="CONVERT({} USING utf8mb4) COLLATE utf8mb4_nopad_bin"),
     Dialect(
         "sqlserver",  # cannot store NaN; compares text without case, and never with trailing spaces: hence the dot
         quotes="[]",

@@ -1,4 +1,4 @@
-"""Export format "sql": one SELECT that adds predictions to a table, as nested CASE, in eight dialects.
+"""Export format "sql": one SELECT that adds predictions to a table, as nested CASE, in nine dialects.
 
     SELECT *,
       CASE WHEN "flipper_length_mm" <= 206.5e0 THEN 'Adelie' ELSE 'Gentoo' END AS prediction,
@@ -119,7 +119,8 @@ class SqlPrinter:
         """Yield comments: which column is which class."""
         if "probabilities" in outputs:
             for k, label in enumerate(self.program.classes):
-                yield f"-- {safe(self.prefix)}probability_{k}: probability of {safe(label)}"
+                note = f"-- {safe(self.prefix)}probability_{k}: probability of {safe(label)}"
+                yield note.replace("${", "$ {")  # Spark puts in variables even there
 
     # -- queries --------------------------------------------------------------------------------------------------
 

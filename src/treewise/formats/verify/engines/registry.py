@@ -101,4 +101,6 @@ ENGINES = {
     "dbt": Engine("dbt", lambda stamp: stamp["format"] == "dbt" and stamp["dialect"] == "duckdb"),
     "duckdb": Engine("duckdb", _dialect("duckdb")),
     "postgresql": Engine("postgresql", _dialect("postgresql")),
+    "mariadb": Engine("mariadb", _dialect("mariadb")),
+    "spark": Engine("spark", _dialect("spark")),
 }

@@ -1,0 +1,45 @@
+"""SQL in MariaDB and Spark, in .ci/nightly: both take long to start, and are more to install than the other engines."""
+
+import os
+
+import pytest
+
+import treewise as tw
+from tests.support import mariadb
+from tests.support.exports import _found, check
+from tests.support.hostile_names import BATCHES, table
+from tests.unit.formats.test_exports import MODELS
+
+pytestmark = pytest.mark.skipif(not os.environ.get("TREEWISE_LONG"), reason="TREEWISE_LONG=1 runs MariaDB and Spark")
+
+
+@pytest.fixture(scope="module", params=["mariadb", "spark"])
+def engine(request):
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "mariadb" and "MYSQL_HOST" not in os.environ:
+            with mariadb.server() as variables:
+                for name, value in (variables or {}).items():
+                    patch.setenv(name, value)
+                yield _found(request.param)
+        else:
+            yield _found(request.param)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_models(engine, model):
+    check(MODELS[model](), engine, 20_000)
+
+
+@pytest.mark.parametrize("names", BATCHES, ids=lambda names: ascii(names[0])[:8])
+def test_hostile_names_and_labels(engine, names):
+    names = [name.replace("\0", "0") for name in names]
+    cells, target = table(names)
+    try:
+        check(tw.grow(cells, target, max_depth=3, categorical="multiway"), engine, 100)
+    except tw.ParameterError as error:
+        assert "does not allow" in str(error) or "puts in a variable" in str(error)
+
+
+def test_labels_that_look_like_variables(engine):
+    tree = tw.grow({"c": ["${env:HOME}", "$x", "${x}", "b"] * 5, "y": ["${env:HOME}", "b", "${x}", "b"] * 5}, "y")
+    check(tree, engine, 100)
