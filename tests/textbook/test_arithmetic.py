@@ -30,6 +30,8 @@ def test_a_fair_coin_and_a_sure_thing():
     coin = tw.worked_impurity([1 / 2, 1 / 2], unit="nats").text
     assert coin == "H(1/2, 1/2) = −1/2·log 1/2 − 1/2·log 1/2 = 0.3466 + 0.3466 = log 2 = 0.6931 nats"
     assert tw.worked_impurity([1, 0], unit="nats").text == "H(1, 0) = −1·log 1 − 0·log 0 = 0 + 0 = 0 nats"
+    assert tw.worked_impurity([4]).text == "H(1) = −1·log₂ 1 = 0 bits"  # one term: the result alone
+    assert tw.worked_impurity([4]).latex.endswith("& = -1 \\log_2 1 \\\\\n& = 0\\ \\text{bits}")
     for k in (2, 3, 5, 7):
         assert tw.worked_impurity([1] * k, unit="nats").exact == f"log {k}"
 

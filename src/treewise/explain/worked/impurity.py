@@ -90,8 +90,9 @@ class WorkedImpurity(Displayable):
     @property
     def text(self) -> str:
         """Everything on one line."""
-        exact = [self.exact] if self._exact_says_more else []
-        return " = ".join(dict.fromkeys([self.symbol, self.formula, self.numbers, *exact, self.result]))
+        steps = [self.numbers, *([self.exact] if self._exact_says_more else [])]
+        shown = [step for step in steps if step != _number(self.value)]  # of a single term, the result alone
+        return " = ".join(dict.fromkeys([self.symbol, self.formula, *shown, self.result]))
 
     @property
     def _exact_says_more(self) -> bool:
@@ -118,7 +119,7 @@ class WorkedImpurity(Displayable):
         numbers = self.numbers.replace("−", "-")
         unit = rf"\ \text{{{self.unit}}}" if self.kind == "entropy" else ""
         steps = [rf"{symbol} & = {formula}"]
-        steps += [rf"& = {numbers}"]
+        steps += [rf"& = {numbers}"] if self.numbers != _number(self.value) else []
         steps += [rf"& = {self.exact_latex}"] if self._exact_says_more else []
         steps += [rf"& = {_number(self.value)}{unit}"]
         return " \\\\\n".join(dict.fromkeys(steps))
