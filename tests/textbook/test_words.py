@@ -72,6 +72,21 @@ def test_other_names_of_options_get_a_hint(run, typed, ours):
     assert ours in answer.err
 
 
+@pytest.mark.parametrize(
+    ("typed", "verb"),
+    {"train": "grow", "entropy": "trace", "knn": "evaluate", "plot": "draw", "overfitting": "curve"}.items(),
+)
+def test_other_names_of_verbs_get_a_hint(run, typed, verb):
+    answer = run(f"{typed} noisy")
+    assert answer.code == 2
+    assert f'no verb "{typed}". Did you mean "{verb}"?' in answer.err
+
+
+def test_a_hint_names_an_option_that_the_verb_has(run):
+    assert "--unit" not in run("grow noisy --log nats").err
+    assert "Did you mean '--unit'?" in run("trace noisy --log nats").err
+
+
 def test_synonyms_of_criteria_are_accepted():
     for name, ours in {"misclassification": "error", "information_gain": "entropy", "gini_index": "gini"}.items():
         assert tw.grow("seven_points", criterion=name).criterion == ours

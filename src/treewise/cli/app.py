@@ -60,6 +60,16 @@ _EXIT_CODES: tuple[tuple[type[TreewiseError], int], ...] = (
     (ParseError, MODEL),
 )
 
+# What a verb is called elsewhere.
+_OTHER_VERBS = {
+    **dict.fromkeys(("train", "fit", "learn", "build", "id3"), "grow"),
+    **dict.fromkeys(("gain", "gains", "entropy", "computations"), "trace"),
+    **dict.fromkeys(("test", "score", "check", "knn"), "evaluate"),
+    **dict.fromkeys(("plot", "picture"), "draw"),
+    **dict.fromkeys(("equivalent", "diff"), "compare"),
+    **dict.fromkeys(("overfitting", "error"), "curve"),
+}
+
 # Each verb with its description in --help. The module of a verb is imported when the verb is used.
 VERBS = {
     "demo": "Show a worked example: a tree, its arithmetic and a prediction.",
@@ -154,7 +164,8 @@ class _App(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb, or list the existing ones."""
         if args and not args[0].startswith("-") and args[0] not in VERBS:
-            ctx.fail(f'no verb "{args[0]}".{did_you_mean(args[0], VERBS)} Verbs: {", ".join(VERBS)}.')
+            hint = did_you_mean(_OTHER_VERBS.get(args[0].casefold(), args[0]), VERBS)
+            ctx.fail(f'no verb "{args[0]}".{hint} Verbs: {", ".join(VERBS)}.')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -256,8 +267,10 @@ def run_guarded(run: Callable[[], int]) -> int:
 def _usage_message(error: click.ClickException) -> str:
     """Return the message of a usage error, with the command that prints help."""
     message = error.format_message().rstrip()
-    if isinstance(error, click.NoSuchOption) and (ours := known_name(error.option_name)):
-        message = f"{error.message} Did you mean '--{ours.replace('_', '-')}'?"
+    if isinstance(error, click.NoSuchOption) and error.ctx is not None and (ours := known_name(error.option_name)):
+        option = f"--{ours.replace('_', '-')}"
+        if any(option in param.opts for param in error.ctx.command.params):
+            message = f"{error.message} Did you mean '{option}'?"
     if extra := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", message, re.DOTALL):
         message = f"unexpected argument: {extra[1]}"
     if not message.endswith((".", "?", ")")):
