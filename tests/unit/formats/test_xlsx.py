@@ -1,6 +1,7 @@
 """Workbooks: the calculator in LibreOffice, the nested IF, the rules, and what a workbook cannot hold."""
 
 import io
+import os
 import shutil
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import treewise as tw
 from tests.support.exports import _found, check
 from tests.support.handmade_trees import chain
+from tests.support.hostile_names import BATCHES, table
 from treewise.formats.export.program import compile_model
 from treewise.formats.export.rule_table import rules_of
 from treewise.formats.verify.fuzz import EngineLimits, encode_cells, fuzz_rows, next_step
@@ -32,6 +34,20 @@ def sheets(tree):
 @pytest.mark.parametrize("name", MODELS)
 def test_the_calculator_decides_as_the_tree(name):
     check(MODELS[name](), _found("libreoffice"), 150)
+
+
+@pytest.mark.skipif(not os.environ.get("TREEWISE_LONG"), reason="TREEWISE_LONG=1 starts LibreOffice for every name")
+@pytest.mark.parametrize("names", BATCHES, ids=lambda names: ascii(names[0])[:8])
+def test_hostile_names_and_labels_mean_the_same(names):
+    usable = ["".join(ch if ch.isprintable() else "_" for ch in name) for name in names]
+    cells, target = table(usable)
+    check(tw.grow(cells, target, max_depth=3, categorical="multiway"), _found("libreoffice"), 30)
+    if usable != names:
+        cells, target = table(names)
+        try:
+            tw.grow(cells, target, max_depth=3, categorical="multiway").export("xlsx")
+        except tw.ParameterError as error:
+            assert "that no workbook can hold" in str(error)
 
 
 @pytest.mark.parametrize("name", MODELS)
