@@ -1,10 +1,11 @@
-"""The report in a real browser: fold, zoom, ask, "don't know", leaf → rule and rows, row → path, test figures, print,
-a narrow screen, the keyboard; and names made to break out of a page.
+"""The report in a real browser: fold, zoom, ask, "don't know", leaf → rule and rows, row → path, counterfactual, test
+figures, print, a narrow screen, the keyboard; and names made to break out of a page.
 """
 
 import random
 import re
 
+import numpy as np
 import pytest
 
 import treewise as tw
@@ -168,7 +169,7 @@ def test_training_and_test_figures(penguins, open_page):
     here.page.click("[data-table=test]")
     assert "50" in here.box(0).text_content()
     assert "344" not in here.box(0).text_content()
-    assert re.search(r"test error \d", here.page.locator("header").inner_text())
+    assert re.search(r"Test error\s+\d", here.page.locator("header").inner_text())
 
 
 def test_searching_a_column(penguins, open_page):
@@ -206,7 +207,6 @@ def test_on_paper(penguins, open_page, tmp_path):
     here = open_page(penguins[1])
     here.page.emulate_media(media="print")
     assert not here.page.locator("#form").is_visible()
-    assert here.page.locator("#tree").is_visible()
     here.page.emulate_media(media="screen")
     content = here.page.pdf(path=tmp_path / "page.pdf")
     assert content[:5] == b"%PDF-"
@@ -354,3 +354,123 @@ def test_a_large_tree_opens_folded(tmp_path, open_page):
     assert here.boxes() < 80 < tree.n_leaves
     assert path.stat().st_size < 5_000_000
     assert "memorised" in here.page.locator(".warning").first.inner_text()
+
+
+def test_the_counterfactual_is_that_of_explain(penguins, open_page):
+    tree, path = penguins
+    here, rows = open_page(path), tw.datasets.penguins()
+    for row in range(0, 50, 4):
+        here.box(0).dispatch_event("click")
+        here.page.locator(f'#rows [data-row="{row}"]').evaluate("it => it.click()")
+        told = here.page.locator("#prediction .counterfactual").inner_text()
+        found = tree.explain(rows.take(np.array([row])))[0].counterfactual
+        assert told.startswith(f"Would be {found.prediction} if ")
+        assert f"(node {found.node}:" in told
+
+
+def test_a_value_outside_the_training_range_is_marked(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path)
+    ask(here, tree, {"flipper_length_mm": 300})
+    assert "outside the training range, 172 to 231" in here.page.locator("#form").inner_text()
+    ask(here, tree, {"flipper_length_mm": 200})
+    assert "outside" not in here.page.locator("#form").inner_text()
+
+
+def test_the_whole_path_stays_in_view(tmp_path, open_page):
+    path = tmp_path / "page.html"
+    tree = tw.grow("noisy", max_leaf_nodes=40)
+    tree.report(path, "noisy", rows="all")
+    here = open_page(path, width=900)
+    leaves = tree.apply("noisy")
+    deepest = max(range(50), key=lambda row: len(tree.path(int(leaves[row]))))
+    here.page.locator(f'#rows [data-row="{deepest}"]').evaluate("it => it.click()")
+    view = here.page.locator("#tree").bounding_box()
+    nodes = tree.path(int(leaves[deepest]))
+    for node in nodes:
+        box = here.box(node).locator(".frame").bounding_box()
+        assert box["x"] >= view["x"] - 1
+        assert box["x"] + box["width"] <= view["x"] + view["width"] + 1
+        assert box["y"] + box["height"] <= view["y"] + view["height"] + 1
+    steps = here.page.locator("#prediction .steps li").all_inner_texts()
+    assert [step.split("\n")[0] for step in steps] == [tree.condition(node) for node in nodes[1:]]
+
+
+def test_a_large_tree_has_an_overview(tmp_path, open_page):
+    path = tmp_path / "page.html"
+    tree = tw.grow(tw.datasets.noisy(4000, noise=0.3), "y")
+    tree.report(path, tw.datasets.noisy(4000, noise=0.3))
+    here = open_page(path)
+    assert here.page.locator("#overview").is_visible()
+    hidden = here.page.locator("#map .folded").last
+    node = int(hidden.get_attribute("data-map"))
+    hidden.dispatch_event("click")
+    assert f"Node {node}" in here.page.locator("#details").inner_text()
+    assert here.box(node).count() == 1
+
+
+def test_print_has_the_whole_tree(tmp_path, open_page):
+    """A tree that fits is printed as a picture, a larger one as a list; neither has anything folded away."""
+    for leaves, is_legible in ((5, True), (60, False)):
+        path, tree = tmp_path / f"{leaves}.html", tw.grow("noisy", max_leaf_nodes=leaves)
+        tree.report(path, "noisy")
+        here = open_page(path)
+        here.page.click("#collapse-all")
+        here.page.emulate_media(media="print")
+        here.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert here.page.locator("#tree").is_visible() == is_legible
+        assert here.page.locator("#outline").is_visible() != is_legible
+        shown = "#tree .node" if is_legible else "#outline .line"
+        assert here.page.locator(shown).count() == len(tree)
+        here.page.evaluate("dispatchEvent(new Event('afterprint'))")
+        here.page.emulate_media(media="screen")
+        assert here.boxes() == 3
+
+
+def test_on_a_phone_the_rule_is_readable(penguins, open_page):
+    tree, path = penguins
+    here = open_page(path, width=390, height=800)
+    assert not here.page.locator("#tree").is_visible()
+    lines = here.page.locator("#outline .line")
+    assert lines.count() == len(tree)
+    for line in lines.all():
+        condition = line.locator(".condition")
+        assert condition.inner_text() == tree.condition(int(line.get_attribute("data-line")))
+        box = condition.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    leaf = next(node.id for node in tree if node.is_leaf)
+    here.page.locator(f'[data-line="{leaf}"]').click()
+    rule = here.page.locator("#details .rule")
+    assert rule.bounding_box()["width"] <= 390
+    here.page.click("[data-view=tree]")
+    assert here.page.locator("#tree").is_visible()
+    assert not here.page.locator("#outline").is_visible()
+
+
+def test_charts_follow_the_colour_scheme(tmp_path, open_page):
+    path = tmp_path / "page.html"
+    tw.grow("noisy", max_depth=3).report(path, "noisy", test=tw.datasets.noisy(seed=1))
+    here = open_page(path, color_scheme="dark")
+    assert here.page.locator("#performance .chart").count() == 5
+    ground = here.page.locator("#performance .chart svg > rect").first
+    assert ground.evaluate("it => getComputedStyle(it).fill") == "rgb(21, 24, 29)"
+    sizes = here.page.evaluate(
+        "[...document.querySelectorAll('.chart text')].map(it => it.getBoundingClientRect().height)"
+    )
+    assert min(sizes) >= 12
+
+
+def test_inline_in_a_notebook(tmp_path, open_page, chromium):
+    """Without a path the page is in a frame, where its script runs and reaches nothing outside."""
+    shown = tw.grow("penguins", max_depth=2).report(data="penguins")
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html><html data-ready=yes><body>{shown._repr_html_()}</body></html>", encoding="utf-8")
+    page = chromium.new_page()
+    page.goto(path.as_uri())
+    frame = page.frame_locator("iframe")
+    frame.locator("html[data-ready=yes]").wait_for(timeout=10_000)
+    assert frame.locator("#tree .node").count() == 7
+    shown.save(tmp_path / "saved.html")
+    assert (tmp_path / "saved.html").read_text(encoding="utf-8") == shown.html
+    page.close()

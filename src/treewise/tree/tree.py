@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from treewise.predict.predict import EncodedRows, TreeAnswers
     from treewise.predict.single_row import RowPredictor
     from treewise.show.picture.picture import Picture
+    from treewise.show.report.report import ReportPage
     from treewise.show.summary import TreeSummary
 
 
@@ -473,8 +474,8 @@ class Tree(EditableTree):
 
     def report(
         self,
-        path: str | PathLike[str],
-        data: Any,
+        path: str | PathLike[str] | None = None,
+        data: Any = None,
         *,
         test: Any = None,
         rows: str = "none",
@@ -482,8 +483,8 @@ class Tree(EditableTree):
         title: str | None = None,
         target: Any = None,
         test_target: Any = None,
-    ) -> None:
-        """Write a self-contained, interactive HTML report.
+    ) -> ReportPage | None:
+        """Write a self-contained, interactive HTML report; without a path, return it, and a notebook shows it.
 
         >>> import treewise as tw, tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -494,8 +495,9 @@ class Tree(EditableTree):
 
         Parameters
         ----------
-        path : the file, written atomically.
-        data : the table the tree was grown on.
+        path : the file, written atomically; None returns the report, which a notebook shows and ``.save(path)`` writes.
+        data : the table the tree was grown on; another one is recognised and treated as ``test``. Without it, the page
+            shows the tree alone.
         test : a table it has not seen: the errors on it are the ones to expect.
         rows : which rows of ``data`` are in the file: ``"none"``, ``"sample"`` or ``"all"``.
         computations : every node's candidates; by default where the table is small enough.
@@ -505,7 +507,7 @@ class Tree(EditableTree):
         """
         from treewise.show.report.report import ReportOptions, report
 
-        report(self, path, data, test, ReportOptions(rows, computations, title, target, test_target))
+        return report(self, path, data, test, ReportOptions(rows, computations, title, target, test_target))
 
     def __str__(self) -> str:
         from treewise.show.text_tree.text_tree import render_tree

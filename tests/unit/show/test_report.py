@@ -15,8 +15,8 @@ import pytest
 import treewise as tw
 from tests.support.handmade_trees import chain
 from tests.support.hostile_names import NAMES
+from treewise.show.plots.chart import log_ticks
 from treewise.show.report.facts import REASONS
-from treewise.show.report.plots import axis_ticks
 from treewise.show.report.report import ReportOptions, limit_size, report_html
 from treewise.show.report.sections import describe_finding
 from treewise.tree.arrays import STOPS
@@ -207,7 +207,7 @@ def test_the_answer_in_a_sentence(tree, sentence):
 
 def test_regression_and_a_tree_by_hand():
     table = {"x": [1.0, 2.0, 3.0, 4.0, None], "y": [1.5, 2.5, 30.0, 31.0, 2.0]}
-    assert "test RMSE" in report_html(tw.grow(table, "y", max_depth=1), table, table)
+    assert "Test RMSE" in report_html(tw.grow(table, "y", max_depth=1), table, table)
     by_hand = tw.parse("x <= 2.5 -> 2\nx > 2.5 -> 30", target="y", task="regression")
     assert facts_in(report_html(by_hand, table))["nodes"]["rows"][0] == 5
 
@@ -243,7 +243,7 @@ def test_rows_without_an_answer_are_treated_as_when_it_was_grown():
 
 
 def test_round_numbers_for_the_axis():
-    assert axis_ticks(1, 15) == [1, 2, 5, 10, 15]
+    assert log_ticks(1, 15) == [1, 2, 5, 10, 15]
 
 
 def test_computations_have_a_bounded_cost(monkeypatch):
@@ -271,3 +271,43 @@ def test_a_table_that_is_not_the_training_table_is_a_test_table():
     same = report_html(tree, train)
     assert "<h3>Training table</h3>" in same
     assert "<h3>Test table</h3>" not in same
+
+
+def test_two_tables_of_which_neither_is_the_training_table():
+    train, other, test = (tw.datasets.noisy(150, seed=seed) for seed in (1, 2, 3))
+    page = report_html(tw.grow(train, "y", max_depth=2), other, test)
+    assert "<h3>Test table</h3>" in page
+    assert "<h3>Other table</h3>" in page
+    assert "<h3>Training table</h3>" not in page
+
+
+def test_without_a_table_the_page_shows_the_tree():
+    tree = tw.grow("penguins", pruning="cv")
+    page = tree.report()
+    assert "Cross-validated error" in page.html
+    assert facts_in(page.html)["rows"] is None
+    assert "sandbox=" in page._repr_html_()
+    assert Reader(page.html).open == []
+    with pytest.raises(tw.ParameterError, match=r'^rows="all": these need the table that the tree was grown on'):
+        tree.report(rows="all")
+    with pytest.raises(tw.ParameterError, match=r"^path=.*must be the name of a file, or None"):
+        tree.report(tw.datasets.penguins())
+
+
+def test_the_error_to_expect_comes_first():
+    table = tw.datasets.noisy(seed=1)
+    found = tw.grow(table, "y", pruning="cv")
+    tile = re.search(r"<dt>(.*?)</dt><dd><strong>(.*?)</strong>", report_html(found, table))
+    assert tile[1] == "Cross-validated error"
+    tile = re.search(r"<dt>(.*?)</dt><dd><strong>(.*?)</strong>", report_html(found, table, tw.datasets.noisy(seed=2)))
+    assert tile.groups() == ("Test error", f"{100 * found.evaluate(tw.datasets.noisy(seed=2)).error:.1f} %")
+    page = report_html(tw.grow(table, "y"), table)
+    assert "<dt>Training error</dt>" in page
+    assert "the error on new rows is unknown" in page
+
+
+def test_training_ranges_are_rounded_outwards():
+    table = {"x": [1.2345678, 250898.09, 3.0, 4.0], "y": list("abab")}
+    column = facts_in(report_html(tw.grow(table, "y"), table))["columns"][0]
+    assert column["range"] == {"low": 1.23, "high": 251000.0, "text": "1.23 to 251,000"}
+    assert column["never_missing"]

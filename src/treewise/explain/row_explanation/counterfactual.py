@@ -127,6 +127,20 @@ def _distances(
     return distances
 
 
+def distance_unit(tree: Tree, column: int) -> tuple[float, Scale]:
+    """Return the distance of two numbers of a column that counts as 1, and what it is."""
+    encoding = tree.encodings[column]
+    quartiles = tree.quartiles.get(encoding.name)
+    iqr = 0 if quartiles is None else quartiles[1] - quartiles[0]
+    if 0 < iqr < math.inf:
+        return float(iqr), "iqr"
+    a = tree.arrays
+    nodes = (a.kind != LEAF) & (a.column == column)
+    cuts = (a.cut if encoding.kind == "number" else a.cut_int)[nodes].tolist()
+    extent = max(cuts) - min(cuts)
+    return (float(extent), "thresholds") if 0 < extent < math.inf else (1.0, "none")
+
+
 @dataclass(frozen=True)
 class _ColumnDistance:
     """Measures how far a row's value in one column is from the values a condition allows."""
@@ -146,17 +160,7 @@ class _ColumnDistance:
             current = None if current is None else encoding.levels.index(current)
             current = UNSEEN if cell is not None and cell.status == NEVER_SEEN else current
             return cls(encoding, is_given, current, 1.0, "", None)
-        quartiles = tree.quartiles.get(encoding.name)
-        iqr = 0 if quartiles is None else quartiles[1] - quartiles[0]
-        if 0 < iqr < math.inf:
-            return cls(encoding, is_given, current, float(iqr), "iqr", quartiles)
-        a = tree.arrays
-        nodes = (a.kind != LEAF) & (a.column == column)
-        cuts = (a.cut if encoding.kind == "number" else a.cut_int)[nodes].tolist()
-        extent = max(cuts) - min(cuts)
-        if 0 < extent < math.inf:
-            return cls(encoding, is_given, current, float(extent), "thresholds", quartiles)
-        return cls(encoding, is_given, current, 1.0, "none", quartiles)
+        return cls(encoding, is_given, current, *distance_unit(tree, column), tree.quartiles.get(encoding.name))
 
     def distance(self, condition: Condition) -> float | None:
         """Return the distance to the nearest allowed value; None if no known value is allowed."""

@@ -6,6 +6,7 @@ are those of the text tree, merged conditions those of ``tree/regions``, candida
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -14,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.text import format_exact, format_p_value, format_rounded, plural, safe
-from treewise.data.encoding import UNSEEN, Encoding, is_missing
+from treewise.data.encoding import UNSEEN, Encoding, encode_column, is_missing
 from treewise.data.table import Table
+from treewise.explain.row_explanation.counterfactual import distance_unit
 from treewise.explain.rules import columns_with_missing, describe_conditions
 from treewise.explain.trace import ColumnTrace, Trace
 from treewise.predict.leaf_probabilities import nodes_with_counts
@@ -53,8 +55,11 @@ _MAX_BRANCH_WIDTH = 30  # letters of a label in the picture
 _MAX_LISTED_LEVELS = 12  # of a merged condition
 
 
-def tree_facts(tree: Tree, test: Tree | None) -> dict[str, Any]:
-    """Return the tree for the page; ``test`` is the same tree refitted on the test table."""
+def tree_facts(tree: Tree, test: Tree | None, training: Table | None = None) -> dict[str, Any]:
+    """Return the tree for the page; ``test`` is the same tree refitted on the test table.
+
+    The ``training`` table gives the range of each column, rounded outwards so that it is no cell of a row.
+    """
     a, cost = tree.arrays, tree.cost
     used = set(a.column.tolist())
     facts: dict[str, Any] = {
@@ -63,7 +68,7 @@ def tree_facts(tree: Tree, test: Tree | None) -> dict[str, Any]:
         "classes": [safe(label) for label in tree.classes],
         "positive": 1 if len(tree.classes) == 2 else None,
         "colours": list(CLASS_COLOURS),
-        "columns": [_column_facts(encoding, i in used) for i, encoding in enumerate(tree.encodings)],
+        "columns": [_column_facts(tree, i, i in used, training) for i in range(len(tree.encodings))],
         "nodes": _node_facts(tree),
         "rules": _merged_conditions(tree),
         "reasons": {name: reason for name, reason in REASONS.items() if name in set(_stop_reasons(tree))},
@@ -77,12 +82,49 @@ def tree_facts(tree: Tree, test: Tree | None) -> dict[str, Any]:
     return facts
 
 
-def _column_facts(encoding: Encoding, is_used: bool) -> dict[str, Any]:
-    """Return how to read a value of a column; levels only if the tree uses them."""
+def _column_facts(tree: Tree, column: int, is_used: bool, training: Table | None) -> dict[str, Any]:
+    """Return how to read a value of a column, and its training range; levels only if the tree uses them."""
+    encoding = tree.encodings[column]
     facts: dict[str, Any] = {"name": safe(encoding.name), "kind": encoding.kind}
+    if is_used and not encoding.is_categorical:
+        facts["scale"] = distance_unit(tree, column)[0]
+    if is_used and training is not None and encoding.name in training.columns:
+        values = encode_column(encoding, training[encoding.name], training.name)
+        missing = is_missing(encoding, values)
+        facts["never_missing"] = not bool(missing.any())
+        facts["range"] = None if encoding.is_categorical else _training_range(encoding, values[~missing])
     if encoding.is_categorical and is_used:
         facts["levels"] = [safe(level) for level in encoding.levels]
     return {**facts, "unit": encoding.unit} if encoding.unit else facts
+
+
+def _training_range(encoding: Encoding, values: npt.NDArray[Any]) -> dict[str, Any] | None:
+    """Return the range of the values of a column: its ends, as the page compares them, and as text."""
+    if not len(values):
+        return None
+    low, high = values.min().item(), values.max().item()
+    if encoding.kind == "datetime":
+        text = " to ".join(encoding.format(end) for end in (low, high))
+        return {"low": str(low), "high": str(high), "text": text}
+    low, high = (_round_outwards(float(end), is_up) for end, is_up in ((low, False), (high, True)))
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return None
+    return {"low": low, "high": high, "text": f"{format_rounded(low)} to {format_rounded(high)}"}
+
+
+def _round_outwards(value: float, is_up: bool) -> float:
+    """Round to three significant digits, up or down.
+
+    >>> _round_outwards(250898.09, True), _round_outwards(11.58, False), _round_outwards(-0.01234, False)
+    (251000.0, 11.5, -0.0124)
+    """
+    if not value or not np.isfinite(value):
+        return value
+    decimals = 2 - math.floor(math.log10(abs(value)))
+    step = 10.0**-decimals if decimals < 300 else 0.0
+    if not step or not np.isfinite(step):
+        return value
+    return round((math.ceil if is_up else math.floor)(round(value / step, 6)) * step, decimals)
 
 
 def _stop_reasons(tree: Tree) -> list[str]:

@@ -19,7 +19,10 @@ from treewise._lib.result_table import escape_html
 from treewise.show.report.sections import ReportSection, colour_legend
 from treewise.tree.tree import Tree
 
-_SCRIPTS = ("model.js", "layout.js", "boxes.js", "picture.js", "panels.js", "main.js")  # one module, in this order
+_SCRIPTS = (
+    *("model.js", "counterfactual.js", "layout.js", "boxes.js", "picture.js"),
+    *("outline.js", "map.js", "panels.js", "main.js"),
+)  # one module, in this order
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,8 @@ class PageHead:
 
     title: str
     size: str
-    error: str
     finding: str
+    tiles: str = ""  # HTML
     warnings: Sequence[str] = ()
 
 
@@ -59,8 +62,9 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
 <h1>{escape_html(head.title)}</h1>
 <div class="tools"><button id="theme" type="button" title="Dark or light">◐</button>
 <button id="print" type="button">Print</button></div>
-<p class="facts">{escape_html(head.size)} · <strong>{escape_html(head.error)}</strong></p>
+<p class="facts">{escape_html(head.size)}</p>
 <p class="finding">{escape_html(head.finding)}</p>
+{head.tiles}
 </header>
 <main>
 {"".join(f'<p class="warning">{escape_html(text)}</p>' for text in head.warnings)}
@@ -84,12 +88,20 @@ _WORKSPACE = """<div class="workspace">
 <div class="tools"><!--tables-->
 <label>search columns <input id="search" type="search" autocomplete="off"></label><span id="matches" class="muted"
 role="status"></span><span class="space"></span>
+<span role="group" aria-label="View"><button type="button" data-view="tree" aria-pressed="true">tree</button>
+<button type="button" data-view="list" aria-pressed="false">list</button></span>
 <button id="collapse-all" type="button">collapse all</button>
 <button id="expand-all" type="button">expand all</button>
 <button id="zoom-out" type="button" aria-label="zoom out">−</button>
 <button id="zoom-in" type="button" aria-label="zoom in">+</button>
 <button id="fit" type="button">fit</button></div>
+<figure id="overview" hidden><svg id="map" preserveAspectRatio="none" role="img"
+aria-label="Overview of the whole tree"></svg>
+<figcaption class="muted">The whole tree: width is the share of rows, colour the prediction. Click to go to a
+node.</figcaption></figure>
 <svg id="tree" role="tree" aria-label="The tree: arrow keys move, right expands, left collapses, Enter selects"></svg>
+<div id="outline" role="tree" aria-label="The tree as a list"></div>
+<p id="folded" class="muted"></p>
 <!--legend-->
 <p class="muted">Click a box for its rule and statistics, its + to expand it. Drag to pan; zoom with Ctrl and the wheel,
 or − and +. Keys: arrows, space, + − 0.</p>

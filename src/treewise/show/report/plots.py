@@ -1,4 +1,4 @@
-"""SVG charts of the page: error by number of leaves, and regions of two columns.
+"""The regions of two columns as SVG, with the areas as links to their leaves; charts are those of ``show/plots``.
 
 Lines and text have the colours of the page (``assets/report.css``), areas those of the palette.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import escape_html
-from treewise._lib.text import clip, format_count, format_rounded
+from treewise._lib.text import clip, format_rounded
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
 from treewise.show.palette import UNKNOWN_COLOUR, class_colour, confidence_tint, scale_colour
@@ -25,62 +25,6 @@ _WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 520, 380, 130, 60, 10  # of the plane an
 _JITTER_STEPS = (0.7548776662466927, 0.5698402909980532)  # a low-discrepancy sequence, as in show/regions/panel.py
 _LINE_HEIGHT = 16  # of labels on the vertical axis
 _MAX_LABEL_LETTERS = 18
-
-
-def curve_svg(
-    x: Sequence[float],
-    lines: Sequence[tuple[str, str, Sequence[float]]],
-    write: Callable[[float], str],
-    mark: int | None,
-) -> str:
-    """Draw errors by number of leaves on a logarithmic axis; ``mark`` is the index of the chosen size."""
-    width, height, left, bottom, right, top = 560, 280, 64, 44, 130, 16
-    low, high = math.log(max(1.0, min(x))), math.log(max(2.0, *x))
-    largest = max(max(values) for _, _, values in lines) or 1.0
-
-    def position(value: float, error: float) -> tuple[float, float]:
-        share = (math.log(max(1.0, value)) - low) / (high - low or 1.0)
-        return left + share * (width - left - right), height - bottom - error / largest * (height - top - bottom)
-
-    parts = [
-        f'<svg class="plot" viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="error by leaves">'
-    ]
-    parts.append(f'<path class="axis" d="M{left},{top}V{height - bottom}H{width - right}"/>')
-    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-        y = position(1.0, largest * share)[1]
-        parts.append(f'<path class="tick" d="M{left - 4},{y:.1f}H{left}"/>')
-        parts.append(
-            f'<text x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{escape_html(write(largest * share))}</text>'
-        )
-    for value in axis_ticks(min(x), max(x)):
-        place = position(value, 0)[0]
-        parts.append(f'<path class="tick" d="M{place:.1f},{height - bottom}v4"/>')
-        parts.append(
-            f'<text x="{place:.1f}" y="{height - bottom + 18}" text-anchor="middle">{format_count(value)}</text>'
-        )
-    parts.append(f'<text x="{(left + width - right) / 2}" y="{height - 6}" text-anchor="middle">leaves</text>')
-    last_label: float | None = None  # its height, which the next label must not cover
-    for name, kind, values in lines:
-        points = [position(a, b) for a, b in zip(x, values, strict=True)]
-        parts.append(f'<path class="{kind}" d="M{"L".join(f"{a:.1f},{b:.1f}" for a, b in points)}"/>')
-        a, b = points[-1]
-        last_label = min(last_label - 16, b) if last_label is not None and abs(last_label - b) < 16 else b
-        parts.append(f'<text x="{a + 8:.1f}" y="{last_label + 4:.1f}">{name}</text>')
-    if mark is not None:
-        a, b = position(x[mark], lines[-1][2][mark])
-        parts.append(f'<circle class="mark" cx="{a:.1f}" cy="{b:.1f}" r="5"><title>chosen</title></circle>')
-    return "".join([*parts, "</svg>"])
-
-
-def axis_ticks(low: float, high: float) -> list[float]:
-    """Return round numbers for a logarithmic axis: 1, 2, 5, 10, 20 …, thinned to at most eight.
-
-    >>> axis_ticks(1, 15), axis_ticks(1, 4000)
-    ([1, 2, 5, 10, 15], [1, 10, 100, 1000, 4000])
-    """
-    ticks = [m * 10**e for e in range(7) for m in (1, 2, 5) if low <= m * 10**e <= high]
-    ticks = ticks if len(ticks) <= 8 else [value for value in ticks if str(value)[0] == "1"]
-    return [*(value for value in ticks if value < 0.8 * high), high] if high > low else ticks
 
 
 def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Table, rows: Sequence[int] | None) -> str:

@@ -2,7 +2,8 @@
 
     facts.py      the data of the page: arrays and conditions of the tree, rows on request
     sections.py   the headline and the sections below the tree, as HTML
-    plots.py      SVG charts in the sections: error by size, regions of two columns
+    performance.py  the tiles at the top, and the charts of an evaluation (drawn by show/plots)
+    plots.py      the regions of two columns
     page.py       the HTML document
     assets/       the script (one module of several files) and the style; no library, no build step
 
@@ -15,6 +16,7 @@ import hashlib
 import os
 from dataclasses import dataclass, replace
 from functools import partial
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,7 @@ from treewise.show.node_stats import has_training_rows
 from treewise.show.report import facts as page_facts
 from treewise.show.report import sections
 from treewise.show.report.page import PageHead, page_html
+from treewise.show.report.performance import headline_tiles, tiles_html
 from treewise.show.text_tree.text_tree import header, missing_value_notes
 from treewise.train.target import find_target_column
 from treewise.tree.arrays import LEAF
@@ -59,60 +62,101 @@ class ReportOptions:
             raise ParameterError(f"must be one of {', '.join(_ROWS)}.", parameter="rows", value=self.rows, hint=hint)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportPage:
+    """A report that was not written to a file: a notebook shows it, ``.save("report.html")`` writes it."""
+
+    html: str
+    tree: str
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, atomically."""
+        write_whole(path, self.html.encode())
+
+    def __repr__(self) -> str:
+        return f"<Report of {self.tree.strip('<>')}>"
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame of its own, where it can neither read nor change the notebook."""
+        frame = 'width="100%" height="900" sandbox="allow-scripts allow-modals" frameborder="0"'
+        return f'<iframe srcdoc="{escape(self.html)}" {frame}></iframe>'
+
+
 def report(
-    tree: Tree, path: str | os.PathLike[str], data: Any, test: Any = None, options: ReportOptions | None = None
-) -> None:
-    """Write the report of a tree to a file, atomically."""
+    tree: Tree,
+    path: str | os.PathLike[str] | None,
+    data: Any = None,
+    test: Any = None,
+    options: ReportOptions | None = None,
+) -> ReportPage | None:
+    """Write the report of a tree to a file, atomically, or return it for a notebook."""
+    if path is None:
+        return ReportPage(report_html(tree, data, test, options), repr(tree))
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(
+            "must be the name of a file, or None.", parameter="path", value=path, hint="Give the table as data=…."
+        )
     write_whole(path, report_html(tree, data, test, options).encode())
+    return None
 
 
-def report_html(tree: Tree, data: Any, test: Any = None, options: ReportOptions | None = None) -> str:
+def report_html(tree: Tree, data: Any = None, test: Any = None, options: ReportOptions | None = None) -> str:
     """Return the report of a tree with its training table, and a test table if there is one.
 
-    A single table that is not the training table is a test table.
+    A single table that is not the training table is a test table; without a table, the page shows the tree alone.
     """
     options = options or ReportOptions()
-    table = _read_table(tree, data, options.target)
+    table = None if data is None else _read_table(tree, data, options.target)
     test_table = None if test is None else _read_table(tree, test, options.test_target)
-    if tree.fit_info.is_handwritten:
+    if table is None and (options.rows != "none" or options.computations):
+        name = "computations" if options.rows == "none" else "rows"
+        value = options.computations if options.rows == "none" else options.rows
+        raise ParameterError("these need the table that the tree was grown on.", parameter=name, value=value)
+    if tree.fit_info.is_handwritten and table is not None:
         tree = tree.refit(table)  # take the statistics of this table
     full_tree, tree = tree, limit_size(tree)
     warnings = _warnings(full_tree, tree)
-    evaluation = _evaluate(full_tree, table)
-    is_training_table = evaluation.is_training_data or not has_training_rows(tree)
+    evaluation = None if table is None else _evaluate(full_tree, table)
+    is_training_table = evaluation is not None and (evaluation.is_training_data or not has_training_rows(tree))
     if test_table is None and not is_training_table:
         test_table = table
     refitted = None if test_table is None else _refit_on_test(tree, test_table, warnings)
-    facts = page_facts.tree_facts(tree, refitted)
-    facts["rows"] = _row_facts(tree, table, options.rows)
-    facts["computations"], facts["computations_note"] = None, _NOT_TRAINED_ON
-    if is_training_table:
+    training_table = table if is_training_table else None
+    facts = page_facts.tree_facts(tree, refitted, training_table)
+    facts["rows"] = None if table is None else _row_facts(tree, table, options.rows)
+    facts["computations"], facts["computations_note"] = None, "" if table is None else _NOT_TRAINED_ON
+    if is_training_table and table is not None:
         facts["computations"], facts["computations_note"] = _computations(tree, table, options)
     test_evaluation = evaluation if test_table is table else None
     if test_table is not None and test_table is not table:
         test_evaluation = _evaluate(full_tree, test_table)
+    other_evaluation = None if test_table is table else evaluation
     head = PageHead(
         title=options.title or f"{safe(tree.target.name)}: {_describe_target(tree)}",
-        size=_describe_size(full_tree),
-        error=sections.describe_error(full_tree, test_evaluation),
+        size=_describe_tables(full_tree, table, test_table),
         finding=sections.describe_finding(tree),
+        tiles=tiles_html(headline_tiles(full_tree, test_evaluation, other_evaluation)),
         warnings=warnings,
     )
     lines = [
         ("treewise", __version__),
-        *([] if test_table is table else [("table", _describe_table(table))]),
+        *([] if table is None or test_table is table else [("table", _describe_table(table))]),
         *([] if test_table is None else [("test table", _describe_table(test_table))]),
         ("rows in this file", _describe_rows(options.rows)),
     ]
     included = None if facts["rows"] is None else [number - 1 for number in facts["rows"]["number"]]
-    regions = sections.regions_section(tree, table, included) if has_training_rows(tree) else None
+    regions = subgroups = None
+    if table is not None and has_training_rows(tree):
+        regions = sections.regions_section(tree, table, included)
+        subgroups = sections.subgroups_section(tree, table, None if test_table is table else test_table)
     size = sections.size_section(tree, cp_table(tree)) if has_training_rows(tree) else None
     parts = [
-        sections.rules_section(tree),
-        sections.columns_section(tree, table),
-        sections.errors_section(full_tree, test_evaluation, None if test_table is table else evaluation),
+        sections.performance_section(full_tree, test_evaluation, other_evaluation),
         sections.importances_section(tree, test_table),
-        *(section for section in (regions, size) if section),
+        *(section for section in (size, subgroups) if section),
+        sections.rules_section(tree),
+        *([regions] if regions else []),
+        sections.columns_section(tree, table),
         sections.history_section(full_tree, lines),
     ]
     return page_html(tree, head, facts, parts)
@@ -179,9 +223,20 @@ def _describe_target(tree: Tree) -> str:
     return classes + (f" / … {len(tree.classes)} classes" if len(tree.classes) > 4 else "")
 
 
-def _describe_size(tree: Tree) -> str:
-    rows = [plural(int(tree.arrays.rows[0]), "row")] if has_training_rows(tree) else []
-    return " · ".join([*rows, plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}"])
+def _describe_tables(tree: Tree, table: Table | None, test: Table | None) -> str:
+    """Describe which rows the page is about."""
+    parts = []
+    if table is not None and test is not table:
+        parts.append(_name_table(table, "training table" if has_training_rows(tree) else "table"))
+    if test is not None:
+        parts.append(f"{_name_table(test, 'test table')}, {plural(len(test), 'row')}")
+        if test is table:
+            parts.append("not the table the tree was grown on")
+    return " · ".join(parts) or "from the tree alone, without a table"
+
+
+def _name_table(table: Table, role: str) -> str:
+    return role if table.name == "the table" else f"{role} {safe(table.name)}"
 
 
 def _row_facts(tree: Tree, table: Table, rows: str) -> dict[str, Any] | None:

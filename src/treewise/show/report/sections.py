@@ -14,15 +14,16 @@ from treewise._lib.text import format_count, format_exact, format_percent, forma
 from treewise.data.encoding import Encoding, encode_column, is_missing
 from treewise.data.table import Table
 from treewise.errors import DataError
-from treewise.evaluate.regression_results import RegressionEvaluation
-from treewise.evaluate.results import ClassificationEvaluation, Evaluation
+from treewise.evaluate.results import Evaluation
 from treewise.prune.cp_table import CpTable
 from treewise.prune.losses import describe_cross_validation
-from treewise.show.node_stats import describe_training_error, training_error
-from treewise.show.palette import CLASS_COLOURS, class_colour
+from treewise.show.node_stats import training_error
+from treewise.show.palette import CLASS_COLOURS, INK, class_colour
+from treewise.show.plots.chart import DASHED, Chart, ChartAxis, Curve, Mark, floats
 from treewise.show.regions.plane import make_plane
 from treewise.show.report.facts import MIN_ROWS_PER_LEVEL
-from treewise.show.report.plots import axis_number, curve_svg, regions_svg
+from treewise.show.report.performance import chart_figure, evaluation_html
+from treewise.show.report.plots import axis_number, regions_svg
 from treewise.tree.arrays import LEAF
 from treewise.tree.history import describe_step
 from treewise.tree.tree import Tree
@@ -31,6 +32,8 @@ _MAX_RULES = 60
 _MAX_COLUMNS = 200
 _MAX_AREAS = 300  # leaves of a tree whose regions are drawn
 _MAX_LEGEND_CLASSES = 16
+_MAX_SUBGROUPS = 15
+_CURVE_STYLE = {"training": (class_colour(0), 2.0, DASHED), "validation": (class_colour(5), 2.0, ())}
 
 
 @dataclass(frozen=True)
@@ -106,27 +109,6 @@ def _describe_prediction(tree: Tree, node: int) -> str:
         return "nothing" if prediction is None else format_rounded(float(prediction))
     share = tree.probabilities(node).max() if tree.arrays.weight[node] else None
     return safe(prediction) + ("" if share is None else f" ({format_share(float(share))} %)")
-
-
-def describe_error(tree: Tree, test: Evaluation | None) -> str:
-    """Describe the test error, or else the cross-validated error, or else the training error."""
-    if test is None:
-        training = " · ".join(describe_training_error(tree))
-        if (loss_text := describe_cross_validation(tree)) is not None:
-            return " · ".join([loss_text, training])
-        return f"{training} (no test table was given)" if training else "no error is known"
-    if isinstance(test, RegressionEvaluation):
-        baseline = test.baseline_rmse
-        against = "" if baseline is None else f", baseline {format_rounded(baseline)}"
-        return f"test RMSE {format_rounded(test.rmse)}{against}"
-    assert isinstance(test, ClassificationEvaluation)
-    low, high = test.interval
-    ends = f"{test.interval_name} {format_percent(low)} to {format_percent(high)} %"
-    error = f"test error {format_share(test.error)} % ({ends})"
-    baseline = test.baseline_error
-    return error + (
-        "" if baseline is None else f', baseline (always "{safe(test.majority)}") {format_share(baseline)} %'
-    )
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------
@@ -225,32 +207,51 @@ def _describe_values(encoding: Encoding, table: Table | None) -> tuple[int | Non
     return int(missing.sum()), ", ".join([*frequent, *more])
 
 
-def errors_section(tree: Tree, test: Evaluation | None, training: Evaluation | None) -> ReportSection:
-    """Show the evaluation on the test table, then on the training table; without a test table the cross-validation."""
+def performance_section(tree: Tree, test: Evaluation | None, other: Evaluation | None) -> ReportSection:
+    """Show the evaluation on the test table, then on the other one; without a test table the cross-validation."""
     parts = []
-    for name, evaluation in (("Test table", test), ("Training table", training)):
+    names = ("Test table", test), ("Training table" if other and other.is_training_data else "Other table", other)
+    for name, evaluation in names:
         if evaluation is not None:
-            text = "\n".join(map(escape_html, str(evaluation).splitlines()))
-            parts.append(f"<h3>{name}</h3><pre>{text}</pre>")
+            parts.append(evaluation_html(name, evaluation, with_charts=evaluation is (test or other)))
     loss_text = describe_cross_validation(tree)
     if test is None and loss_text is not None:
         parts.insert(0, f"<p>New rows: {escape_html(loss_text)}. No test table was given.</p>")
     elif test is None:
         parts.insert(0, '<p class="warning">No test table was given: the error on new rows is unknown.</p>')
-    return ReportSection("errors", "Errors", "".join(parts))
+    return ReportSection("performance", "Performance", "".join(parts))
 
 
 def importances_section(tree: Tree, test: Table | None) -> ReportSection:
-    """List the importances: permutation importances on the test table if there is one."""
+    """Show the importances as bars and as a table: permutation importances on the test table if there is one."""
     try:
         importances = tree.importances() if test is None else tree.importances(test)
     except ValueError as error:
         return ReportSection("importances", "Importances", f'<p class="muted">{escape_html(str(error))}</p>')
-    return ReportSection(
-        "importances",
-        "Importances",
-        "".join(f"<p>{escape_html(table.title)}</p>{_table_html(table)}" for table in importances.result_tables()),
+    tables = "".join(f"<p>{escape_html(table.title)}</p>{_table_html(table)}" for table in importances.result_tables())
+    if tree.n_leaves == 1:
+        return ReportSection("importances", "Importances", tables)
+    chart = chart_figure(importances.draw().chart)
+    details = f"<details><summary>As a table</summary>{tables}</details>"
+    return ReportSection("importances", "Importances", f'<div class="charts">{chart}</div>{details}')
+
+
+def subgroups_section(tree: Tree, table: Table, test: Table | None) -> ReportSection | None:
+    """List the nodes whose share of a class, or mean, differs most from the rest of the rows."""
+    if tree.n_leaves == 1 or tree.n_leaves > _MAX_AREAS:
+        return None
+    drop = tree.fit_info.drop_missing_target
+    try:
+        found = tree.subgroups(table, test=test, drop_missing_target=drop)
+    except ValueError:
+        return None  # one row, or none
+    if not len(found):
+        return None
+    tables = "".join(
+        f"<p>{escape_html(result.title)}</p>{_table_html(replace(result, max_rows=_MAX_SUBGROUPS))}"
+        for result in found.result_tables()[:1]
     )
+    return ReportSection("subgroups", "Subgroups", tables)
 
 
 def history_section(tree: Tree, lines: Sequence[tuple[str, str]]) -> ReportSection:
@@ -279,8 +280,20 @@ def size_section(tree: Tree, cp_table: CpTable) -> ReportSection | None:
             ("cross-validated", "validation", [float(row.xerror or 0.0) * cp_table.root_error for row in rows])
         )
     is_error_rate = tree.task == "classification" and cp_table.loss == "error"
+    curves = [Curve(floats(leaves), floats(errors), *_CURVE_STYLE[kind]) for _, kind, errors in lines]
+    legend: list[tuple[Mark, str]] = [(curve, name) for curve, (name, _, _) in zip(curves, lines, strict=True)]
+    if cp_table.chosen is not None:
+        last = curves[-1]
+        place = (last.x[cp_table.chosen],), (last.y[cp_table.chosen],)
+        mark = Curve(*place, INK, 0.0, marker="D", size=8.0)
+        legend.append((mark, f"this tree, {plural(int(place[0][0]), 'leaf', 'leaves')}"))
     write = (lambda error: f"{format_percent(error)} %") if is_error_rate else format_rounded
-    chart = curve_svg(leaves, lines, write, cp_table.chosen)
+    top = max(max(curve.y) for curve in curves)
+    title = f"{'error' if cp_table.loss == 'error' else cp_table.loss.replace('_', ' ')} by number of leaves"
+    y = ChartAxis.linear("", 0.0, 1.04 * top or 1.0, write)
+    x = ChartAxis.logarithmic("leaves", max(1.0, min(leaves)), max(2.0, *leaves))
+    marks = tuple(mark for mark, _ in legend)
+    chart = chart_figure(Chart((title,), x, y, marks, tuple(legend), 460.0, 260.0, "y"))
     validation_text = (
         "by cross-validation too" if is_cross_validated else "on the training rows only, which favours larger trees"
     )
@@ -289,7 +302,7 @@ def size_section(tree: Tree, cp_table: CpTable) -> ReportSection | None:
     )
     if training_error(tree) is None:
         return None
-    return ReportSection("size", "Size", f"<p>{escape_html(caption)}</p>{chart}")
+    return ReportSection("size", "Size", f'<p>{escape_html(caption)}</p><div class="charts">{chart}</div>')
 
 
 def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> ReportSection | None:

@@ -104,8 +104,8 @@ class NodeBoxes {
   }
 
   // Class shares as a stacked bar; for regression, the position between the lowest and the highest leaf.
-  bar(node, width) {
-    const { model } = this, { facts } = model, stats = this.statistics(node), parts = [], at = { x: 12, y: 31, height: 9 }, room = width - 24;
+  bar(node, width, at = { x: 12, y: 31, height: 9 }, room = width - 24) {
+    const { model } = this, { facts } = model, stats = this.statistics(node), parts = [];
     if (facts.task === "regression") {
       const value = stats.value ?? model.value[node], [low, high] = facts.range;
       if (value === null || value === undefined || !(high > low)) return parts;
@@ -114,7 +114,7 @@ class NodeBoxes {
     }
     if (model.isLeaf(node) && model.label[node] >= 0) {
       const fill = colour(facts, model.label[node]);
-      parts.push(svgElement("rect", { class: "wash", width, height: BOX.height, rx: 9, fill, stroke: fill }), svgElement("rect", { x: 12, y: 11, width: 12, height: 12, rx: 3, fill }));
+      parts.push(svgElement("rect", { class: "wash", width, height: BOX.height, rx: 9, fill, stroke: fill }), svgElement("rect", { class: "patch", x: 12, y: 11, width: 12, height: 12, rx: 3, fill }));
     }
     const sum = totalWeight(stats.counts);
     let x = at.x;

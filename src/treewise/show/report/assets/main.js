@@ -4,13 +4,39 @@ const facts = JSON.parse(document.getElementById("facts").textContent);
 const model = new Model(facts), find = (id) => document.getElementById(id);
 
 const details = new NodeDetails(find("details"), find("rows"), model, (cells, texts) => { form.fill(cells, texts); find("picture").scrollIntoView({ block: "nearest" }); });
-const picture = new Picture(find("tree"), model, select);
-const form = new PredictionForm(find("form"), find("prediction"), model, (nodes, possible) => {
+let outline = null, overview = null, isList = false, isPrinting = false;
+const picture = new Picture(find("tree"), model, select, () => followPicture());
+outline = new Outline(find("outline"), model, picture.boxes, select, (node) => picture.toggle(node));
+if (model.leaves[0] > INITIAL_LEAVES) {
+  overview = new OverviewMap(find("map"), model, select);
+  find("overview").hidden = false;
+}
+const form = new PredictionForm(find("form"), find("prediction"), model, picture.boxes, (nodes, possible) => {
   const [end] = possible?.size === 1 ? possible : [];
-  if (end !== undefined) { picture.select(end); details.show(end); }
-  picture.highlight(nodes);
-  if (end !== undefined) picture.showNodes(model.path(end));
+  picture.highlighted = nodes;
+  if (end === undefined) picture.leavePath();
+  if (end !== undefined) { picture.selected = end; details.show(end); picture.showPath(model.path(end)); }
+  else picture.draw();
 });
+
+// The list and the overview show what the picture shows.
+function followPicture() {
+  const nodes = picture.visible();
+  if (isList || isPrinting) outline?.draw(nodes, picture);
+  overview?.mark(nodes, picture.selected);
+}
+
+// -- tree or list; a narrow screen begins with the list -------------------------------------------------------------
+
+function showList(on) {
+  isList = on;
+  find("picture").classList.toggle("as-list", on);
+  for (const button of document.querySelectorAll("[data-view]")) button.setAttribute("aria-pressed", String((button.dataset.view === "list") === on));
+  picture.draw();
+  if (!on) picture.fit();
+}
+for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => showList(button.dataset.view === "list"));
+find("outline").addEventListener("keydown", (event) => { if (event.target.classList.contains("line")) { picture.key(event); find("outline").querySelector(".line.selected")?.focus(); } });
 
 function select(node, focus = false) {
   picture.select(node, focus);
@@ -68,8 +94,10 @@ for (const link of document.querySelectorAll("[data-leaf]")) {
 
 // -- printing: the whole tree, fitted to the page ----------------------------------------------------------
 
+const PAPER_WIDTH = 680, PAPER_HEIGHT = 880, PRINT_SCALE = 0.62;   // at which the picture can still be read
 let viewBeforePrint = null;
 addEventListener("beforeprint", () => {
+  isPrinting = true;
   viewBeforePrint = { view: { ...picture.view }, expanded: picture.expanded, height: picture.svg.style.height };
   picture.expandTo(2000);
   picture.draw();
@@ -78,8 +106,13 @@ addEventListener("beforeprint", () => {
   picture.svg.setAttribute("viewBox", `-8 -8 ${width + 16} ${height + 16}`);
   picture.view = { x: 0, y: 0, scale: 1 };
   picture.applyView();
+  const legible = width * PRINT_SCALE <= PAPER_WIDTH && height * PRINT_SCALE <= PAPER_HEIGHT;
+  find("picture").classList.toggle("legible", legible);
+  const hidden = model.leaves[0] - picture.visible().filter((node) => model.isLeaf(node)).length;
+  find("folded").textContent = hidden ? `${plural(hidden, "leaf", "leaves")} of the tree are folded away in this print: +n stands for n leaves.` : "";
 });
 addEventListener("afterprint", () => {
+  isPrinting = false;
   picture.svg.removeAttribute("viewBox");
   picture.view = viewBeforePrint.view;
   picture.expanded = viewBeforePrint.expanded;
@@ -89,6 +122,7 @@ addEventListener("afterprint", () => {
 });
 
 picture.open(() => document.querySelector(".workspace").classList.add("wide"));
+if (matchMedia("(max-width: 640px)").matches) { picture.expandTo(16); showList(true); }
 details.show(0);
 form.update();
 let lastWidth = picture.size().width;                          // the height follows the tree

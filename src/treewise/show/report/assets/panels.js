@@ -8,8 +8,8 @@ const NUMBER = /^[-+]?(\d{1,3}(,\d{3})+|\d*)(\.\d*)?(e[-+]?\d+)?$/i;
 // -- prediction form: empty fields are unknown -------------------------------------------------------------------
 
 class PredictionForm {
-  constructor(form, output, model, onChange) {
-    Object.assign(this, { form, output, model, onChange, fields: new Map() });
+  constructor(form, output, model, boxes, onChange) {
+    Object.assign(this, { form, output, model, boxes, onChange, fields: new Map() });
     for (const column of model.usedColumns) this.form.append(this.field(column));
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", (event) => {
@@ -31,8 +31,11 @@ class PredictionForm {
         this.fields.get(column).given = undefined;
         this.update();
       } }, "missing");
-    this.fields.set(column, { control, missingButton, error, what });
-    return element("div", { class: "field" }, element("label", { for: id }, what.name), control, ...(missingButton ? [missingButton] : []), error);
+    const warning = element("span", { class: "outside", role: "status" });
+    const range = what.range ? [element("small", { class: "muted", id: `${id}-range` }, what.range.text)] : [];
+    if (what.range) control.setAttribute("aria-describedby", `${id}-range`);
+    this.fields.set(column, { control, missingButton, error, warning, what });
+    return element("div", { class: "field" }, element("label", { for: id }, what.name, ...range), control, ...(missingButton ? [missingButton] : []), error, warning);
   }
 
   selectInput(what, id) {
@@ -60,11 +63,13 @@ class PredictionForm {
 
   cells() {
     const known = new Map();
-    for (const [column, { error, what, control }] of this.fields) {
+    for (const [column, { error, warning, what, control }] of this.fields) {
       const cell = this.cell(column);
       const fault = cell === null ? `enter ${what.kind === "datetime" ? "a date such as 2024-03-15" : "a number"}` : "";
       if (error.textContent !== fault) error.textContent = fault;
       control.setAttribute("aria-invalid", String(cell === null));
+      const outside = cell === null ? "" : describeOutside(cell, what);
+      if (warning.textContent !== outside) warning.textContent = outside;
       if (cell !== undefined && cell !== null) known.set(column, cell);
     }
     return known;
@@ -94,6 +99,33 @@ class PredictionForm {
     this.update();
   }
 
+  // The way of the row down the tree, as far as it is known: each condition with the rows that meet it.
+  steps(cells, visited) {
+    const { model } = this, lines = [], boxes = this.boxes;
+    let node = 0;
+    for (;;) {
+      const below = model.children[node].filter((child) => visited.has(child));
+      if (below.length !== 1 || !cells.has(model.column[node])) {
+        if (below.length) lines.push(element("li", { class: "open" }, `depends on ${model.facts.columns[model.column[node]].name}`));
+        break;
+      }
+      [node] = below;
+      lines.push(element("li", {}, element("span", {}, model.condition[node]), element("span", { class: "muted" }, boxes.summary(node))));
+    }
+    return lines.length && node > 0 ? [element("ol", { class: "steps" }, ...lines)] : [];
+  }
+
+  // What would change the prediction, where it is certain.
+  counterfactual(cells, found) {
+    const { model } = this, { facts } = model;
+    if (facts.task === "regression" || !found.certain) return [];
+    const nearest = new Counterfactuals(model).nearest(cells, found.label);
+    if (!nearest) return [];
+    const share = model.shares(nearest.node).find(([place]) => place === model.predictedClass(nearest.node))?.[1];
+    const figures = `node ${nearest.node}: ${plural(model.rows[nearest.node], "row")}${share === undefined ? "" : `, ${formatPercent(share)}`}`;
+    return [element("p", { class: "counterfactual" }, "Would be ", element("strong", {}, facts.classes[model.predictedClass(nearest.node)]), ` if ${nearest.changes.map((change) => change.text).join(" and ")} `, element("span", { class: "muted" }, `(${figures})`))];
+  }
+
   update() {
     const { model } = this, cells = this.cells();
     if (cells.size === 0) {
@@ -101,10 +133,20 @@ class PredictionForm {
       return this.onChange(null, null);
     }
     const { ends, possible, visited } = model.propagate(cells), found = model.predict(ends, possible);
-    this.output.replaceChildren(...describePrediction(model, found, possible));
+    this.output.replaceChildren(...describePrediction(model, found, possible), ...this.steps(cells, visited), ...this.counterfactual(cells, found));
     this.onChange(visited, possible);
   }
 }
+
+// A remark on a cell that no training row had the like of.
+function describeOutside(cell, what) {
+  if (cell === NEVER_SEEN) return "no training row has this value";
+  if (cell === MISSING) return what.never_missing ? "never missing in the training rows" : "";
+  if (!what.range || cell === undefined || (cell >= readEnd(what.range.low) && cell <= readEnd(what.range.high))) return "";
+  return `outside the training range, ${what.range.text}: no training row was like that`;
+}
+
+const readEnd = (end) => (typeof end === "string" ? BigInt(end) : end);
 
 function readCell(text, what) {
   if (what.levels) { const code = what.levels.indexOf(text); return code < 0 ? NEVER_SEEN : code; }

@@ -5,8 +5,8 @@ const READABLE_SCALE = 12 / 13, PAD = 18, MIN_SCALE = 0.15, MAX_SCALE = 4;   // 
 const INITIAL_LEAVES = 40, MIN_HEIGHT = 300, MAX_HEIGHT = 1000;
 
 class Picture {
-  constructor(svg, model, onSelect) {
-    Object.assign(this, { svg, model, onSelect });
+  constructor(svg, model, onSelect, onDraw) {
+    Object.assign(this, { svg, model, onSelect, onDraw, unfocused: null });
     this.expanded = new Set();
     this.view = { x: 0, y: 0, scale: 1 };
     this.highlighted = null;
@@ -76,6 +76,7 @@ class Picture {
     Object.assign(this, { positions, extent });
     this.applyView();
     if (focused) this.nodeElement(this.selected)?.focus();
+    this.onDraw(this);
   }
 
   box(node, { x, y, width }, state) {
@@ -135,8 +136,37 @@ class Picture {
     this.applyView();
   }
 
+  // Show a whole path: if it is too large to be read, with everything beside it folded away, until `leavePath`.
+  showPath(nodes) {
+    this.unfocused ??= new Set(this.expanded);
+    this.expanded = new Set([...this.unfocused, ...nodes.slice(0, -1)]);
+    this.draw();
+    if (this.scaleOf(nodes) < READABLE_SCALE) {
+      this.expanded = new Set(nodes.slice(0, -1));
+      this.draw();
+    }
+    this.showNodes(nodes);
+  }
+
+  leavePath() {
+    if (!this.unfocused) return;
+    this.expanded = this.unfocused;
+    this.unfocused = null;
+    this.draw();
+    this.fit();
+  }
+
+  scaleOf(nodes) {
+    const boxes = nodes.map((node) => this.positions.get(node)), { width } = this.size();
+    const across = Math.max(...boxes.map((box) => box.x + box.width)) - Math.min(...boxes.map((box) => box.x));
+    const down = Math.max(...boxes.map((box) => box.y)) + BOX.height + 10;
+    return Math.min((width - 2 * PAD) / across, (MAX_HEIGHT - 2 * PAD) / down);
+  }
+
   // Show all of these nodes, smaller if they do not fit.
   showNodes(nodes) {
+    const needed = (Math.max(...nodes.map((node) => this.positions.get(node)?.y ?? 0)) + BOX.height + 10) * this.view.scale + 2 * PAD;
+    if (needed > this.size().height) this.svg.style.height = `${Math.min(MAX_HEIGHT, needed)}px`;
     const boxes = nodes.map((node) => this.positions.get(node)).filter(Boolean), { width, height } = this.size();
     const left = Math.min(...boxes.map((box) => box.x)), right = Math.max(...boxes.map((box) => box.x + box.width));
     const top = Math.min(...boxes.map((box) => box.y)), bottom = Math.max(...boxes.map((box) => box.y)) + BOX.height + 10;
