@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from treewise.explain.compare.compare import compare as compare
     from treewise.explain.describe import describe as describe
     from treewise.explain.distill.distill import distill as distill
+    from treewise.explain.exercise.exercise import exercise as exercise
+    from treewise.explain.exercise.marking import check_answers as check_answers
     from treewise.explain.stability.stability import stability as stability
     from treewise.explain.stump import stump as stump
     from treewise.explain.trace import candidates as candidates
@@ -134,6 +136,8 @@ _HOMES = {
     "AdaBoostClassifier": "estimators",
     "count_trees": "explain.worked.smallest",
     "smallest_tree": "explain.worked.smallest",
+    "exercise": "explain.exercise.exercise",
+    "check_answers": "explain.exercise.marking",
     "worked_impurity": "explain.worked.impurity",
     "joint": "explain.worked.joint",
     "huffman_code": "explain.worked.huffman",

@@ -180,7 +180,7 @@ def test_public_names_are_pinned():
         "parse", "load", "verify_export", "from_sklearn", "from_lightgbm", "from_xgboost",
         "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
         "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",
-        "count_trees", "smallest_tree", "worked_impurity", "joint", "huffman_code",
+        "count_trees", "smallest_tree", "exercise", "check_answers", "worked_impurity", "joint", "huffman_code",
         "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node",
         "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "Presence", "TreewiseError", "DataError",
         "ColumnError", "ParameterError", "ParseError", "ModelFormatError",

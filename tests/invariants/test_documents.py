@@ -37,13 +37,33 @@ def run(command, folder):
 @pytest.mark.parametrize("blanks", [False, True])
 def test_latex_compiles(names, blanks, tmp_path):
     tree, data = grow_on(names)
-    (tmp_path / "trace.tex").write_text(tree.trace(data).render("latex", blanks=blanks), encoding="utf-8")
+    compile_latex(tree.trace(data).render("latex", blanks=blanks), tmp_path)
+
+
+def compile_latex(text, tmp_path):
+    (tmp_path / "trace.tex").write_text(text, encoding="utf-8")
     run(["pdflatex", "-interaction=nonstopmode", "-no-shell-escape", "-file-line-error", "trace.tex"], tmp_path)
     log = (tmp_path / "trace.log").read_text(encoding="utf-8", errors="replace")
     errors = re.findall(r"^(?:! |\./trace\.tex:\d+: ).*", log, re.MULTILINE)
     assert [error for error in errors if "Unicode character" not in error] == []
     assert "Output written on trace.pdf" in log
     assert "/etc/passwd" not in re.findall(r"\((/[^\s)]+)", log)  # opens no file that a name mentions
+
+
+@needs_latex
+@batches
+def test_an_exercise_compiles(names, tmp_path):
+    cells, target = table(names)
+    sheet = tw.exercise(
+        read(cells, name=target).head(12), target, level=3
+    )  # after 100 characters without a font it stops
+    compile_latex(sheet.render("latex"), tmp_path)
+
+
+@needs_latex
+@pytest.mark.parametrize("topic", ["leaves", "boosting", "pruning"])
+def test_every_topic_of_exercises_compiles(topic, tmp_path):
+    compile_latex(tw.exercise(random=1, topic=topic, level=3).render("latex"), tmp_path)
 
 
 @needs_pdftotext

@@ -92,6 +92,13 @@ COMMANDS = {
         "report m.json {data} -o report.html --rows all"
     ],  # tests/unit/show/test_report.py and tests/browser look inside
     "trace": [f"trace m.json {{data}} --format {form}" for form in TRACE_FORMATS],
+    "exercise": [  # the form: tests/browser
+        f"exercise {{data}} --target {{target}} --format {form}" for form in ("markdown", "latex", "json")
+    ],
+    "check": [
+        "exercise {data} --target {target} -o sheet.json",
+        *(f"check sheet.json answers.txt --format {form}" for form in ("text", "markdown", "csv", "json", "html")),
+    ],
     "explain": [f"explain m.json {{data}} --rows 1,2 --format {form}" for form in ("text", "markdown", "csv", "json")],
     "predict": [f"predict m.json {{data}} --proba --format {form}" for form in ("csv", "json", "text")],
     "evaluate": ["evaluate m.json {data} --paths --check", "evaluate m.json {data} --paths --check --format json"],
@@ -130,6 +137,7 @@ def test_verbs(names, run, tmp_path):
     grow = f"grow {quoted['data']} --target {quoted['target']} --max-depth 3"
     assert run(f"{grow} -o m.json").code == 0
     assert run(f"{grow} --ensemble forest --n-estimators 2 -o many.json").code == 0
+    (tmp_path / "answers.txt").write_text("1 = 0.97\n2 = <b>\n")
     for commands in COMMANDS.values():
         for command in commands:
             answer = run(command.format(**quoted))

@@ -12,6 +12,7 @@ import treewise as tw
 from tests.support.ensembles import ensemble_of
 from treewise.ensemble import OutOfBag
 from treewise.evaluate import paths
+from treewise.explain.exercise.marking import ClassMarks
 from treewise.explain.trace.render import TRACE_FORMATS
 from treewise.formats.export.export import FORMATS
 from treewise.show.text_tree.text_tree import header, show_text
@@ -20,6 +21,12 @@ from treewise.show.text_tree.text_tree import header, show_text
 def boosted(tree, data):
     """Return a boosted ensemble for the same table."""
     return tw.adaboost(data, tree.target.name, 2, categorical="multiway")
+
+
+def marked(tree, data):
+    """Return the marks of answers that are the names of the table."""
+    sheet = tw.exercise(data, tree.target.name, level=2)
+    return tw.check_answers(sheet, {blank.id: str(tree.columns[-1]) for blank in sheet.blanks})
 
 
 def two_class_evaluation(tree, data):
@@ -68,6 +75,8 @@ RESULTS = {
     "worked_impurity": lambda tree, data: tw.worked_impurity([5, 2]),
     "joint": lambda tree, data: tw.joint([[1, 2], [3, 4]], names=(tree.target.name, tree.columns[0])),
     "huffman_code": lambda tree, data: tw.huffman_code(dict.fromkeys(tree.classes, 1)),
+    "check_answers": marked,
+    "check_answers of a class": lambda tree, data: ClassMarks((marked(tree, data),) * 2),
     "leaf_likelihoods": lambda tree, data: tree.leaf_likelihoods(data),
     "knn_curve": lambda tree, data: tw.knn_curve(data, tree.target.name, ks=[1], leaves=[2], folds=2),
     "knn_scaling": lambda tree, data: tw.knn_scaling(rows=[50], columns=[2]),
@@ -87,6 +96,9 @@ def text_outputs(tree, data):
     traced = tree.trace(data)
     for form in TRACE_FORMATS:
         yield f"trace {form}", form, traced.render(form)
+    sheet = tw.exercise(data, tree.target.name, level=2)
+    for form in ("markdown", "latex", "json"):  # the form: tests/browser
+        yield f"exercise {form}", form, sheet.render(form)
     for form in ("text", "markdown", "latex"):
         yield f"exercise {form}", form, traced.render(form, blanks=True)
 

@@ -83,6 +83,8 @@ VERBS = {
     "draw": "Draw a tree as SVG, PNG or PDF.",
     "report": "Write an interactive HTML report of a tree.",
     "trace": "Show how each split was chosen, with its arithmetic.",
+    "exercise": "Make an exercise sheet with its key from a table, or from a seed.",
+    "check": "Mark answers to an exercise sheet.",
     "explain": "Explain the prediction for a row, and what would change it.",
     "predict": "Predict the rows of a table, or a single row.",
     "evaluate": "Measure the error of a model on a table with known answers.",

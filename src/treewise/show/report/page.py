@@ -7,14 +7,12 @@ request, and nothing that came with the data can run.
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from treewise._lib.html_page import csp_hash, script_json
 from treewise._lib.result_table import escape_html
 from treewise.show.report.sections import ReportSection, colour_legend
 from treewise.tree.tree import Tree
@@ -41,7 +39,7 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
     script = "\n".join(_read_asset(name) for name in _SCRIPTS)
     style = _read_asset("report.css")
     policy = (
-        f"default-src 'none'; script-src '{_csp_hash(script)}'; style-src '{_csp_hash(style)}';"
+        f"default-src 'none'; script-src '{csp_hash(script)}'; style-src '{csp_hash(style)}';"
         " base-uri 'none'; form-action 'none'"
     )
     menu = "".join(f'<a href="#{section.id}">{escape_html(section.title)}</a>' for section in sections)
@@ -72,7 +70,7 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
 <nav aria-label="Sections">{menu}</nav>
 {below}
 </main>
-<script type="application/json" id="facts">{_script_json(facts)}</script>
+<script type="application/json" id="facts">{script_json(facts)}</script>
 <script type="module">{script}</script>
 </body>
 </html>
@@ -120,24 +118,3 @@ equivalent.</p></noscript>
 
 def _read_asset(name: str) -> str:
     return (files("treewise.show.report") / "assets" / name).read_text(encoding="utf-8").strip()
-
-
-def _csp_hash(text: str) -> str:
-    """Return the hash by which a Content-Security-Policy allows a script or a style.
-
-    >>> _csp_hash("")
-    'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
-    """
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _script_json(facts: Any) -> str:
-    """Return facts as JSON in which no character can end a script block or a line.
-
-    >>> _script_json({"name": "</script><b>&"})
-    '{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e\\\\u0026"}'
-    """
-    text = json.dumps(facts, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
