@@ -254,10 +254,10 @@ def score(problem: Problem, rows: Rows, branches: list[Rows], settings: Settings
 
 
 def price_in_bits(problem: Problem, rows: Rows, kind: str, groups: int) -> int:
-    """Return the bits that a test telling so many groups of levels apart pays: none up to four."""
+    """Return the bits that a test telling so many groups of levels apart pays: four are free."""
     predictions = max(1, sum(count > 0 for count in problem.counts(rows)) - 1) if problem.classes else 1
     bits = {"subset": groups - 1, "multiway": (groups - 2) * predictions}.get(kind, 0)
-    return bits if bits > 4 else 0
+    return max(0, bits - 4)
 
 
 def score_less_price(problem: Problem, rows: Rows, candidate: Candidate, settings: Settings) -> Approximate:

@@ -3,6 +3,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -20,7 +21,7 @@ inline int64_t bits_to_name(const Settings& settings, SplitKind kind, size_t n_l
     int64_t bits = 0;
     if (kind == kSubset && !settings.random_cuts) bits = n - 1;  // a random set is the only one that competes
     if (kind == kMultiway) bits = (n - 2) * std::max<int64_t>(1, classes - 1);
-    return bits > kFreeBits ? bits : 0;
+    return std::max<int64_t>(0, bits - kFreeBits);
 }
 
 // Whether levels with fewer than min_level_rows rows are pooled for tests of this kind.

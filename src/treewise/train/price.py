@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from treewise.train.candidates import Rows
     from treewise.train.training_set import TrainingSet
 
-FREE_BITS = 4  # not charged: about what the best threshold of a number gains by chance (benchmarks/selection.py)
+FREE_BITS = 4  # of every test: about what the best threshold of a number gains by chance (benchmarks/selection.py)
 # In columns of more levels than this, levels with fewer than ``min_level_rows`` rows at a node are pooled, except where
 # the order of the levels is used.
 FEW_LEVELS = 10
@@ -41,7 +41,7 @@ _LARGEST_SHARE = 64 << FRACTION  # likewise, of the node's impurity
 
 
 def bits_to_name(kind: str, n_levels: int, classes: int) -> int:
-    """Return the bits that a test pays: what it takes to name it beyond its column, if that is more than FREE_BITS.
+    """Return the bits that a test pays: what it takes to name it beyond its column, less FREE_BITS.
 
     ``n_levels`` is the number of levels that the test tells apart (levels pooled as rare count as one), ``classes`` the
     number of classes at the node, 0 for regression. A set says of each level but one whether it is on the same side. A
@@ -49,14 +49,14 @@ def bits_to_name(kind: str, n_levels: int, classes: int) -> int:
     each. Thresholds, cuts of ordered levels, tests of one value and presence tests are free.
 
     >>> bits_to_name("subset", 50, classes=2), bits_to_name("subset", 5, classes=2), bits_to_name("one_value", 50, 2)
-    (49, 0, 0)
+    (45, 0, 0)
     """
     bits = 0
     if kind == "subset":
         bits = n_levels - 1
     elif kind == "multiway":
         bits = (n_levels - 2) * max(1, classes - 1)
-    return bits if bits > FREE_BITS else 0
+    return max(0, bits - FREE_BITS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from treewise.train.candidates import KIND_RANK, Rows
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints
 from treewise.train.criteria import RATIO_BITS
 from treewise.train.independence import ColumnTest
+from treewise.train.price import FREE_BITS
 from treewise.train.reference import Candidate, NodeSearch
 from treewise.tree.arrays import Label
 from treewise.tree.splits import Multiway, Presence, Split, Threshold, quote
@@ -140,7 +141,8 @@ class CandidateTrace:
         if self.gain_bits is None:
             return ""
         what = "the set" if self.candidate.split.kind == "subset" else "its branches"
-        return f"gain {self.gain_bits:,.1f} bits − {self.price_bits:,} bits to name {what}"
+        named = f"{self.price_bits:,} bits to name {what} ({self.price_bits + FREE_BITS:,} − {FREE_BITS} free)"
+        return f"gain {self.gain_bits:,.1f} bits − {named}"
 
     @property
     def eligible(self) -> bool:

@@ -17,6 +17,7 @@ from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
 from treewise.explain.worked.impurity import WorkedImpurity, worked_impurity
 from treewise.train.criteria import RULES
 from treewise.train.independence import ColumnTest
+from treewise.train.price import FREE_BITS
 from treewise.train.reference import NodeSearch, are_tied
 from treewise.tree.splits import Multiway, Presence
 
@@ -417,7 +418,7 @@ def legend(node: NodeTrace) -> str:
     if any(column.best is not None and column.best.candidate.cost for column in node.columns.values()):
         text += ". The first test of a column on a path pays what the column costs"
     if any(column.best is not None and column.best.price_bits for column in node.columns.values()):
-        text += ". A set of K levels pays K − 1 bits to compete"
+        text += f". A set of K levels pays K − 1 bits to compete, less {FREE_BITS} that are free"
         if criterion.name != "entropy":
             text += "; price(b bits) is what b bits of likelihood are worth at this node"
     return text + "."
