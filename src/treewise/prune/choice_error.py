@@ -4,15 +4,14 @@ The cross-validated loss of the chosen size is too small: it is the least, or ne
 ``estimate_choice_error`` therefore judges each fold at the size that the other folds choose, so that no row takes part
 in the choice by which it is judged. It needs no further tree.
 
-A standard error between held-out rows takes the trees as given. The error of the tree on new rows varies with the
-training table too, and more so the less stable the tree is; there is no unbiased estimate of the whole variance (Bengio
-and Grandvalet 2004). What the folds do tell is how far a row's loss moves when the row and its fold are left out of
-training: the mean squared difference between its held-out loss and its loss under the tree of all rows. The variance
-per row is taken to be that of the losses plus a multiple of this difference. The multiple was chosen by
-simulations with and without signal (``python -m benchmarks.coverage size``, ``docs/what-the-figures-mean.md``), and
-so were the other two constants: a root alone has no such difference, and a tree that is hardly better than the root may
-have been found by chance, in every fold the same, since the folds share their rows; its interval reaches as far up as
-that of the root.
+Its interval is that of BBC-CV (``choice_bootstrap.py``): the quantiles of the loss over bootstrap samples of the
+held-out rows, each of which chooses a size anew. That takes the trees as given, although another table would have given
+other trees. How much so, the folds tell by how far a row's loss moves when the row and its fold are left out of
+training: the mean squared difference between its held-out loss and its loss under the tree of all rows. Half of it, the
+variance of one of two trees, is added as a variance per row. In order of time, and for AUC, of which rows have no part
+of their own, the interval is that of Nadeau and Bengio (2003): Student's, between folds, with the variance multiplied
+by 1 + k/(k − 1) for k folds. There is no unbiased estimate of the variance (Bengio and Grandvalet 2004); how
+often the intervals hold is in ``docs/what-the-figures-mean.md`` (``python -m benchmarks.coverage size``).
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from statistics import NormalDist
 import numpy as np
 
 from treewise.predict.confidence_intervals import student_quantile
+from treewise.prune.choice_bootstrap import BlockLosses, choose_size
 from treewise.prune.decision import Floats, Ints
 from treewise.prune.losses import Loss
 from treewise.train.folds import Folds
@@ -33,11 +33,6 @@ from treewise.train.resampling import LossStats
 from treewise.tree.fit_info import CrossValidatedLoss
 
 _NORMAL = NormalDist().inv_cdf(0.975)
-_EQUAL = 1 + 1e-12  # losses nearer than this are equal
-_SHIFT_FACTOR_SHARES, _SHIFT_FACTOR = 3.0, 2.0  # for error rates, and for other losses
-_SE_MULTIPLE_ROOT = 2.1  # half of the 95 % interval of a root alone, in standard errors between rows
-_SE_MULTIPLE_AUC = 2.7  # the same for AUC, of which rows have no part of their own
-_CHANCE_SE = 3.0  # a tree that is better than the root by less than this many standard errors may be due to chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,15 +46,18 @@ class FoldLosses:
     folds: Folds
     has_row_losses: bool = True  # False for AUC: a fold has a loss, its rows have none
     shift: Floats | None = None  # squared differences from the losses of the tree of all rows
+    blocks: BlockLosses | None = None  # the same losses by block of rows
 
     @classmethod
-    def of(cls, scored: Sequence[LossStats], folds: Folds, has_row_losses: bool) -> FoldLosses:
+    def of(
+        cls, scored: Sequence[LossStats], folds: Folds, has_row_losses: bool, blocks: BlockLosses | None = None
+    ) -> FoldLosses:
         """Collect the sums of each fold."""
         loss, square = np.array([fold.loss for fold in scored]), np.array([fold.square for fold in scored])
         weights = np.array([(fold.weight, fold.weight_square) for fold in scored])
         shifts = [fold.shift for fold in scored if fold.shift is not None]
         shift = np.array(shifts) if len(shifts) == len(scored) else None
-        return cls(loss, square, weights[:, 0], weights[:, 1], folds, has_row_losses, shift)
+        return cls(loss, square, weights[:, 0], weights[:, 1], folds, has_row_losses, shift, blocks)
 
     @property
     def has_standard_error_of_rows(self) -> bool:
@@ -90,7 +88,7 @@ class FoldLosses:
         With ``without``, the fold of that number is excluded, and only the other folds of the same repeat choose.
         """
         if without is None:
-            return choose_size(self.mean, self.standard_error, rule)
+            return int(choose_size(self.mean, self.standard_error, rule))
         count = self.folds.count
         first = without - without % count
         folds = np.array([fold for fold in range(first, first + count) if fold != without])
@@ -118,57 +116,45 @@ class FoldLosses:
         return float(stats.mean[0]), math.sqrt(float(self._fold_variance(loss / self.weight)))
 
 
-def choose_size(mean: Floats, standard_error: Floats, rule: str) -> int:
-    """Return the last index with the least mean loss (``"best"``), or within one standard error of it (``"1se"``).
-
-    >>> mean, se = np.array([0.30, 0.20, 0.20, 0.24, 0.50]), np.full(5, 0.05)
-    >>> choose_size(mean, se, "best"), choose_size(mean, se, "1se")
-    (2, 3)
-    """
-    best = int(np.flatnonzero(mean <= mean.min() * _EQUAL)[-1])
-    if rule == "best":
-        return best
-    return int(np.flatnonzero(mean <= (mean[best] + standard_error[best]) * _EQUAL)[-1])
-
-
 def estimate_choice_error(losses: FoldLosses, rule: str, loss: Loss) -> CrossValidatedLoss:
     """Estimate the loss on new rows of the size that a rule chooses, with a 95 % interval."""
-    folds, last = losses.folds, losses.loss.shape[1] - 1
+    folds = losses.folds
     sizes = np.array([losses.choose(rule, without=fold) for fold in range(len(folds.folds))])
     value, standard_error = losses.at_sizes(sizes)
-    is_root = bool(np.all(sizes == last))
-    low, high = _interval(
-        losses, loss, value, standard_error, _SE_MULTIPLE_ROOT if is_root else _multiple(losses, sizes, loss)
-    )
-    root, root_se = float(losses.mean[last]), float(losses.standard_error[last])
-    if not is_root and root < value + _CHANCE_SE * standard_error:
-        high = max(high, _interval(losses, loss, root, root_se, _SE_MULTIPLE_ROOT)[1])
+    multiple = _NORMAL
+    if not losses.has_standard_error_of_rows:  # it is estimated from few folds
+        multiple = student_quantile(0.975, folds.count - 1)
+    if losses.blocks is None or losses.shift is None:
+        multiple *= math.sqrt(1 + folds.count / max(folds.count - 1, 1))
+    low, high = _interval(losses, loss, value, multiple * standard_error, multiple)
+    if losses.blocks is not None and losses.shift is not None:
+        by_tree = multiple * standard_error * math.sqrt(_shift_share(losses, sizes) / 2)
+        sampled = losses.blocks.sample_losses(rule)
+        if len(sampled):
+            first, middle, last = (float(end) for end in np.quantile(sampled, (0.025, 0.5, 0.975)))
+            low = min(low, middle - math.hypot(middle - first, by_tree))
+            high = max(high, middle + math.hypot(last - middle, by_tree))
+    low, high = max(0.0, low), min(1.0, high) if loss.is_share else high
     return CrossValidatedLoss(loss.name, value, low, high, folds.count, folds.repeats, rule, folds.kind)
 
 
-def _multiple(losses: FoldLosses, sizes: Ints, loss: Loss) -> float:
-    """Return half of a 95 % interval in standard errors, by how far the losses of rows move with their fold."""
-    if losses.shift is None:
-        return _SE_MULTIPLE_AUC
+def _shift_share(losses: FoldLosses, sizes: Ints) -> float:
+    """Return how far the losses of rows move with their fold: the mean square, as a share of the variance of losses."""
+    assert losses.shift is not None
     at = np.arange(len(sizes)), sizes
     weight = losses.weight.sum()
-    shift = losses.shift[at].sum() / weight
     variance = losses.square[at].sum() / weight - (losses.loss[at].sum() / weight) ** 2
-    factor = _SHIFT_FACTOR_SHARES if loss.is_share else _SHIFT_FACTOR
-    return _NORMAL * math.sqrt(1 + factor * max(shift, 0.0) / variance) if variance > 0 else _NORMAL
+    return max(0.0, float(losses.shift[at].sum() / weight / variance)) if variance > 0 else 0.0
 
 
-def _interval(
-    losses: FoldLosses, loss: Loss, value: float, standard_error: float, multiple: float
-) -> tuple[float, float]:
-    folds = losses.folds
-    if not losses.has_standard_error_of_rows:  # it is estimated from few folds
-        multiple *= student_quantile(0.975, folds.count - 1) / _NORMAL
-    if loss.is_share:
-        n = float(losses.weight.sum() ** 2 / losses.weight_square.sum() / folds.repeats)  # effective rows (Kish 1965)
-        return _score_interval(value, standard_error, n, multiple)
-    half = multiple * standard_error
-    return max(0.0, value - half), value + half
+def _interval(losses: FoldLosses, loss: Loss, value: float, half: float, multiple: float) -> tuple[float, float]:
+    """Return the interval with this half-width: Wilson's for a share."""
+    if not loss.is_share:
+        return value - half, value + half
+    n = float(
+        losses.weight.sum() ** 2 / losses.weight_square.sum() / losses.folds.repeats
+    )  # effective rows (Kish 1965)
+    return _score_interval(value, half / multiple, n, multiple)
 
 
 def _score_interval(share: float, standard_error: float, rows: float, multiple: float) -> tuple[float, float]:

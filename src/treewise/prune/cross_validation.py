@@ -19,6 +19,7 @@ from treewise.errors import DataError, Param, ParameterError
 from treewise.predict.costs import cost_matrix_of, with_cost
 from treewise.predict.leaf_probabilities import class_probabilities, default_smoothing
 from treewise.predict.predict import answering_nodes, find_leaves
+from treewise.prune.choice_bootstrap import BlockLosses
 from treewise.prune.choice_error import FoldLosses, estimate_choice_error
 from treewise.prune.cost_complexity import alpha_decision
 from treewise.prune.cp_table import cp_table_from_folds
@@ -153,7 +154,11 @@ def cross_validate(
     alpha = nested.alpha[sequence_index]
     upper = np.append(nested.alpha[1:], np.inf)[sequence_index]
     penalties = np.where(np.isinf(upper), np.inf, np.sqrt(alpha * np.where(np.isinf(upper), 1.0, upper)))
-    scorer, scored = _FoldScorer(tree, nested, loss, training_set, penalties, n_jobs), []
+    blocks = None
+    if loss.of_rows is not None:
+        n_rows, seed = len(training_set), plan.random_state
+        blocks = BlockLosses.of(folds, training_set.groups, n_rows, len(penalties), seed)
+    scorer, scored = _FoldScorer(tree, nested, loss, training_set, penalties, n_jobs, blocks), []
     for i, fold in enumerate(folds.folds):
         ticks = None if progress is None else _fold_progress(progress, i, len(folds.folds))
         scored.append(scorer.score(fold, ticks))
@@ -162,7 +167,7 @@ def cross_validate(
         loss,
         nested,
         sequence_index,
-        FoldLosses.of(scored, folds, has_row_losses=loss.of_rows is not None),
+        FoldLosses.of(scored, folds, loss.of_rows is not None, blocks),
         nested.totals(tree, np.zeros(len(tree)), is_internal(tree).astype(float))[sequence_index]
         .round()
         .astype(np.int64),
@@ -208,11 +213,13 @@ class _FoldScorer:
     training_set: TrainingSet
     penalties: Floats
     n_jobs: int | None
+    blocks: BlockLosses | None
 
     def score(self, fold: Fold, progress: Progress | None) -> LossStats:
         """Grow a tree without one fold, and sum its losses and their squares on that fold at every penalty.
 
-        ``shift`` sums the squared differences from the losses that the tree of all rows has there.
+        ``shift`` sums the squared differences from the losses that the tree of all rows has there. The losses are added
+        to ``blocks`` as well.
         """
         training_set, rows = self.training_set, fold.held_out
         tree = grow_training_set(take_rows(training_set, fold.training), progress, self.n_jobs, keep_quartiles=False)
@@ -225,6 +232,8 @@ class _FoldScorer:
             mean = self._auc(tree, nested, rows, weight)
             return LossStats(mean * totals[0], mean**2 * totals[0], *totals)
         sums, squares = sum_losses(self._path(tree, nested, rows), weight, len(self.penalties))
+        if self.blocks is not None:
+            self.blocks.add(self._path(tree, nested, rows), rows, weight, len(self.penalties))
         paths = self._path(tree, nested, rows), self._path(self.full_tree, self.nested, rows)
         shift = sum_squared_differences(*paths, weight, len(self.penalties))
         return LossStats(sums, squares, *totals, shift)

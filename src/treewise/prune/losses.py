@@ -201,7 +201,7 @@ def describe_cross_validation(tree: Tree) -> str | None:
 
     >>> import treewise as tw
     >>> describe_cross_validation(tw.grow("penguins", pruning="cv"))
-    'cross-validated error 3.5 % (95 % interval 1.3 to 9.0 %), corrected for the choice of the size'
+    'cross-validated error 3.5 % (95 % interval 1.2 to 7.1 %), corrected for the choice of the size'
     """
     loss = tree.fit_info.cross_validated
     if loss is None or loss.loss not in LOSSES:

@@ -161,7 +161,7 @@ class CrossValidatedLoss:
     >>> import treewise as tw
     >>> found = tw.grow("penguins", pruning="cv").fit_info.cross_validated
     >>> found.loss, round(found.value, 3), round(found.low, 3), round(found.high, 3), found.folds
-    ('error', 0.035, 0.013, 0.09, 10)
+    ('error', 0.035, 0.012, 0.071, 10)
     """
 
     loss: str  # error, cost, log_loss, brier, auc (1 − AUC), squared_error or absolute_error

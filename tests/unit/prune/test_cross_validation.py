@@ -156,7 +156,7 @@ def test_a_stable_tree_has_a_narrower_interval_than_an_unstable_one():
         found = tw.grow(data, "y", pruning="cv").fit_info.cross_validated
         half = (found.high - found.low) / 2
         multiples[name] = half / math.sqrt(found.value * (1 - found.value) / 600)
-    assert 1.9 < multiples["clear"] < 2.3 < multiples["slope"] < 4
+    assert 1.9 < multiples["clear"] < 2.6 < multiples["slope"] < 4
 
 
 def test_a_tree_hardly_better_than_its_root_may_be_due_to_chance():
@@ -210,7 +210,7 @@ def test_options_that_do_not_apply_are_refused(noisy):
 
 def test_numbers_are_written_as_people_write_them():
     tree = tw.grow("penguins", "body_mass_g", drop_missing_target=True, pruning="cv")
-    assert "cross-validated RMSE 317 ± 22 (95 % interval); root alone 801" in tree.fit_info.pruning.facts[-1]
+    assert "cross-validated RMSE 317 ± 28 (95 % interval); root alone 801" in tree.fit_info.pruning.facts[-1]
 
 
 def test_estimators_take_groups_and_time_as_columns_of_x():

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import format_exact, format_rounded, plural, safe
-from treewise.prune.choice_error import FoldLosses, choose_size
+from treewise.prune.choice_bootstrap import choose_size
+from treewise.prune.choice_error import FoldLosses
 from treewise.prune.losses import LOSSES, Loss
 from treewise.train.resampling import LossStats
 from treewise.train.training_set import TrainingSet
@@ -223,7 +224,8 @@ def choose_best(judged: FoldLosses | None, true: LossStats) -> tuple[int, int]:
     mean = true.mean if judged is None else judged.mean
     spread = np.zeros(len(mean)) if judged is None else judged.standard_error
     last = len(mean) - 1  # the rule counts from the largest tree
-    return last - choose_size(mean[::-1], spread[::-1], "best"), last - choose_size(mean[::-1], spread[::-1], "1se")
+    best, one_se = (last - int(choose_size(mean[::-1], spread[::-1], rule)) for rule in ("best", "1se"))
+    return best, one_se
 
 
 def _exponent(number: float) -> int:
