@@ -31,8 +31,8 @@ from pathlib import Path
 HEADER = """#pragma once
 #include <cstdlib>
 inline const int treewise_mutant_number = [] {
-    const char* said = std::getenv("TREEWISE_MUTANT");
-    return said ? std::atoi(said) : 0;
+    const char* number = std::getenv("TREEWISE_MUTANT");
+    return number ? std::atoi(number) : 0;
 }();
 inline int treewise_mutant() { return treewise_mutant_number; }
 """

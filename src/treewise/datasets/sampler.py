@@ -19,7 +19,7 @@ from treewise.data.table import Column, Table
 from treewise.errors import ParameterError
 
 
-class _Predictor(Protocol):
+class _SupportsPredict(Protocol):
     """Anything that predicts the classes 0 and 1 for the rows of a table, as a tree does."""
 
     def predict(self, data: Any, /) -> Sequence[Any] | npt.NDArray[Any]:
@@ -61,7 +61,7 @@ class Sampler:
         """Return every cell once, without the target."""
         return self._table(np.arange(self.rate.size), "every cell of the grid once")
 
-    def true_error(self, rule: _Predictor | Callable[[Table], Sequence[Any] | npt.NDArray[Any]]) -> float:
+    def true_error(self, rule: _SupportsPredict | Callable[[Table], Sequence[Any] | npt.NDArray[Any]]) -> float:
         """Return Pr(h(x) != y) of a tree, or of any function from a table to classes 0 and 1."""
         cells = self.cells()
         predicted = np.asarray(rule.predict(cells) if hasattr(rule, "predict") else rule(cells))

@@ -83,7 +83,7 @@ class _EvaluationContext:
 
 
 @dataclass(frozen=True, eq=False)
-class _Predictions:
+class _PredictedLabels:
     """The predicted class of each row, and probabilities."""
 
     labels: tuple[Label, ...]  # the classes of the model, then other labels of the table
@@ -241,20 +241,20 @@ def _where_missing_went(answers: Answers) -> str:
     )
 
 
-def _predict_labels(answers: Answers, truth: Ints, labels: tuple[Label, ...]) -> _Predictions:
+def _predict_labels(answers: Answers, truth: Ints, labels: tuple[Label, ...]) -> _PredictedLabels:
     """Predict classes and probabilities; those of every class only if the table of them is not too large."""
     k = len(answers.model.classes)
     if not 2 < k <= _MAX_RANKED or len(truth) * k > _MAX_PROBABILITIES:
         predicted, of_truth, second = answers.likelihoods(truth)
-        return _Predictions(labels, truth, predicted, of_truth, {} if second is None else {1: second})
+        return _PredictedLabels(labels, truth, predicted, of_truth, {} if second is None else {1: second})
     probabilities = answers.probabilities()
     of_truth, known = np.zeros(len(truth)), np.flatnonzero(truth < k)
     of_truth[known] = probabilities[known, truth[known]]
     predicted = answers.class_numbers().astype(np.int64)
-    return _Predictions(labels, truth, predicted, of_truth, dict(enumerate(probabilities.T)))
+    return _PredictedLabels(labels, truth, predicted, of_truth, dict(enumerate(probabilities.T)))
 
 
-def _brier_score(predictions: _Predictions, weight: Floats | None) -> Metric:
+def _brier_score(predictions: _PredictedLabels, weight: Floats | None) -> Metric:
     """Return the mean squared difference of probability and outcome: of the positive class, or summed over classes."""
     if not predictions.probability_of:
         return Metric("brier", None)
@@ -268,7 +268,7 @@ def _brier_score(predictions: _Predictions, weight: Floats | None) -> Metric:
 def _evaluate_classes(
     rows: EvaluationRows,
     classes: tuple[Label, ...],
-    predictions: _Predictions,
+    predictions: _PredictedLabels,
     context: _EvaluationContext,
     cost: CostMatrix | None,
 ) -> ClassificationEvaluation:

@@ -32,7 +32,7 @@ Way = tuple[BranchCondition, int]  # a condition and the step after it
 _Branch = int | Test | tuple[Way, ...]  # a step, a comparison of present values, or ways among which tests choose
 
 
-class _Split(NamedTuple):
+class _OnnxSplit(NamedTuple):
     """A binary node before it is numbered."""
 
     column: int
@@ -59,7 +59,7 @@ class _Nodes:
         self.leaf_weight: list[float] = []
         self.roots: list[int] = []
 
-    def add(self, split: _Split) -> int:
+    def add(self, split: _OnnxSplit) -> int:
         """Add a node, whose branches are set later."""
         self.feature.append(split.column)
         self.mode.append(split.mode)
@@ -110,11 +110,11 @@ def _add_tree(nodes: _Nodes, t: int, routine: Routine, ranks: Sequence[dict[int,
     start = _resolve(0, routine.steps, ranks)
     nodes.roots.append(len(nodes.feature))
     if isinstance(start, Answer):
-        root = nodes.add(_Split(0, LEQ, 0.0, (), False, 0, 0))
+        root = nodes.add(_OnnxSplit(0, LEQ, 0.0, (), False, 0, 0))
         for side in (True, False):
             nodes.add_leaf(root, side, t, start.number)
         return
-    todo: list[tuple[_Split | Answer, int, bool, int]] = [(start, -1, True, 1)]
+    todo: list[tuple[_OnnxSplit | Answer, int, bool, int]] = [(start, -1, True, 1)]
     while todo:
         item, parent, side, depth = todo.pop()
         if isinstance(item, Answer):
@@ -147,7 +147,7 @@ def _ranks_of_cuts(program: Program) -> list[dict[int, float]]:
     ]
 
 
-def _resolve(target: _Branch, steps: Sequence[Step], ranks: Sequence[dict[int, float]]) -> _Split | Answer:
+def _resolve(target: _Branch, steps: Sequence[Step], ranks: Sequence[dict[int, float]]) -> _OnnxSplit | Answer:
     """Return the answer or the node that a branch leads to; where only one way is left, go on."""
     while True:
         if isinstance(target, int):
@@ -165,28 +165,28 @@ def _resolve(target: _Branch, steps: Sequence[Step], ranks: Sequence[dict[int, f
             target = target[0][1]
 
 
-def _compare(test: Test, rank: dict[int, float]) -> _Split:
+def _compare(test: Test, rank: dict[int, float]) -> _OnnxSplit:
     """Return the node of a threshold, or the presence test before it."""
     if test.below == test.above:
-        return _Split(test.column, LEQ, math.inf, (), False, test.below, test.missing)
+        return _OnnxSplit(test.column, LEQ, math.inf, (), False, test.below, test.missing)
     if test.missing not in (test.below, test.above):
         among_present = test._replace(missing=test.above)
-        return _Split(test.column, LEQ, math.inf, (), False, among_present, test.missing)
+        return _OnnxSplit(test.column, LEQ, math.inf, (), False, among_present, test.missing)
     cut = rank[int(test.cut)] if rank else float(test.cut)
     if test.op == "<":
         cut = math.nextafter(cut, -math.inf)
-    return _Split(test.column, LEQ, cut, (), test.missing == test.below, test.below, test.above)
+    return _OnnxSplit(test.column, LEQ, cut, (), test.missing == test.below, test.below, test.above)
 
 
-def _halve(ways: tuple[Way, ...]) -> _Split:
+def _halve(ways: tuple[Way, ...]) -> _OnnxSplit:
     """Return the node that tells the first half of the ways from the others; missing values alone come first."""
     column = ways[0][0].column
     for condition, child in ways:
         if condition.missing and not condition.levels and not condition.negated:
             others = tuple(way for way in ways if way[0] is not condition)
-            return _Split(column, LEQ, math.inf, (), False, others, child)
+            return _OnnxSplit(column, LEQ, math.inf, (), False, others, child)
     ordered = sorted(ways, key=lambda way: way[0].negated)
     half, rest = tuple(ordered[: len(ordered) // 2]), tuple(ordered[len(ordered) // 2 :])
     members = tuple(sorted(code + 1 for condition, _ in half for code in condition.levels))
     is_missing = any(condition.missing for condition, _ in half)
-    return _Split(column, MEMBER, 0.0, members, is_missing, half, rest)
+    return _OnnxSplit(column, MEMBER, 0.0, members, is_missing, half, rest)
