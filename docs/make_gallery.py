@@ -28,6 +28,19 @@ fever = no
 """
 
 
+def _customers() -> tw.Tree:
+    """Return the tree of docs/from-a-csv-to-a-signed-report.md."""
+    return tw.grow(
+        "customers",
+        ignore=["customer_id"],
+        na_values=["999"],
+        pruning="cv",
+        round_thresholds=True,
+        labels={0: "stays", 1: "leaves"},
+        units={"balance": "€", "age": "years"},
+    )
+
+
 def pictures() -> dict[str, str]:
     """Return every picture of the page by the name of its file."""
     admissions, penguins = tw.grow("admissions", preset="id3"), tw.grow("penguins", max_leaf_nodes=4)
@@ -42,6 +55,7 @@ def pictures() -> dict[str, str]:
         "tree-numbers": mass.draw(data="penguins"),
         "tree-row": admissions.draw(highlight=student),
         "tree-folded": tw.grow(noisy).draw(max_leaves=10, direction="right"),
+        "tree-customers": _customers().draw(),
         "tree-by-hand": tw.parse(BY_HAND, target="what it is").draw(),
         "curve": tw.curve("noisy").draw(),
         "roc": judged.draw("roc"),

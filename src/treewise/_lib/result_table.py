@@ -252,6 +252,10 @@ class ResultTable:
             words = [[*heading.split(), *column] for heading, *column in zip(headings, *cells, strict=True)]
             least = [room or max(map(display_width, texts)) for room, texts in zip(least, words, strict=True)]
             widths = fit_widths(natural, least, width)
+        if widths is None and width == WIDTH:  # a file or a pipe: lines may be longer, and stay a table
+            if is_long_text:
+                return layout_with_last_below(headings, cells, natural[:-1], right, breaks, width, emphasis)
+            widths = natural
         if widths is None:
             return layout_stacked(headings, cells, width or WIDTH, emphasis)
         heading_lines = map(emphasis, layout_row(headings, widths, right))
@@ -262,7 +266,7 @@ class Displayable(ABC):
     """Base class of results: ``print`` them, or convert them to another format.
 
     A subclass (a dataclass with ``repr=False``) has ``result_table()``; one with more than one table for readers also
-    has ``result_tables()``. CSV, dataframe and JSON hold ``result_table()``.
+    has ``result_tables()``. CSV, dataframe and JSON hold ``result_table()``; readers are shown those of ``displayed``.
     """
 
     @abstractmethod
@@ -273,17 +277,22 @@ class Displayable(ABC):
         """Return all tables that readers are shown."""
         return (self.result_table(),)
 
+    @property
+    def displayed(self) -> Displayable:
+        """The result in the words of its model's display; the result itself if there are none."""
+        return self
+
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return aligned text, as ``print`` shows it, within a line width (None: unlimited)."""
-        return "\n\n".join(table.to_text(width, max_rows, emphasis) for table in self.result_tables())
+        return "\n\n".join(table.to_text(width, max_rows, emphasis) for table in self.displayed.result_tables())
 
     def to_markdown(self, max_rows: int | None = None) -> str:
         """Return Markdown: paragraphs and a table in GitHub's dialect."""
-        return "\n".join(table.to_markdown(max_rows) for table in self.result_tables())
+        return "\n".join(table.to_markdown(max_rows) for table in self.displayed.result_tables())
 
     def to_html(self, max_rows: int | None = None) -> str:
         """Return an HTML fragment with inline style and no script; names and labels are escaped."""
-        return "".join(table.to_html(max_rows) for table in self.result_tables())
+        return "".join(table.to_html(max_rows) for table in self.displayed.result_tables())
 
     def to_csv(self, safe_csv: bool = False) -> str:
         """Return every row as CSV, with exact values; ``safe_csv`` guards text that a spreadsheet would evaluate."""

@@ -267,18 +267,58 @@ def run_guarded(run: Callable[[], int]) -> int:
 
 
 def _usage_message(error: click.ClickException) -> str:
-    """Return the message of a usage error, with the command that prints help."""
-    message = error.format_message().rstrip()
-    if isinstance(error, click.NoSuchOption) and error.ctx is not None and (ours := known_name(error.option_name)):
-        option = f"--{ours.replace('_', '-')}"
-        if any(option in param.opts for param in error.ctx.command.params):
-            message = f"{error.message} Did you mean '{option}'?"
-    if extra := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", message, re.DOTALL):
-        message = f"unexpected argument: {extra[1]}"
+    """Return the message of a usage error, with what the verb takes and the command that prints help."""
+    message, context = _describe_usage_error(error), getattr(error, "ctx", None)
     if not message.endswith((".", "?", ")")):
         message += "."
-    context = getattr(error, "ctx", None)
-    return f"{message} Help: {context.command_path} --help" if context is not None else message
+    if context is None:
+        return message
+    forms = getattr(context.command, "synopsis", "").replace(" [options]", "").split("\n")
+    is_about_arguments = isinstance(error, click.MissingParameter) or message.startswith("unexpected argument")
+    usage = f" Usage: {context.command_path} {' or '.join(forms)}." if is_about_arguments and forms[0] else ""
+    return f"{message}{usage} Help: {context.command_path} --help"
+
+
+def _describe_usage_error(error: click.ClickException) -> str:
+    """Describe a usage error found by click in the words of our own messages."""
+    message = error.format_message().rstrip()
+    if isinstance(error, click.NoSuchOption):
+        ours = known_name(error.option_name)
+        option = f"--{(ours or '').replace('_', '-')}"
+        verb_has_it = error.ctx is not None and any(option in param.opts for param in error.ctx.command.params)
+        options = [option] if verb_has_it else list(error.possibilities or ())
+        return f"no option {error.option_name}." + (f" Did you mean {' or '.join(options)}?" if options else "")
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        name = error.param.make_metavar(error.ctx) if isinstance(error.param, click.Argument) else error.param.opts[0]
+        return f"{name} is missing"
+    if isinstance(error, click.BadOptionUsage):
+        metavar = (
+            next((p.metavar for p in error.ctx.command.params if error.option_name in p.opts), None)
+            if error.ctx
+            else None
+        )
+        return f"{error.option_name} needs a value" + (f": {error.option_name} {metavar}" if metavar else "")
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{error.param.opts[0]}: {_reword_value_error(error.message)}"
+    if extra := re.fullmatch(r"Got unexpected extra arguments? \((.*)\)", message, re.DOTALL):
+        return f"unexpected argument: {extra[1]}"
+    return message
+
+
+def _reword_value_error(message: str) -> str:
+    """Reword what click says about a value.
+
+    >>> _reword_value_error("'x' is not a valid integer."), _reword_value_error("'x' is not one of 'bits', 'nats'.")
+    ('"x" is not a whole number.', '"x" is not one of bits, nats.')
+    """
+    for theirs, ours in (
+        (" is not a valid integer", " is not a whole number"),
+        (" is not a valid float", " is not a number"),
+    ):
+        message = message.replace(theirs, ours)
+    if found := re.fullmatch(r"'(.*?)' (is not one of )(.*)", message, re.DOTALL):
+        return f'"{found[1]}" {found[2]}' + found[3].replace("'", "")
+    return re.sub(r"^'(.*?)' is not", r'"\1" is not', message)
 
 
 def _describe_bug(error: Exception) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import plural, safe
 from treewise.cli.inputs import LoadedModel, read_data
+from treewise.cli.options import take_words
 from treewise.cli.output import remark
 from treewise.cli.param_types import in_options
 from treewise.cli.verb import TextOptions
@@ -86,6 +87,10 @@ class GrowthReport:
 
             for line in remarks(tree):
                 remark("note", in_options(line))
+        for step in tree.history:
+            if step["did"] == "round_thresholds":
+                moved = f"{step['moved_rows']:,} rows changed leaf" if step["moved_rows"] else "no row moved"
+                remark("round", f"{plural(step['changed'], 'threshold')}; {moved}")
         for note in () if pruning is None else pruning.notes:
             remark("note", note)
         self._print_new_notes(tree.notes)
@@ -153,6 +158,7 @@ def grow_ensemble_and_report(
     from treewise.cli.output import progress_bar
 
     options = dict(options)
+    words = take_words(options)
     table = _read(data, options, text_format)
     report = GrowthReport(table, quiet)
     with report.notes_on_error(), progress_bar("grow") as progress:
@@ -161,7 +167,7 @@ def grow_ensemble_and_report(
             table, options.pop("target", None), **options, progress=progress, on_prepared=report.on_prepared
         )
     report.finish_ensemble(ensemble)
-    return ensemble
+    return ensemble.with_display(**words) if words else ensemble
 
 
 def prepare_and_report(

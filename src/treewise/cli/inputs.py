@@ -11,12 +11,12 @@ import hashlib
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewise._lib.text import plural, safe
-from treewise.cli.options import GROW_OPTIONS
+from treewise.cli.options import GROW_OPTIONS, take_words
 from treewise.cli.output import remark
 from treewise.cli.param_types import in_options
 from treewise.cli.verb import TextOptions
@@ -90,6 +90,10 @@ class LoadedModel:
         if not 0 <= number < len(self.ensemble):
             raise ParameterError(f"--tree {number}: {safe(self.name)} has trees 0 to {len(self.ensemble) - 1}.")
         return LoadedModel(f"tree {number} of {self.name}", self.ensemble[number], self.content)
+
+    def with_words(self, words: dict[str, Any]) -> LoadedModel:
+        """Return the model with other words for readers (``take_words``), if there are any."""
+        return replace(self, model=self.model.with_display(**words)) if words else self
 
     @property
     def sha256(self) -> str:
@@ -247,9 +251,11 @@ def is_model(source: str, options: dict[str, Any], standard_input: bool = True) 
 
 
 def take_model(source: str, options: dict[str, Any], member: int | None, target: str | None = None) -> LoadedModel:
-    """Read a MODEL; options of growing do not apply to it."""
+    """Read a MODEL; options of growing do not apply to it, except the words for readers."""
+    words = take_words(options)
     refuse_growing(source, options)
-    return read_model(source, target, member)
+    loaded = read_model(source, target, member)
+    return loaded.with_words(words)
 
 
 def refuse_growing(source: str, options: dict[str, Any]) -> None:

@@ -27,8 +27,9 @@ from treewise.cli.param_types import (
     read_share_or_name,
     read_shares,
     read_sign,
+    read_words,
 )
-from treewise.cli.verb import ENSEMBLES, LEARNING, LIMITS, PRUNING, TABLE, WEIGHTS, Function, option
+from treewise.cli.verb import ENSEMBLES, LEARNING, LIMITS, PRUNING, TABLE, WEIGHTS, WORDS, Function, option
 from treewise.errors import ParameterError
 from treewise.train.settings import (
     DEFAULTS,
@@ -63,6 +64,7 @@ class _GrowOption:
     default: Any = None  # the default of treewise.grow, for the help only
     flag: str | None = None  # where it differs from the parameter's name
     many: bool = False
+    alone: str | None = None  # the value of the option without one
     off: bool = False  # a switch that can be turned off, too: --no-…
 
     @property
@@ -78,6 +80,8 @@ class _GrowOption:
             about |= {"default": None} if self.off else {"is_flag": True}
         else:
             about |= {"type": self.type, "metavar": self.metavar, "multiple": self.many}
+        if self.alone is not None:
+            about |= {"is_flag": False, "flag_value": self.alone}
         typed = f"{self.name}/--no-{self.name[2:]}" if self.off else self.name
         return option(typed, self.parameter, section=self.section, **about)(function)
 
@@ -89,6 +93,8 @@ class _GrowOption:
             return [name for names in typed for name in names]
         if self.type in (read_kind, read_sign, read_feature_cost):
             return dict(typed)
+        if self.type is read_words:
+            return {name: word for words in typed for name, word in words.items()}
         return list(typed) if self.many else typed
 
 
@@ -195,6 +201,26 @@ GROW_OPTIONS = (
         "X",
         float,
     ),
+    _GrowOption(
+        "round_thresholds",
+        WORDS,
+        "Round thresholds as far as no training row moves, or with X at most this share of a node's rows",
+        "[X]",
+        float,
+        alone="0",
+    ),
+    _GrowOption(
+        "labels", WORDS, "Labels of classes for readers: 0=stays,1=leaves", "CLASS=TEXT,…", read_words, many=True
+    ),
+    _GrowOption(
+        "display_names",
+        WORDS,
+        'Names of columns for readers: "Balance=account balance"',
+        "COLUMN=TEXT,…",
+        read_words,
+        many=True,
+    ),
+    _GrowOption("units", WORDS, "Units of columns: Balance=€,Age=years", "COLUMN=UNIT,…", read_words, many=True),
     _GrowOption("sample_weight", WEIGHTS, "Column with the weight of each row", "COLUMN"),
     _GrowOption(
         "class_weight",
@@ -300,6 +326,13 @@ def _given_options(options: dict[str, Any], table: Sequence[_GrowOption] = GROW_
     """
     values = {option.parameter: option.value(options.get(option.parameter)) for option in table}
     return {name: value for name, value in values.items() if value is not None}
+
+
+def take_words(grow_params: dict[str, Any]) -> dict[str, Any]:
+    """Remove the words for readers from the options of growing; return them as parameters of ``Model.with_display``."""
+    from treewise.train.grow import DISPLAY
+
+    return {name: grow_params.pop(option) for name, option in DISPLAY.items() if option in grow_params}
 
 
 def take_grow_options(options: dict[str, Any]) -> dict[str, Any]:

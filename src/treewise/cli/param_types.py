@@ -205,6 +205,21 @@ def read_class_weight(text: str) -> str | dict[str, float]:
     return dict(_read_number_of(part, "CLASS=WEIGHT, such as yes=5") for part in _split_outside_quotes(text, ",", True))
 
 
+def read_words(text: str) -> dict[str, str]:
+    """Read texts for classes or columns; quotes protect commas.
+
+    >>> read_words('0=stays, 1="leaves, for good"')
+    {'0': 'stays', '1': 'leaves, for good'}
+    """
+    words = {}
+    for part in _split_outside_quotes(text, ",", keep=True):
+        name, word = split_at_equals(part)
+        if not name or not word:
+            raise BadParameter(f'"{part}" is not NAME=TEXT, such as 0=stays or Balance=€.')
+        words[name] = _unquote(word)
+    return words
+
+
 def read_shares(text: str) -> dict[str, float]:
     """Read a share for each class.
 

@@ -181,6 +181,7 @@ class Predictor:
         if self.leaf_rows is not None and not self.rows.given:
             notes.append(f"q_…: quantiles of the targets in the leaf, among the rows of {safe(self.leaf_rows.name)}")
         notes += note_new_missing(self.model, self.rows, self.answers.leaves)
+        notes += note_new_fractions(self.model, self.rows)
         return [*notes, *note_unseen_categories(self.model, self.rows, self.answers.leaves)]
 
 
@@ -286,6 +287,27 @@ def note_new_missing(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] |
         if missing.any():
             count_text = f"missing in {plural(int(missing.sum()), 'row')}, never in training"
             notes.append(f"{safe(encoding.name)}: {count_text}; they follow the larger branch")
+    return notes
+
+
+def note_new_fractions(model: Model, rows: EncodedRows) -> list[str]:
+    """Note numbers that are not whole in columns of whole numbers, or not 0 or 1 in columns of these.
+
+    ``x <= 2``, as such a column's threshold 2.5 is displayed, is not the test of 2.3.
+    """
+    import numpy as np
+
+    notes = []
+    for encoding, values in zip(model.encodings, rows.columns, strict=True):
+        if values is None or not encoding.numbers:
+            continue
+        present = values[~np.isnan(values)]
+        is_binary = encoding.numbers == "binary"
+        usual = (present == 0) | (present == 1) if is_binary else np.floor(present) == present
+        if not usual.all():
+            fact = "neither 0 nor 1" if is_binary else "not a whole number"
+            count_text = f"{fact} in {plural(int(np.count_nonzero(~usual)), 'row')}, unlike in training"
+            notes.append(f"{safe(encoding.name)}: {count_text}; exact thresholds apply")
     return notes
 
 

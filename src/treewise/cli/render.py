@@ -101,7 +101,7 @@ def _terminal_text(result: Displayable, limit: RowLimit) -> str:
     width, emphasis = _terminal_width(), bold if has_style() else str
     if not limit.hint:
         return result.to_text(width, limit.max_rows, emphasis)
-    tables = (replace(table, omission_hint=limit.hint) for table in result.result_tables())
+    tables = (replace(table, omission_hint=limit.hint) for table in result.displayed.result_tables())
     return "\n\n".join(table.to_text(width, limit.max_rows, emphasis) for table in tables)
 
 
@@ -144,9 +144,11 @@ def choose_format(
 
 
 def _terminal_width() -> int:
-    """Return the width of the terminal; 100 columns where there is none."""
+    """Return COLUMNS if it is set, else the width of the terminal; 100 columns where there is none."""
     from treewise._lib.result_table import WIDTH
 
+    if (given := os.environ.get("COLUMNS", "")).isdecimal() and int(given) > 0:
+        return max(_NARROWEST, int(given))
     try:
         return max(_NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns) if sys.stdout.isatty() else WIDTH
     except (OSError, ValueError):
@@ -210,6 +212,7 @@ def tree_text(tree: Tree, bars: bool | None, training_set: TrainingSet | None, *
     from treewise.show.text_tree.columns import unpainted
     from treewise.show.text_tree.text_tree import render_tree
 
+    tree = tree.displayed
     style = has_style()
     with_bars = bars if bars is not None or style else False
     paint = coloured if style else unpainted

@@ -22,12 +22,13 @@ SHOWN, TABLE, OUTPUT, JUDGED = "Selection", "Input", "Output", "Exit status"
 BASELINES, VALIDATION = "Baseline models", "Validation"
 LEARNING, LIMITS, PRUNING, WEIGHTS = "Splits", "Limits", "Pruning", "Weights, ties and threads"
 ENSEMBLES = "Ensembles"
+WORDS = "Words and numbers"
 CROSS_VALIDATION, TO_A_SIZE = "Cross-validation", "Pruning to a size"
 LOSS_HELP = "error, cost, log_loss, brier, auc; squared_error, absolute_error (default: what the tree predicts by)."
 REPEATS_HELP = "Cross-validate this many times, each time with other folds (default 1)."
 _SECTIONS = (
     *(SHOWN, VALIDATION, TABLE, OUTPUT, BASELINES, JUDGED),
-    *(LEARNING, LIMITS, PRUNING, ENSEMBLES, CROSS_VALIDATION, TO_A_SIZE, WEIGHTS),
+    *(LEARNING, LIMITS, PRUNING, WORDS, ENSEMBLES, CROSS_VALIDATION, TO_A_SIZE, WEIGHTS),
 )
 
 

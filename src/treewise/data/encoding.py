@@ -16,8 +16,9 @@ encodes any later column the same way, or raises.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -71,6 +72,7 @@ __all__ = [
     "EncodedColumn",
     "Encoding",
     "Kind",
+    "NumberStyle",
     "decode",
     "encode_classes",
     "encode_column",
@@ -81,20 +83,50 @@ __all__ = [
 ]
 
 Kind = Literal["number", "integer", "datetime", "boolean", "nominal", "ordered"]
+NumberFact = Literal["", "whole", "binary"]
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+_DECIMAL_COMMA = re.compile(r'"\s*[+-]?\d+,\d+\s*"')  # a cell as messages show it
 _NEVER_SEEN = "(never seen)"  # decoded UNSEEN
 
+_OTHER_KIND_NAMES = {  # of other libraries
+    **dict.fromkeys(("category", "categorical", "text", "string", "factor"), "nominal"),
+    **dict.fromkeys(("numeric", "numerical", "float", "int", "integer"), "number"),
+    **dict.fromkeys(("date", "time"), "datetime"),
+    "bool": "boolean",
+}
 _KIND_NAMES = ("number", "nominal", "ordered", "boolean", "datetime", *SPLIT_KINDS)
 
 MAX_INTEGER_CLASSES = 20  # a target with more distinct numbers is continuous
 
 
 @dataclass(frozen=True)
+class NumberStyle:
+    """How the numbers of a column are written for readers: separators of thousands from five digits on, and a unit.
+
+    >>> [NumberStyle("€").format(value) for value in (47328.5, 1999.0, -12345678)]
+    ['47,328.5 €', '1999 €', '-12,345,678 €']
+    """
+
+    unit: str = ""
+
+    def format(self, value: float | int) -> str:
+        """Format one number, without losing a digit."""
+        text = format_exact(value)
+        if 10_000 <= abs(value) < 1e15 and "e" not in text:
+            whole, point, decimals = text.partition(".")
+            text = f"{int(whole):,}{point}{decimals}"
+        return f"{text} {self.unit}" if self.unit else text
+
+
+@dataclass(frozen=True)
 class Encoding:
     """The encoding of a column: name, kind, ordered levels (categories) or unit (datetimes).
+
+    ``numbers`` records that all training values were whole numbers (``"whole"``), or only 0 and 1 (``"binary"``). With
+    a ``style``, which only the encodings of a displayed model have, text uses it: ``x <= 2`` for the threshold 2.5.
 
     >>> size = Encoding("size", "ordered", ("S", "M", "L"))
     >>> size.is_categorical, size.format("M"), Encoding("born", "datetime", unit="D").format(19797)
@@ -105,6 +137,8 @@ class Encoding:
     kind: Kind
     levels: tuple[str, ...] = ()
     unit: str = ""
+    numbers: NumberFact = field(default="", compare=False, repr=False)
+    style: NumberStyle | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_categorical(self) -> bool:
@@ -117,7 +151,7 @@ class Encoding:
             return safe(value)
         if self.kind == "datetime":
             return format_datetime(int(value), self.unit)
-        return format_exact(value)
+        return format_exact(value) if self.style is None else self.style.format(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +191,8 @@ def fit_encoding(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
     encoding = Encoding(column.name, cast(Kind, kind_name))
     if kind_name == "number" and _needs_integers(column):
         encoding = replace(encoding, kind="integer")
+    elif kind_name == "number":
+        encoding = replace(encoding, numbers=_number_fact(column))
     elif kind_name == "datetime":
         encoding = replace(encoding, unit=column.unit or "D")
     elif kind_name == "boolean":
@@ -186,7 +222,8 @@ def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str
         return kind, None, None
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
         text = f'"{truncate(kind)}"' if isinstance(kind, str) else brief(kind)
-        expected = f"{did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}"
+        near = f' Did you mean "{_OTHER_KIND_NAMES[kind]}"?' if text[1:-1] in _OTHER_KIND_NAMES else ""
+        expected = f"{near or did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}"
         raise ParameterError(
             f'unknown kind {text} for column "{truncate(name)}".',
             hint=f"{expected.lstrip()}; or the levels in their order, such as "
@@ -273,6 +310,23 @@ def _needs_integers(column: Column) -> bool:
     if column.form != "int" or not len(column) or column.values.itemsize < 8:
         return False
     return int(column.values.max()) > MAX_EXACT_INT or int(column.values.min()) < -MAX_EXACT_INT
+
+
+def _number_fact(column: Column) -> NumberFact:
+    """Return whether all numbers of a column are whole, or only 0 and 1; the first cells usually decide it."""
+    if column.form not in ("int", "float"):
+        return ""
+    is_binary = True
+    for rows in (slice(0, 100), slice(100, None)):
+        values = column.values[rows]
+        missing = column.missing[rows] if column.missing is not None else np.isnan(values)
+        values = values[~missing] if missing.any() else values
+        if column.form == "float" and not is_whole(values):
+            return ""
+        is_binary = is_binary and bool(len(values) == 0 or (values.min() >= 0 and values.max() <= 1))
+    if column.is_all_missing():
+        return ""
+    return "binary" if is_binary else "whole"
 
 
 def _levels_of(column: Column) -> tuple[str, ...]:
@@ -372,9 +426,11 @@ def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
         grown = {"number": "numbers", "integer": "numbers", "datetime": "dates", "boolean": "true/false"}.get(
             encoding.kind, f"categories ({join_few([truncate(x) for x in encoding.levels], most=4)})"
         )
+        is_decimal_comma = encoding.kind == "number" and _DECIMAL_COMMA.fullmatch(misfit.cell) is not None
         raise DataError(
             f'column "{truncate(encoding.name)}": the model was grown on {grown}, {table_name} holds'
-            f" {misfit.holds} ({misfit.cell} in row {misfit.row + 1:,})."
+            f" {misfit.holds} ({misfit.cell} in row {misfit.row + 1:,}).",
+            hint="If the comma is the decimal mark: " + Param("decimal", ",") + "." if is_decimal_comma else "",
         ) from None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Column", "KindSpec", "Table", "read", "read_rows"]
 
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _LONGEST_PATH = 200  # characters of a path in a message: it may be the whole content of a file, given by mistake
 _LONGEST_LIST = 400  # characters of a list of twenty names; else five are named
 
@@ -273,6 +275,11 @@ def _read_path(path: str | os.PathLike[str], markers: Sequence[str], csv_format:
             return NAMES[path]()
         data = file.read_bytes()
     except FileNotFoundError:
+        if isinstance(path, str) and _ADDRESS.match(path):
+            raise DataError(
+                f"{truncate(path, _LONGEST_PATH)} is an address, and addresses are not fetched.",
+                hint="Download the file first, and give its name.",
+            ) from None
         raise _not_found_error(file, list(NAMES) if isinstance(path, str) else []) from None
     except IsADirectoryError:
         raise DataError(f"{truncate(file, _LONGEST_PATH)} is a folder. Give one CSV or Parquet file.") from None

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from treewise.data.table import Table, read
+from treewise.datasets.customers import customers, customers_later
 from treewise.datasets.sampler import Sampler, noisy, sampler
 from treewise.datasets.textbook import (
     admissions,
@@ -36,6 +37,8 @@ __all__ = [
     "TRUTHS",
     "Sampler",
     "admissions",
+    "customers",
+    "customers_later",
     "diagonal",
     "distractor",
     "food",
@@ -90,6 +93,8 @@ NAMES: Mapping[str, Callable[[], Table]] = {
     "irrelevant": irrelevant,
     "noisy": noisy,
     "penguins": penguins,
+    "customers": customers,
+    "customers_later": customers_later,
 }
 TRUTHS: Mapping[str, Callable[[], Sampler]] = {"noisy": sampler}  # the known distribution of a table
 

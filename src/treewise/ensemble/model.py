@@ -22,6 +22,7 @@ from treewise.data.encoding import Encoding
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.errors import ParameterError, brief
 from treewise.tree.arrays import LEAF, Label, Target
+from treewise.tree.display import Display
 from treewise.tree.history import Step
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
@@ -111,6 +112,7 @@ class Ensemble(Model):
     history: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     oob: OutOfBag | None = None  # out-of-bag estimate
+    display: Display | None = None  # the words for readers
 
     _pickle_compact: ClassVar[bool | None] = True
 
@@ -129,7 +131,7 @@ class Ensemble(Model):
         t = self.check_number(t)
         arrays = self.members.unpack(t, self.criterion, self.empty_branch)
         steps = (*self.history, Step(did="member", options={"tree": t}))
-        return Tree(self.encodings, self.target, arrays, self.criterion, self.empty_branch, history=steps)
+        return Tree(self.encodings, self.target, arrays, self.criterion, self.empty_branch, steps, display=self.display)
 
     def check_number(self, t: Any) -> int:
         """Return the number of a member as an int from 0 on (-1 is the last), or raise."""

@@ -151,7 +151,7 @@ def evaluate(
         is_ensemble=not isinstance(model, Tree),
     )
     if model.task == "regression":
-        return _evaluate_numbers(compared, answers.values(), context)
+        return replace(_evaluate_numbers(compared, answers.values(), context), display=model.display)
     matrix = CostMatrix.of(cost, model.classes) if cost is not None else cost_matrix_of(model)
     truth, labels = encode_known_labels(model, compared.column)
     predicted = _predict_labels(answers, truth, labels)
@@ -159,7 +159,7 @@ def evaluate(
         smoothed = label_probabilities(answers.tree, answers.nodes, truth, default_smoothing(answers.tree))
         predicted = replace(predicted, loss_probability=smoothed)
         context = replace(context, log_loss_estimate=default_smoothing(answers.tree).name)
-    return _evaluate_classes(compared, model.classes, predicted, context, matrix)
+    return replace(_evaluate_classes(compared, model.classes, predicted, context, matrix), display=model.display)
 
 
 def prepare_evaluation(

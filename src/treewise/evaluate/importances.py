@@ -27,6 +27,7 @@ from treewise._lib.text import format_exact, format_percent, format_rounded, plu
 from treewise.errors import Call, DataError, ParameterError, join_few
 from treewise.train.criteria import get_criterion
 from treewise.train.resampling import power_of_two_scale
+from treewise.tree.display import Display
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
@@ -83,6 +84,15 @@ class Importances(Displayable):
     confidence: float = 0.95
     seen: bool = False  # whether the rows look like the training rows
     trees: int = 0  # the number of trees of an ensemble; 0 for a single tree
+    display: Display | None = None  # the words of the model
+
+    @property
+    def displayed(self) -> Importances:
+        """The importances with the display names of the columns."""
+        if self.display is None:
+            return self
+        columns = tuple(replace(found, column=self.display.name(found.column)) for found in self.columns)
+        return replace(self, columns=columns, target=self.display.target_name(self.target), display=None)
 
     def __getitem__(self, column: str) -> ColumnImportance:
         """Return the importance of one column."""
@@ -134,10 +144,10 @@ def importances(model: Model, data: Any = None, **options: Any) -> Importances:
     if data is not None:
         from treewise.evaluate.permutation import permutation_importances
 
-        return permutation_importances(model, data, **options_given)
+        return replace(permutation_importances(model, data, **options_given), display=model.display)
     for name in options_given:
         raise ParameterError(f"{name} is for importances on data: give a table too, or leave it out.")
-    return _impurity_importances(model)
+    return replace(_impurity_importances(model), display=model.display)
 
 
 # -- impurity decrease ------------------------------------------------------------------------------------------------

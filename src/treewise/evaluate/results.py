@@ -25,6 +25,7 @@ from treewise.predict.confidence_intervals import interval_name, wilson
 from treewise.predict.costs import CostMatrix
 from treewise.train.target import Ints
 from treewise.tree.arrays import Label
+from treewise.tree.display import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +58,7 @@ class Evaluation(Displayable, ABC):
     is_training_data: bool  # the leaf counts are those of training, so this looks like the training table
     missing: str  # hand-written trees: which branches took rows with a missing value, as text
     is_ensemble: bool = field(default=False, kw_only=True)
+    display: Display | None = field(default=None, kw_only=True)  # the words of the model
 
     @property
     @abstractmethod
@@ -73,6 +75,13 @@ class Evaluation(Displayable, ABC):
             "is_training_data": self.is_training_data,
             **finite,
         }
+
+    @property
+    def displayed(self) -> Evaluation:
+        """The evaluation in the words of the model's display."""
+        if self.display is None:
+            return self
+        return replace(self, target=self.display.target_name(self.target), display=None)
 
     @property
     def title(self) -> str:
@@ -138,6 +147,24 @@ class ClassificationEvaluation(Evaluation):
     cost_matrix: CostMatrix | None = None  # costs of misclassification, if given
     rankings: tuple[Ranking, ...] = ()  # of the positive class; of each class against the others if there are more
 
+    @property
+    def displayed(self) -> ClassificationEvaluation:
+        """The evaluation in the words of the model's display."""
+        if self.display is None:
+            return self
+        label, matrix = self.display.label, self.cost_matrix
+        classes = tuple(map(label, self.classes))
+        return replace(
+            self,
+            target=self.display.target_name(self.target),
+            classes=classes,
+            labels=tuple(map(label, self.labels)),
+            majority=None if self.majority is None else label(self.majority),
+            cost_matrix=None if matrix is None else replace(matrix, classes=classes),
+            rankings=tuple(replace(ranking, positive=label(ranking.positive)) for ranking in self.rankings),
+            display=None,
+        )
+
     def draw(self, what: str = "confusion", ax: Axes | None = None) -> ChartPicture:
         """Draw the confusion matrix, or with two classes one of the curves.
 
@@ -151,7 +178,7 @@ class ClassificationEvaluation(Evaluation):
         """
         from treewise.show.plots.evaluation import draw_evaluation
 
-        return draw_evaluation(self, what, ax)
+        return draw_evaluation(self.displayed, what, ax)
 
     @property
     def ranking(self) -> Ranking | None:
@@ -386,6 +413,8 @@ class ClassificationEvaluation(Evaluation):
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return error and log loss, the confusion matrix, and the other metrics with their intervals."""
+        if self.display is not None:
+            return self.displayed.to_text(width, max_rows, emphasis)
         heads = [f"{head:<10}" for head, _ in self.facts]
         lines = [f"{emphasis(head)} {text}" for head, (_, text) in zip(heads, self.facts, strict=True)]
         return "\n".join([*lines, "", *self._confusion_lines(), "", *self._metric_lines()])

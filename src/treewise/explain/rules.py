@@ -30,6 +30,7 @@ from treewise.predict.predict import answering_nodes, node_intervals, refuses_mi
 from treewise.show.node_stats import has_training_rows
 from treewise.show.text_tree.text_tree import missing_value_notes
 from treewise.tree.arrays import LEAF, Label
+from treewise.tree.display import class_of_label
 from treewise.tree.regions.condition import is_free
 from treewise.tree.regions.region import Interval, Region, RegionTraversal, describe_condition
 from treewise.tree.regions.traverse import STAY, ReachableLevels
@@ -156,6 +157,14 @@ class Rules(Displayable, Sequence[Rule]):
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self._make_rules(range(len(self))))
+
+    @property
+    def displayed(self) -> Rules:
+        """The rules in the words of the tree's display."""
+        display = self.tree.display
+        if display is None:
+            return self
+        return replace(self, tree=self.tree.displayed, cls=None if self.cls is None else display.label(self.cls))
 
     def covering(self, row: Mapping[str, Any]) -> Rule:
         """Return the one rule that a row satisfies."""
@@ -306,7 +315,7 @@ def class_index(tree: Tree, cls: Any) -> int:
         raise ParameterError(
             "the tree predicts numbers, which have no classes.", parameter="cls", value=cls, hint="Leave it out."
         )
-    labels = [str(label) for label in tree.classes]
+    labels, cls = [str(label) for label in tree.classes], class_of_label(tree, cls)
     if str(cls) in labels:
         return labels.index(str(cls))
     folded = [label.casefold() for label in labels]

@@ -406,9 +406,20 @@ def check_mentioned(tree: Tree, row: Mapping[Any, Any], leaf: int) -> None:
         if split and split.column not in row:
             raise ColumnError(
                 f'the row has no column "{safe(split.column)}", which node {node} tests.'
-                f"{did_you_mean(split.column, map(str, row))}",
+                f"{_misspelt(split.column, map(str, row))}",
                 hint="Use None for a missing value.",
             )
+
+
+def _misspelt(column: str, given: Iterable[str]) -> str:
+    """Name the column that was given instead.
+
+    >>> _misspelt("Age", ["age", "town"])
+    ' It has "age".'
+    """
+    names = list(given)
+    near = [name for name in names if name.casefold() == column.casefold()]
+    return f' It has "{safe(near[0])}".' if near else did_you_mean(column, names)
 
 
 def check_answered(tree: Tree, leaves: Ints, table: Table) -> None:

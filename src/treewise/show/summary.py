@@ -66,14 +66,17 @@ class TreeSummary(_Summary):
 
     def lines(self) -> list[tuple[str, str]]:
         """Return the lines, each with its heading."""
-        tree = self.tree
+        tree = self.tree.displayed
         size = [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}", *describe_training_error(tree)]
-        loss_text = describe_cross_validation(tree)
+        loss_text, needs = describe_cross_validation(tree), TreeSummary(tree).needs
         return [
             ("tree", " · ".join([_describe_target(tree), *size])),
             *([("unseen", loss_text)] if loss_text else []),
             ("leaves", " · ".join(f"{count:,} {name}" for name, count in self.stops.items())),
-            ("needs", " · ".join(map(_describe_column, self.needs)) or "no column: it always predicts the same"),
+            (
+                "needs",
+                " · ".join(map(_describe_column, needs)) or "no column: it always predicts the same",
+            ),
             ("made", " → ".join(map(describe_step, tree.history)) or "written by hand"),
         ]
 

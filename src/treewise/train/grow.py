@@ -26,6 +26,7 @@ from treewise.data.table import KindSpec, read
 from treewise.errors import Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import ColumnRoles
+from treewise.train.round_thresholds import read_share, round_thresholds
 from treewise.train.settings import PRESET_PRUNING, SETTINGS, Settings, TreeSettingOptions, with_settings
 from treewise.train.training_set import TrainingSet, build_like, build_training_set, name_quartiles
 from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
@@ -55,6 +56,7 @@ ROLES = (
     "exposure",
 )
 PRUNING = ("pruning", "validation", "ccp_alpha", "honest")  # what happens to a grown tree
+DISPLAY = {"labels": "labels", "names": "display_names", "units": "units"}  # parameters of Model.with_display
 NO_SPLIT_LEFT = "no split survived pruning"  # how the note about a single leaf begins
 _MAX_WORKERS = 1024
 
@@ -83,6 +85,10 @@ def grow(
     validation: Any = None,
     ccp_alpha: float = 0.0,
     honest: float | None = None,
+    round_thresholds: bool | float = False,
+    labels: Mapping[Label, str] | None = None,
+    display_names: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
     n_jobs: int | None = None,
     memory: int | str | None = None,
     **settings: Unpack[TreeSettingOptions],
@@ -151,6 +157,10 @@ def grow(
     ccp_alpha : the complexity parameter, as in scikit-learn; above 0 the tree is pruned by cost complexity.
     honest : the share of the rows, such as 0.5, that is kept for the numbers in the leaves. The others grow and prune
         the tree, so that counts, probabilities, values and intervals hold for new rows (Athey and Imbens 2016).
+    round_thresholds : True replaces each threshold by the roundest number that moves no training row (age <= 42.5
+        becomes age <= 42, balance <= 47,328.49 perhaps 47,000); 0.01 allows 1 % of a node's rows to change branch.
+    labels, display_names, units : words for readers, ``{0: "stays", 1: "leaves"}`` for classes, ``{"Balance": "account
+        balance"}`` and ``{"Balance": "€"}`` for columns (``Model.with_display``). They change no prediction.
     sample_weight : a weight for each row: the name of a column, or an array.
     class_weight : ``{"yes": 5}`` or ``"balanced"``.
     priors : the share of each class where the tree will be used, ``{"no": 0.9, "yes": 0.1}``, or a list in the order of
@@ -205,13 +215,18 @@ def fit(
     options = dict(options)
     n_jobs = options.pop("n_jobs", None)
     memory = options.pop("memory", None)
+    words = {name: options.pop(option, None) for name, option in DISPLAY.items()}
+    share = read_share(options.pop("round_thresholds", None))
     plan = pruning_for(options.get("preset"), **{name: options.pop(name) for name in PRUNING if name in options})
     if memory is not None:
         data = read(data, na_values=options.get("na_values", ()), memory=memory)
     training_set = prepare(data, target, **options)
     if on_prepared is not None:
         on_prepared(training_set)
-    return grow_prepared(training_set, plan, n_jobs, on_grown=on_grown, progress=progress)
+    tree = grow_prepared(training_set, plan, n_jobs, on_grown=on_grown, progress=progress)
+    tree = tree if share is None else round_thresholds(tree, training_set, share)
+    has_words = share is not None or any(given is not None for given in words.values())
+    return tree.with_display(**words) if has_words else tree
 
 
 def grow_prepared(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from treewise.tree.structure import TreeStructure
 
 if TYPE_CHECKING:
+    from treewise.explain.stability.result import Stability
     from treewise.prune.cp_table import CpTable
     from treewise.tree.tree import Tree
 
@@ -92,6 +93,24 @@ class EditableTree(TreeStructure):
 
         return refit(self._tree, data, sample_weight)
 
+    def round_thresholds(self, data: Any, share: float = 0.0, *, sample_weight: Any = None) -> Tree:
+        """Replace each threshold by the roundest number that moves no row of a table, the training table.
+
+        With ``share``, at most this share of a node's rows change branch, and every node is counted again.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_depth=1)
+        >>> tree.condition(1), tree.round_thresholds("penguins").condition(1)
+        ('flipper_length_mm <= 206.5', 'flipper_length_mm <= 206')
+        >>> tree.round_thresholds("penguins", 0.05).condition(1)
+        'flipper_length_mm <= 205'
+        """
+        from treewise.train.grow import prepare_like
+        from treewise.train.round_thresholds import read_share, round_thresholds
+
+        allowed = read_share(share)
+        return round_thresholds(self._tree, prepare_like(self._tree, data, sample_weight), allowed or 0.0)
+
     def prune(self, method: str | None = None, **options: Any) -> Tree:
         """Cut subtrees that are not worth their leaves; returns a new tree, whose ``history[-1]`` says why.
 
@@ -130,6 +149,21 @@ class EditableTree(TreeStructure):
         from treewise.prune.cp_table import cp_table
 
         return cp_table(self._tree)
+
+    def stability(self, data: Any, resamples: int = 100, **options: Any) -> Stability:
+        """Measure how stable the structure is, on the table the tree was grown on: ``treewise.stability`` for a tree.
+
+        It is grown and pruned again, by its own settings, on bootstrap samples of the table. ``random_state=``,
+        ``n_jobs=`` and ``progress=`` are as in ``treewise.stability``.
+
+        >>> import treewise as tw
+        >>> found = tw.grow("penguins", max_leaf_nodes=4).stability("penguins", 20)
+        >>> found.tree == tw.grow("penguins", max_leaf_nodes=4)
+        True
+        """
+        from treewise.explain.stability.stability import stability_like
+
+        return stability_like(self._tree, data, resamples, **options)
 
     def steps(self) -> Iterator[Tree]:
         """Iterate over the growth one split at a time, from the root alone to the whole tree.

@@ -267,7 +267,7 @@ class FitInfo:
                 for step in steps
                 if step.get("did") != "grow"
             ),
-            pruning=next((_pruning_info(step) for step in reversed(steps) if _honest_info(step) is None), None),
+            pruning=next((_pruning_info(step) for step in reversed(steps) if not _keeps_leaves(step)), None),
             honest=next((info for step in reversed(steps) if (info := _honest_info(step)) is not None), None),
             has_independent_rows=_has_independent_rows(steps),
             cp_table=_current(steps, "cp_table", _cp_table_info),
@@ -315,6 +315,12 @@ def _honest_info(step: Mapping[str, Any]) -> HonestInfo | None:
     return HonestInfo(share, rows, table_rows, table) if type(rows) is int and type(table_rows) is int else None
 
 
+def _keeps_leaves(step: Mapping[str, Any]) -> bool:
+    """Tell whether a step changes no leaf and no row's way: honest estimation, rounding that moves no row."""
+    is_rounding = step.get("did") == "round_thresholds" and step.get("moved_rows") == 0
+    return is_rounding or _honest_info(step) is not None
+
+
 def _has_independent_rows(steps: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether the last estimation was on rows that did not choose the splits, and nothing was chosen since.
 
@@ -324,6 +330,8 @@ def _has_independent_rows(steps: Sequence[Mapping[str, Any]]) -> bool:
     for step in reversed(steps):
         if _honest_info(step) is not None or step.get("did") == "refit":
             return not step.get("same_rows")
+        if _keeps_leaves(step):
+            continue
         pruning = _pruning_info(step)
         cuts = pruning is None or pruning.leaves_before != pruning.leaves_after
         if step.get("did") != "with_cost" and cuts:
@@ -337,7 +345,7 @@ def _current(steps: Sequence[Mapping[str, Any]], name: str, read: Callable[[Any]
         if (result := read(step.get(name))) is not None:
             return result
         pruning = _pruning_info(step)
-        if _honest_info(step) is not None:
+        if _keeps_leaves(step):
             continue
         if pruning is None or pruning.leaves_before != pruning.leaves_after:
             return None

@@ -45,6 +45,9 @@ class Step(dict[str, Any]):
     grow(criterion="entropy") on 12 rows
     """
 
+    def __repr__(self) -> str:
+        return f"<{describe_step(self)}>"  # its decisions may be thousands
+
     def __str__(self) -> str:
         return "\n".join(decision_lines(self)) if "decisions" in self and is_pruning(self) else describe_step(self)
 

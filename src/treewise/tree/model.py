@@ -23,6 +23,7 @@ import numpy.typing as npt
 from treewise._lib.text import safe
 from treewise.data.encoding import Encoding
 from treewise.tree.arrays import Label, Target, Task
+from treewise.tree.display import Display, in_words, make_display
 from treewise.tree.fit_info import FitInfo
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Model(ABC):
     empty_branch: Literal["parent", "root"]
     history: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...]
+    display: Display | None
     if TYPE_CHECKING:  # a field of an ensemble, a property of a tree
 
         @property
@@ -96,6 +98,32 @@ class Model(ABC):
     def with_(self, **changes: Any) -> Self:
         """Return the same model with some fields replaced."""
         return replace(self, **changes)  # type: ignore[type-var]  # both kinds of model are dataclasses
+
+    def with_display(
+        self,
+        labels: Mapping[Label, str] | None = None,
+        names: Mapping[str, str] | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Return the same model with words for readers: labels of classes, names and units of columns.
+
+        Text, pictures, rules, explanations and the report use them, write large numbers as 47,328, and show the
+        threshold 2.5 of a column of whole numbers as ``<= 2``, and a test of a column of 0 and 1 as ``= 0``. What the
+        model predicts, its file and its exports keep the original values and exact thresholds. Without arguments only
+        numbers are reworded; ``model.with_(display=None)`` removes the words.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_depth=1).with_display(
+        ...     names={"flipper_length_mm": "flipper"}, units={"flipper_length_mm": "mm"}, labels={"Gentoo": "gentoo"})
+        >>> tree.displayed.condition(1), tree.condition(1), tree.displayed.classes[2], tree.prediction(2)
+        ('flipper <= 206 mm', 'flipper_length_mm <= 206.5', 'gentoo', 'Gentoo')
+        """
+        return self.with_(display=make_display(self, labels, names, units))
+
+    @property
+    def displayed(self) -> Self:
+        """The model in the words of its display, as readers see it; the model itself if it has none."""
+        return in_words(self)
 
     def _target_text(self) -> str:
         """The target for ``repr``: its name and first classes."""
@@ -243,6 +271,17 @@ class Model(ABC):
 
         options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
         return evaluate(self, data, target, sample_weight=sample_weight, **options)
+
+    def score(self, data: Any, target: Any = None, *, sample_weight: Any = None) -> float:
+        """Return the accuracy on a table, for numbers R², as scikit-learn's ``score`` does; ``evaluate`` has the rest.
+
+        >>> import treewise as tw
+        >>> round(tw.grow("penguins", max_leaf_nodes=4).score("penguins"), 3)
+        0.962
+        """
+        scores = self.evaluate(data, target, sample_weight=sample_weight).scores
+        score = scores["accuracy" if self.classes else "r2"]
+        return float("nan") if score is None else float(score)
 
     def importances(
         self,

@@ -113,6 +113,8 @@ class Threshold(Split):
 
     def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return ``age <= 71.5`` or ``age > 71.5``; ``age < 72`` or ``age >= 72`` where that was written."""
+        if is_binary_cut(self.cut, encoding):
+            return f"{name} = {branch}"
         low, high, bound = threshold_text(self.cut, encoding)
         return f"{name} {low if branch == 0 else high} {bound}"
 
@@ -337,12 +339,28 @@ def threshold_text(cut: float | int, encoding: Encoding) -> tuple[str, str, str]
     >>> x = Encoding("x", "number")
     >>> threshold_text(71.5, x), threshold_text(math.nextafter(3, 0), x), threshold_text(math.nextafter(0, -1), x)
     (('<=', '>', '71.5'), ('<', '>=', '3'), ('<', '>=', '0'))
+
+    In the encodings of a displayed model, a column of whole numbers has a whole threshold, which is the same test.
+
+    >>> threshold_text(2.5, Encoding("x", "number", numbers="whole", style=NumberStyle("rooms")))
+    ('<=', '>', '2 rooms')
     """
+    if encoding.style is not None and encoding.numbers and math.isfinite(cut):
+        return "<=", ">", encoding.format(float(math.floor(cut)))
     text = encoding.format(cut)
     if encoding.kind != "number" or len(text) <= _DIGITS_SAVED or not math.isfinite(cut):
         return "<=", ">", text
     above = encoding.format(math.nextafter(cut, math.inf) + 0.0)
     return ("<=", ">", text) if len(above) + _DIGITS_SAVED > len(text) else ("<", ">=", above)
+
+
+def is_binary_cut(cut: float | int, encoding: Encoding) -> bool:
+    """Return whether a displayed threshold separates 0 from 1 in a column that has nothing else.
+
+    >>> is_binary_cut(0.5, Encoding("x", "number", numbers="binary", style=NumberStyle()))
+    True
+    """
+    return encoding.style is not None and encoding.numbers == "binary" and 0 <= cut < 1
 
 
 def midpoint(a: float, b: float) -> float:

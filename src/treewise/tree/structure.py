@@ -21,6 +21,7 @@ from treewise._lib.text import plural
 from treewise.data.encoding import Encoding
 from treewise.errors import brief
 from treewise.tree.arrays import LEAF, STOPS, Arrays, Label, Node, Target
+from treewise.tree.display import Display
 from treewise.tree.model import Model
 from treewise.tree.splits import Split
 
@@ -56,6 +57,7 @@ class TreeStructure(Model):
     quartiles: Mapping[str, tuple[float, float]] = field(
         default_factory=dict
     )  # of numeric columns (train/training_set.py)
+    display: Display | None = None  # the words for readers
 
     # -- the shape ------------------------------------------------------------------------------------------------
 

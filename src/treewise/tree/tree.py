@@ -404,7 +404,7 @@ class Tree(EditableTree):
         from treewise.show.text_tree.text_tree import read_samples, show_text
 
         options: dict[str, Any] = {"bars": bars or data is not None, "samples": read_samples(self, data)}
-        print(show_text(self, max_lines=max_lines, max_depth=max_depth, node=node, width=width, **options))
+        print(show_text(self.displayed, max_lines=max_lines, max_depth=max_depth, node=node, width=width, **options))
 
     def draw(
         self,
@@ -512,7 +512,7 @@ class Tree(EditableTree):
     def __str__(self) -> str:
         from treewise.show.text_tree.text_tree import render_tree
 
-        return render_tree(self)
+        return render_tree(self.displayed)
 
     def to_frame(self) -> Any:
         """Return the nodes as a polars dataframe, one row per node.
@@ -528,4 +528,4 @@ class Tree(EditableTree):
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         from treewise.show.notebook import mime_bundle
 
-        return mime_bundle(self)
+        return mime_bundle(self.displayed)

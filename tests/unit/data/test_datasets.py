@@ -31,6 +31,8 @@ SIZES = {
     "irrelevant": (300, "y"),
     "noisy": (200, "y"),
     "penguins": (344, "species"),
+    "customers": (3000, "left"),
+    "customers_later": (1500, "left"),
 }
 
 

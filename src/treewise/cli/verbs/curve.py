@@ -20,6 +20,7 @@ from treewise.cli.verb import (
     PRUNING,
     REPEATS_HELP,
     VALIDATION,
+    WORDS,
     format_option,
     option,
     output_option,
@@ -80,7 +81,7 @@ def _read_over(text: str) -> str:
     help="Number of folds (default 10); 0 uses only the true error.",
 )
 @option("--repeats", type=int, metavar="N", section=VALIDATION, help=REPEATS_HELP)
-@grow_options_without(PRUNING)
+@grow_options_without(WORDS, PRUNING)
 @text_options
 @format_option("text", "csv", "json")
 @output_option("Write all points to a CSV file, or draw them: .png, .svg or .pdf.")

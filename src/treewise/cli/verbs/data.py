@@ -21,6 +21,7 @@ from treewise.cli.verb import (
     PRUNING,
     SHOWN,
     WEIGHTS,
+    WORDS,
     all_option,
     option,
     take_text_options,
@@ -51,7 +52,9 @@ if TYPE_CHECKING:
     "--rows", "with_rows", is_flag=True, section=SHOWN, help="Print the rows instead, as CSV or by the ending of -o."
 )
 @all_option("column")
-@grow_options_without(LEARNING, LIMITS, PRUNING, WEIGHTS, "task", "columns", "drop_missing_target", "groups", "time")
+@grow_options_without(
+    WORDS, LEARNING, LIMITS, PRUNING, WEIGHTS, "task", "columns", "drop_missing_target", "groups", "time"
+)
 @text_options
 @result_options
 def command(

@@ -49,20 +49,21 @@ _TABLES = ("validation", "data")
 
 @verb(
     "prune",
-    "MODEL --method METHOD [options] [-o MODEL]\nMODEL --max-leaf-nodes N | --max-depth N | --at N,N,… [-o MODEL]\n"
-    "MODEL --cp-table",
+    "MODEL [DATA] --method METHOD [options] [-o MODEL]\n"
+    "MODEL --max-leaf-nodes N | --max-depth N | --at N,N,… [-o MODEL]\nMODEL --cp-table",
     examples=(
         "treewise grow outlier -o full.json && treewise prune full.json --method reduced_error"
         " --validation outlier_validation",
-        "treewise grow penguins -o full.json && treewise prune full.json --method cv --data penguins -o model.json",
+        "treewise grow penguins -o full.json && treewise prune full.json penguins --method cv -o model.json",
         "treewise prune model.json --cp-table",
         "treewise prune model.json --at 1",
     ),
-    about="METHOD is cv (--data; the size is chosen by cross-validation), reduced_error (--validation), gain"
-    " (--threshold, --measure), cost_complexity (--ccp-alpha), pessimistic (--confidence, --raising with --data), mdl"
-    " or collapse.",
+    about="DATA is the table the tree was grown on, for the methods that need it. METHOD is cv (with DATA; the size is"
+    " chosen by cross-validation), reduced_error (--validation), gain (--threshold, --measure), cost_complexity"
+    " (--ccp-alpha), pessimistic (--confidence, --raising with DATA), mdl or collapse.",
 )
 @click.argument("model")
+@click.argument("data", metavar="", required=False)
 @tree_option
 @option("--method", metavar="METHOD", section=PRUNING, help="Pruning method; without one, prune to a size.")
 @option("--validation", metavar="DATA", section=PRUNING, help="For reduced_error: a table the tree has not seen.")
@@ -86,7 +87,7 @@ _TABLES = ("validation", "data")
 @option(
     "--raising", is_flag=True, default=None, section=PRUNING, help="For pessimistic: also raise subtrees; needs --data."
 )
-@option("--data", metavar="DATA", section=CROSS_VALIDATION, help="The table the tree was grown on.")
+@option("--data", "data_option", metavar="DATA", section=CROSS_VALIDATION, help="The same as the argument DATA.")
 @option("--loss", metavar="LOSS", section=CROSS_VALIDATION, help=f"For cv: {LOSS_HELP}")
 @option("--folds", type=int, metavar="N", section=CROSS_VALIDATION, help="Number of folds (default 10).")
 @option("--repeats", type=int, metavar="N", section=CROSS_VALIDATION, help=REPEATS_HELP)
@@ -122,6 +123,8 @@ _TABLES = ("validation", "data")
 @option("-q", "--quiet", is_flag=True, help="Print only the tree.")
 def command(
     model: str,
+    data: str | None,
+    data_option: str | None,
     member: int | None,
     cp_table: bool,
     show_all: bool,
@@ -132,7 +135,10 @@ def command(
     **options: Any,
 ) -> None:
     """Prune a tree; print the decisions and the tree, and save it."""
-    check_output(output, model)
+    if data is not None and data_option is not None:
+        raise ParameterError("DATA is given twice, as an argument and by --data. Leave one out.")
+    options["data"] = data or data_option
+    check_output(output, model, options["data"])
     check_model_ending(output)
     text_format = take_text_options(options)
     prune_options = {name: value for name, value in options.items() if value is not None}

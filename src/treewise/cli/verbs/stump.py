@@ -13,6 +13,7 @@ from treewise.cli.render import present, result_options, row_limit
 from treewise.cli.verb import (
     PRUNING,
     SHOWN,
+    WORDS,
     all_option,
     option,
     per_option,
@@ -48,7 +49,7 @@ from treewise.cli.verb import (
 @unit_option
 @per_option
 @result_options
-@grow_options_without(PRUNING, "max_depth", "max_leaf_nodes", "max_features", "splitter")
+@grow_options_without(WORDS, PRUNING, "max_depth", "max_leaf_nodes", "max_features", "splitter")
 @text_options
 @quiet_option
 def command(

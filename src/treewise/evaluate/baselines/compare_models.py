@@ -377,8 +377,9 @@ def grow_like(tree: Tree, n_jobs: int | None = None) -> tuple[Grow, list[str]]:
     """
     steps, skipped, honest = [], [], tree.fit_info.honest
     for change in tree.fit_info.changes:
-        # Settings and costs come with the training set; honest estimation is repeated below.
-        if change.action == "with_cost" or (change.action == "estimate" and honest is not None):
+        # Settings and costs come with the training set, rounded thresholds hardly move rows, and honest estimation is
+        # repeated below.
+        if change.action in ("with_cost", "round_thresholds") or (change.action == "estimate" and honest is not None):
             continue
         repeat = _repeat_change(change, n_jobs)
         if repeat is None:

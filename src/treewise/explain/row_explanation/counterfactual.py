@@ -26,6 +26,7 @@ from treewise.data.encoding import UNSEEN, Encoding
 from treewise.errors import ParameterError, brief, did_you_mean, join_few
 from treewise.explain.row_explanation.path import NEVER_SEEN, CellValue, TreeContext
 from treewise.tree.arrays import LEAF, Label
+from treewise.tree.display import class_of_label
 from treewise.tree.regions.region import Condition, Interval, as_cell, describe_bounds, describe_condition
 from treewise.tree.tree import Tree
 
@@ -270,7 +271,7 @@ def parse_desired(tree: Tree, desired: Any, prediction: Label) -> IsDesired | No
     if desired is None:
         current = tree.classes.index(prediction)
         return lambda label: label >= 0 and label != current
-    labels = {str(label): i for i, label in enumerate(tree.classes)}
+    labels, desired = {str(label): i for i, label in enumerate(tree.classes)}, class_of_label(tree, desired)
     if str(desired) not in labels:
         known = join_few([safe(label) for label in tree.classes])
         near = did_you_mean(str(desired), labels)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -138,6 +138,24 @@ class DecisionPaths(Sequence[DecisionPath]):
             output, contribution = _none_if_nan(after), _none_if_nan(after - before)
             steps.append(PathStep(node, column, cells[column], condition, child, rows, output, contribution))
         return DecisionPath(tuple(steps), leaf, answering, prediction, cells, outputs, followed)
+
+
+def path_in_words(path: DecisionPath, tree: Tree, displayed: Tree) -> DecisionPath:
+    """Return a path of a tree in the words of its display."""
+    name = dict(zip(tree.columns, displayed.columns, strict=True))
+    cells = {}
+    for column, cell in path.cells.items():
+        encoding, value = displayed.encoding_of(name[column]), cell.value
+        text = cell.text if value is None or isinstance(value, str) else encoding.format(value)
+        cells[name[column]] = replace(cell, text=text)
+    steps = []
+    for step in path.steps:
+        split, column = displayed.split_at(step.node), name[step.column]
+        assert split is not None
+        condition = step.condition if step.stays else _branch_condition(displayed, split, step.child)
+        steps.append(replace(step, column=column, cell=cells[column], condition=condition))
+    prediction = displayed.classes[path.followed] if displayed.classes else path.prediction
+    return replace(path, steps=tuple(steps), cells=cells, prediction=prediction)
 
 
 def _branch_condition(tree: Tree, split: Split, child: int) -> str:

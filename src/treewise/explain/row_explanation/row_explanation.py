@@ -34,6 +34,7 @@ from treewise.explain.row_explanation.path import (
     DecisionPaths,
     PathStep,
     TreeContext,
+    path_in_words,
     shorten_levels,
 )
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, nodes_with_counts
@@ -41,6 +42,7 @@ from treewise.predict.predict import read_model_rows, series_as_dict
 from treewise.show.node_stats import is_weighted
 from treewise.train.target import adopt_levels
 from treewise.tree.arrays import Label
+from treewise.tree.display import class_of_label
 from treewise.tree.regions.region import Condition, Levels, describe_bounds, unconstrained
 from treewise.tree.splits import quote
 from treewise.tree.tree import Tree
@@ -165,14 +167,37 @@ class Explanation(Displayable):
     def _label(self) -> Any:
         return self.tree.classes.index(self.prediction) if self.tree.classes else self.prediction
 
+    @cached_property
+    def displayed(self) -> Explanation:
+        """The explanation in the words of the tree's display."""
+        tree, display = self.tree, self.tree.display
+        if display is None or display.is_applied:
+            return self
+        words = tree.displayed
+        desired, fixed = self.request
+        return replace(
+            self,
+            context=TreeContext(words, self.context.estimate),
+            path=path_in_words(self.path, tree, words),
+            request=CounterfactualRequest(
+                desired if tree.task == "regression" or desired is None else display.label(_class_named(tree, desired)),
+                tuple(map(display.name, fixed)),
+            ),
+            given=None if self.given is None else tuple(map(display.name, self.given)),
+        )
+
     @property
     def sentence(self) -> str:
         """The prediction, its support and its reasons, in one sentence."""
+        if self.displayed is not self:
+            return self.displayed.sentence
         return _reason_sentence(self.context, self.path)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The prediction, what would change it, and which columns were not needed."""
+        if self.displayed is not self:
+            return self.displayed.sentences
         return (self.sentence, *self._counterfactual_sentences(), *_notes(self.tree, self.path, self.given))
 
     def _counterfactual_sentences(self) -> list[str]:
@@ -236,6 +261,11 @@ class Explanation(Displayable):
             "counterfactual": None if self.counterfactual is None else _counterfactual_dict(self.counterfactual),
         }
         return {name: to_plain(value) for name, value in result.items()}
+
+
+def _class_named(tree: Tree, desired: Any) -> Label:
+    """Return the class that was named by its text or its label."""
+    return next(cls for cls in tree.classes if str(cls) == str(class_of_label(tree, desired)))
 
 
 def _counterfactual_dict(counterfactual: Counterfactual) -> dict[str, Any]:
@@ -312,7 +342,7 @@ class Explanations(Sequence[Explanation], Displayable):
 
     def result_tables(self) -> tuple[ResultTable, ...]:
         """Return one table per row, for the first few."""
-        tables = [table for explanation in self[:_MAX_SHOWN] for table in explanation.result_tables()]
+        tables = [table for explanation in self[:_MAX_SHOWN] for table in explanation.displayed.result_tables()]
         if len(self) > _MAX_SHOWN:
             tables[-1] = replace(tables[-1], below=(f"… {plural(len(self) - _MAX_SHOWN, 'more row')}",))
         return tuple(tables)
@@ -348,7 +378,7 @@ def _reason(tree: Tree, column: str, condition: Condition, path: DecisionPath) -
         return f"{name} is {cell.text} ({unknown}{treated})"
     value = quote(cell.value) if isinstance(cell.value, str) else cell.text
     is_only_level = isinstance(condition, Levels) and condition.n == 1
-    return f"{name} is {value}" if is_only_level or not limits else f"{name} is {value} ({limits})"
+    return f"{name} is {value}" if is_only_level or limits in ("", value) else f"{name} is {value} ({limits})"
 
 
 def _condition_limits(condition: Condition, encoding: Encoding) -> str:

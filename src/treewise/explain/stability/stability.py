@@ -29,8 +29,8 @@ from treewise.explain.stability.margins import MarginFinder, SplitMargin
 from treewise.explain.stability.resample import ReferenceTree, ResampledTree, draw_bootstrap, grow_resample
 from treewise.explain.stability.result import NodeStability, PredictionAgreement, Stability
 from treewise.explain.trace.nodes import describe_first_branch
-from treewise.prune.grow_and_prune import PruningPlan, grow_unpruned, is_share, prune_grown
-from treewise.train.grow import PRUNING, grow_training_set, prepare, pruning_for, resolve_n_jobs
+from treewise.prune.grow_and_prune import CV_OPTIONS, PruningPlan, grow_unpruned, is_share, prune_grown
+from treewise.train.grow import PRUNING, grow_training_set, prepare, prepare_like, pruning_for, resolve_n_jobs
 from treewise.train.resampling import power_of_two_scale, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.tree import Tree
@@ -75,6 +75,38 @@ def stability(
     pruning = pruning_for(options.get("preset"), **pruning_options)
     training_set = prepare(data, target, random_state=random_state, **options)
     return stability_of(training_set, pruning, resamples=resamples, n_jobs=n_jobs, progress=progress)
+
+
+def stability_like(
+    tree: Tree,
+    data: Any,
+    resamples: int = 100,
+    *,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Stability:
+    """Measure the stability of a grown tree on the table it was grown on, with its settings and its pruning."""
+    info = tree.fit_info
+    if info.origin != "grown":
+        raise ParameterError("the tree was not grown on a table, so growing it cannot be repeated.")
+    training_set = prepare_like(tree, data)
+    if random_state is not None:
+        training_set = replace(training_set, settings=replace(training_set.settings, random_state=random_state))
+    plan = None
+    for change in info.changes:
+        if change.action in ("with_cost", "round_thresholds"):
+            continue
+        options = dict(change.options)
+        is_repeatable = change.action == "prune" and plan is None and change.method not in (None, "reduced_error")
+        if not is_repeatable or options.get("raising"):
+            raise ParameterError(
+                f"{change.method or change.action} cannot be repeated on resamples of the table.",
+                hint="Give the table and the options of growing instead of the tree.",
+            )
+        known = {name: value for name, value in options.items() if change.method != "cv" or name in CV_OPTIONS}
+        plan = pruning_for(None, {"method": change.method, **known})
+    return stability_of(training_set, plan, resamples=resamples, n_jobs=n_jobs, progress=progress)
 
 
 def stability_of(

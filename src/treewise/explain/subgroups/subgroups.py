@@ -222,6 +222,14 @@ class Subgroups(Displayable, Sequence[Subgroup]):
         groups = adjust_tests(ranked, self.confidence) if held_out else ranked
         return replace(self, groups=tuple(groups), redundant=(), insignificant=(), held_out=held_out)
 
+    @property
+    def displayed(self) -> Subgroups:
+        """The groups in the words of the tree's display."""
+        display = self.tree.display
+        if display is None:
+            return self
+        return replace(self, tree=self.tree.displayed, cls=None if self.cls is None else display.label(self.cls))
+
     def __len__(self) -> int:
         return len(self.groups)
 

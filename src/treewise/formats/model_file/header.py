@@ -17,17 +17,20 @@ import numpy as np
 from treewise._lib.text import safe
 from treewise._version import __version__
 from treewise.data.encoding import SPLIT_KINDS, Encoding, Kind
-from treewise.errors import ModelFormatError, ParameterError
+from treewise.errors import ModelFormatError, ParameterError, TreewiseError
 from treewise.predict.costs import CostMatrix
 from treewise.train.criteria import get_criterion
 from treewise.train.settings import Settings
 from treewise.train.weights import read_priors
 from treewise.tree.arrays import Label, Target, Task
+from treewise.tree.display import Display, make_display
 from treewise.tree.history import Step, is_pruning
+from treewise.tree.model import Model
 
 MAX_CHARACTERS = 1 << 24  # in one name, level or note
 MAX_DIGITS = 20  # of a whole number that is not in an array: 64 bits
 KINDS: tuple[Kind, ...] = get_args(Kind)
+NUMBER_FACTS = ("whole", "binary")
 UNITS = ("D", "s", "ms", "us", "ns")
 _FIELDS_OF_KIND = {"boolean": {"levels"}, "nominal": {"levels"}, "ordered": {"levels"}, "datetime": {"unit"}}
 
@@ -88,6 +91,8 @@ def write_column(encoding: Encoding) -> dict[str, Any]:
         values["levels"] = list(encoding.levels)
     if encoding.kind == "datetime" or encoding.unit:
         values["unit"] = encoding.unit
+    if encoding.numbers:
+        values["numbers"] = encoding.numbers
     return values
 
 
@@ -100,7 +105,11 @@ def _read_column(data: Any, place: str) -> Encoding:
     kind = data.get("kind") if isinstance(data, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise ModelFormatError(f"{place}.kind is {describe_value(kind)}: it must be one of {', '.join(KINDS)}")
-    check_fields(data, {"name", "kind"} | _FIELDS_OF_KIND.get(kind, set()), place)
+    optional = {"numbers"} & data.keys() if kind == "number" else set()  # files of earlier versions have none
+    check_fields(data, {"name", "kind"} | _FIELDS_OF_KIND.get(kind, set()) | optional, place)
+    if optional and data["numbers"] not in NUMBER_FACTS:
+        facts = " or ".join(NUMBER_FACTS)
+        raise ModelFormatError(f"{place}.numbers is {describe_value(data['numbers'])}: it must be {facts}")
     levels = data.get("levels", [])
     check_list(levels, f"{place}.levels")
     for i, level in enumerate(levels):
@@ -112,7 +121,7 @@ def _read_column(data: Any, place: str) -> Encoding:
     unit = data.get("unit", "")
     if kind == "datetime" and unit not in UNITS:
         raise ModelFormatError(f"{place}.unit is {describe_value(unit)}: it must be one of {', '.join(UNITS)}")
-    return Encoding(check_text(data["name"], f"{place}.name"), kind, tuple(levels), unit)
+    return Encoding(check_text(data["name"], f"{place}.name"), kind, tuple(levels), unit, data.get("numbers", ""))
 
 
 def read_columns(data: Iterable[Any]) -> tuple[Encoding, ...]:
@@ -237,6 +246,22 @@ def _check_class_weight(weights: Any, place: str) -> None:
     numbers = weights.values() if isinstance(weights, dict) else [math.nan]
     if not all(type(w) in (int, float) and 0 <= w < math.inf for w in numbers):
         raise ModelFormatError(f"{place} is {describe_value(weights)}: it must be balanced, or numbers of 0 or more")
+
+
+def read_display(data: Any, model: Model) -> Display:
+    """Read the words for readers: texts for classes and columns of the model."""
+    if not isinstance(data, dict):
+        raise ModelFormatError(f"display is {describe_value(data)}: it must be labels, names and units")
+    check_fields(data, {"labels", "names", "units"}, "display")
+    for name, words in data.items():
+        if not isinstance(words, dict):
+            raise ModelFormatError(f"display.{name} is {describe_value(words)}: it must be names and texts")
+        for text in words.values():
+            check_text(text, f"display.{name}")
+    try:
+        return make_display(model, **data)
+    except TreewiseError as error:
+        raise ModelFormatError(f"display: {str(error).rstrip('.')}") from None
 
 
 def read_notes(data: Any) -> tuple[str, ...]:

@@ -136,6 +136,10 @@ class JsonLines:
             raise ModelFormatError(f'line {self.number} should be "{name}", {rule}, but is {excerpt(line)}')
         return line[len(beginning) : -1] if comma else line[len(beginning) :]
 
+    def has_field(self, name: str) -> bool:
+        """Tell whether the next line is that of a field, for fields that a file may lack."""
+        return self.content.startswith(f'"{name}": '.encode(), self.at, self.end)
+
     def value(self, name: str) -> Any:
         """Read the line of a field, and return its parsed value."""
         return _parse_line(self.field(name), f"line {self.number}")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
@@ -44,6 +44,7 @@ from treewise.formats.model_file.header import (
     check_text,
     describe_value,
     read_columns,
+    read_display,
     read_history,
     read_notes,
     read_quartiles,
@@ -76,12 +77,24 @@ TREE_FORMAT = 2  # of a single tree; one without quartiles is written as format 
 ENSEMBLE_FORMAT = 3
 P_VALUE_FORMAT = 4  # of a single tree with p-values (selection="test")
 METHODS = get_args(Method)
+_OTHER_ENDINGS = {  # of files that are not JSON, and how to write those
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), ", or use pickle or joblib, which keep the same text"),
+    ".onnx": '; for ONNX: model.export("onnx")',
+    ".pmml": '; for PMML: model.export("pmml")',
+    ".txt": '; for text: model.export("text")',
+}
 _COMPACT_ABOVE = 10_000  # models of more nodes are packed by default
 _MAX_VOTE = 1e300  # the votes of a million trees add up without overflow
 
 
 def save(model: Model, path: str | os.PathLike[str], compact: bool | None = None) -> None:
     """Write a model to a file, atomically (``Model.save``)."""
+    ending = Path(os.fsdecode(path)).suffix.lower()
+    if ending in _OTHER_ENDINGS:
+        raise ParameterError(
+            f"a model file is JSON, and {safe(Path(os.fsdecode(path)).name)} would be taken for another format.",
+            hint=f"Name it .json{_OTHER_ENDINGS[ending]}.",
+        )
     write_whole(path, dumps(model, compact).encode())
 
 
@@ -175,6 +188,8 @@ def _check_saveable(model: Tree | Ensemble) -> None:
             read_quartiles(_ordered_quartiles(model), model.encodings)
         read_history([to_json_value(step, f"history[{i}]") for i, step in enumerate(model.history)], model.target)
         read_notes(list(model.notes))
+        if model.display is not None and not model.display.is_applied:
+            read_display(model.display.to_dict(), model)
         _check_body(model)
     except ModelFormatError as error:
         kind = "tree" if isinstance(model, Tree) else "ensemble"
@@ -229,6 +244,8 @@ def _model_lines(model: Tree | Ensemble, compact: bool) -> Iterator[str]:
     yield from block_lines([to_line(to_json_value(step, place), place) for step, place in steps])
     yield "],"
     yield f'"notes": {to_line(list(model.notes), "notes")},'
+    if model.display is not None and not model.display.is_applied:
+        yield f'"display": {to_line(model.display.to_dict(), "display")},'
     yield from _tree_body(model, compact) if isinstance(model, Tree) else _ensemble_body(model, compact)
 
 
@@ -245,16 +262,19 @@ def _read_model(lines: JsonLines, number: int) -> Tree | Ensemble:
     quartiles = read_quartiles(lines.value("quartiles"), encodings) if number in (TREE_FORMAT, P_VALUE_FORMAT) else {}
     history = read_history(lines.block("history"), target)
     notes = read_notes(lines.value("notes"))
+    words = lines.value("display") if lines.has_field("display") else None
     if method is None:
         arrays = _read_tree_arrays(lines, target, number)
-        return Tree(encodings, target, arrays, criterion, empty_branch, history, notes, quartiles)
+        tree = Tree(encodings, target, arrays, criterion, empty_branch, history, notes, quartiles)
+        return tree if words is None else replace(tree, display=read_display(words, tree))
     oob = _read_dataclass(lines.value("oob"), OutOfBag, "oob")
     start, votes, decreases, packed = _read_packed_arrays(lines, len(encodings), target, criterion)
     members = build_packed(start, packed)
-    return Ensemble(
+    ensemble = Ensemble(
         method, encodings, target, members, votes, decreases, criterion, empty_branch,
         history=history, notes=notes, oob=oob,
     )  # fmt: skip
+    return ensemble if words is None else replace(ensemble, display=read_display(words, ensemble))
 
 
 def format_of(model: Tree | Ensemble) -> int:

@@ -90,7 +90,7 @@ def draw(
     highlighted = () if highlight is None else _row_path(tree, highlight, data)
     samples = None if data is None else NodeSamples.from_table(tree, data)
     limits, style = SelectionLimits(node, max_depth, max_leaves), PictureStyle(direction, highlighted, samples)
-    picture = Picture(build_scene(tree, limits, style))
+    picture = Picture(build_scene(tree.displayed, limits, style))
     if path is not None:
         picture.save(path)
     return picture

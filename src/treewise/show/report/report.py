@@ -28,6 +28,7 @@ from treewise.data.column import LazyColumns
 from treewise.data.table import Table, read
 from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.evaluate import Evaluation, evaluate
+from treewise.predict.table_in_words import table_in_words
 from treewise.prune.cp_table import cp_table
 from treewise.show.node_stats import has_training_rows
 from treewise.show.report import facts as page_facts
@@ -100,12 +101,23 @@ def report(
     return None
 
 
+def _report_in_words(tree: Tree, data: Any, test: Any, options: ReportOptions) -> str:
+    """Return the report of a tree in the words of its display, with its tables in the same words."""
+    table, target = (None, options.target) if data is None else table_in_words(tree, data, options.target)
+    test_target = options.test_target
+    if test is not None:
+        test, test_target = table_in_words(tree, test, test_target)
+    return report_html(tree.displayed, table, test, replace(options, target=target, test_target=test_target))
+
+
 def report_html(tree: Tree, data: Any = None, test: Any = None, options: ReportOptions | None = None) -> str:
     """Return the report of a tree with its training table, and a test table if there is one.
 
     A single table that is not the training table is a test table; without a table, the page shows the tree alone.
     """
     options = options or ReportOptions()
+    if tree.display is not None and not tree.display.is_applied:
+        return _report_in_words(tree, data, test, options)
     table = None if data is None else _read_table(tree, data, options.target)
     test_table = None if test is None else _read_table(tree, test, options.test_target)
     if table is None and (options.rows != "none" or options.computations):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from treewise._lib.text import safe
-from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding
-from treewise.tree.splits import quote, set_text, threshold_text
+from treewise.data.encoding import INT64_MAX, INT64_MIN, Encoding, NumberStyle
+from treewise.tree.splits import is_binary_cut, quote, set_text, threshold_text
 
 Number = float | int
 
@@ -260,15 +260,33 @@ def _phrase(condition: Condition, encoding: Encoding) -> _ConditionPhrase | None
 
 def _interval_phrase(condition: Interval, encoding: Encoding) -> _ConditionPhrase:
     low, high = condition.low, condition.high
+    for bound, other, value in ((high, low, "0"), (low, high, "1")):
+        if bound is not None and other is None and is_binary_cut(bound, encoding):
+            return _ConditionPhrase("=", value)
     if high is None:
         return _ConditionPhrase("present") if low is None else _ConditionPhrase(*threshold_text(low, encoding)[1:])
     at_most, _, top = threshold_text(high, encoding)
     if low is None:
         return _ConditionPhrase(at_most, top)
-    if high - low == 1 if encoding.kind != "number" else math.nextafter(low, math.inf) == high:  # a single number
-        return _ConditionPhrase("=", encoding.format(high))
-    _, above, bottom = threshold_text(low, encoding)
+    if _is_single_number(low, high, encoding):
+        return _ConditionPhrase("=", encoding.format(_whole_value(high, encoding)))
+    without_unit = encoding if encoding.style is None else replace(encoding, style=NumberStyle())
+    _, above, bottom = threshold_text(low, without_unit)
     return _ConditionPhrase(at_most, top, f"{bottom} {above.replace('>', '<')}")
+
+
+def _whole_value(bound: Number, encoding: Encoding) -> Number:
+    """Return the largest value of the column up to a bound, where its displayed numbers are whole."""
+    return math.floor(bound) if encoding.style is not None and encoding.numbers else bound
+
+
+def _is_single_number(low: Number, high: Number, encoding: Encoding) -> bool:
+    """Return whether one number of the column lies between two bounds, the lower one excluded."""
+    if encoding.kind != "number":
+        return high - low == 1
+    if encoding.style is not None and encoding.numbers and math.isfinite(low) and math.isfinite(high):
+        return math.floor(high) - math.floor(low) == 1
+    return math.nextafter(low, math.inf) == high
 
 
 def _levels_phrase(condition: Levels, encoding: Encoding) -> _ConditionPhrase:
