@@ -103,7 +103,7 @@ def _round_cut(cut: float, values: Floats, share: float) -> float:
 
     >>> values = np.array([31.0, 38.0, 42.0, 43.0, 58.0])
     >>> _round_cut(42.5, values, 0.0), _round_cut(50.5, values, 0.0), _round_cut(42.5, values, 0.3)
-    (42.0, 50.0, 40.0)
+    (42.0, 50.0, 50.0)
     """
     n_left, allowed = int(np.searchsorted(values, cut, side="right")), int(share * len(values))
     if not 0 < n_left < len(values):
@@ -132,7 +132,7 @@ def _roundest(low: float, high: float, cut: float) -> float:
     """Return the roundest number in [low, high), the nearest to the threshold among equally round ones.
 
     >>> _roundest(2, 3, 2.5), _roundest(45_210.4, 49_446.6, 47_328.5), _roundest(-3.0, 4.0, 0.5)
-    (2.0, 45000.0, 0.0)
+    (2.0, 47000.0, 0.0)
     >>> _roundest(41.0, 49.0, 45.0), _roundest(0.125, 0.126, 0.1255)
     (45.0, 0.125)
     """

@@ -342,6 +342,7 @@ def threshold_text(cut: float | int, encoding: Encoding) -> tuple[str, str, str]
 
     In the encodings of a displayed model, a column of whole numbers has a whole threshold, which is the same test.
 
+    >>> from treewise.data.encoding import NumberStyle
     >>> threshold_text(2.5, Encoding("x", "number", numbers="whole", style=NumberStyle("rooms")))
     ('<=', '>', '2 rooms')
     """
@@ -357,6 +358,7 @@ def threshold_text(cut: float | int, encoding: Encoding) -> tuple[str, str, str]
 def is_binary_cut(cut: float | int, encoding: Encoding) -> bool:
     """Return whether a displayed threshold separates 0 from 1 in a column that has nothing else.
 
+    >>> from treewise.data.encoding import NumberStyle
     >>> is_binary_cut(0.5, Encoding("x", "number", numbers="binary", style=NumberStyle()))
     True
     """
