@@ -228,6 +228,8 @@ def test_no_variable_has_a_vague_name():
 # Files that read ``history``: those that append a step, store it, or show it to people. Facts are in ``fit_info``.
 READS_HISTORY = {
     "tree/model.py",
+    "tree/display.py",
+    "train/round_thresholds.py",
     "ensemble/model.py",
     "predict/costs.py",
     "prune/prune.py",

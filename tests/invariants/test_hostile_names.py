@@ -179,7 +179,7 @@ def test_every_result_is_here():
 
 def test_every_public_method_of_a_tree_is_thought_of():
     shown = {"evaluate", "check", "trace", "summary", "cp_table", "rules", "importances", "show", "export", "draw"}
-    shown |= {"subgroups", "draw_regions", "explain", "shap", "report", "leaf_likelihoods"}
+    shown |= {"subgroups", "draw_regions", "explain", "shap", "report", "leaf_likelihoods", "stability"}
     silent = {
         *(
             "encode",
@@ -203,6 +203,7 @@ def test_every_public_method_of_a_tree_is_thought_of():
             "apply",
         ),
         *("log_likelihood", "split", "with_split", "rows", "refit", "prune", "steps", "save", "to_frame"),
+        *("score", "with_display", "displayed", "round_thresholds"),
     }
     own = {name for name in set(dir(Tree)) - set(vars(TreeStructure)) if not name.startswith("_")}
     assert own <= shown | silent, f"does it print names? {own - shown - silent}"

@@ -27,6 +27,7 @@ class CommandResult:
 def run(capsys, monkeypatch, tmp_path):
     """A function that runs a command line in a temporary directory."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)  # lines are as long as in a file
 
     def command(line, stdin=b""):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))

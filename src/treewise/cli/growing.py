@@ -87,10 +87,11 @@ class GrowthReport:
 
             for line in remarks(tree):
                 remark("note", in_options(line))
-        for step in tree.history:
-            if step["did"] == "round_thresholds":
-                moved = f"{step['moved_rows']:,} rows changed leaf" if step["moved_rows"] else "no row moved"
-                remark("round", f"{plural(step['changed'], 'threshold')}; {moved}")
+        for change in info.changes:
+            if change.action == "round_thresholds":
+                rows = change.options["moved_rows"]
+                moved = f"{plural(rows, 'row')} changed leaf" if rows else "no row moved"
+                remark("round", f"{plural(change.options['changed'], 'threshold')}; {moved}")
         for note in () if pruning is None else pruning.notes:
             remark("note", note)
         self._print_new_notes(tree.notes)

@@ -41,7 +41,7 @@ def customers(n: int = 3000, seed: int = 0) -> Table:
         "products": products,
         "active": active,
         "balance": balance,
-        "income": [None if gone else value for gone, value in zip(rng.random(n) < 0.06, income.tolist(), strict=True)],
+        "income": np.where(rng.random(n) < 0.06, np.nan, income),
         "days_since_call": days,
         "left": left.astype(int),
     }

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -77,11 +77,11 @@ class Evaluation(Displayable, ABC):
         }
 
     @property
-    def displayed(self) -> Evaluation:
+    def displayed(self) -> Self:
         """The evaluation in the words of the model's display."""
-        if self.display is None:
-            return self
-        return replace(self, target=self.display.target_name(self.target), display=None)
+        from treewise.evaluate.in_words import in_words
+
+        return in_words(self)
 
     @property
     def title(self) -> str:
@@ -146,24 +146,6 @@ class ClassificationEvaluation(Evaluation):
     log_loss_estimate: str = "maximum_likelihood"  # those behind the log loss
     cost_matrix: CostMatrix | None = None  # costs of misclassification, if given
     rankings: tuple[Ranking, ...] = ()  # of the positive class; of each class against the others if there are more
-
-    @property
-    def displayed(self) -> ClassificationEvaluation:
-        """The evaluation in the words of the model's display."""
-        if self.display is None:
-            return self
-        label, matrix = self.display.label, self.cost_matrix
-        classes = tuple(map(label, self.classes))
-        return replace(
-            self,
-            target=self.display.target_name(self.target),
-            classes=classes,
-            labels=tuple(map(label, self.labels)),
-            majority=None if self.majority is None else label(self.majority),
-            cost_matrix=None if matrix is None else replace(matrix, classes=classes),
-            rankings=tuple(replace(ranking, positive=label(ranking.positive)) for ranking in self.rankings),
-            display=None,
-        )
 
     def draw(self, what: str = "confusion", ax: Axes | None = None) -> ChartPicture:
         """Draw the confusion matrix, or with two classes one of the curves.

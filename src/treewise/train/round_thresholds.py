@@ -66,7 +66,7 @@ def round_thresholds(tree: Tree, training_set: TrainingSet, share: float = 0.0) 
     cut.flags.writeable = False
     rounded = replace(tree, arrays=replace(a, cut=cut))
     moved = int(np.count_nonzero(find_leaves(rounded, training_set.columns, len(training_set)) != leaves))
-    step: dict[str, Any] = {"did": "round_thresholds", "changed": changed, "moved_rows": moved}
+    step: dict[str, Any] = {"did": "round_thresholds", "options": {"changed": changed, "moved_rows": moved}}
     if not moved:
         return replace(rounded, history=(*tree.history, Step(step)))
     from treewise.train.edit import estimate

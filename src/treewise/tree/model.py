@@ -122,7 +122,12 @@ class Model(ABC):
 
     @property
     def displayed(self) -> Self:
-        """The model in the words of its display, as readers see it; the model itself if it has none."""
+        """The model in the words of its display, as readers see it; the model itself if it has none.
+
+        >>> import treewise as tw
+        >>> tw.grow("xor", max_depth=1, labels={1: "on"}).displayed.classes
+        (0, 'on')
+        """
         return in_words(self)
 
     def _target_text(self) -> str:

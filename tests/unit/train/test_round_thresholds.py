@@ -17,7 +17,7 @@ def test_the_roundest_threshold_that_moves_no_row():
     assert tree[0].split.cut == 40.5
     rounded = tree.round_thresholds(AGES)
     assert rounded[0].split.cut == 40
-    assert rounded.history[-1] == {"did": "round_thresholds", "changed": 1, "moved_rows": 0}
+    assert rounded.history[-1] == {"did": "round_thresholds", "options": {"changed": 1, "moved_rows": 0}}
     assert tw.grow(AGES, "y", round_thresholds=True) == rounded
 
 
@@ -55,7 +55,7 @@ def test_counts_and_errors_stay(pruning):
 
 def test_with_a_share_the_tree_counts_again():
     tree = tw.grow("penguins", max_depth=2, round_thresholds=0.05)
-    moved = tree.history[-1]["moved_rows"]
+    moved = tree.history[-1]["options"]["moved_rows"]
     assert 0 < moved <= 0.1 * 344
     assert any(f"send {moved} of 344 training rows to another leaf" in note for note in tree.notes)
     leaves, counts = np.unique(tree.apply("penguins"), return_counts=True)
