@@ -288,7 +288,7 @@ def _describe_usage_error(error: click.ClickException) -> str:
         verb_has_it = error.ctx is not None and any(option in param.opts for param in error.ctx.command.params)
         options = [option] if verb_has_it else list(error.possibilities or ())
         return f"no option {error.option_name}." + (f" Did you mean {' or '.join(options)}?" if options else "")
-    if isinstance(error, click.MissingParameter) and error.param is not None:
+    if isinstance(error, click.MissingParameter) and error.param is not None and error.ctx is not None:
         name = error.param.make_metavar(error.ctx) if isinstance(error.param, click.Argument) else error.param.opts[0]
         return f"{name} is missing"
     if isinstance(error, click.BadOptionUsage):

@@ -222,7 +222,7 @@ def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str
         return kind, None, None
     if isinstance(kind, str | bytes | Mapping) or not isinstance(kind, Iterable) or getattr(kind, "ndim", 1) != 1:
         text = f'"{truncate(kind)}"' if isinstance(kind, str) else brief(kind)
-        near = f' Did you mean "{_OTHER_KIND_NAMES[kind]}"?' if text[1:-1] in _OTHER_KIND_NAMES else ""
+        near = f' Did you mean "{_OTHER_KIND_NAMES[text[1:-1]]}"?' if text[1:-1] in _OTHER_KIND_NAMES else ""
         expected = f"{near or did_you_mean(kind, _KIND_NAMES)} Expected one of {', '.join(_KIND_NAMES)}"
         raise ParameterError(
             f'unknown kind {text} for column "{truncate(name)}".',

@@ -62,4 +62,4 @@ def _chance(age: Any, products: Any, active: Any, country: Any, balance: Any) ->
     chance[(age > 42) & (age <= 50) & (active == 0) & (products == 1)] += 0.2
     chance[(country == 1) & (balance > 90_000)] += 0.12
     chance[products == 3] += 0.55
-    return np.clip(chance, 0.0, 0.95)
+    return np.asarray(np.clip(chance, 0.0, 0.95), np.float64)

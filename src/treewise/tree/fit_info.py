@@ -318,8 +318,8 @@ def _honest_info(step: Mapping[str, Any]) -> HonestInfo | None:
 def _keeps_leaves(step: Mapping[str, Any]) -> bool:
     """Tell whether a step changes no leaf and no row's way: honest estimation, rounding that moves no row."""
     options = step.get("options")
-    is_rounding = step.get("did") == "round_thresholds" and isinstance(options, Mapping)
-    is_rounding = is_rounding and options.get("moved_rows") == 0
+    keeps_rows = isinstance(options, Mapping) and options.get("moved_rows") == 0
+    is_rounding = step.get("did") == "round_thresholds" and keeps_rows
     return is_rounding or _honest_info(step) is not None
 
 
