@@ -290,7 +290,7 @@ def _describe_usage_error(error: click.ClickException) -> str:
         return f"no option {error.option_name}." + (f" Did you mean {' or '.join(options)}?" if options else "")
     if isinstance(error, click.MissingParameter) and error.param is not None and error.ctx is not None:
         name = error.param.make_metavar(error.ctx) if isinstance(error.param, click.Argument) else error.param.opts[0]
-        return f"{name} is missing"
+        return f"{name.removesuffix('...')} is missing"
     if isinstance(error, click.BadOptionUsage):
         metavar = (
             next((p.metavar for p in error.ctx.command.params if error.option_name in p.opts), None)

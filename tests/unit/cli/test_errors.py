@@ -41,12 +41,12 @@ def command_line(*args, **settings):
         (
             "grow",
             2,
-            "DATA is missing. Usage: treewise grow DATA --target COLUMN [-o MODEL]. Help: treewise",
+            "DATA is missing. Usage: treewise grow DATA",
         ),
         (
-            "grow penguins species",
+            "stump penguins species",
             2,
-            "unexpected argument: species. Usage: treewise grow DATA --target COLUMN",
+            "unexpected argument: species. Usage: treewise stump DATA --target COLUMN",
         ),
         ("grow penguins --max-depth x", 2, "--max-depth"),
         ("grow penguins --max-depth -1", 2, "--max-depth -1: must be a whole number, 0 or more."),
