@@ -26,6 +26,15 @@ fever = no
     days <= 3 -> cold
     days > 3  -> doctor
 """
+OR = """
+if x1 == 1:
+    return 1
+else:
+    if x2 == 1:
+        return 1
+    else:
+        return 0
+"""
 
 
 def _customers() -> tw.Tree:
@@ -49,7 +58,17 @@ def pictures() -> dict[str, str]:
     student = {"GPA": 3.7, "Published": "no", "University": "top20"}
     judged = tw.grow(tw.datasets.noisy(), "y", max_depth=3).evaluate(tw.datasets.noisy(seed=1))
     mass_errors = mass.evaluate("penguins", drop_missing_target=True)
+    kinds = {"every value": "multiway", "one value": "one_value", "a set": "subset"}
+    one_split = {"columns": ["University"], "max_depth": 1}
     drawn = {
+        "tree-teaching": tw.grow("seven_points").draw(
+            show=["counts", "impurity", "gain"], unit="nats", questions=True, data="seven_points", rows="abcdefg"
+        ),
+        "steps": tw.grow("four_points").draw_steps(data="four_points", rows="abcd", questions=True),
+        "trees-side-by-side": tw.draw_trees(
+            {name: tw.grow("admissions", categorical=kind, **one_split) for name, kind in kinds.items()}
+        ),
+        "tree-table-code": tw.parse(OR, target="y").draw(data="or", beside=["table", "code"]),
         "tree-penguins": penguins.draw(),
         "tree-histograms": penguins.draw(direction="right", data="penguins"),
         "tree-numbers": mass.draw(data="penguins"),
@@ -83,6 +102,8 @@ def charts() -> dict[str, Axes]:
     both = tw.draw_regions({"T": outlier, "T'": pruned}, "outlier_validation", "x1", "x2")
     models = tw.draw_regions({"tree": tw.grow(noisy, "y", pruning="cv"), **near}, noisy, "x1", "x2")
     return {
+        "points": tw.draw_points("four_points", rows="abcd"),
+        "boundaries": tw.candidates("seven_points", unit="nats").draw_boundaries(),
         "regions-tree": bills.draw_regions("penguins", *sizes, with_tree=True),
         "regions-pruning": both[0],
         "regions-grid": tw.draw_regions_grid("noisy")[0, 0],

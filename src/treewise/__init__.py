@@ -76,8 +76,10 @@ if TYPE_CHECKING:
     from treewise.formats.model_file.model_file import load as load
     from treewise.formats.text_format.parse import parse as parse
     from treewise.formats.verify.verify import verify_export as verify_export
+    from treewise.show.picture.picture import draw_trees as draw_trees
     from treewise.show.plots.boosting import draw_boosting_weights as draw_boosting_weights
     from treewise.show.plots.splits import draw_impurity as draw_impurity
+    from treewise.show.regions.regions import draw_points as draw_points
     from treewise.show.regions.regions import draw_regions as draw_regions
     from treewise.show.regions.regions import draw_regions_grid as draw_regions_grid
     from treewise.train.criteria import conditional_entropy as conditional_entropy
@@ -115,6 +117,8 @@ _HOMES = {
     "distill": "explain.distill.distill",
     "compare": "explain.compare.compare",
     "stability": "explain.stability.stability",
+    "draw_trees": "show.picture.picture",
+    "draw_points": "show.regions.regions",
     "draw_regions": "show.regions.regions",
     "draw_regions_grid": "show.regions.regions",
     "draw_impurity": "show.plots.splits",

@@ -175,7 +175,7 @@ def test_public_names_are_pinned():
         "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
         "adaboost", "curve", "compare_models", "evaluate_pair", "knn_curve", "knn_scaling",
         "indicators",
-        "describe", "distill", "compare", "stability", "draw_regions", "draw_regions_grid",
+        "describe", "distill", "compare", "stability", "draw_trees", "draw_points", "draw_regions", "draw_regions_grid",
         "draw_impurity", "draw_boosting_weights",
         "parse", "load", "verify_export", "from_sklearn", "from_lightgbm", "from_xgboost",
         "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",

@@ -37,11 +37,31 @@ def run(command, folder):
 @pytest.mark.parametrize("blanks", [False, True])
 def test_latex_compiles(names, blanks, tmp_path):
     tree, data = grow_on(names)
-    compile_latex(tree.trace(data).render("latex", blanks=blanks), tmp_path)
+    compile_latex(tree.trace(data).render("latex", blanks=blanks, with_tree=not blanks), tmp_path)
 
 
-def compile_latex(text, tmp_path):
-    (tmp_path / "trace.tex").write_text(text, encoding="utf-8")
+@needs_latex
+@batches
+def test_a_tree_in_tikz_compiles(names, tmp_path):
+    tree, data = grow_on(names)
+    picture = tree.draw(show=["counts", "impurity", "gain"], questions=True, data=data, rows=True)
+    compile_latex(picture.to_bytes("tikz").decode(), tmp_path)
+
+
+@needs_latex
+def test_fragments_compile_in_a_document_of_your_own(tmp_path):
+    tree = tw.grow("seven_points")
+    tree.draw(tmp_path / "tree.tex", fragment=True, direction="right")
+    trace = tree.trace("seven_points", unit="nats").render("latex", document=False)
+    (tmp_path / "trace_part.tex").write_text(trace, encoding="utf-8")
+    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{amsmath,textcomp,forest}"
+    body = r"\begin{document}\input{tree}\input{trace_part}\end{document}"
+    compile_latex(f"{head}\n{body}\n", tmp_path)
+
+
+def compile_latex(document, tmp_path):
+    """Compile a document; nothing but characters without a font may be an error."""
+    (tmp_path / "trace.tex").write_text(document, encoding="utf-8")
     run(["pdflatex", "-interaction=nonstopmode", "-no-shell-escape", "-file-line-error", "trace.tex"], tmp_path)
     log = (tmp_path / "trace.log").read_text(encoding="utf-8", errors="replace")
     errors = re.findall(r"^(?:! |\./trace\.tex:\d+: ).*", log, re.MULTILINE)

@@ -341,3 +341,14 @@ def test_more_data_brings_training_and_true_error_together(world, mistakes):
         return float(np.mean(gaps))
 
     assert abs(gap(5000)) < 0.01 < gap(50)
+
+
+def test_the_tree_after_each_update_lists_the_points_of_its_nodes():
+    from treewise.show.picture.scene import TextShape
+
+    strip = tw.grow("four_points").draw_steps(data="four_points", rows="abcd", questions=True)
+    shown = [shape.text for shape in strip.scene.shapes() if isinstance(shape, TextShape)]
+    assert shown[2:5] == ["start", "impure", "0"]
+    assert shown.count("impure") == 2  # the root, then v1
+    assert shown.count("a b") == 2  # "Now v1, containing a, b, is impure", and after its split
+    assert shown.count("Is x1 ≤ 0.5?") == 2

@@ -14,6 +14,7 @@ import click
 from treewise.cli.app import VERBS
 from treewise.cli.output import SAFE_CSV
 from treewise.cli.param_types import read_costs, read_count_or_share, read_names, read_row
+from treewise.errors import ParameterError
 
 Function = Callable[..., Any]
 
@@ -127,6 +128,23 @@ safe_csv_option = option(
 def output_option(content: str) -> Callable[[Function], Function]:
     """Add ``-o``."""
     return option("-o", "--output", metavar="FILE", help=f'{content} "-" is standard output.')
+
+
+def image_options(function: Function) -> Function:
+    """Add the options that every verb has for its pictures."""
+    size = option("--size", metavar="WxH", help="Size of a picture in inches, such as 13.33x7.5 for a 16:9 slide.")
+    font_size = option("--font-size", type=float, metavar="PT", help="Font size of a picture in points.")
+    dpi = option("--dpi", type=int, metavar="N", help="Resolution of a .png in dots per inch.")
+    return size(font_size(dpi(function)))
+
+
+def take_image_options(options: dict[str, Any], is_drawn: bool = True) -> dict[str, Any]:
+    """Remove the options for pictures from those of a verb, and return them; refuse them where nothing is drawn."""
+    image = {name: options.pop(name) for name in ("size", "font_size", "dpi")}
+    for name, value in image.items():
+        if value is not None and not is_drawn:
+            raise ParameterError(f"--{name.replace('_', '-')} is for pictures: -o FILE.png, .svg or .pdf draws one.")
+    return image
 
 
 class TextOptions(NamedTuple):

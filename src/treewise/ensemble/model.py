@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, Unpack, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +28,9 @@ from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from matplotlib.axes import Axes
 
+    from treewise._lib.image_style import ImageOptions
     from treewise.ensemble.oob import OobPredictions
     from treewise.ensemble.predict import EnsembleAnswers, ForestPredictor
     from treewise.ensemble.rounds import Rounds, WorkedRound
@@ -456,7 +455,7 @@ class Ensemble(Model):
         *,
         test: Any = None,
         ax: Axes | None = None,
-        path: str | PathLike[str] | None = None,
+        **image: Unpack[ImageOptions],
     ) -> Axes:
         """Draw the error after each tree, on ``ax`` or a new figure; saved to ``path`` if given.
 
@@ -466,7 +465,7 @@ class Ensemble(Model):
         >>> tw.forest("penguins", n_estimators=9).draw_stages("penguins").get_xlabel()
         'trees'
         """
-        return self.stages(data, target, test=test).draw(ax, path)
+        return self.stages(data, target, test=test).draw(ax, **image)
 
     if not TYPE_CHECKING:  # type checkers should report unknown attributes
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ from treewise.tree.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from treewise._lib.image_style import ImageOptions
     from treewise.show.plots.chart import ChartPicture
 
 Floats = npt.NDArray[np.float64]
@@ -101,11 +102,12 @@ class Importances(Displayable):
                 return importance
         raise KeyError(column)
 
-    def draw(self, most: int = 20, ax: Axes | None = None) -> ChartPicture:
+    def draw(self, most: int = 20, ax: Axes | None = None, **image: Unpack[ImageOptions]) -> ChartPicture:
         """Draw the columns that are tested as bars, at most ``most``, with their intervals if there are any.
 
         Returns a picture that a notebook shows: ``.save("importances.svg")`` writes it (``.png`` and ``.pdf`` need
-        matplotlib), and ``.axes`` are matplotlib's axes. With ``ax``, draws on these.
+        matplotlib), and ``.axes`` are matplotlib's axes. With ``ax``, draws on these. ``path``, ``size``, ``font_size``
+        and ``dpi`` are those of all pictures (docs/pictures.md).
 
         >>> import treewise as tw
         >>> tw.grow("penguins", max_leaf_nodes=4).importances().draw()
@@ -113,7 +115,7 @@ class Importances(Displayable):
         """
         from treewise.show.plots.importances import draw_importances
 
-        return draw_importances(self, most, ax)
+        return draw_importances(self, most, ax, **image)
 
     def result_table(self) -> ResultTable:
         """Return every column, as data."""

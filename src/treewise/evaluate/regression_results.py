@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, ResultTable, Style
 from treewise._lib.text import format_count, format_rounded
@@ -15,6 +15,7 @@ from treewise.evaluate.results import Evaluation
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from treewise._lib.image_style import ImageOptions
     from treewise.show.plots.chart import ChartPicture
 
 
@@ -35,7 +36,7 @@ class RegressionEvaluation(Evaluation):
     weight: float | None = None  # of all rows, where they have weights
     estimate: str = "maximum_likelihood"  # or by which shrinkage the values were made of the nodes' means
 
-    def draw(self, what: str = "predicted", ax: Axes | None = None) -> ChartPicture:
+    def draw(self, what: str = "predicted", ax: Axes | None = None, **image: Unpack[ImageOptions]) -> ChartPicture:
         """Draw the true values against the predicted ones, or the ``"residuals"``.
 
         Returns a picture that a notebook shows: ``.save("residuals.svg")`` writes it (``.png`` and ``.pdf`` need
@@ -48,7 +49,7 @@ class RegressionEvaluation(Evaluation):
         """
         from treewise.show.plots.evaluation import draw_regression_evaluation
 
-        return draw_regression_evaluation(self, what, ax)
+        return draw_regression_evaluation(self, what, ax, **image)
 
     @property
     def scores(self) -> dict[str, float | None]:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,7 @@ from treewise.tree.display import Display
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from treewise._lib.image_style import ImageOptions
     from treewise.show.plots.chart import ChartPicture
 
 _LARGEST_MATRIX = 100  # with more classes than this, JSON lists the pairs only
@@ -147,7 +148,7 @@ class ClassificationEvaluation(Evaluation):
     cost_matrix: CostMatrix | None = None  # costs of misclassification, if given
     rankings: tuple[Ranking, ...] = ()  # of the positive class; of each class against the others if there are more
 
-    def draw(self, what: str = "confusion", ax: Axes | None = None) -> ChartPicture:
+    def draw(self, what: str = "confusion", ax: Axes | None = None, **image: Unpack[ImageOptions]) -> ChartPicture:
         """Draw the confusion matrix, or with two classes one of the curves.
 
         Curves are ``"roc"``, ``"precision_recall"``, ``"gains"``, ``"lift"`` and ``"calibration"``. Returns a picture
@@ -160,7 +161,7 @@ class ClassificationEvaluation(Evaluation):
         """
         from treewise.show.plots.evaluation import draw_evaluation
 
-        return draw_evaluation(self.displayed, what, ax)
+        return draw_evaluation(self.displayed, what, ax, **image)
 
     @property
     def ranking(self) -> Ranking | None:

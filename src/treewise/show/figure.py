@@ -18,6 +18,9 @@ class MplFigure(Figure):
     b'PNG'
     """
 
+    scale = 1.0  # how much larger the picture is than the figure, text and lines included
+    image_dpi: int | None = None  # of PNG files, if it was requested
+
     def _repr_png_(self) -> bytes:
         from treewise.show.mpl_helpers import figure_bytes
 

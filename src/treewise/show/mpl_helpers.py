@@ -7,14 +7,19 @@ style nor the list of open figures is touched. Names and labels are data: a ``$`
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
+import re
 import textwrap
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from treewise._lib.image_style import ImageStyle
 from treewise._lib.text import clip, safe
 from treewise.errors import PackageError, ParameterError
 from treewise.show.palette import INK, MUTED
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
 _FORMATS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 _DPI = 150
 _MAX_LABEL_WIDTH = 48
+_FONT_SIZE = 10.0  # points: axis labels, by which a requested font size is measured
+_STYLE: ContextVar[ImageStyle | None] = ContextVar("image_style", default=None)  # of the chart that is being drawn
 SMALL = 8.5  # points: notes and ticks
 # Without date and version, so that the same chart gives the same bytes.
 _UNDATED: dict[str, dict[str, Any]] = {
@@ -45,12 +52,72 @@ def require_matplotlib() -> None:
         raise PackageError('pictures need matplotlib, which is not installed: pip install "treewise[plot]".') from None
 
 
+_T = TypeVar("_T")
+
+
+def takes_image_options(draw: Callable[..., _T]) -> Callable[..., _T]:
+    """Give a function that draws a chart the parameters ``path``, ``size``, ``font_size`` and ``dpi``.
+
+    They concern the figure, which ``new_figure`` makes somewhere inside.
+    """
+
+    @wraps(draw)
+    def draw_in_style(*args: Any, **options: Any) -> _T:
+        path = options.pop("path", None)
+        style = ImageStyle.check(*(options.pop(name, None) for name in ("size", "font_size", "dpi")))
+        if path is not None:
+            image_format(path)  # before anything is drawn
+        token = _STYLE.set(style)
+        try:
+            drawn: Any = draw(*args, **options)
+        finally:
+            _STYLE.reset(token)
+        if hasattr(drawn, "scene"):
+            drawn = drawn.in_style(style)
+            if path is not None:
+                drawn.save(path)
+            return cast(_T, drawn)
+        figure = figure_of(drawn)
+        if not style.is_default and not hasattr(figure, "image_dpi"):
+            raise ParameterError("size, font_size and dpi are for a figure of its own.", hint="Leave them out, or ax.")
+        if path is not None:
+            save_figure(figure, path)
+        return cast(_T, drawn)
+
+    own = inspect.signature(draw)
+    further = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Any")
+        for name in ("path", "size", "font_size", "dpi")
+    ]
+    draw_in_style.__signature__ = own.replace(parameters=[*own.parameters.values(), *further])  # type: ignore[attr-defined]
+    return draw_in_style
+
+
+def figure_of(drawn: Any) -> Figure:
+    """Return the figure of axes, or of an array of axes."""
+    first = drawn if hasattr(drawn, "get_figure") else next(iter(getattr(drawn, "flat", drawn)))
+    figure: Figure = first.get_figure(root=True)
+    return figure
+
+
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches, unknown to pyplot."""
+    """Return an empty figure of a size in inches, unknown to pyplot; in the size and the font size that were requested.
+
+    Text and lines keep their sizes in the figure; the picture of it is magnified (``figure_bytes``).
+    """
     require_matplotlib()
     from treewise.show.figure import MplFigure
 
-    return MplFigure(figsize=(width, height), layout="constrained")
+    style = _STYLE.get() or ImageStyle()
+    across, up = style.size or (width, height)
+    scale = min(across / width, up / height) if style.font_size is None else style.font_size / _FONT_SIZE
+    if style.size is None:
+        across, up = width * scale, height * scale
+    figure = MplFigure(figsize=(across / scale, up / scale), layout="constrained")
+    figure.scale, figure.image_dpi = scale, style.dpi
+    if not style.is_default:
+        figure.dpi = (style.dpi or figure.dpi) * scale
+    return figure
 
 
 def axes_for(ax: Axes | None, width: float = 5.6, height: float = 4.2) -> Axes:
@@ -153,14 +220,52 @@ def image_format(path: str | os.PathLike[str]) -> str:
 
 
 def figure_bytes(figure: Figure, file_format: str, dpi: int = _DPI) -> bytes:
-    """Return a figure as the bytes of an image file, deterministic."""
+    """Return a figure as the bytes of an image file, deterministic; magnified if a size or font size was requested."""
     import matplotlib as mpl
 
-    buffer = io.BytesIO()
+    buffer, scale = io.BytesIO(), getattr(figure, "scale", 1.0)
+    resolution = (getattr(figure, "image_dpi", None) or dpi) * scale
     with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": "treewise", "svg.fonttype": "path"}):
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # such a letter is drawn as a box
-        figure.savefig(buffer, format=file_format, dpi=dpi, metadata=_UNDATED[file_format])
-    return buffer.getvalue()
+        if file_format == "pdf" and scale != 1:
+            _write_magnified_pdf(figure, buffer, scale)
+        else:
+            figure.savefig(buffer, format=file_format, dpi=resolution, metadata=_UNDATED[file_format])
+    content = buffer.getvalue()
+    return _magnify_svg(content, scale) if file_format == "svg" and scale != 1 else content
+
+
+def _magnify_svg(content: bytes, scale: float) -> bytes:
+    """Enlarge the size of an SVG document, not its coordinates."""
+    start = content.index(b"<svg ")
+    end = content.index(b">", start)
+    head = re.sub(
+        rb'\b(width|height)="([\d.]+)pt"',
+        lambda side: b'%s="%.2fpt"' % (side[1], float(side[2]) * scale),
+        content[start:end],
+    )
+    return content[:start] + head + content[end:]
+
+
+def _write_magnified_pdf(figure: Figure, buffer: io.BytesIO, scale: float) -> None:
+    """Write a PDF whose page is larger than the figure: its coordinates are scaled before anything is drawn."""
+    from matplotlib.backends import backend_mixed, backend_pdf
+
+    mixed: Any = backend_mixed  # without types
+    pdf: Any = backend_pdf
+    width, height = figure.get_size_inches()
+    resolution, figure.dpi = figure.dpi, 72
+    try:
+        file = pdf.PdfFile(buffer, metadata=_UNDATED["pdf"])
+        file.newPage(width * scale, height * scale)
+        file.output(scale, 0, 0, scale, 0, 0, pdf.Op.concat_matrix)
+        renderer = mixed.MixedModeRenderer(figure, width, height, 72, pdf.RendererPdf(file, 72, height, width))
+        figure.draw(renderer)
+        renderer.finalize()
+        file.finalize()
+        file.close()
+    finally:
+        figure.dpi = resolution
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -8,6 +8,9 @@ greyscale print.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+Marker = Any  # of matplotlib: a name, or the corners of a polygon
 
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7F7F7F")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "p", "<", ">", "h")  # of matplotlib; 8 and 11 have no common factor
@@ -30,6 +33,28 @@ def class_colour(place: int) -> str:
 def class_marker(place: int) -> str:
     """Return the marker of a class by its index; up to 88 pairs of colour and marker differ."""
     return MARKERS[place % len(MARKERS)] if place >= 0 else "."
+
+
+# Classes that are named by a sign are drawn as that sign.
+_SIGNS: dict[str, Marker] = {
+    **dict.fromkeys(("star", "*", "★"), "*"),
+    **dict.fromkeys(("dot", "•", ".", "circle", "o"), "o"),
+    **dict.fromkeys(("+", "plus"), "P"),
+    **dict.fromkeys(("-", "−", "minus"), ((-1.0, -0.3), (1.0, -0.3), (1.0, 0.3), (-1.0, 0.3))),
+    **dict.fromkeys(("x", "cross"), "X"),
+}
+
+
+def class_markers(labels: Sequence[object]) -> list[Marker]:
+    """Return the marker of each class: a star for "star", a dot for "dot", else the next free one.
+
+    >>> class_markers(["dot", "star"]), class_markers([0, 1]), class_markers(["star", "moon"])
+    (['o', '*'], ['o', '^'], ['*', 'o'])
+    """
+    signs = [_SIGNS.get(str(label).casefold()) for label in labels]
+    free = [marker for marker in MARKERS if marker not in signs]
+    chosen = iter(range(len(labels)))
+    return [sign if sign is not None else free[next(chosen) % len(free)] for sign in signs]
 
 
 def scale_colour(position: float) -> str:

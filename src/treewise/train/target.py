@@ -279,6 +279,29 @@ def adopt_classes(tree: Tree, column: Column) -> Tree:
         classes = _sort_classes(known) if is_sorted else tuple(dict.fromkeys((*of_column, *known)))
     if classes == tree.classes:
         return tree
+    return _reorder_classes(tree, classes)
+
+
+def align_classes(trees: Sequence[Tree]) -> list[Tree]:
+    """Give trees that classify the same classes in the same order, so that pictures of them share the colours.
+
+    The order is that of the first grown tree, else of the first; further classes follow. 1 and "1" are the same class.
+    """
+    first = next((tree for tree in trees if not tree.fit_info.is_handwritten and tree.classes), trees[0])
+    by_text = {str(label): label for tree in (first, *trees) for label in tree.classes[::-1]}
+    order = list(dict.fromkeys(str(label) for tree in (first, *trees) for label in tree.classes))
+    aligned = []
+    for tree in trees:
+        known = {str(label): label for label in tree.classes}
+        classes = tuple(known.get(text, by_text[text]) for text in order)
+        aligned.append(tree if tree.task == "regression" else _reorder_classes(tree, classes))
+    return aligned
+
+
+def _reorder_classes(tree: Tree, classes: tuple[Label, ...]) -> Tree:
+    """Return a tree with its classes in another order, and further ones among them."""
+    if classes == tree.classes:
+        return tree
     indices = np.array([*map(classes.index, tree.classes), -1])  # a node that predicts nothing has label -1, the last
     a = tree.arrays
     labels, counted = (indices[codes].astype(codes.dtype) for codes in (a.label, a.count_class))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from treewise._lib.image_style import ImageOptions
     from treewise._lib.thread_pool import Progress
     from treewise.evaluate import Check
     from treewise.explain.rules import Rules
@@ -416,8 +417,17 @@ class Tree(EditableTree):
         direction: str = "down",
         highlight: Any = None,
         data: Any = None,
+        show: Sequence[str] = (),
+        unit: str = "bits",
+        questions: bool = False,
+        rows: bool | str | Sequence[str] = False,
+        beside: Sequence[str] = (),
+        fragment: bool = False,
+        size: str | Sequence[float] | None = None,
+        font_size: float | None = None,
+        dpi: int | None = None,
     ) -> Picture:
-        """Draw the tree as ``.svg``, which needs nothing, or ``.png`` or ``.pdf`` (``pip install "treewise[plot]"``).
+        """Draw the tree as ``.svg`` or ``.tex``, which need nothing, or ``.png`` or ``.pdf`` (``treewise[plot]``).
 
         Returns the picture; a notebook shows it. Each box shows all facts about its node as a tooltip.
 
@@ -425,6 +435,8 @@ class Tree(EditableTree):
         >>> tree = tw.grow("penguins", max_leaf_nodes=4)
         >>> tree.draw(direction="right", highlight={"flipper_length_mm": 190, "bill_length_mm": 40})
         <Picture 881 × 379>
+        >>> tree.draw(size="13.33x7.5", show=["impurity", "gain"], questions=True)                # a slide, in inches
+        <Picture 1280 × 720>
 
         Parameters
         ----------
@@ -435,11 +447,66 @@ class Tree(EditableTree):
         direction : ``"down"`` or ``"right"``.
         highlight : a single row (a dict of cells, a list, or the number of a row of ``data``), whose path is lit.
         data : a table with the tree's columns and its target, for small histograms in the boxes.
+        show : further lines of the boxes: ``"counts"``, ``"impurity"`` (H, Gini, …) and ``"gain"``, per row of the
+            node, in ``unit`` (``"bits"`` or ``"nats"``) where it is an entropy.
+        questions : ask "Is x1 ≤ 0.5?" with the answers Y and N, as the ID3 notes do.
+        rows : list the rows of ``data`` in the boxes, instead of histograms: by their numbers (True), by the values of
+            a column, or by names given for all rows, such as ``"abcd"``.
+        beside : what stands beside the tree: ``"table"``, the rows of ``data``, and ``"code"``, the tree as Python
+            (chapter 8, figure 8.1).
+        fragment : of LaTeX, write only the ``forest``, to be included in a document of your own.
+        size : width and height in inches, (16, 9) or ``"16x9"``; the tree is drawn as large as it fits.
+        font_size : of ordinary text, in points; all else is scaled with it.
+        dpi : resolution of a PNG (default 192).
         """
         from treewise.show.picture.picture import draw
 
         options: dict[str, Any] = {"max_depth": max_depth, "max_leaves": max_leaves, "direction": direction}
+        options |= {
+            "show": show,
+            "unit": unit,
+            "questions": questions,
+            "rows": rows,
+            "beside": beside,
+            "fragment": fragment,
+        }
+        options |= {"size": size, "font_size": font_size, "dpi": dpi}
         return draw(self, path, node=node, highlight=highlight, data=data, **options)
+
+    def draw_steps(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        pruned: Tree | None = None,
+        data: Any = None,
+        x: str | None = None,
+        y: str | None = None,
+        across: int | None = None,
+        most: int = 12,
+        **options: Any,
+    ) -> Picture:
+        """Draw the growth of the tree step by step, as a strip; ``"growth.html"`` writes a page with a slider.
+
+        A node that is not split yet is impure, in a dashed frame; it has no colour, because it is no leaf.
+
+        >>> import treewise as tw
+        >>> tw.grow("six_points").draw_steps()
+        <Picture 871 × 392>
+
+        Parameters
+        ----------
+        path : a file: ``.svg``, ``.png``, ``.pdf``, ``.tex``, or ``.html`` for a page that works without a network.
+        pruned : a pruned version of this tree: after the growth, its cuts follow one by one, from below.
+        data : the training table. The page also shows its rows in the plane of two columns and the candidates of the
+            next split; with ``rows`` a strip lists them in the boxes.
+        x, y : the columns of the plane on the page; by default the first two that the tree tests.
+        across : how many steps stand beside each other in a strip (default 4).
+        most : how many steps are drawn at most; of a longer growth the first ones and the last one.
+        options : as for ``draw``: ``rows``, ``show``, ``questions``, ``direction``, ``size``, ``font_size``, ``dpi`` …
+        """
+        from treewise.show.picture.steps import draw_steps
+
+        return draw_steps(self, path, pruned=pruned, data=data, x=x, y=y, across=across, most=most, **options)
 
     def draw_regions(
         self,
@@ -451,14 +518,16 @@ class Tree(EditableTree):
         target: str | None = None,
         numbers: bool | None = None,
         with_tree: bool = False,
+        rows: bool | str | Sequence[str] = False,
         ax: Axes | None = None,
-        path: Any = None,
+        **image: Unpack[ImageOptions],
     ) -> Axes:
         """Draw the decision regions over two columns, exactly, with the rows of a table (``treewise.draw_regions``).
 
         Other columns are fixed at their median or most frequent value in ``data`` unless ``fixed`` gives their value;
         ``with_tree`` draws the tree beside it. Needs matplotlib (``pip install "treewise[plot]"``); draws on ``ax``,
-        or on a figure of its own, and returns the axes. ``path`` writes the figure: ``.png``, ``.svg`` or ``.pdf``.
+        or on a figure of its own, and returns the axes. ``path`` writes the figure: ``.png``, ``.svg`` or ``.pdf``;
+        ``size`` is in inches, ``font_size`` in points, ``dpi`` the resolution of a PNG.
 
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_leaf_nodes=4)
@@ -468,7 +537,7 @@ class Tree(EditableTree):
         """
         from treewise.show.regions.regions import draw_regions
 
-        options: dict[str, Any] = {"numbers": numbers, "with_tree": with_tree, "ax": ax, "path": path}
+        options: dict[str, Any] = {"numbers": numbers, "with_tree": with_tree, "rows": rows, "ax": ax, **image}
         axes: Axes = draw_regions(self, data, x, y, fixed=fixed, target=target, **options)
         return axes
 

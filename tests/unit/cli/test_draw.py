@@ -40,7 +40,7 @@ def test_a_tree_grown_on_the_way(run):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        ("-o t.gif", 2, "treewise: cannot draw t.gif: a picture is saved as .svg, .png or .pdf."),
+        ("-o t.gif", 2, "treewise: cannot draw t.gif: a picture is saved as .svg, .png, .pdf or .tex."),
         ("--max-leaves 1", 2, "treewise: --max-leaves 1: must be a whole number of 2 or more."),
         ("--max-leaf-nodes 3", 2, "treewise: --max-leaf-nodes is for growing, but"),
         ("--histograms", 2, "treewise: --histograms of a MODEL need a table: treewise draw"),

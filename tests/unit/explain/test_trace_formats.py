@@ -114,6 +114,29 @@ def test_latex_escapes_names_and_is_well_formed():
         assert all(line.replace(r"\&", "").count("&") == 1 for line in block.strip().splitlines())
 
 
+def test_latex_writes_candidates_as_mathematics(admissions):
+    text = tw.candidates("seven_points").render("latex")
+    assert r"\operatorname{Gain}(x_1 \le 0.5) & = " in text
+    assert r"split on $x_2 \le 0.5$; next best $x_1 \le 0.5$" in text
+    assert "textless" not in text
+    assert r"\operatorname{Gain}(\text{GPA}) & = 12 - " in admissions[0].render("latex")
+    assert r"$\displaystyle 12\,H\bigl(\tfrac{1}{2}\bigr)" in admissions[0].render("latex")  # 6 of 12, in lowest terms
+
+
+def test_a_trace_is_a_document_or_a_fragment_of_one(admissions):
+    document, fragment = admissions.render("latex"), admissions.render("latex", document=False)
+    assert fragment.strip() in document
+    assert "\\documentclass" not in fragment
+
+
+def test_the_tree_is_printed_with_the_computations(admissions):
+    text = admissions.render(with_tree=True)
+    assert text.startswith(str(admissions))
+    assert "8  └─ GPA = 4.0" in text
+    latex = admissions.render("latex", with_tree=True)
+    assert latex.index("usepackage{forest}") < latex.index(r"\subsection*{Node 0") < latex.index(r"\begin{forest}")
+
+
 def test_latex_of_one_node_is_a_part_of_a_document(admissions):
     part = admissions[0].render("latex")
     assert "documentclass" not in part
@@ -165,7 +188,7 @@ def test_there_are_no_blanks_without_an_answer():
 def test_latex_thousands_and_paragraphs(admissions):
     big = tw.candidates({"x": [1, 2], "y": [100.0, 250.0]}, "y", task="regression").render("latex")
     assert r"\operatorname{Var}(\text{node}) = 5{,}625.0$" in big
-    assert r"& 5{,}625.0 - " in big
+    assert r"& = 5{,}625.0 - " in big
     assert r"H(\text{node}) = 1.5136$ bits" in tw.candidates("penguins").render("latex")
     assert "\n\\par\\noindent GPA: used above (all rows 3.7)." in admissions[2].render("latex")
     only = {"a": [1, 1, 2], "y": ["p", "q", "q"]}

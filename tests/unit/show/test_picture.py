@@ -460,11 +460,11 @@ def test_goldens():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"path": "tree.gif"}, "cannot draw tree.gif: a picture is saved as .svg, .png or .pdf."),
+        ({"path": "tree.gif"}, "cannot draw tree.gif: a picture is saved as .svg, .png, .pdf or .tex."),
         ({"max_depth": -1}, "max_depth=-1: must be a whole number of 0 or more."),
         ({"max_leaves": 1}, "max_leaves=1: must be a whole number of 2 or more."),
         ({"max_leaves": 2.5}, "max_leaves=2.5: must be a whole number of 2 or more."),
-        ({"direction": "up"}, 'direction="up": must be "down" or "right".'),
+        ({"direction": "up"}, 'direction="up": must be one of down, right.'),
         ({"node": 99}, "node=99: the tree has nodes 0 to 8."),
         ({"highlight": 3}, "highlight=3: the number of a row needs its table, data=…; or give the row."),
         ({"highlight": 12, "data": "admissions"}, "highlight=12: admissions has rows 0 to 11."),

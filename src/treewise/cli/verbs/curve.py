@@ -22,9 +22,11 @@ from treewise.cli.verb import (
     VALIDATION,
     WORDS,
     format_option,
+    image_options,
     option,
     output_option,
     quiet_option,
+    take_image_options,
     take_text_options,
     text_options,
     verb,
@@ -84,6 +86,7 @@ def _read_over(text: str) -> str:
 @grow_options_without(WORDS, PRUNING)
 @text_options
 @format_option("text", "csv", "json")
+@image_options
 @output_option("Write all points to a CSV file, or draw them: .png, .svg or .pdf.")
 @quiet_option
 def command(
@@ -105,7 +108,7 @@ def command(
 
     check_output(output, data, validation)
     check_picture(output)
-    text_format = take_text_options(options)
+    text_format, image = take_text_options(options), take_image_options(options, is_picture(output))
     grow_params = take_grow_options(options)
     training_set = prepare_and_report(data, grow_params, text_format, quiet)
     validation_data: Any = validation
@@ -128,7 +131,9 @@ def command(
     else:
         write_output(guard_csv(curve.to_csv()), None)
     if output is not None and output != "-":
-        write_output(picture_content(curve.draw(), output) if is_picture(output) else guard_csv(curve.to_csv()), output)
+        write_output(
+            picture_content(curve.draw(**image), output) if is_picture(output) else guard_csv(curve.to_csv()), output
+        )
         if not quiet:
             remark("", f"{plural(len(curve), 'point')} → {safe(output)}")
 

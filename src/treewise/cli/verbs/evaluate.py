@@ -29,8 +29,10 @@ from treewise.cli.verb import (
     drop_option,
     estimate_option,
     format_option,
+    image_options,
     na_option,
     option,
+    take_image_options,
     take_text_options,
     target_option,
     text_options,
@@ -140,6 +142,7 @@ _AT_ONCE = 1000  # lines
     help="Also report leaves that disagree with their rows, leaves without rows, and contradictory rows"
     " (always for trees written by hand).",
 )
+@image_options
 @format_option("text", "json")
 def command(
     model: str,
@@ -170,6 +173,7 @@ def command(
     for _, file in pictures:
         check_output(file, model, data)
         check_picture(file)
+    image = take_image_options(text_flags, bool(pictures))
     loaded, table = read_model_and_data(model, data, na_values, target, take_text_options(text_flags), member)
     options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
     if loaded.ensemble is None:
@@ -183,7 +187,7 @@ def command(
         )
     rows: dict[str, Any] = {"drop_missing_target": drop_missing_target, "sample_weight": sample_weight}
     _check_names(evaluation, fail_under, fail_over)
-    drawings = [(picture_content(_draw(evaluation, plot), file), plot, file) for plot, file in pictures]
+    drawings = [(picture_content(_draw(evaluation, plot, image), file), plot, file) for plot, file in pictures]
     comparison = None if baselines is None else _compare_with_baselines(loaded, table, baselines, folds)
     chosen = None if threshold is None else _choose_threshold(evaluation, *threshold)
     pair = None
@@ -226,7 +230,7 @@ def command(
     return _check_bounds(evaluation, fail_under, fail_over)
 
 
-def _draw(evaluation: Evaluation, plot: str) -> Picture:
+def _draw(evaluation: Evaluation, plot: str, image: dict[str, Any]) -> Picture:
     """Draw one picture of an evaluation."""
     from treewise.evaluate import ClassificationEvaluation
     from treewise.evaluate.regression_results import RegressionEvaluation
@@ -237,7 +241,7 @@ def _draw(evaluation: Evaluation, plot: str) -> Picture:
         known = EVALUATIONS if is_of_classes else REGRESSION_EVALUATIONS
         raise ParameterError(f"--picture {plot}: {reason}. There are {', '.join(known)}.")
     assert isinstance(evaluation, ClassificationEvaluation | RegressionEvaluation)
-    return evaluation.draw(plot)
+    return evaluation.draw(plot, **image)
 
 
 def _choose_threshold(evaluation: Evaluation, goal: str, value: float) -> ThresholdChoice:

@@ -15,9 +15,11 @@ from treewise.cli.verb import (
     SHOWN,
     drop_option,
     estimate_option,
+    image_options,
     jobs_option,
     na_option,
     option,
+    take_image_options,
     take_text_options,
     target_option,
     text_options,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
 @na_option
 @text_options
 @estimate_option
+@image_options
 @result_options
 def command(
     model: str,
@@ -79,7 +82,8 @@ def command(
     from treewise.cli.output import progress_bar
     from treewise.evaluate.importances import importances
 
-    text_format = take_text_options(options)
+    is_drawn = form is None and is_picture(output)
+    text_format, image = take_text_options(options), take_image_options(options, is_drawn)
     typed = {name: value for name, value in options.items() if value is not None and value is not False}
     if data is None:
         check_output(output, model)
@@ -88,7 +92,7 @@ def command(
         check_picture(output)
         loaded = read_model(model, member=member)
         return _show(
-            importances(loaded.tree) if loaded.ensemble is None else loaded.ensemble.importances(), form, output
+            importances(loaded.tree) if loaded.ensemble is None else loaded.ensemble.importances(), form, output, image
         )
     check_output(output, model, data)
     check_picture(output)
@@ -99,12 +103,12 @@ def command(
         else:
             loaded.refuse_for_ensemble(estimate=options["estimate"])
             result = loaded.ensemble.importances(table, progress=progress, **typed)
-    return _show(result, form, output)
+    return _show(result, form, output, image)
 
 
-def _show(result: Importances, form: str | None, output: str | None) -> None:
+def _show(result: Importances, form: str | None, output: str | None, image: dict[str, Any]) -> None:
     """Print the result, write it, or draw it."""
     if form is None and output is not None and is_picture(output):
-        write_output(picture_content(result.draw(), output), output)
+        write_output(picture_content(result.draw(**image), output), output)
         return remark("", f"→ {safe(output)}")
     return present(result, form, output, picture_endings=PICTURE_ENDINGS)

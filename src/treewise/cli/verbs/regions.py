@@ -14,9 +14,11 @@ from treewise.cli.param_types import read_fixed, read_varied
 from treewise.cli.render import check_picture, is_picture, picture_content
 from treewise.cli.verb import (
     SHOWN,
+    image_options,
     na_option,
     option,
     output_option,
+    take_image_options,
     take_text_options,
     target_option,
     text_options,
@@ -33,10 +35,11 @@ if TYPE_CHECKING:
 
 @verb(
     "regions",
-    "MODEL… DATA --x COLUMN --y COLUMN -o FILE\nDATA --x COLUMN --y COLUMN -o FILE",
+    "MODEL… DATA… --x COLUMN --y COLUMN -o FILE\nDATA --x COLUMN --y COLUMN -o FILE",
     examples=(
         "treewise grow outlier -o model.json && treewise regions model.json outlier_validation -o regions.png",
         "treewise regions model.json pruned.json new.csv --x age --y pulse --fixed sex=male -o regions.svg",
+        "treewise regions four_points --points --row-names abcd -o points.png",
         "treewise regions noisy -o grid.png",
         "treewise regions yours.csv --target COLUMN --x age --y pulse --vary max_depth=1,2,4,8 -o grid.pdf",
     ),
@@ -64,11 +67,16 @@ if TYPE_CHECKING:
     section=SHOWN,
     help="Without a MODEL: grow a row of trees with these values of a parameter.",
 )
+@option("--points", is_flag=True, section=SHOWN, help="Draw the rows of DATA alone, without a model.")
+@option(
+    "--row-names", metavar="COLUMN|abc…", section=SHOWN, help="Names beside the points: a column, or a letter for each."
+)
 @option("--with-tree", is_flag=True, section=SHOWN, help="Draw the tree beside its regions (for a single MODEL).")
 @tree_option
 @target_option("the tree's")
 @na_option
 @text_options
+@image_options
 @output_option("The picture to write: .png, .svg or .pdf.")
 def command(
     given: Sequence[str],
@@ -76,6 +84,8 @@ def command(
     y: str | None,
     fixed: Sequence[tuple[str, str | None]],
     vary: Sequence[tuple[str, list[float]]],
+    points: bool,
+    row_names: str | None,
     with_tree: bool,
     member: int | None,
     target: str | None,
@@ -88,34 +98,50 @@ def command(
         raise ParameterError("-o FILE says where to draw: a name that ends in .png, .svg or .pdf.")
     check_output(output, *given)
     check_picture(output)
-    text_format = take_text_options(options)
-    if len(given) == 1 and not looks_like_model(given[0]):
+    text_format, image = take_text_options(options), take_image_options(options)
+    names: Any = False if row_names is None else row_names
+    if points:
+        if len(given) != 1 or vary or fixed or with_tree or member is not None:
+            raise ParameterError("--points draws the rows of one table alone. Leave models and their options out.")
+        from treewise.show.regions.regions import draw_points
+
+        table = read_data(given[0], na_values, text_format)
+        axes: Sequence[Any] = [draw_points(table, x, y, target=target, rows=names, **image)]
+    elif len(given) == 1 and not looks_like_model(given[0]):
         if with_tree:
             raise ParameterError("--with-tree is for one MODEL. Leave it out.")
         if member is not None:
             raise ParameterError("--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out.")
         if fixed:
             raise ParameterError("--fixed is for trees that use other columns; these are grown on two. Leave it out.")
-        axes = _grid(read_data(given[0], na_values, text_format), target, x, y, dict(vary))
+        axes = _grid(read_data(given[0], na_values, text_format), target, x, y, dict(vary), image)
     else:
         if vary:
             raise ParameterError("--vary grows trees anew, on DATA alone. Leave the models out, or --vary.")
-        *models, data = given
+        models = [name for name in given[:-1] if looks_like_model(name)] or list(given[:-1])
+        data, *further = [name for name in given[:-1] if name not in models] + [given[-1]]
         trees, table = _read_models(models, data, na_values, target, text_format, member)
+        tables = [table, *(read_data(name, na_values, text_format) for name in further)]
         across, up = _choose_columns(list(trees.values()), x, y)
-        axes = _side_by_side(trees, table, across, up, fixed=dict(fixed), target=target, with_tree=with_tree)
+        drawn: dict[str, Any] = {"fixed": dict(fixed), "target": target, "with_tree": with_tree, "rows": names}
+        axes = _side_by_side(trees, tables, across, up, **drawn, **image)
     first, *_ = axes
     write_output(picture_content(first, output), output)
     remark("", f"{plural(len(axes), 'picture')} → {safe(output)}")
 
 
 def _grid(
-    table: Table, target: str | None, x: str | None, y: str | None, vary: dict[str, list[float]]
+    table: Table,
+    target: str | None,
+    x: str | None,
+    y: str | None,
+    vary: dict[str, list[float]],
+    image: dict[str, Any],
 ) -> Sequence[Any]:
     """Grow trees with increasing complexity, and draw them."""
     from treewise.show.regions.regions import draw_regions_grid
 
-    return list(draw_regions_grid(table, target, x, y, vary=vary or None).flat)
+    return list(draw_regions_grid(table, target, x, y, vary=vary or None, **image).flat)
 
 
 def _read_models(
@@ -144,11 +170,11 @@ def _read_models(
     return trees, table
 
 
-def _side_by_side(trees: Mapping[str, Tree], table: Table, x: str, y: str, **options: Any) -> Sequence[Any]:
-    """Draw trees on one table."""
+def _side_by_side(trees: Mapping[str, Tree], tables: Sequence[Table], x: str, y: str, **options: Any) -> Sequence[Any]:
+    """Draw trees on one table, or on several with the same axes."""
     from treewise.show.regions.regions import draw_regions
 
-    return list(draw_regions(trees, table, x, y, **options).flat)
+    return list(draw_regions(trees, tables, x, y, **options).flat)
 
 
 def _choose_columns(trees: Sequence[Tree], x: str | None, y: str | None) -> tuple[str, str]:

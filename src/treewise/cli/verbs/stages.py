@@ -22,8 +22,10 @@ from treewise.cli.render import (
 from treewise.cli.verb import (
     VALIDATION,
     all_option,
+    image_options,
     na_option,
     option,
+    take_image_options,
     take_text_options,
     target_option,
     text_options,
@@ -52,6 +54,7 @@ from treewise.cli.verb import (
 @all_option("stage")
 @na_option
 @text_options
+@image_options
 @result_options
 def command(
     model: str,
@@ -70,13 +73,14 @@ def command(
 
     check_output(output, model, data, test)
     check_picture(output)
-    text_format = take_text_options(options)
+    is_drawn = form is None and is_picture(output)
+    text_format, image = take_text_options(options), take_image_options(options, is_drawn)
     loaded, table = read_model_and_data(model, data, na_values, text_format=text_format)
     ensemble = loaded.required_ensemble
     test_table = None if test is None else read_data(test, na_values, text_format)
     with progress_bar("stages") as progress:
         result = ensemble.stages(table, target, test=test_table, sample_weight=sample_weight, progress=progress)
-    if form is None and output is not None and is_picture(output):
-        write_output(picture_content(result.draw(), output), output)
+    if is_drawn and output is not None:
+        write_output(picture_content(result.draw(**image), output), output)
         return remark("", f"→ {safe(output)}")
     return present(result, form, output, row_limit(result, show_all, output), PICTURE_ENDINGS)

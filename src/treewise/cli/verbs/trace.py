@@ -39,10 +39,12 @@ from treewise.cli.render import (
 from treewise.cli.verb import (
     SHOWN,
     TextOptions,
+    image_options,
     option,
     output_option,
     per_option,
     quiet_option,
+    take_image_options,
     take_text_options,
     text_options,
     tree_option,
@@ -53,6 +55,7 @@ from treewise.errors import ParameterError, join_few
 
 if TYPE_CHECKING:
     from treewise.explain.trace import NodeTrace, Trace
+    from treewise.explain.trace.render import TraceFormat
 
 PATIENCE = 2.0  # seconds after which silence is explained
 _ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
@@ -66,6 +69,7 @@ _TREE_OPTIONS = (
     "rows",
     "row_names",
     "with_tree",
+    "boundaries",
 )  # options that do not apply to a round
 
 
@@ -76,6 +80,7 @@ _TREE_OPTIONS = (
         "treewise trace admissions --target Class --preset id3 --per total",
         "treewise trace penguins --node 0 --column flipper_length_mm",
         "treewise trace seven_points --unit nats --format latex --blanks -o exercise.tex",
+        "treewise trace seven_points --boundaries --unit nats -o boundaries.png",
         "treewise trace penguins --max-depth 2 --column flipper_length_mm -o gain.png",
     ),
     about="Given a table, the tree is grown first, with the options of treewise grow; a MODEL is traced on"
@@ -105,16 +110,26 @@ _TREE_OPTIONS = (
 @option(
     "--row-names", metavar="COLUMN", section=SHOWN, help="List the rows of each node, by the values of this column."
 )
+@option(
+    "--boundaries",
+    is_flag=True,
+    section=SHOWN,
+    help="Draw all candidate thresholds of --node between its points (with -o FILE.png, .svg or .pdf).",
+)
+@option("--x", metavar="COLUMN", section=SHOWN, help="With --boundaries: column across (default: the first).")
+@option("--y", metavar="COLUMN", section=SHOWN, help="With --boundaries: column up (default: the next).")
+@option("--with-tree", is_flag=True, section=SHOWN, help="Print the tree after its computations.")
 @unit_option
 @per_option
+@option("--fragment", is_flag=True, help="Of LaTeX, write only what stands inside a document, for one of your own.")
 @option(
     "--blanks",
     is_flag=True,
     section=SHOWN,
     help="Leave the results blank: an exercise sheet of one node (default node 0).",
 )
-@option("--with-tree", is_flag=True, section=SHOWN, help="Print the tree after the computations.")
 @format_by_ending_option(*_ENDINGS.values())
+@image_options
 @output_option("Write the trace to a file; .png, .svg or .pdf plots the gain of all splits of --column at --node.")
 @grow_options
 @text_options
@@ -128,12 +143,17 @@ def command(
     node: int | None,
     form: str | None,
     blanks: bool,
+    fragment: bool,
     with_tree: bool,
+    boundaries: bool,
+    x: str | None,
+    y: str | None,
     output: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
     """Trace a tree on a table."""
+    from treewise.explain.trace.render import TraceFormat
     from treewise.train.target import adopt_target
 
     check_output(output, source, data)
@@ -146,7 +166,11 @@ def command(
         check_picture(output)
     else:
         form = choose_format(form, output, _ENDINGS, DRAWN)
-    text_format = take_text_options(options)
+    if not (boundaries and is_drawn):
+        for name, value in (("boundaries", boundaries), ("x", x), ("y", y)):
+            if value:
+                raise ParameterError(f"--{name} is for a picture of --boundaries: -o FILE.png, .svg or .pdf.")
+    text_format, image = take_text_options(options), take_image_options(options, is_drawn)
     grow_params = take_grow_options(options)
     row_names = options.pop("row_names")
     options["rows"] = options["rows"] if row_names is None else row_names
@@ -183,7 +207,9 @@ def command(
     if is_drawn:
         assert output is not None
         traced_node = trace[0 if node is None else node]
-        write_output(picture_content(traced_node.draw(options["column"]), output), output)
+        column = options["column"]
+        ax = traced_node.draw_boundaries(x, y, **image) if boundaries else traced_node.draw(column, **image)
+        write_output(picture_content(ax, output), output)
         if not quiet:
             remark("", f"node {traced_node.id} → {safe(output)}")
     else:
@@ -191,7 +217,10 @@ def command(
         if blanks and node is None and len(trace.exercise_nodes) > 1 and not quiet:
             others = join_few(trace.exercise_nodes[1:], most=5)  # on standard error: not on the student's page
             remark("note", f"an exercise has one node, here node 0; --node N selects another: {others}")
-        write(trace.exercise() if blanks else trace, form, blanks, output, with_tree)
+        tree = trace.tree if with_tree else None
+        is_ascii = is_ascii_only(sys.stdout)
+        how = TraceFormat(form, _page_width(), blanks, is_ascii, in_options, document=not fragment, tree=tree)
+        write(trace.exercise() if blanks else trace, how, output)
     return None
 
 
@@ -236,15 +265,14 @@ def _trace_grown(
     return Trace(tree, training_set, shown, None if node is None else [node])
 
 
-def write(trace: Trace, form: str, blanks: bool, output: str | None, with_tree: bool = False) -> None:
+def write(trace: Trace, trace_format: TraceFormat, output: str | None) -> None:
     """Write the trace out: only now is every candidate computed. Text is printed node by node, as each is there.
 
     Elsewhere a progress bar or a remark says that it takes long.
     """
-    from treewise.explain.trace.render import TraceFormat, render_blocks, render_trace
+    from treewise.explain.trace.render import render_blocks, render_trace
 
-    is_ascii, tree = is_ascii_only(sys.stdout), trace.tree if with_tree else None
-    trace_format = TraceFormat(form, _page_width(), blanks, is_ascii, in_options, tree=tree)
+    form = trace_format.format
     notes = [in_options(note) for note in trace.notes]
     printed = form == "text" and output in (None, "-")
     watched = printed and sys.stdout.isatty()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from treewise._lib.image_style import ImageOptions
 
 _KS = (1, 3, 5, 9, 15, 25, 45)
 _LEAVES = (2, 3, 4, 6, 8, 12, 16, 24, 32)
@@ -78,11 +80,11 @@ class KnnCurve(Displayable):
         )
         return ResultTable(f"K-NN and trees on {safe(self.table)}, {self.folds} folds", columns, rows, below=below)
 
-    def draw(self, axes: Sequence[Axes] | None = None) -> Any:
+    def draw(self, axes: Sequence[Axes] | None = None, **image: Unpack[ImageOptions]) -> Any:
         """Plot the two curves side by side: error over k, and over leaves. Needs matplotlib."""
         from treewise.show.plots.knn import draw_knn_curve
 
-        return draw_knn_curve(self, axes)
+        return draw_knn_curve(self, axes, **image)
 
 
 def knn_curve(

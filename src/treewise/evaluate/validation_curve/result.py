@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from treewise.train.training_set import TrainingSet
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from treewise._lib.image_style import ImageOptions
     from treewise.show.plots.chart import ChartPicture
 
 Floats = npt.NDArray[np.float64]
@@ -131,7 +132,7 @@ class ValidationCurve(Displayable):
         html = f"<div>{svg}<details><summary>as a table</summary>{table}</details></div>"
         return {**super()._repr_mimebundle_(include, exclude), "image/svg+xml": svg, "text/html": html}
 
-    def draw(self, ax: Axes | None = None) -> ChartPicture:
+    def draw(self, ax: Axes | None = None, **image: Unpack[ImageOptions]) -> ChartPicture:
         """Draw training and validation error, with the best value and the smallest tree within one standard error.
 
         Returns a picture that a notebook shows: ``.save("curve.svg")`` writes it (``.png`` and ``.pdf`` need
@@ -143,7 +144,7 @@ class ValidationCurve(Displayable):
         """
         from treewise.show.plots.curves import draw_curve
 
-        return draw_curve(self, ax)
+        return draw_curve(self, ax, **image)
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return a chart, some of the points, and the choice."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from treewise.explain.ensemble.agreement import MemberPredictions, Progress, tru
 from treewise.train.resampling import power_of_two_scale
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from matplotlib.axes import Axes
+
+    from treewise._lib.image_style import ImageOptions
 
 _MAX_STAGES, _LAST_STAGES = 30, 5  # that are printed, and how many of these are the last ones
 
@@ -111,11 +111,11 @@ class Stages(Displayable, Sequence[Stage]):
         """The stage of lowest error, on the test table if there is one; of equals the fewest trees."""
         return min(self.stages, key=lambda stage: stage.error if stage.test_error is None else stage.test_error)
 
-    def draw(self, ax: Axes | None = None, path: str | PathLike[str] | None = None) -> Axes:
-        """Draw the errors over the number of trees, on ``ax`` or a figure of its own; ``path`` saves it too."""
+    def draw(self, ax: Axes | None = None, **image: Unpack[ImageOptions]) -> Axes:
+        """Draw the errors over the number of trees, on ``ax`` or a figure of its own, which ``path`` saves."""
         from treewise.show.plots.curves import draw_stages
 
-        return draw_stages(self, ax, path)
+        return draw_stages(self, ax, **image)
 
     def result_table(self) -> ResultTable:
         """Return every stage."""

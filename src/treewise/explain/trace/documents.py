@@ -9,7 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from treewise._lib.latex import BLANK, LATEX_BLANK, LATEX_END, LATEX_HEAD, escape_latex, latex_number
+from treewise._lib.latex import (
+    BLANK,
+    LATEX_BLANK,
+    escape_latex,
+    latex_condition,
+    latex_document,
+    latex_number,
+    latex_sentence,
+)
 from treewise._lib.result_table import ColumnSpec, ResultTable, escape_html
 from treewise._lib.text import escape_markdown
 from treewise.explain.trace.arithmetic import Formula, Term
@@ -109,9 +117,16 @@ _TERMS_PER_LINE, _GROUPS_PER_LINE = 4, 2
 
 
 def latex(
-    nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = (), document: bool = True, tree: str = ""
+    nodes: Iterable[NodeTrace],
+    blanks: bool = False,
+    notes: Sequence[str] = (),
+    document: bool = True,
+    tree: str = "",
 ) -> str:
-    """Return one section per node, its computations in ``align*``, then the tree: a document, or a fragment of one."""
+    """Return one section per node, its computations in ``align*``: a document, or a fragment of one.
+
+    ``tree`` is the picture of the tree, written in forest, and stands at the end.
+    """
     parts, last = [], None
     for last in nodes:
         parts.append("\n".join(_latex_node(last, blanks)))
@@ -119,13 +134,13 @@ def latex(
         ends = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
         parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(escape_latex, ends)))
     if tree:
-        parts.append("\\subsection*{The tree}\n\\begin{verbatim}\n" + tree + "\n\\end{verbatim}")
+        parts.append("\\subsection*{The tree}\n" + tree)
     body = "\n\n".join(parts)
-    return f"{LATEX_HEAD}\n{body}\n\n{LATEX_END}\n" if document else f"{body}\n"
+    return latex_document(body, ("forest",) if tree else ()) if document else f"{body}\n"
 
 
 def _latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
-    rows, words = escape_latex(describe_rows(node)), escape_latex(node.words)
+    rows, words = escape_latex(describe_rows(node)), latex_sentence(node.words)
     if node.settled:
         yield rf"\noindent Node {node.id}: {words}; {rows}; {describe_settled(node)}.\par"
         return
@@ -152,7 +167,7 @@ def _latex_node(node: NodeTrace, blanks: bool) -> Iterator[str]:
         if e.formula is None:
             yield rf"\par\noindent {escape_latex(e.label)}: {escape_latex(e.note)}."
     for line in (*note_columns_left_out(node), describe_outcome(node, blanks)):
-        yield rf"\par\noindent {escape_latex(line)}"
+        yield rf"\par\noindent {latex_sentence(line)}"
     yield r"\par"
 
 
@@ -170,7 +185,9 @@ def _latex_entry(entry: TraceEntry, formula: Formula, blanks: bool) -> str:
     """Return the lines of one candidate: formula, arithmetic, result."""
     result = LATEX_BLANK if entry.result == BLANK else latex_number(entry.result)
     remark = ", ".join(part for part in (entry.mark.removeprefix("◄ "), entry.note) if part)
-    steps = [rf"\text{{{escape_latex(entry.label)}}}\quad & {_latex_formula(formula, numbers=False, blanks=blanks)}"]
+    score = "Gain" if not formula.divisor and not formula.penalty else "Score"
+    condition = latex_condition(entry.label, entry.column)
+    steps = [rf"\operatorname{{{score}}}({condition}) & = {_latex_formula(formula, numbers=False, blanks=blanks)}"]
     for i in range(0, len(entry.groups), _GROUPS_PER_LINE):
         steps.append(rf"& \quad\text{{{escape_latex('; '.join(entry.groups[i : i + _GROUPS_PER_LINE]))}}}")
     if not entry.has_no_candidate:
@@ -212,7 +229,7 @@ def _latex_term(term: Term) -> str:
     r"""Write one summand.
 
     >>> print(_latex_term(Term("4/12", "H", ("3/5",), 1, "0.97095")))
-    \tfrac{4}{12}\,H\bigl(\tfrac{3}{5}\bigr)
+    \tfrac{1}{3}\,H\bigl(\tfrac{3}{5}\bigr)
     """
     letter = term.letter if len(term.letter) == 1 else rf"\operatorname{{{term.letter}}}"
     if term.shares:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from treewise.tree.splits import Multiway, Presence, Split, Threshold, quote
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from treewise._lib.image_style import ImageOptions
 
 
 @dataclass(frozen=True)
@@ -391,11 +393,11 @@ class NodeTrace:
 
         return render_trace([self], TraceFormat(format, width, blanks, ascii, document=False))
 
-    def draw(self, column: str | None = None, ax: Axes | None = None) -> Axes:
+    def draw(self, column: str | None = None, ax: Axes | None = None, **image: Unpack[ImageOptions]) -> Axes:
         """Plot the gain of every test of a column against its threshold; by default of the winning column.
 
         Needs matplotlib (``pip install "treewise[plot]"``). Draws on ``ax``, or on a new figure, and returns the axes:
-        ``.figure.savefig("gain.png")``.
+        ``path``, ``size``, ``font_size`` and ``dpi`` write a file.
 
         >>> import treewise as tw
         >>> tw.candidates("penguins").draw("bill_length_mm").get_ylabel()
@@ -403,7 +405,25 @@ class NodeTrace:
         """
         from treewise.show.plots.splits import draw_gains
 
-        return draw_gains(self, column, ax)
+        return draw_gains(self, column, ax, **image)
+
+    def draw_boundaries(
+        self, x: str | None = None, y: str | None = None, ax: Axes | None = None, **image: Unpack[ImageOptions]
+    ) -> Axes:
+        """Draw every candidate threshold of two columns as a line between the rows of the node, with its gain.
+
+        ID3 notes: "It might help to plot the boundaries of these decision rules". The best one is bold; ``x`` and ``y``
+        are the first two numeric columns by default. Rows have names if the trace was made with ``rows=``. Needs
+        matplotlib; ``path``, ``size``, ``font_size`` and ``dpi`` write a file.
+
+        >>> import treewise as tw
+        >>> ax = tw.candidates("seven_points", unit="nats").draw_boundaries()
+        >>> sorted(text.get_text() for text in ax.texts)
+        ['0.1175', '0.2022', '0.2121', '0.3255']
+        """
+        from treewise.show.plots.boundaries import draw_boundaries
+
+        return draw_boundaries(self, x, y, ax, **image)
 
     def __str__(self) -> str:
         return self.render()

@@ -54,7 +54,7 @@ class TraceFormat:
 
 
 def render_trace(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> str:
-    """Return nodes in the requested format, followed by notes on the table."""
+    """Return nodes in the requested format, followed by notes on the table, and by the tree if it is asked for."""
     if how.format == "csv":
         return _candidates_csv(nodes)
     if how.format == "json":
@@ -63,13 +63,13 @@ def render_trace(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[s
         drawn = "" if how.tree is None else render_tree(how.tree, ascii=False)
         return documents.markdown(nodes, how.blanks, notes) + documents.markdown_tree(drawn)
     if how.format == "latex":
-        drawn = "" if how.tree is None else render_tree(how.tree, ascii=True)
+        drawn = "" if how.tree is None else how.tree.draw().tikz
         return documents.latex(nodes, how.blanks, notes, how.document, drawn)
     return "\n".join(render_blocks(nodes, how, notes))
 
 
 def render_blocks(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the text node by node, so that the first can be read while the next is computed."""
+    """Yield the text node by node, so that the first can be read while the next is computed; last the tree."""
     for piece in text.write_blocks(nodes, how.width, how.blanks, notes, how.write):
         yield text.to_ascii(piece) if how.ascii else piece
     if how.tree is not None:

@@ -267,13 +267,16 @@ class Trace:
         blanks: bool = False,
         ascii: bool = False,
         with_tree: bool = False,
+        *,
+        document: bool = True,
     ) -> str:
-        """Return the trace as text, Markdown, LaTeX (a whole document), CSV or JSON.
+        """Return the trace as text, Markdown, LaTeX, CSV or JSON.
 
         CSV and JSON list every candidate; the others, for nodes with many, the best of each column.
         ``blanks`` leaves the results blank, for an exercise sheet of one node: node 0 unless another is traced.
-        ``ascii`` is for terminals without Unicode. ``with_tree`` writes the tree after the computations, in text,
-        Markdown and LaTeX.
+        ``ascii`` is for terminals without Unicode. LaTeX is a whole document, or with ``document=False`` a fragment
+        for your own. ``with_tree`` writes the tree after the computations, in text, Markdown and LaTeX (there with
+        the package forest).
 
         >>> import treewise as tw
         >>> t = tw.grow("admissions", preset="id3").trace("admissions", node=3, per="total")
@@ -281,7 +284,8 @@ class Trace:
         3,GPA = 3.7 and Published = no,3,GPA,,,,,2.7548875021634687,0.0,0,0.0,,used above (all rows 3.7)
         """
         shown = self.exercise() if blanks else self
-        how = TraceFormat(format, width, blanks, ascii, tree=self.tree if with_tree else None)
+        tree = self.tree if with_tree else None
+        how = TraceFormat(format, width, blanks, ascii, document=document, tree=tree)
         return render_trace(shown.every(), how, shown.notes)
 
     def __str__(self) -> str:

@@ -139,6 +139,7 @@ class TraceEntry:
     mark: str = ""  # ◄ best
     note: str = ""
     has_no_candidate: bool = False  # the note takes the place of the arithmetic
+    column: str = ""
 
 
 def list_entries(node: NodeTrace, blanks: bool, include_all: bool = True) -> Iterator[TraceEntry]:
@@ -159,7 +160,13 @@ def _entry_without_candidates(node: NodeTrace, column: ColumnTrace) -> TraceEntr
     formula = None if column.note.startswith("used above") else column.parsed
     branches = _branch_text(node.number_format.whole)
     return TraceEntry(
-        safe(column.name), formula, branches, node.number_format.format(0.0), note=column.note, has_no_candidate=True
+        safe(column.name),
+        formula,
+        branches,
+        node.number_format.format(0.0),
+        note=column.note,
+        has_no_candidate=True,
+        column=safe(column.name),
     )
 
 
@@ -179,7 +186,14 @@ def _entry_of_candidate(node: NodeTrace, column: ColumnTrace, test: CandidateTra
     if blanks:
         mark, result = "", BLANK
     return TraceEntry(
-        format_label(column, test), formula, format_branches(test), result, _groups_text(node, test), mark, note
+        format_label(column, test),
+        formula,
+        format_branches(test),
+        result,
+        _groups_text(node, test),
+        mark,
+        note,
+        column=safe(column.name),
     )
 
 

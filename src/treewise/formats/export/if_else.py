@@ -7,32 +7,39 @@ The conditions are those of the text tree:
     else:
         predict Gentoo  # 123 of 131 rows
 
+With ``language="python"`` it is a function that runs, with comparisons on the values themselves; levels that are
+numbers are written as numbers, ``X1 == 1``.
+
 As in the text tree, no line is indented more than 20 levels: deeper subtrees continue in blocks of their own, below.
 """
 
 from __future__ import annotations
 
+import json
+import keyword
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from treewise._lib.text import format_count, format_rounded, plural
+from treewise._lib.checks import check_choice
+from treewise._lib.text import format_count, format_rounded, plural, safe
 from treewise.formats.text_format.notation import UNKNOWN, write_label, write_name
 from treewise.show.node_stats import has_training_rows
 from treewise.show.text_tree.conditions import ConditionText
 from treewise.show.text_tree.lines import MAX_BLOCK_DEPTH, prediction_text
 from treewise.show.text_tree.text_tree import header
 from treewise.tree.arrays import LEAF
-from treewise.tree.splits import Multiway, Split
+from treewise.tree.splits import Multiway, Presence, Split, Threshold
 from treewise.tree.tree import Tree
 
 _INDENT = "    "
 _FAR = 12  # nodes between an "if" and its "else" from which the "else" repeats its condition
 
 
-def write(tree: Tree) -> str:
-    """Return the tree as nested if and else.
+def write(tree: Tree, *, language: str = "words") -> str:
+    """Return the tree as nested if and else, in words or as a function in Python.
 
     >>> import treewise as tw
     >>> print(write(tw.parse("x1 <= 3\\n  x2 <= 3 -> 0\\n  x2 > 3 -> 1\\nx1 > 3 -> 0", target="y")), end="")
@@ -44,8 +51,21 @@ def write(tree: Tree) -> str:
             predict 1
     else:
         predict 0
+    >>> print(write(tw.parse("X1 = 1 -> yes\\nX1 = 0 -> no", target="f"), language="python"), end="")
+    # f: no, yes · 2 leaves · depth 1
+    def f(X1):
+        if X1 == 1:
+            return "yes"
+        elif X1 == 0:
+            return "no"
+        else:  # never seen
+            return None
     """
-    writer, lines = _Writer(tree), [f"# {line}" for line in header(tree, ascii=False).splitlines()]
+    check_choice("language", language, ("words", "python"))
+    lines = [f"# {line}" for line in header(tree, ascii=False).splitlines()]
+    if language == "python":
+        return "\n".join([*lines, *_PythonWriter(tree).lines(), ""])
+    writer = _Writer(tree)
     if writer.has_implicit_missing():
         lines.append('# a missing value takes the branch with more rows, unless another one says "or missing"')
     return "\n".join([*lines, *writer.lines(), ""])
@@ -67,13 +87,26 @@ class _Writer:
             top = self.blocks.popleft()
             if top:
                 yield ""
-                yield f"node {top}:"
+            yield from self.title(top)
             yield from self._block(top)
+
+    def title(self, top: int) -> list[str]:
+        """Return what stands above a block."""
+        return [f"node {top}:"] if top else []
+
+    def continuation(self, node: int) -> str:
+        """Return the line that refers to a block of its own."""
+        return f"continue at node {node}, below"
+
+    @property
+    def margin(self) -> int:
+        """How many levels the first block is indented."""
+        return 0
 
     def _block(self, top: int) -> Iterator[str]:
         """Write one node and its subtree, as deep as the block goes; ``todo`` is a stack of lines and nodes."""
         todo: list[str | int] = [top]
-        base_depth = int(self.depths[top]) - (1 if top else 0)
+        base_depth = int(self.depths[top]) - (1 if top else self.margin)
         while todo:
             item = todo.pop()
             if isinstance(item, str):
@@ -85,7 +118,7 @@ class _Writer:
                 yield margin + self.answer(item)
             elif depth > MAX_BLOCK_DEPTH and item != top:
                 self.blocks.append(item)
-                yield f"{margin}continue at node {item}, below"
+                yield margin + self.continuation(item)
             else:
                 todo += reversed(list(self._parts(item, margin)))
 
@@ -136,3 +169,88 @@ class _Writer:
 def _has_uncovered_levels(split: Split, tree: Tree) -> bool:
     """Return whether a split has no branch for some level; the node itself then answers."""
     return isinstance(split, Multiway) and not split.other and tree.encoding_of(split.column).kind != "boolean"
+
+
+class _PythonWriter(_Writer):
+    """Writes a function in Python; blocks below the deepest level are functions of their own."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(tree)
+        used = dict.fromkeys(tree.arrays.column[tree.arrays.kind != LEAF].tolist())
+        self.names: dict[int, str] = {}
+        for place in sorted(used):
+            name = identifier(tree.columns[place], f"x{place + 1}")
+            self.names[place] = name if name not in self.names.values() else f"x{place + 1}_"
+        self.arguments = ", ".join(self.names.values())
+        name = identifier(tree.target.name, "predict")
+        self.function = f"{name}_of" if name in self.names.values() else name
+        self.allows_missing = bool(tree.arrays.missing_rows.any())
+
+    @property
+    def margin(self) -> int:
+        return 1
+
+    def title(self, top: int) -> list[str]:
+        return [f"def {f'node_{top}' if top else self.function}({self.arguments}):"]
+
+    def continuation(self, node: int) -> str:
+        return f"return node_{node}({self.arguments})"
+
+    def _parts(self, node: int, margin: str) -> Iterator[str | int]:
+        split, children = self.tree.split_at(node), self.tree.children(node)
+        assert split is not None
+        name = self.names[int(self.tree.arrays.column[node])]
+        has_uncovered = _has_uncovered_levels(split, self.tree)
+        for i, child in enumerate(children):
+            if i and i == len(children) - 1 and not has_uncovered:
+                yield f"{margin}else:"
+            else:
+                yield f"{margin}{'elif' if i else 'if'} {self._test(split, i, name)}:"
+            yield child
+        if has_uncovered:
+            yield f"{margin}else:  # never seen"
+            yield f"{margin}{_INDENT}{self.answer(node)}"
+
+    def _test(self, split: Split, branch: int, name: str) -> str:
+        """Return the condition of a branch as an expression."""
+        if isinstance(split, Presence):
+            return f"{name} is not None"
+        encoding = self.tree.encoding_of(split.column)
+        if split.separates_missing and branch == split.missing:
+            return f"{name} is None"
+        if isinstance(split, Threshold):
+            relation, value = split.condition(branch, encoding).removeprefix(f"{safe(split.column)} ").split(" ")[:2]
+            test = f"{name} {relation} {value if encoding.kind == 'number' else repr(value)}"
+        else:
+            taken = [level for level in encoding.levels if split.branch(level, encoding) == branch]
+            if encoding.kind == "boolean":
+                test = name if taken == ["true"] else f"not {name}"
+            else:
+                levels = [_literal(level, encoding.levels) for level in taken]
+                test = f"{name} == {levels[0]}" if len(levels) == 1 else f"{name} in ({', '.join(levels)})"
+        if not self.allows_missing:
+            return test
+        takes_missing = split.missing == branch
+        return f"{name} is None or {test}" if takes_missing else f"{name} is not None and {test}"
+
+    def answer(self, node: int) -> str:
+        answer = self.tree.prediction(node)
+        return f"return {answer!r}" if not isinstance(answer, str) else f"return {json.dumps(answer)}"
+
+
+def identifier(name: str, fallback: str) -> str:
+    """Return a name as an identifier of Python: letters, digits and _; the fallback where nothing is left.
+
+    >>> identifier("X1", "x1"), identifier("bill length (mm)", "x2"), identifier("class", "x3"), identifier("+", "x4")
+    ('X1', 'bill_length_mm', 'class_', 'x4')
+    """
+    words = re.findall(r"[A-Za-z0-9_]+", name)[:6]
+    text = "_".join(words)[:40].strip("_")
+    if not text or text[0].isdigit():
+        return fallback
+    return f"{text}_" if keyword.iskeyword(text) else text
+
+
+def _literal(level: str, levels: Sequence[str]) -> str:
+    """Return a level as a literal: a number where all levels of the column are numbers."""
+    return level if all(re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", text) for text in levels) else json.dumps(level)

@@ -9,7 +9,6 @@ dashed frame where missing values take that branch.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,9 +16,18 @@ from functools import cached_property
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.formats.text_format.notation import write_label
 from treewise.show.node_stats import NodeSamples, describe_training_error, has_training_rows
+from treewise.show.picture.forest import ForestNode
 from treewise.show.picture.histograms import NodeHistograms
 from treewise.show.picture.layout import BoxSize, PictureLayout
-from treewise.show.picture.node_boxes import SMALL, SWATCH_SIZE, NodeBox, NodeBoxes
+from treewise.show.picture.node_boxes import (
+    DEFAULT_CONTENT,
+    SMALL,
+    SWATCH_SIZE,
+    BoxContent,
+    NodeBox,
+    NodeBoxes,
+    typeset,
+)
 from treewise.show.picture.node_selection import SelectedNode, SelectionLimits, describe_omissions, select_nodes
 from treewise.show.picture.scene import (
     BACKGROUND,
@@ -50,7 +58,6 @@ _LABEL_HEIGHT, _MAX_LABEL_WIDTH, _MAX_LABEL_LETTERS = 17.0, 230.0, 30
 _MAX_EDGE_WIDTH, _MIN_EDGE_WIDTH, _EDGE_WIDTH_WITHOUT_ROWS = 28.0, 1.5, 3.0
 _EDGE_START_SHARE = 0.8  # of a box's side, where edges begin
 _HIGHLIGHT_WIDTH = 2.5
-_LONG_NUMBER = re.compile(r"^([≤>] -?(?:0\.0{0,8}[1-9]\d{4}|[1-9]\d{0,2}\.\d{3}|[1-9]\d{3,}\.\d))\d{3,}(?![\de])")
 
 _TITLE_SIZE, _LINE_HEIGHT = 16.0, 17.0
 _MIN_HEADING_WIDTH, _MAX_HEADING_WIDTH = 340.0, 900.0
@@ -59,21 +66,30 @@ _MAX_LEGEND_CLASSES, _MAX_LEGEND_CLASS_WIDTH, _SCALE_STEPS = 14, 150.0, 8
 
 @dataclass(frozen=True)
 class PictureStyle:
-    """How a picture is drawn: direction, highlighted path, rows for histograms, and whether it has a title."""
+    """How a picture is drawn: direction, highlighted path, rows for histograms, and what stands above the tree."""
 
     direction: str = "down"
     highlighted: tuple[int, ...] = ()
     samples: NodeSamples | None = None
     has_title: bool = True
+    has_legend: bool = True
+    content: BoxContent = DEFAULT_CONTENT
+
+
+def make_builder(tree: Tree, limits: SelectionLimits, style: PictureStyle) -> SceneBuilder:
+    """Return the builder of the scene of a tree, with the nodes selected."""
+    return SceneBuilder(tree, limits, style, select_nodes(tree, limits, style.highlighted))
 
 
 def build_scene(tree: Tree, limits: SelectionLimits, style: PictureStyle) -> VectorScene:
     """Return the scene of a tree."""
-    return _SceneBuilder(tree, limits, style, select_nodes(tree, limits, style.highlighted)).build()
+    return make_builder(tree, limits, style).build()
 
 
 @dataclass(frozen=True)
-class _SceneBuilder:
+class SceneBuilder:
+    """Makes the boxes and conditions of a tree, and of them a scene or the nodes of a forest in LaTeX."""
+
     tree: Tree
     limits: SelectionLimits
     style: PictureStyle
@@ -81,10 +97,14 @@ class _SceneBuilder:
 
     @cached_property
     def node_boxes(self) -> NodeBoxes:
-        return NodeBoxes(self.tree, None if self.style.samples is None else NodeHistograms(self.style.samples))
+        """The maker of the boxes."""
+        samples, content = self.style.samples, self.style.content
+        histograms = None if samples is None or content.row_names is not None else NodeHistograms(samples)
+        return NodeBoxes(self.tree, histograms, content, samples)
 
     @cached_property
     def boxes(self) -> list[NodeBox]:
+        """The boxes of the selected nodes."""
         return [self.node_boxes.box(selected) for selected in self.selected]
 
     @cached_property
@@ -99,13 +119,17 @@ class _SceneBuilder:
             parent = self.selected[selected.parent].node
             if parent not in conditions:
                 branches = self.node_boxes.conditions.without_column(parent, _MAX_LABEL_LETTERS)
+                if self.node_boxes.asks(parent):
+                    ends = [" or missing" if text.endswith(" or missing") else "" for text in branches]
+                    branches = [f"{answer}{end}" for answer, end in zip("YN", ends, strict=True)]
                 conditions[parent] = dict(zip(self.tree.children(parent), branches, strict=True))
-            condition = _typeset(conditions[parent][selected.node])
+            condition = typeset(conditions[parent][selected.node])
             labels.append(clip_to_width(condition, _MAX_LABEL_WIDTH, SMALL))
         return labels
 
     @cached_property
     def layout(self) -> PictureLayout:
+        """The positions of boxes and conditions."""
         sizes = [(text_width(label, SMALL) + 12, _LABEL_HEIGHT) if label else (0.0, 0.0) for label in self.labels]
         boxes = [
             BoxSize(selected.parent, box.width, box.height, *size)
@@ -123,6 +147,23 @@ class _SceneBuilder:
         groups = [self._group(box, left, top) for box in range(len(self.boxes))]
         parts: list[Part] = [page, *heading.shapes, *sorted(edges, key=lambda edge: edge.colour == TEXT), *groups]
         return VectorScene(page.width, page.height, repr(self.tree).strip("<>"), tuple(parts))
+
+    def forest_nodes(self) -> list[ForestNode]:
+        """Return the nodes as the LaTeX package forest draws them: without charts."""
+        columns, arrays = self.tree.columns, self.tree.arrays
+        return [
+            ForestNode(
+                parent=selected.parent,
+                column="" if selected.branches or box.swatch or box.is_folded else columns[arrays.column[box.node]],
+                heading=box.heading,
+                facts=box.facts,
+                condition=label,
+                fill=box.swatch.pale if box.swatch else "",
+                outline=box.swatch.colour if box.swatch else "",
+                is_dashed=box.is_folded,
+            )
+            for selected, box, label in zip(self.selected, self.boxes, self.labels, strict=True)
+        ]
 
     def _is_highlighted(self, box: int) -> bool:
         return self.selected[box].node in self.style.highlighted and not self.selected[box].branches
@@ -202,15 +243,17 @@ class _SceneBuilder:
             rows = [plural(int(tree.arrays.rows[0]), "row")] if has_training_rows(tree) else []
             size = [plural(tree.n_leaves, "leaf", "leaves"), f"depth {tree.depth}"]
             heading.add_text(" · ".join([*rows, *size, *describe_training_error(tree)]))
-        if not is_regression:
-            heading.add_legend(_class_legend(tree))
+        if not self.style.has_legend:
+            pass
+        elif not is_regression:
+            heading.add_legend(class_legend(tree))
         elif has_training_rows(tree) or histograms is not None:
             low, high = self.node_boxes.value_range
             heading.add_scale(format_rounded(low), format_rounded(high))
         if histograms is not None:
             content = "target values" if is_regression else "the column of the split, by class"
             heading.add_text(f"histograms: {content}; mark: the {'mean' if is_regression else 'threshold'}")
-        elif is_regression and has_training_rows(tree):
+        elif is_regression and has_training_rows(tree) and self.style.has_legend:
             heading.add_text("bars: mean ± standard deviation")
         if self._is_highlighted(0):
             heading.add_line_key("the path of the row")
@@ -219,19 +262,8 @@ class _SceneBuilder:
             heading.add_text(f"from node {top} down: {self.node_boxes.conditions.condition(top)}")
         if omissions := describe_omissions(tree, self.limits, self.selected):
             heading.add_text(omissions)
-        heading.height += 10
+        heading.height += 10 if heading.shapes else 0
         return heading
-
-
-def _typeset(condition: str) -> str:
-    """Write ≤ for <=, and shorten a long number to its first digits (the tooltip has all).
-
-    >>> _typeset("<= 206.5"), _typeset("> 0.537971036064431 or missing"), _typeset("= <= x")
-    ('≤ 206.5', '> 0.53797… or missing', '= <= x')
-    """
-    for sign, symbol in (("<= ", "≤ "), (">= ", "≥ ")):
-        condition = symbol + condition.removeprefix(sign) if condition.startswith(sign) else condition
-    return _LONG_NUMBER.sub(r"\1…", condition)
 
 
 @dataclass
@@ -284,7 +316,15 @@ class _Heading:
         self.width = max(self.width, 28 + text_width(text, SMALL))
 
 
-def _class_legend(tree: Tree) -> list[tuple[Fill, str]]:
+def legend_heading(tree: Tree, top: float) -> tuple[list[Shape], tuple[float, float]]:
+    """Return the legend that several trees share, and its size."""
+    heading = _Heading(_MARGIN, top, _MAX_HEADING_WIDTH)
+    if tree.task == "classification":
+        heading.add_legend(class_legend(tree))
+    return heading.shapes, (heading.width + 2 * _MARGIN, top + heading.height + 6)
+
+
+def class_legend(tree: Tree) -> list[tuple[Fill, str]]:
     """Return the fill and the name of each class; of many, the first few."""
     entries = [
         (class_fill(i), clip_to_width(write_label(label), _MAX_LEGEND_CLASS_WIDTH, SMALL))

@@ -4,12 +4,15 @@
     ▇▇▇▇▇▇▇▇▇▇▒▒▒▒░░░░░░░░░        the classes, by weight; for regression mean and spread on the scale of the tree
     344 rows · Adelie 44.2 %       row count, and the prediction of the node
 
-A leaf begins with its prediction, a folded node with the number of leaves below it, in a dashed frame.
+A leaf begins with its prediction, a folded node with the number of leaves below it, in a dashed frame. A node that a
+step of growth has not split yet is neither: it is impure, in a dashed frame and without a colour. ``BoxContent`` asks
+for further lines: counts, impurity, gain, rows.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +21,7 @@ import numpy as np
 
 from treewise._lib.text import format_count, format_rounded, format_share, plural, safe
 from treewise.formats.text_format.notation import UNKNOWN, write_label
-from treewise.show.node_stats import class_weights, has_training_rows, is_weighted, value_range
+from treewise.show.node_stats import NodeSamples, class_weights, has_training_rows, is_weighted, value_range
 from treewise.show.picture.histograms import HISTOGRAM_HEIGHT, NodeHistograms
 from treewise.show.picture.node_selection import SelectedNode
 from treewise.show.picture.scene import (
@@ -40,14 +43,29 @@ from treewise.show.picture.scene import (
 )
 from treewise.show.text_tree.columns import relative_position
 from treewise.show.text_tree.conditions import ConditionText
-from treewise.tree.arrays import LEAF
+from treewise.train.criteria import CRITERIA
+from treewise.tree.arrays import LEAF, MULTIWAY, STOPS
 from treewise.tree.tree import Tree
 
 SMALL, SWATCH_SIZE = 11.0, 10.0
 _LARGE, _TINY = 13.0, 9.0  # font sizes
 _PADDING, _BAR_HEIGHT = 9.0, 9.0
 _MIN_WIDTH, _MAX_WIDTH, _MAX_CLASS_WIDTH = 92.0, 230.0, 96.0  # of a box; of a class in its last line
+BOX_LINES = ("counts", "impurity", "gain")
+_MAX_ROW_NAMES = 12
+_NOT_YET = STOPS.index("not_yet")
+_LONG_NUMBER = re.compile(r"^(.*[≤>] -?(?:0\.0{0,8}[1-9]\d{4}|[1-9]\d{0,2}\.\d{3}|[1-9]\d{3,}\.\d))\d{3,}(?![\de])")
 _MIN_SEGMENT = 0.75  # pixels of a class in a bar; smaller ones are drawn together
+
+
+@dataclass(frozen=True)
+class BoxContent:
+    """What boxes say on request."""
+
+    show: tuple[str, ...] = ()  # of BOX_LINES
+    unit: str = "bits"  # of impurity and gain, where the criterion is an entropy
+    questions: bool = False  # "Is x1 ≤ 0.5?" with Y and N, rather than the name of the column
+    row_names: tuple[str, ...] | None = None  # of the rows of the samples, which are listed
 
 
 @dataclass(frozen=True)
@@ -56,7 +74,7 @@ class NodeBox:
 
     node: int
     heading: str
-    facts: str
+    facts: tuple[str, ...]
     is_folded: bool
     swatch: Fill | None
     number: str
@@ -67,13 +85,14 @@ class NodeBox:
     def width(self) -> float:
         """The width of the longest line with padding, or the minimum."""
         heading = text_width(self.heading, _LARGE, bold=True) + self._beside_heading
-        return math.ceil(max(_MIN_WIDTH, max(heading, text_width(self.facts, SMALL)) + 2 * _PADDING))
+        widest = max([heading, *(text_width(line, SMALL) for line in self.facts)])
+        return math.ceil(max(_MIN_WIDTH, widest + 2 * _PADDING))
 
     @property
     def height(self) -> float:
         """The height of all lines and the chart."""
         chart = {"": 0.0, "histogram": HISTOGRAM_HEIGHT + 7}.get(self.chart, _BAR_HEIGHT + 7)
-        return 28 + chart + (16 if self.facts else 0)
+        return 28 + chart + 16 * len(self.facts)
 
     @property
     def _beside_heading(self) -> float:
@@ -81,11 +100,20 @@ class NodeBox:
         return number + (SWATCH_SIZE + 5 if self.swatch else 0.0)
 
 
+DEFAULT_CONTENT = BoxContent()
+
+
 class NodeBoxes:
     """Makes and paints the boxes of one tree."""
 
-    def __init__(self, tree: Tree, histograms: NodeHistograms | None = None) -> None:
-        self.tree, self.histograms = tree, histograms
+    def __init__(
+        self,
+        tree: Tree,
+        histograms: NodeHistograms | None = None,
+        content: BoxContent = DEFAULT_CONTENT,
+        samples: NodeSamples | None = None,
+    ) -> None:
+        self.tree, self.histograms, self.content, self.samples = tree, histograms, content, samples
         self.conditions = ConditionText(tree)
         self.has_rows, self.is_weighted = has_training_rows(tree), is_weighted(tree)
 
@@ -101,22 +129,29 @@ class NodeBoxes:
         if selected.branches:
             more = f"+ {plural(selected.branches, 'more branch', 'more branches')}"
             leaves = plural(selected.leaves, "leaf", "leaves")
-            return NodeBox(selected.node, more, leaves, True, None, "", "", f"{more}, {leaves}")
+            return NodeBox(selected.node, more, (leaves,), True, None, "", "", f"{more}, {leaves}")
         node, is_leaf = selected.node, bool(self.tree.arrays.kind[selected.node] == LEAF)
-        swatch = self._fill(node) if is_leaf else None
-        if is_leaf:
+        is_open = is_leaf and self.tree.arrays.stop[node] == _NOT_YET
+        swatch = self._fill(node) if is_leaf and not is_open else None
+        if is_open:
+            heading = "impure" if self.tree.task == "classification" else "not split yet"
+        elif is_leaf:
             heading = self._prediction(node)
         elif selected.is_folded:
             heading = f"+ {plural(selected.leaves, 'more leaf', 'more leaves')}"
         else:
-            heading = f"{safe(self.tree.columns[self.tree.arrays.column[node]])}?"
+            heading = self._question(node)
         number = str(node)
         room = _MAX_WIDTH - 2 * _PADDING - text_width(number, _TINY) - 8 - (SWATCH_SIZE + 5 if swatch else 0)
         return NodeBox(
             node=node,
             heading=clip_to_width(heading, room, _LARGE, bold=True),
-            facts=clip_to_width(self._facts(node, is_leaf), _MAX_WIDTH - 2 * _PADDING, SMALL),
-            is_folded=selected.is_folded,
+            facts=tuple(
+                clip_to_width(line, _MAX_WIDTH - 2 * _PADDING, SMALL)
+                for line in (self._facts(node, is_leaf and not is_open), *self._further_lines(node))
+                if line
+            ),
+            is_folded=selected.is_folded or is_open,
             swatch=swatch,
             number=number,
             chart=self._chart_kind(node, is_leaf),
@@ -139,6 +174,40 @@ class NodeBoxes:
         if prediction is None:
             return UNKNOWN
         return format_rounded(float(prediction)) if self.tree.task == "regression" else write_label(prediction)
+
+    def _question(self, node: int) -> str:
+        """Return the heading of a split: its column, or on request a question with the answers Y and N."""
+        if self.asks(node):
+            condition = self.conditions.branches(node)[0].removesuffix(" or missing")
+            return f"Is {typeset(condition)}?"
+        return f"{safe(self.tree.columns[self.tree.arrays.column[node]])}?"
+
+    def asks(self, node: int) -> bool:
+        """Return whether a node asks a question that is answered by Y or N."""
+        is_binary = self.tree.arrays.kind[node] not in (LEAF, MULTIWAY) and len(self.tree.children(node)) == 2
+        return self.content.questions and is_binary
+
+    def _further_lines(self, node: int) -> list[str]:
+        """Return the lines that were asked for: counts, impurity, gain, and the rows by their names."""
+        tree, show, lines = self.tree, self.content.show, []
+        if "counts" in show and self.has_rows and tree.task == "classification":
+            counts = [f"{write_label(label)} {format_count(weight)}" for label, weight in tree.counts(node).items()]
+            lines.append(" · ".join(counts))
+        if tree.criterion in CRITERIA and self.has_rows and tree.arrays.rows[node]:
+            criterion = CRITERIA[tree.criterion]
+            is_entropy = criterion.unit == "bits"
+            factor = math.log(2) if is_entropy and self.content.unit == "nats" else 1.0
+            unit = f" {self.content.unit}" if is_entropy else ""
+            if "impurity" in show:
+                lines.append(
+                    f"{criterion.letter} = {_format_measure(factor * float(tree.arrays.impurity[node]))}{unit}"
+                )
+            if "gain" in show and tree.arrays.kind[node] != LEAF:
+                lines.append(f"gain = {_format_measure(factor * float(tree.arrays.gain[node]))}{unit}")
+        if self.content.row_names is not None and self.samples is not None:
+            names = [self.content.row_names[row] for row in sorted(self.samples.rows(node).tolist())]
+            lines.append(" ".join(map(safe, names[:_MAX_ROW_NAMES])) + (" …" if len(names) > _MAX_ROW_NAMES else ""))
+        return lines
 
     def _facts(self, node: int, is_leaf: bool) -> str:
         """Return the last line: row count and class share, or spread; inner nodes also name the class."""
@@ -211,8 +280,9 @@ class NodeBoxes:
             height = HISTOGRAM_HEIGHT if box.chart == "histogram" else _BAR_HEIGHT
             shapes += self._chart(box, x + _PADDING, below, box.width - 2 * _PADDING, height)
             below += height + 7
-        if box.facts:
-            shapes.append(TextShape(x + _PADDING, below + 8, box.facts, SMALL, False, TEXT if is_leaf else MUTED_TEXT))
+        for line in box.facts:
+            shapes.append(TextShape(x + _PADDING, below + 8, line, SMALL, False, TEXT if is_leaf else MUTED_TEXT))
+            below += 16
         return shapes
 
     def _chart(self, box: NodeBox, x: float, y: float, width: float, height: float) -> Sequence[Shape]:
@@ -249,3 +319,19 @@ class NodeBoxes:
             BoxShape(left, y + 1.5, max(right - left, 1.0), height - 3, self._fill(node).colour),
             BoxShape(middle - 1.5, y - 1, 3, height + 2, TEXT, BACKGROUND, 0.8),
         ]
+
+
+def typeset(condition: str) -> str:
+    """Write ≤ for <=, and shorten a long number to its first digits (the tooltip has all).
+
+    >>> typeset("<= 206.5"), typeset("> 0.537971036064431 or missing"), typeset("= <= x"), typeset("x1 <= 0.5")
+    ('≤ 206.5', '> 0.53797… or missing', '= <= x', 'x1 ≤ 0.5')
+    """
+    condition = re.sub(r"(^|^[^\s=<>]+ )<= (?=[-\d])", r"\1≤ ", condition)
+    condition = re.sub(r"(^|^[^\s=<>]+ )>= (?=[-\d])", r"\1≥ ", condition)
+    return _LONG_NUMBER.sub(r"\1…", condition)
+
+
+def _format_measure(value: float) -> str:
+    """Format an impurity or a gain with four decimals, as the trace does; large ones with five digits."""
+    return "0" if not value else f"{value:.4f}" if abs(value) < 100 else f"{value:,.5g}"

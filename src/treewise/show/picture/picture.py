@@ -1,28 +1,38 @@
-"""``tree.draw``: checks the parameters, makes the picture, and saves it if a path is given."""
+"""``tree.draw`` and ``draw_trees``: check the parameters, make the picture, and save it if a path is given."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from treewise._lib.atomic_write import write_whole
+from treewise._lib.checks import check_choice, check_integer
+from treewise._lib.image_style import ImageStyle
 from treewise._lib.text import safe
 from treewise.data.table import Table, read
 from treewise.errors import Param, ParameterError
+from treewise.explain.trace.trace import name_rows
 from treewise.predict.predict import series_as_dict
 from treewise.show.node_stats import NodeSamples
-from treewise.show.picture.build_scene import PictureStyle, build_scene
+from treewise.show.picture.build_scene import PictureStyle, SceneBuilder, legend_heading, make_builder
+from treewise.show.picture.compose import MARGIN, fit, side_by_side
+from treewise.show.picture.forest import forest, tikz_document
+from treewise.show.picture.node_boxes import BOX_LINES, BoxContent
 from treewise.show.picture.node_selection import SelectionLimits
+from treewise.show.picture.panels import panel
 from treewise.show.picture.render import to_png_or_pdf, to_svg
 from treewise.show.picture.scene import VectorScene
+from treewise.train.exposure import find_truth
+from treewise.train.target import adopt_levels, adopt_target, align_classes
 from treewise.tree.tree import Tree
 
-_FORMATS = ("svg", "png", "pdf")
+_FORMATS = {"svg": "svg", "png": "png", "pdf": "pdf", "tex": "tikz", "tikz": "tikz"}
 _DIRECTIONS = ("down", "right")
 
 
@@ -30,67 +40,178 @@ _DIRECTIONS = ("down", "right")
 class Picture:
     """A drawn tree. A notebook shows it; ``.svg`` is its text, ``.save("tree.pdf")`` writes a file.
 
+    ``.tikz`` is the tree in LaTeX, for the package forest: a fragment; ``.save("tree.tex")`` writes a document, or the
+    fragment if the picture was made with ``fragment=True``.
+
     >>> import treewise as tw
     >>> picture = tw.grow("penguins", max_leaf_nodes=4).draw()
     >>> picture
     <Picture 602 × 386>
-    >>> picture.svg[:4], picture.to_bytes("svg") == picture.svg.encode()
-    ('<svg', True)
+    >>> picture.svg[:4], picture.to_bytes("svg") == picture.svg.encode(), picture.tikz.splitlines()[-1]
+    ('<svg', True, '\\\\end{forest}')
     """
 
     scene: VectorScene
+    trees: tuple[SceneBuilder, ...] = field(default=(), kw_only=True)
+    dpi: int | None = field(default=None, kw_only=True)  # of PNG files
+    fragment: bool = field(default=False, kw_only=True)
 
     @cached_property
     def svg(self) -> str:
         """The picture as an SVG document."""
         return to_svg(self.scene)
 
+    def in_style(self, style: ImageStyle) -> Self:
+        """Return the picture in a size, with a font size and a resolution."""
+        return self if style.is_default else replace(self, scene=fit(self.scene, style), dpi=style.dpi)
+
+    @cached_property
+    def tikz(self) -> str:
+        """The trees in TikZ, one ``forest`` each, without the histograms of their boxes."""
+        return "\n\\quad\n".join(forest(tree.forest_nodes(), tree.style.direction) for tree in self.trees)
+
     def to_bytes(self, form: str) -> bytes:
-        """Return the picture as the bytes of a file: ``svg``, ``png`` or ``pdf``."""
+        """Return the picture as the bytes of a file: ``svg``, ``png``, ``pdf`` or ``tikz``."""
         if form == "svg":
             return self.svg.encode()
-        return to_png_or_pdf(self.scene, form)
+        if form == "tikz":
+            if not self.trees:
+                raise ParameterError("only trees are drawn in TikZ.", hint="Other pictures end in .svg, .png or .pdf.")
+            return (f"{self.tikz}\n" if self.fragment else tikz_document(self.tikz)).encode()
+        return to_png_or_pdf(self.scene, form, self.dpi)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file atomically, in the format of its extension."""
         write_whole(path, self.to_bytes(picture_format(path)))
 
     def __repr__(self) -> str:
-        return f"<Picture {self.scene.width:.0f} × {self.scene.height:.0f}>"
+        return f"<Picture {self.scene.width * self.scene.scale:.0f} × {self.scene.height * self.scene.scale:.0f}>"
+
+    @property
+    def description(self) -> str:
+        """The size in pixels, as a remark."""
+        return f"{repr(self).removeprefix('<Picture ').removesuffix('>')} pixels"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         html = f'<div style="overflow-x:auto">{self.svg}</div>'
         return {"text/plain": repr(self), "image/svg+xml": self.svg, "text/html": html}
 
 
+@dataclass(frozen=True)
+class DrawOptions:
+    """The parameters of ``tree.draw`` that say what is drawn; ``Tree.draw`` explains them."""
+
+    node: int = 0
+    max_depth: int | None = None
+    max_leaves: int = 60
+    direction: str = "down"
+    highlight: Any = None
+    data: Any = None
+    show: Sequence[str] = ()
+    unit: str = "bits"
+    questions: bool = False
+    rows: bool | str | Sequence[str] = False
+
+    def __post_init__(self) -> None:
+        for name, value, minimum in (("max_depth", self.max_depth, 0), ("max_leaves", self.max_leaves, 2)):
+            is_whole = isinstance(value, int) and not isinstance(value, bool)
+            if value is not None and (not is_whole or value < minimum):
+                raise ParameterError(f"must be a whole number of {minimum} or more.", parameter=name, value=value)
+        check_choice("direction", self.direction, _DIRECTIONS)
+        check_choice("unit", self.unit, ("bits", "nats"))
+        for line in (self.show,) if isinstance(self.show, str) else self.show:
+            check_choice("show", line, BOX_LINES)
+        if self.rows is not False and self.data is None:
+            raise ParameterError("listing rows needs their table, " + Param("data", ...) + ".", parameter="rows")
+
+    def builder(self, tree: Tree, **style: Any) -> SceneBuilder:
+        """Return the builder of the picture of one tree."""
+        if isinstance(self.node, bool) or not isinstance(self.node, int) or not 0 <= self.node < len(tree):
+            raise ParameterError(f"the tree has nodes 0 to {len(tree) - 1}.", parameter="node", value=self.node)
+        data = None if self.data is None else read(self.data, na_values=tree.na_values)
+        if data is not None and tree.fit_info.is_handwritten and tree.target.name in data.columns:
+            tree = adopt_levels(adopt_target(tree, data), data)
+        highlighted = () if self.highlight is None else _row_path(tree, self.highlight, data)
+        samples = None if data is None else NodeSamples.from_table(tree, data)
+        names = None
+        if data is not None and self.rows is not False:
+            is_labelled = ~find_truth(tree, data, None).is_missing()
+            given = name_rows(data, self.rows) or ()
+            names = tuple(name for name, is_kept in zip(given, is_labelled, strict=True) if is_kept)
+        show = (self.show,) if isinstance(self.show, str) else tuple(self.show)
+        content = BoxContent(show, self.unit, bool(self.questions), names)
+        limits = SelectionLimits(self.node, self.max_depth, self.max_leaves)
+        picture_style = PictureStyle(self.direction, highlighted, samples, content=content, **style)
+        return make_builder(tree.displayed, limits, picture_style)
+
+
 def draw(
     tree: Tree,
     path: str | os.PathLike[str] | None = None,
     *,
-    node: int = 0,
-    max_depth: int | None = None,
-    max_leaves: int = 60,
-    direction: str = "down",
-    highlight: Any = None,
-    data: Any = None,
+    beside: Sequence[str] = (),
+    fragment: bool = False,
+    size: str | Sequence[float] | None = None,
+    font_size: float | None = None,
+    dpi: int | None = None,
+    **options: Any,
 ) -> Picture:
     """Draw a tree; ``Tree.draw`` explains the parameters."""
     if path is not None:
         picture_format(path)
-    for name, value, minimum in (("max_depth", max_depth, 0), ("max_leaves", max_leaves, 2)):
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        if value is not None and (not is_whole or value < minimum):
-            raise ParameterError(f"must be a whole number of {minimum} or more.", parameter=name, value=value)
-    if direction not in _DIRECTIONS:
-        raise ParameterError('must be "down" or "right".', parameter="direction", value=direction)
-    if isinstance(node, bool) or not isinstance(node, int) or not 0 <= node < len(tree):
-        raise ParameterError(f"the tree has nodes 0 to {len(tree) - 1}.", parameter="node", value=node)
-    if data is not None:
-        data = read(data, na_values=tree.na_values)
-    highlighted = () if highlight is None else _row_path(tree, highlight, data)
-    samples = None if data is None else NodeSamples.from_table(tree, data)
-    limits, style = SelectionLimits(node, max_depth, max_leaves), PictureStyle(direction, highlighted, samples)
-    picture = Picture(build_scene(tree.displayed, limits, style))
+    style = ImageStyle.check(size, font_size, dpi)
+    settings = DrawOptions(**options)
+    if beside:
+        settings = replace(settings, data=None)
+    builder = settings.builder(tree)
+    scene = builder.build()
+    if beside:
+        panels = [panel(tree, name, options.get("data")) for name in ((beside,) if isinstance(beside, str) else beside)]
+        scene = side_by_side([*panels, ("", scene)], title=scene.title)
+    picture = Picture(fit(scene, style), trees=(builder,), dpi=dpi, fragment=fragment)
+    if path is not None:
+        picture.save(path)
+    return picture
+
+
+def draw_trees(
+    trees: Mapping[str, Tree] | Sequence[Tree],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    across: int | None = None,
+    fragment: bool = False,
+    size: str | Sequence[float] | None = None,
+    font_size: float | None = None,
+    dpi: int | None = None,
+    **options: Any,
+) -> Picture:
+    """Draw trees side by side in the same colours, each under its name, as chapter 8 does in figure 8.2.
+
+    >>> import treewise as tw
+    >>> kinds = {name: tw.grow("admissions", categorical=name) for name in ("multiway", "one_value")}
+    >>> tw.draw_trees(kinds, across=1)
+    <Picture 507 × 1103>
+
+    Parameters
+    ----------
+    trees : a dict of caption → tree, or a list of trees. A class has the same colour in all of them.
+    path, fragment, size, font_size, dpi, options : as for ``tree.draw``.
+    across : how many trees stand beside each other; by default all of them.
+    """
+    if path is not None:
+        picture_format(path)
+    check_integer("across", across, 1, none="all side by side")
+    named = dict(trees) if isinstance(trees, Mapping) else {f"({i})": tree for i, tree in enumerate(trees, 1)}
+    if not named or not all(isinstance(tree, Tree) for tree in named.values()):
+        raise ParameterError("must be a dict of caption → tree, or a list of trees.", parameter="trees", value=trees)
+    style, settings = ImageStyle.check(size, font_size, dpi), DrawOptions(**options)
+    aligned = align_classes(list(named.values()))
+    panel = {"has_title": False, "has_legend": len({tree.task for tree in aligned}) > 1}
+    builders = tuple(settings.builder(tree, **panel) for tree in aligned)
+    panels = [(name, builder.build()) for name, builder in zip(named, builders, strict=True)]
+    shapes, room = ([], (0.0, MARGIN / 2)) if panel["has_legend"] else legend_heading(aligned[0], MARGIN)
+    scene = side_by_side(panels, across, shapes, room, "trees side by side")
+    picture = Picture(fit(scene, style), trees=builders, dpi=dpi, fragment=fragment)
     if path is not None:
         picture.save(path)
     return picture
@@ -99,9 +220,9 @@ def draw(
 def picture_format(path: str | os.PathLike[str]) -> str:
     """Return the format of a picture by the extension of its path."""
     name = os.fsdecode(path)
-    form = Path(name).suffix.lower().removeprefix(".")
-    if form not in _FORMATS:
-        raise ParameterError(f"cannot draw {safe(name)}: a picture is saved as .svg, .png or .pdf.")
+    form = _FORMATS.get(Path(name).suffix.lower().removeprefix("."))
+    if form is None:
+        raise ParameterError(f"cannot draw {safe(name)}: a picture is saved as .svg, .png, .pdf or .tex.")
     return form
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from treewise.errors import PackageError
+from treewise.errors import PackageError, ParameterError
 from treewise.show.picture.scene import (
     BoxShape,
     EdgeShape,
@@ -35,6 +35,7 @@ _PNG_SCALE = 2.0  # PNG pixels per pixel of the scene
 _MAX_PNG_PIXELS, _MAX_PNG_SIDE = 40_000_000, 30_000  # a larger picture gets a lower resolution
 _MPL_DASHES = (0, (3, 2.2))
 _MPL_FONT = "DejaVu Sans"  # shipped with matplotlib; the others only for letters it lacks, where they are installed
+_MPL_CODE_FONT = "DejaVu Sans Mono"
 _MPL_FALLBACK_FONTS = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
@@ -44,6 +45,7 @@ _MPL_FALLBACK_FONTS = (
     "Noto Sans",
 )
 _SVG_FONTS = "'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif"
+_SVG_CODE_FONTS = "Consolas, Menlo, 'DejaVu Sans Mono', monospace"
 _SVG_ANCHORS = {"start": "", "middle": ' text-anchor="middle"', "end": ' text-anchor="end"'}
 
 
@@ -60,8 +62,9 @@ UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">
     <rect x="0" y="0" width="20" height="10" fill="#FFFFFF"/>
     </svg>
     """
-    width, height = _number(scene.width), _number(scene.height)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    size = f'width="{_number(scene.width * scene.scale)}" height="{_number(scene.height * scene.scale)}"'
+    view = " ".join(map(_number, (scene.left, scene.top, scene.width, scene.height)))
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="{view}"'
     lines = [f'{head} role="img" font-family="{_SVG_FONTS}">', f"<title>{escape(scene.title)}</title>"]
     for part in scene.parts:
         lines.extend(_svg_part(part))
@@ -99,6 +102,7 @@ def _svg_box(box: BoxShape) -> str:
 
 def _svg_text(text: TextShape) -> str:
     weight = ' font-weight="bold"' if text.bold else ""
+    weight += f' font-family="{_SVG_CODE_FONTS}" xml:space="preserve"' if text.is_code else ""
     style = f'font-size="{_number(text.size)}"{weight}{_SVG_ANCHORS[text.anchor]} fill="{text.colour}"'
     return f'<text x="{_number(text.x)}" y="{_number(text.y)}" {style}>{escape(text.text)}</text>'
 
@@ -145,13 +149,13 @@ def check_picture_format(form: str) -> None:
         ) from None
 
 
-def to_png_or_pdf(scene: VectorScene, form: str) -> bytes:
+def to_png_or_pdf(scene: VectorScene, form: str, dpi: int | None = None) -> bytes:
     """Return a scene as the bytes of a ``png`` or ``pdf`` file, deterministic."""
     check_picture_format(form)
     import matplotlib
     from matplotlib.figure import Figure
 
-    inches = scene.width / PIXELS_PER_INCH, scene.height / PIXELS_PER_INCH
+    inches = scene.width * scene.scale / PIXELS_PER_INCH, scene.height * scene.scale / PIXELS_PER_INCH
     with warnings.catch_warnings(), matplotlib.rc_context({"pdf.fonttype": 42, "pdf.compression": 6}):
         warnings.simplefilter("ignore")  # about letters that no font has
         figure = Figure(figsize=inches, dpi=PIXELS_PER_INCH)
@@ -161,16 +165,22 @@ def to_png_or_pdf(scene: VectorScene, form: str) -> bytes:
             metadata: dict[str, Any] = {"Title": scene.title, "Creator": "treewise", "CreationDate": None}
             figure.savefig(buffer, format="pdf", metadata={**metadata, "Producer": None})
         else:
-            figure.savefig(
-                buffer, format="png", dpi=PIXELS_PER_INCH * _resolution(scene), metadata={"Software": "treewise"}
-            )
+            figure.savefig(buffer, format="png", dpi=_resolution(*inches, dpi), metadata={"Software": "treewise"})
     return buffer.getvalue()
 
 
-def _resolution(scene: VectorScene) -> float:
-    """Return the PNG pixels per pixel of the scene: two, or fewer for a huge picture."""
-    by_area = math.sqrt(_MAX_PNG_PIXELS / (scene.width * scene.height))
-    return min(_PNG_SCALE, by_area, _MAX_PNG_SIDE / max(scene.width, scene.height))
+def _resolution(width: float, height: float, dpi: int | None) -> float:
+    """Return the pixels per inch of a PNG: as requested, else two per CSS pixel, or fewer for a huge picture."""
+    limit = min(math.sqrt(_MAX_PNG_PIXELS / (width * height)), _MAX_PNG_SIDE / max(width, height))
+    if dpi is None:
+        return min(_PNG_SCALE * PIXELS_PER_INCH, limit)
+    if dpi > limit:
+        raise ParameterError(
+            f"the picture is {width:.1f} × {height:.1f} inches; up to {limit:.0f} dots per inch are written.",
+            parameter="dpi",
+            value=dpi,
+        )
+    return dpi
 
 
 def paint(scene: VectorScene, axes: Axes) -> None:
@@ -178,30 +188,31 @@ def paint(scene: VectorScene, axes: Axes) -> None:
     from matplotlib import font_manager
 
     axes.set_axis_off()
-    axes.set_xlim(0, scene.width)
-    axes.set_ylim(scene.height, 0)
+    axes.set_xlim(scene.left, scene.left + scene.width)
+    axes.set_ylim(scene.top + scene.height, scene.top)
+    points = _POINTS_PER_PIXEL * scene.scale
     installed = set(font_manager.get_font_names())
     fonts = [_MPL_FONT, *(name for name in _MPL_FALLBACK_FONTS if name in installed)]
     for zorder, shape in enumerate(scene.shapes()):
         if isinstance(shape, BoxShape):
-            _paint_box(axes, shape, zorder)
+            _paint_box(axes, shape, zorder, points)
         elif isinstance(shape, TextShape):
-            _paint_text(axes, shape, zorder, fonts)
+            _paint_text(axes, shape, zorder, points, fonts)
         elif isinstance(shape, LineShape):
-            _paint_lines(axes, shape, zorder)
+            _paint_lines(axes, shape, zorder, points)
         elif isinstance(shape, PathShape):
-            _paint_path(axes, shape, zorder)
+            _paint_path(axes, shape, zorder, points)
         else:
-            _paint_edge(axes, shape, zorder)
+            _paint_edge(axes, shape, zorder, points)
 
 
-def _paint_box(axes: Axes, box: BoxShape, zorder: int) -> None:
+def _paint_box(axes: Axes, box: BoxShape, zorder: int, points: float) -> None:
     from matplotlib.patches import FancyBboxPatch, Rectangle
 
     style: dict[str, Any] = {
         "facecolor": box.fill,
         "edgecolor": box.stroke or "none",
-        "linewidth": box.stroke_width * _POINTS_PER_PIXEL if box.stroke else 0.0,
+        "linewidth": box.stroke_width * points if box.stroke else 0.0,
         "linestyle": _MPL_DASHES if box.dashed else "-",
         "zorder": zorder,
     }
@@ -212,16 +223,16 @@ def _paint_box(axes: Axes, box: BoxShape, zorder: int) -> None:
     axes.add_patch(FancyBboxPatch((box.x, box.y), box.width, box.height, boxstyle=corners, **style))
 
 
-def _paint_text(axes: Axes, text: TextShape, zorder: int, fonts: list[str]) -> None:
+def _paint_text(axes: Axes, text: TextShape, zorder: int, points: float, fonts: list[str]) -> None:
     alignments = {"start": "left", "middle": "center", "end": "right"}
     axes.text(
         text.x,
         text.y,
         text.text,
-        fontsize=text.size * _POINTS_PER_PIXEL,
+        fontsize=text.size * points,
         fontweight="bold" if text.bold else "normal",
         fontstyle="normal",
-        family=fonts,
+        family=[_MPL_CODE_FONT, *fonts] if text.is_code else fonts,
         color=text.colour,
         ha=alignments[text.anchor],
         va="baseline",
@@ -231,19 +242,19 @@ def _paint_text(axes: Axes, text: TextShape, zorder: int, fonts: list[str]) -> N
     )
 
 
-def _paint_lines(axes: Axes, lines: LineShape, zorder: int) -> None:
+def _paint_lines(axes: Axes, lines: LineShape, zorder: int, points: float) -> None:
     from matplotlib.collections import LineCollection
 
     segments = [((x1, y1), (x2, y2)) for x1, y1, x2, y2 in lines.segments]
-    style: dict[str, Any] = {"linewidths": lines.width * _POINTS_PER_PIXEL, "alpha": lines.opacity, "zorder": zorder}
+    style: dict[str, Any] = {"linewidths": lines.width * points, "alpha": lines.opacity, "zorder": zorder}
     axes.add_collection(LineCollection(segments, colors=lines.colour, **style), autolim=False)
 
 
-def _paint_path(axes: Axes, path: PathShape, zorder: int) -> None:
+def _paint_path(axes: Axes, path: PathShape, zorder: int, points: float) -> None:
     from matplotlib.colors import to_rgba
     from matplotlib.patches import Polygon
 
-    width = path.width * _POINTS_PER_PIXEL
+    width = path.width * points
     style: dict[str, Any] = {
         "facecolor": to_rgba(path.fill, path.opacity) if path.fill else "none",
         "edgecolor": path.stroke or "none",
@@ -255,11 +266,11 @@ def _paint_path(axes: Axes, path: PathShape, zorder: int) -> None:
     axes.add_patch(Polygon(path.points, closed=path.fill is not None, **style))
 
 
-def _paint_edge(axes: Axes, edge: EdgeShape, zorder: int) -> None:
+def _paint_edge(axes: Axes, edge: EdgeShape, zorder: int, points: float) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     codes = [Path.MOVETO, Path.LINETO, Path.CURVE4, Path.CURVE4, Path.CURVE4, Path.LINETO]
-    style: dict[str, Any] = {"facecolor": "none", "edgecolor": edge.colour, "linewidth": edge.width * _POINTS_PER_PIXEL}
+    style: dict[str, Any] = {"facecolor": "none", "edgecolor": edge.colour, "linewidth": edge.width * points}
     style |= {"linestyle": _MPL_DASHES if edge.dashed else "-", "capstyle": "butt", "zorder": zorder}
     axes.add_patch(PathPatch(Path(edge.points, codes), **style))

@@ -88,6 +88,7 @@ class TextShape:
     bold: bool = False
     colour: str = TEXT
     anchor: str = "start"
+    is_code: bool = False  # in a font of fixed width
 
 
 @dataclass(frozen=True)
@@ -137,12 +138,18 @@ Part = Shape | ShapeGroup
 
 @dataclass(frozen=True)
 class VectorScene:
-    """All parts in painting order, and the size of the picture."""
+    """All parts in painting order, and the size of the picture.
+
+    The picture shows the scene from (left, top) on, ``width`` by ``height``, magnified by ``scale``.
+    """
 
     width: float
     height: float
     title: str
     parts: tuple[Part, ...]
+    scale: float = 1.0
+    left: float = 0.0
+    top: float = 0.0
 
     def shapes(self) -> Iterator[Shape]:
         """Yield the shapes in painting order."""
@@ -241,6 +248,9 @@ def _advance(letter: str, bold: bool) -> int:
     if unicodedata.east_asian_width(letter) in "WF":
         return _WIDE
     return _OTHER_BOLD if bold else _OTHER
+
+
+CODE_WIDTH = 0.62  # of a letter in a font of fixed width, in its size
 
 
 def clip_to_width(text: str, max_width: float, size: float, bold: bool = False) -> str:

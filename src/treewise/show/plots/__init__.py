@@ -8,6 +8,7 @@ curves.py      training and validation error by size                  ``tw.curve
                error of an ensemble by number of trees                ``ensemble.draw_stages(data)``
 splits.py      gain of every threshold of a column at a node          ``tree.trace(data)[0].draw("age")``
                impurity of two classes (chapter 8, figure 8.4)        ``tw.draw_impurity()``
+boundaries.py  every candidate threshold of a node, with its gain     ``tw.candidates(data).draw_boundaries()``
 
 ``draw_stages`` and ``splits.py`` draw on matplotlib axes, which a notebook shows as well.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from treewise.show import palette
-from treewise.show.mpl_helpers import add_legend, axes_for, set_title, style_axes
+from treewise.show.mpl_helpers import add_legend, axes_for, set_title, style_axes, takes_image_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _STEPS = 200
 
 
+@takes_image_options
 def draw_boosting_weights(ax: Axes | None = None) -> Axes:
     """Plot the factors 1/(2ε) of a mistake and 1/(2(1 − ε)) of a correct row against ε (CS221 section 5).
 

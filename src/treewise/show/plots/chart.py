@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+from treewise._lib.image_style import ImageStyle
 from treewise._lib.text import format_count, format_rounded, safe
 from treewise.show.palette import INK
+from treewise.show.picture.compose import PIXELS_PER_INCH, POINTS_PER_PIXEL, TEXT_PIXELS, fit
 from treewise.show.picture.picture import Picture
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ MAX_MARKERS = 60  # points of a line that are still marked individually
 DASHED, DOTTED, DASH_DOT = (6.0, 3.5), (1.5, 3.0), (7.0, 3.0, 1.5, 3.0)
 _MAX_TICKS = 6
 _MAX_LOG_TICKS = 8
+_MIN_AREA = 80.0  # pixels between the axes
 
 Ticks = tuple[tuple[float, str], ...]
 
@@ -190,6 +193,23 @@ class ChartPicture(Picture):
         from treewise.show.plots.chart_axes import paint_chart
 
         return paint_chart(self.chart) if self._given_axes is None else self._given_axes
+
+    def in_style(self, style: ImageStyle) -> Self:
+        """Return the chart in a size, with a font size and a resolution; the area between the axes fills the size."""
+        from treewise.show.plots.chart_scene import chart_scene
+
+        if style.size is None:
+            return super().in_style(style)
+        chart, scene = self.chart, self.scene
+        for _ in range(2):  # a legend may take more lines in another width
+            room = [side * PIXELS_PER_INCH for side in style.size]
+            largest = min(room[0] / scene.width, room[1] / scene.height)
+            scale = largest if style.font_size is None else style.font_size / (TEXT_PIXELS * POINTS_PER_PIXEL)
+            width = chart.width + room[0] / scale - scene.width
+            height = chart.height + room[1] / scale - scene.height
+            chart = replace(chart, width=max(_MIN_AREA, math.floor(width)), height=max(_MIN_AREA, math.floor(height)))
+            scene = chart_scene(chart)
+        return replace(self, scene=fit(scene, style), chart=chart, dpi=style.dpi)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         if self._given_axes is not None:  # the figure is the caller's, who shows it

@@ -13,11 +13,10 @@ from treewise.show import palette
 from treewise.show.mpl_helpers import (
     add_legend,
     axes_for,
-    image_format,
     label_text,
-    save_figure,
     set_title,
     style_axes,
+    takes_image_options,
 )
 from treewise.show.plots.chart import (
     DASH_DOT,
@@ -36,8 +35,6 @@ from treewise.show.plots.chart import (
 )
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
@@ -57,6 +54,7 @@ _MAX_MARKERS = 40  # points that are still marked individually
 _HEADROOM = 1.15  # upper limit of the axis over the largest error
 
 
+@takes_image_options
 def draw_curve(curve: ValidationCurve, ax: Axes | None = None) -> ChartPicture:
     """Draw a curve, its best point and the simplest one within one standard error."""
     percent = 100.0 if curve.measure == "error" else 1.0
@@ -123,12 +121,11 @@ def _mark_choices(
     return marks[::-1], notes
 
 
-def draw_stages(stages: Stages, ax: Axes | None = None, path: str | PathLike[str] | None = None) -> Axes:
+@takes_image_options
+def draw_stages(stages: Stages, ax: Axes | None = None) -> Axes:
     """Draw the error after each tree of an ensemble, with the best stage marked."""
     from matplotlib.ticker import MaxNLocator
 
-    if path is not None:
-        image_format(path)
     ax = axes_for(ax, 6.4, 4.4)
     percent = 100.0 if stages.measure == "error" else 1.0
     trees = [stage.trees for stage in stages]
@@ -168,8 +165,4 @@ def draw_stages(stages: Stages, ax: Axes | None = None, path: str | PathLike[str
     subject = f"{method[:1].upper()}{method[1:]} for {label_text(stages.target)}"
     set_title(ax, f"{subject}: error after each of {plural(len(stages), 'tree')}")
     add_legend(ax, entries, below=True)
-    if path is not None:
-        figure = ax.get_figure(root=True)
-        assert figure is not None
-        save_figure(figure, path)
     return ax

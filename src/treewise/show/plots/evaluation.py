@@ -15,6 +15,7 @@ from treewise._lib.checks import check_choice
 from treewise._lib.text import clip, format_count, format_rounded, format_share, plural, safe
 from treewise.errors import DataError, ParameterError
 from treewise.show import palette
+from treewise.show.mpl_helpers import takes_image_options
 from treewise.show.plots.chart import (
     DASHED,
     DOTTED,
@@ -44,6 +45,7 @@ _CURVE, _BASELINE, _MODEL = palette.class_colour(0), palette.MUTED, palette.clas
 _Legend = tuple[tuple[Mark, str], ...]
 
 
+@takes_image_options
 def draw_evaluation(evaluation: ClassificationEvaluation, chart: str, ax: Axes | None = None) -> ChartPicture:
     """Draw one of the charts of an evaluation."""
     check_choice("what", chart, EVALUATIONS)
@@ -66,6 +68,7 @@ def draw_evaluation(evaluation: ClassificationEvaluation, chart: str, ax: Axes |
     return show_chart(make(evaluation, evaluation.ranking), ax)
 
 
+@takes_image_options
 def draw_regression_evaluation(evaluation: RegressionEvaluation, chart: str, ax: Axes | None = None) -> ChartPicture:
     """Draw one of the charts of an evaluation of numbers."""
     check_choice("what", chart, REGRESSION_EVALUATIONS)

@@ -8,6 +8,7 @@ from treewise._lib.checks import check_integer
 from treewise._lib.text import plural
 from treewise.errors import DataError
 from treewise.show import palette
+from treewise.show.mpl_helpers import takes_image_options
 from treewise.show.plots.chart import Bar, Chart, ChartAxis, ChartPicture, Curve, Mark, show_chart
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from treewise.evaluate.importances import Importances
 
 
+@takes_image_options
 def draw_importances(importances: Importances, most: int = 20, ax: Axes | None = None) -> ChartPicture:
     """Draw a bar for each column that is used in a split, the most important first."""
     check_integer("most", most, 1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from treewise.show import palette
-from treewise.show.mpl_helpers import add_legend, new_figure, set_title, style_axes
+from treewise.show.mpl_helpers import add_legend, new_figure, set_title, style_axes, takes_image_options
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from treewise.evaluate.baselines.knn_lesson import KnnCurve
 
 
+@takes_image_options
 def draw_knn_curve(curve: KnnCurve, axes: Sequence[Axes] | None = None) -> Any:
     """Plot both curves on a pair of axes with a common scale; k decreases to the right, as flexibility grows."""
     pair: Any = new_figure(8.4, 3.8).subplots(1, 2, sharey=True) if axes is None else axes

@@ -18,7 +18,15 @@ from treewise.data.encoding import is_missing
 from treewise.errors import DataError
 from treewise.explain.trace.nodes import same_partition
 from treewise.show import palette
-from treewise.show.mpl_helpers import SMALL, add_legend, axes_for, label_text, set_title, style_axes
+from treewise.show.mpl_helpers import (
+    SMALL,
+    add_legend,
+    axes_for,
+    label_text,
+    set_title,
+    style_axes,
+    takes_image_options,
+)
 from treewise.train.criteria import entropy, gini
 from treewise.tree.splits import Threshold
 
@@ -41,6 +49,7 @@ _IMPURITIES: dict[str, tuple[str, Callable[[float], float], str]] = {
 }
 
 
+@takes_image_options
 def draw_impurity(criteria: Sequence[str] = ("entropy", "gini"), ax: Axes | None = None) -> Axes:
     """Draw impurity against the share p of one of two classes: entropy and 2·gini (chapter 8, figure 8.4).
 
@@ -67,6 +76,7 @@ def draw_impurity(criteria: Sequence[str] = ("entropy", "gini"), ax: Axes | None
     return ax
 
 
+@takes_image_options
 def draw_gains(node: NodeTrace, column: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the gain of each candidate of a column at a node: steps over thresholds, bars over category splits.
 

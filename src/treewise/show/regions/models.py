@@ -116,6 +116,20 @@ class TreeRegions(RegionModel):
 
 
 @dataclass(frozen=True, eq=False)
+class PointsAlone(RegionModel):
+    """No model: the rows alone."""
+
+    @property
+    def description(self) -> str:
+        """Nothing."""
+        return ""
+
+    def predict_rows(self, table: Table, classes: Sequence[Label]) -> Predictions:
+        """Predict nothing."""
+        return Predictions.for_classes(np.full(len(table), -1), np.full(len(table), np.nan))
+
+
+@dataclass(frozen=True, eq=False)
 class PredictorRegions(RegionModel):
     """Any other model: a fitted scikit-learn estimator, or a function from an array of columns to predictions."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from treewise.data.table import Table
 from treewise.show import palette
 from treewise.show.mpl_helpers import SMALL, label_text, set_title, style_axes
 from treewise.show.picture.scene import class_fill
-from treewise.show.regions.models import Predictions, PredictorRegions, RegionModel, TreeRegions
+from treewise.show.regions.models import PointsAlone, Predictions, PredictorRegions, RegionModel, TreeRegions
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, Span, jitter_width
 from treewise.tree.arrays import Label
 from treewise.tree.regions.region import Interval
@@ -30,6 +31,7 @@ Ints = npt.NDArray[np.int64]
 _MAX_POINTS = 3000
 _MAX_TICKS = 60  # thresholds marked without their value
 _MAX_NUMBERED_AREAS = 14  # with more areas, node numbers are written only on request
+_MAX_VALUES = 10  # of a column, each marked on the axis of points alone
 _NBSP = "\u00a0"  # non-breaking space
 _NO_PREDICTION = "#EEEEEE"  # areas without a prediction
 # Jitter along the axes by powers of the inverse of the plastic number: a low-discrepancy sequence in the plane.
@@ -47,6 +49,13 @@ class RegionScene:
     truth: Predictions | None
     value_range: tuple[float, float]  # of the colour scale for numbers
     show_node_numbers: bool | None  # None: if there are few areas
+    row_names: tuple[str, ...] | None = None  # written beside the points
+    largest_point: float = 34.0  # area in square points
+
+    @cached_property
+    def markers(self) -> list[palette.Marker]:
+        """The marker of each class."""
+        return palette.class_markers(self.classes)
 
     def colour(self, predictions: Predictions, i: int) -> str:
         """Return the colour of an area: its class, paler where it is less probable; or its number on the scale."""
@@ -87,11 +96,13 @@ def draw_panel(ax: Axes, model: RegionModel, scene: RegionScene) -> None:
         _draw_areas(ax, areas, predictions, scene)
         if fixed:
             elsewhere = _leads_elsewhere(model, scene)
-    else:
-        assert isinstance(model, PredictorRegions)
+    elif isinstance(model, PredictorRegions):
         _draw_grid(ax, model, scene)
         fixed = [name for name in model.columns if name not in (plane.x.name, plane.y.name)]
+    points_alone = isinstance(model, PointsAlone)
     of_rows = None if scene.truth is None else model.predict_rows(scene.table, scene.classes)
+    if points_alone:
+        of_rows = scene.truth
     cuts: list[list[float]] = [[], []]
     if isinstance(model, TreeRegions):
         for i, axis in enumerate(plane.axes):
@@ -100,10 +111,16 @@ def draw_panel(ax: Axes, model: RegionModel, scene: RegionScene) -> None:
     n_shown = _draw_points(ax, of_rows, elsewhere, cuts, scene)
     style_axes(ax)
     for axis, mpl_axis, axis_cuts in zip(plane.axes, (ax.xaxis, ax.yaxis), cuts, strict=True):
+        if points_alone and _draw_values(mpl_axis, axis, scene.table):
+            mpl_axis.set_label_text(label_text(axis.name))
+            continue
         for tick in _draw_ticks(ax, mpl_axis, axis, axis_cuts):
             mpl_axis.get_ticklabels()[tick].set_color(palette.MUTED)
         mpl_axis.set_label_text(label_text(axis.name))
-    set_title(ax, *_title_lines(model, of_rows, fixed, n_shown, elsewhere, scene))
+    if not points_alone:
+        set_title(ax, *_title_lines(model, of_rows, fixed, n_shown, elsewhere, scene))
+    elif model.title:
+        set_title(ax, label_text(model.title, 80))
 
 
 def _title_lines(
@@ -264,8 +281,9 @@ def _draw_points(
     rows = np.flatnonzero(_is_on_plane(scene))
     if len(rows) > _MAX_POINTS:
         rows = rows[np.linspace(0, len(rows) - 1, _MAX_POINTS).round().astype(int)]
-    size = float(np.clip(6000 / max(1, len(rows)), 9, 34))
+    size = float(np.clip(6000 / max(1, len(rows)), 9, scene.largest_point))
     truth = scene.truth
+    _write_names(ax, x, y, rows, scene)
     if truth is None:
         ax.scatter(x[rows], y[rows], s=size, color=palette.MUTED, linewidths=0, zorder=3)
     elif not scene.classes:
@@ -279,18 +297,36 @@ def _draw_points(
                 some = rows[
                     (truth.class_index[rows] == place) & (elsewhere[rows] == is_elsewhere) & (wrong[rows] == is_wrong)
                 ]
-                _draw_class(ax, x[some], y[some], place, size, wrong=is_wrong, hollow=is_elsewhere)
+                marker = scene.markers[place] if place >= 0 else "."
+                _draw_class(ax, x[some], y[some], place, marker, size, wrong=is_wrong, hollow=is_elsewhere)
     return len(rows)
 
 
-def _draw_class(ax: Axes, x: Floats, y: Floats, place: int, size: float, wrong: bool, hollow: bool) -> None:
+def _draw_class(
+    ax: Axes, x: Floats, y: Floats, place: int, marker: palette.Marker, size: float, wrong: bool, hollow: bool
+) -> None:
     """Draw rows of one class, errors on top."""
     if len(x):
         colour = palette.class_colour(place)
         ax.scatter(
-            x, y, s=size, marker=palette.class_marker(place), facecolors="none" if hollow else colour,
+            x, y, s=_marker_area(marker, size), marker=marker, facecolors="none" if hollow else colour,
             edgecolors=palette.INK if wrong else colour if hollow else "white",
             linewidths=1.1 if wrong else 0.9 if hollow else 0.5, zorder=3.5 if wrong else 2.5 if hollow else 3,
+        )  # fmt: skip
+
+
+def _marker_area(marker: palette.Marker, size: float) -> float:
+    """Return the area by which a marker looks as large as a dot: a star is mostly empty."""
+    return 2.4 * size if marker == "*" else size
+
+
+def _write_names(ax: Axes, x: Floats, y: Floats, rows: Ints, scene: RegionScene) -> None:
+    """Write the names of the rows beside their points."""
+    for row in rows.tolist() if scene.row_names is not None else []:
+        assert scene.row_names is not None
+        ax.annotate(
+            label_text(scene.row_names[row], 16), (x[row], y[row]), (5, 4), textcoords="offset points",
+            fontsize=SMALL + 1.5, color=palette.INK, zorder=5,
         )  # fmt: skip
 
 
@@ -335,6 +371,16 @@ def _draw_ticks(ax: Axes, mpl_axis: Any, axis: PlaneAxis, cuts: Sequence[float])
     if len(inside) <= _MAX_TICKS:
         mpl_axis.set_ticks([cut for cut in inside if cut not in marked], minor=True)
     return [tick for tick, cut in enumerate(marked) if cut not in inside]
+
+
+def _draw_values(mpl_axis: Any, axis: PlaneAxis, table: Table) -> bool:
+    """Mark the values of a numeric column if there are few; return whether that was done."""
+    positions = axis.positions(table)
+    values = np.unique(positions[~np.isnan(positions)])
+    if axis.encoding.is_categorical or len(values) > _MAX_VALUES:
+        return False
+    mpl_axis.set_ticks(values, [axis.format(value) for value in values.tolist()])
+    return True
 
 
 def _choose_labels(cuts: Sequence[float], axis: PlaneAxis, points: float, is_vertical: bool) -> list[float]:

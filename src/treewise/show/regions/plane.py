@@ -186,6 +186,29 @@ def make_plane(
     return Plane(axes[0], axes[1], values)
 
 
+def join_planes(planes: Sequence[Plane]) -> Plane:
+    """Return one plane that has room for the rows of several tables; the fixed values are those of the first."""
+    x, y = _join_axes([plane.x for plane in planes]), _join_axes([plane.y for plane in planes])
+    return replace(planes[0], x=x, y=y)
+
+
+def _join_axes(axes: Sequence[PlaneAxis]) -> PlaneAxis:
+    first = axes[0]
+    if first.encoding.is_categorical:
+        levels = tuple(dict.fromkeys(level for axis in axes for level in axis.encoding.levels))
+        return replace(first, encoding=replace(first.encoding, levels=levels), high=len(levels) - 0.5)
+    shifts = [axis.origin - first.origin for axis in axes]
+    return replace(
+        first,
+        low=min(axis.low + shift for axis, shift in zip(axes, shifts, strict=True)),
+        high=max(axis.high + shift for axis, shift in zip(axes, shifts, strict=True)),
+        data_range=(
+            min(axis.data_range[0] + shift for axis, shift in zip(axes, shifts, strict=True)),
+            max(axis.data_range[1] + shift for axis, shift in zip(axes, shifts, strict=True)),
+        ),
+    )
+
+
 def _make_axis(trees: Sequence[Tree], table: Table, name: str, others: Sequence[str]) -> PlaneAxis:
     """Make the axis of a column: as the trees encode it, else as the table has it."""
     encodings = [e for tree in trees for e in tree.encodings if e.name == name]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +22,11 @@ from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.table import Column, Table, read
 from treewise.errors import DataError, Param, ParameterError, did_you_mean
+from treewise.explain.trace.trace import name_rows
 from treewise.show import palette
-from treewise.show.mpl_helpers import add_legend, axes_for, image_format, label_text, new_figure, save_figure
+from treewise.show.mpl_helpers import add_legend, axes_for, label_text, new_figure, takes_image_options
 from treewise.show.regions.models import (
+    PointsAlone,
     Predictions,
     PredictorRegions,
     RegionModel,
@@ -33,7 +36,7 @@ from treewise.show.regions.models import (
     region_model,
 )
 from treewise.show.regions.panel import RegionScene, draw_panel, hatch_style
-from treewise.show.regions.plane import make_plane
+from treewise.show.regions.plane import join_planes, make_plane
 from treewise.train.target import are_integer_classes, find_target_column
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
@@ -44,14 +47,16 @@ if TYPE_CHECKING:
 
     LegendEntry = tuple[Artist | tuple[Artist, ...], str]
 
-__all__ = ["draw_regions", "draw_regions_grid"]
+__all__ = ["draw_points", "draw_regions", "draw_regions_grid"]
 
 _MAX_PANELS = 60
 _MAX_LEGEND_CLASSES = 12
 _MAX_TREE_LEAVES = 24  # of a tree drawn beside its regions
+_LARGE_POINT = 90.0  # square points
 _PANEL_SIZE = (6.9, 4.6)  # inches of a single panel with its legend
 
 
+@takes_image_options
 def draw_regions(
     models: Any,
     data: Any,
@@ -63,8 +68,8 @@ def draw_regions(
     columns: Sequence[str] | None = None,
     numbers: bool | None = None,
     with_tree: bool = False,
+    rows: bool | str | Sequence[str] = False,
     ax: Any = None,
-    path: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draw the predictions of models over two columns, side by side, with the rows of a table.
 
@@ -84,32 +89,81 @@ def draw_regions(
     ----------
     models : a tree, any fitted model with ``predict`` or ``predict_proba``, or a function of the two columns; a list
         of them, a dict of title → model, or a list of lists for a grid.
-    data : a table with the columns and the target; it need not be the training table.
+    data : a table with the columns and the target; it need not be the training table. A list of tables, such as
+        training and validation rows, makes one row of pictures for each, on the same axes.
     x, y : the columns of the axes: numbers, dates or up to 40 levels.
     fixed : values of other columns, such as ``{"sex": "male"}``; the rest are fixed at their median or most frequent
         value in ``data`` (missing, where most are). Rows that reach another leaf for that reason are hollow.
     target : the column with the true labels; by default that of the trees. Without one, points have no colour.
     columns : the columns a model other than a tree was fitted on, in order; by default its own names, or x and y.
     numbers : write the numbers of nodes on their areas; by default if there are few.
+    rows : names beside the points: their numbers (True), the values of a column, or names given for all rows.
     with_tree : draw the tree itself beside its regions, in the same colours (chapter 8, figure 8.3); for one tree.
     ax : axes to draw on, one per model; by default those of a new figure.
     path : write the figure to this file: ``.png``, ``.svg`` or ``.pdf``.
+    size, font_size, dpi : width and height in inches, points, and the resolution of a PNG.
 
     Returns the axes: one for a single model, else an array in the shape of ``models``.
     """
-    if path is not None:
-        image_format(path)
     titles, flat_models, shape = _list_models(models)
     drawn_models = [region_model(model, title, x, y, columns) for title, model in zip(titles, flat_models, strict=True)]
-    scene, drawn_models = _make_scene(drawn_models, data, x, y, fixed, target, numbers)
+    tables = _list_tables(data)
+    scenes, drawn_models = _make_scenes(drawn_models, tables, x, y, fixed, target, numbers, rows)
+    if len(tables) > 1:
+        if len(shape) > 1 or with_tree:
+            raise ParameterError("several tables are for one row of models.", parameter="data", hint="Give one table.")
+        shape = (len(tables),) if shape == () else (len(tables), len(flat_models))
     axes = np.array([_axes_beside_tree(drawn_models, ax)], object) if with_tree else _make_axes(shape, ax)
-    for panel, model in zip(axes.flat, drawn_models, strict=True):
+    panels = [(model, scene) for scene in scenes for model in drawn_models]
+    for panel, (model, scene) in zip(axes.flat, panels, strict=True):
         draw_panel(panel, model, scene)
-    _add_key(axes, scene, is_own_figure=ax is None)
-    figure = axes.flat[0].get_figure(root=True)
-    if path is not None:
-        save_figure(figure, path)
+    _add_key(axes, scenes[0], is_own_figure=ax is None)
     return axes.flat[0] if shape == () else axes.reshape(shape)
+
+
+@takes_image_options
+def draw_points(
+    data: Any,
+    x: str | None = None,
+    y: str | None = None,
+    *,
+    target: str | None = None,
+    rows: bool | str | Sequence[str] = False,
+    title: str = "",
+    ax: Any = None,
+) -> Axes:
+    """Draw the rows of a table as points of two columns, without a model; their names beside them on request.
+
+    Each class has its colour and marker; a class named "star" is drawn as a star, "dot" as a dot, "+" as a plus sign.
+
+    >>> import treewise as tw
+    >>> ax = tw.draw_points("four_points", rows="abcd")               # ID3 notes: a, b, c, d
+    >>> [text.get_text() for text in ax.texts], ax.get_title(loc="left")
+    (['a', 'b', 'c', 'd'], '')
+
+    Parameters
+    ----------
+    data : a table.
+    x, y : the columns of the axes; by default the first two besides the target.
+    target : the column with the classes; by default the last one of a built-in table.
+    rows : names of the rows: their numbers (True), the values of a column, or names given for all rows.
+    title : above the points; by default nothing.
+    ax, path, size, font_size, dpi : as for ``draw_regions``.
+    """
+    table = read(data)
+    target = target if target is not None else table.target
+    names = [name for name in table.columns if name != target and name != rows]
+    across = x if x is not None else next((name for name in names if name != y), None)
+    up = y if y is not None else next((name for name in names if name != across), None)
+    if across is None or up is None:
+        raise DataError(f"{table.name} has fewer than two columns to draw.")
+    (scene,), (model,) = _make_scenes([PointsAlone(title)], [table], across, up, None, target, None, rows)
+    scene = replace(scene, largest_point=_LARGE_POINT)
+    axes = _make_axes((), ax)
+    draw_panel(axes.flat[0], model, scene)
+    _add_key(axes, scene, is_own_figure=ax is None, has_areas=False)
+    panel: Axes = axes.flat[0]
+    return panel
 
 
 def draw_regions_grid(
@@ -120,6 +174,9 @@ def draw_regions_grid(
     *,
     vary: Mapping[str, Sequence[Any]] | None = None,
     path: str | os.PathLike[str] | None = None,
+    size: str | Sequence[float] | None = None,
+    font_size: float | None = None,
+    dpi: int | None = None,
     **options: Any,
 ) -> npt.NDArray[Any]:
     """Draw how parameters shape the regions: one row of trees per parameter (chapter 8, figure 8.5).
@@ -137,7 +194,7 @@ def draw_regions_grid(
     x, y : the columns of the axes.
     vary : parameter → its values, from the simplest tree to the largest; by default as in the figure: ``max_depth``,
         ``min_samples_split`` (minParent) and ``min_samples_leaf`` (minLeaf).
-    path : write the figure to this file.
+    path, size, font_size, dpi : as for ``draw_regions``.
     """
     from treewise.train.grow import grow
 
@@ -171,7 +228,9 @@ def draw_regions_grid(
         {f"{name} = {value}": grow(table, target, **{**options, name: value}) for value in values}
         for name, values in varied.items()
     ]
-    axes: npt.NDArray[Any] = draw_regions(trees, table, x, y, numbers=False, path=path)
+    axes: npt.NDArray[Any] = draw_regions(
+        trees, table, x, y, numbers=False, path=path, size=size, font_size=font_size, dpi=dpi
+    )
     return axes
 
 
@@ -217,6 +276,34 @@ def _list_models(models: Any) -> tuple[list[str], list[Any], tuple[int, ...]]:
     return titles, flat_models, shape
 
 
+def _list_tables(data: Any) -> list[Any]:
+    """Return the tables of a list of tables, or the single one."""
+    if not isinstance(data, list | tuple) or not data or not all(isinstance(item, str | Table) for item in data):
+        return [data]
+    return list(data)
+
+
+def _make_scenes(
+    models: Sequence[RegionModel],
+    tables: Sequence[Any],
+    x: str,
+    y: str,
+    fixed: Mapping[str, Any] | None,
+    target: str | None,
+    numbers: bool | None,
+    rows: bool | str | Sequence[str],
+) -> tuple[list[RegionScene], list[RegionModel]]:
+    """Return a scene for each table: the same plane, classes and colours, the first table's levels and types."""
+    first, adapted = _make_scene(models, tables[0], x, y, fixed, target, numbers, rows)
+    scenes = [first]
+    for data in tables[1:]:
+        scenes.append(_make_scene(adapted, data, x, y, fixed, target, numbers, rows)[0])
+    plane = join_planes([scene.plane for scene in scenes])
+    low = min(scene.value_range[0] for scene in scenes)
+    high = max(scene.value_range[1] for scene in scenes)
+    return [replace(scene, plane=plane, value_range=(low, high)) for scene in scenes], adapted
+
+
 def _make_scene(
     models: Sequence[RegionModel],
     data: Any,
@@ -225,11 +312,13 @@ def _make_scene(
     fixed: Mapping[str, Any] | None,
     target: str | None,
     numbers: bool | None,
+    rows: bool | str | Sequence[str],
 ) -> tuple[RegionScene, list[RegionModel]]:
     """Read the table, find its true labels, and make the plane for all models."""
     original_trees = [model.tree for model in models if isinstance(model, TreeRegions)]
     table = read(data, na_values=original_trees[0].na_values if original_trees else ())
     column = _find_target(original_trees, table, target)
+    names = name_rows(table, rows)
     adapted = [model.adapt_to(table, column) if isinstance(model, TreeRegions) else model for model in models]
     trees = [model.tree for model in adapted if isinstance(model, TreeRegions)]
     if len({tree.task for tree in trees}) > 1:
@@ -246,7 +335,7 @@ def _make_scene(
     name = "" if column is None else column.name
     if trees and column is None:
         name = trees[0].target.name
-    return RegionScene(plane, table, name, classes, truth, _value_range(trees, truth), numbers), adapted
+    return RegionScene(plane, table, name, classes, truth, _value_range(trees, truth), numbers, names), adapted
 
 
 def _find_target(trees: Sequence[Tree], table: Table, target: str | None) -> Column | None:
@@ -354,13 +443,13 @@ def _axes_beside_tree(models: Sequence[RegionModel], ax: Any) -> Axes:
     return axes
 
 
-def _add_key(axes: npt.NDArray[Any], scene: RegionScene, is_own_figure: bool) -> None:
+def _add_key(axes: npt.NDArray[Any], scene: RegionScene, is_own_figure: bool, has_areas: bool = True) -> None:
     """Add a legend or a colour scale, once for all panels."""
     last = axes.flat[-1] if len(axes) <= 3 or not is_own_figure else axes.flat[0]
     if not scene.classes:
         _draw_colour_scale(axes, scene)
         return
-    entries = _legend_entries(scene)
+    entries = _legend_entries(scene, has_areas)
     if len(axes.flat) == 1 or not is_own_figure:
         add_legend(last, entries, beside=True)
         return
@@ -374,7 +463,7 @@ def _add_key(axes: npt.NDArray[Any], scene: RegionScene, is_own_figure: bool) ->
         entry.set_text(text)
 
 
-def _legend_entries(scene: RegionScene) -> list[LegendEntry]:
+def _legend_entries(scene: RegionScene, has_areas: bool) -> list[LegendEntry]:
     """Return area and marker of each class, and the meaning of shades and rims."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -383,13 +472,16 @@ def _legend_entries(scene: RegionScene) -> list[LegendEntry]:
     entries: list[LegendEntry] = []
     for place, label in enumerate(scene.classes[:_MAX_LEGEND_CLASSES]):
         mark = Line2D(
-            [], [], linestyle="", marker=palette.class_marker(place), color=palette.class_colour(place), markersize=6
-        )
+            [], [], linestyle="", marker=scene.markers[place], color=palette.class_colour(place),
+            markersize=9 if scene.markers[place] == "*" else 6,
+        )  # fmt: skip
         area = Patch(facecolor=palette.confidence_tint(palette.class_colour(place), 1.0, 2), linewidth=0)
         area.set(**hatch_style(place))
-        entries.append(((area, mark), f"{target}{label_text(label, 24)}"))
+        entries.append(((area, mark) if has_areas else mark, f"{target}{label_text(label, 24)}"))
     if len(scene.classes) > _MAX_LEGEND_CLASSES:
         entries.append((Line2D([], [], linestyle=""), f"… {len(scene.classes) - _MAX_LEGEND_CLASSES} more"))
+    if not has_areas:
+        return entries
     entries.append(
         (
             Patch(facecolor=palette.confidence_tint(palette.class_colour(0), 1.0, 2)),

@@ -1,0 +1,195 @@
+"""The regions of a tree over two columns as shapes, with rows and candidate thresholds: the middle panel of the page.
+
+The areas are those of ``draw_regions``, exact, and hatched by class; no matplotlib is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise._lib.text import safe
+from treewise.data.table import Table
+from treewise.show.palette import class_colour, tint
+from treewise.show.picture.scene import (
+    BACKGROUND,
+    FRAME,
+    MUTED_TEXT,
+    TEXT,
+    BoxShape,
+    LineShape,
+    Part,
+    Segment,
+    TextShape,
+    VectorScene,
+    class_fill,
+    clip_to_width,
+    hatch_lines,
+    value_fill,
+)
+from treewise.show.regions.plane import Plane, make_plane
+from treewise.train.exposure import find_truth
+from treewise.train.target import encode_labels
+from treewise.tree.arrays import LEAF, STOPS
+from treewise.tree.splits import Threshold
+from treewise.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from treewise.explain.trace.nodes import NodeTrace
+
+_WIDTH, _HEIGHT = 420.0, 340.0
+_LEFT, _TOP, _RIGHT, _BOTTOM = 54.0, 14.0, 58.0, 40.0
+_MAX_POINTS, _MAX_LINES, _MAX_TICKS = 800, 8, 8
+_NOT_YET = STOPS.index("not_yet")
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PlanePicture:
+    """A plane with the rows of a table; ``scene`` draws a tree on it."""
+
+    plane: Plane
+    x: Floats
+    y: Floats
+    classes: npt.NDArray[np.int64]  # of each row; empty for regression
+
+    def scene(self, tree: Tree, node: NodeTrace | None) -> VectorScene:
+        """Return the areas of a tree, the rows, and the candidate thresholds of a node."""
+        parts: list[Part] = [BoxShape(0, 0, _WIDTH, _HEIGHT)]
+        low, high = (float(f(tree.arrays.value)) if len(tree.arrays.value) else 0.0 for f in (np.nanmin, np.nanmax))
+        for area in self.plane.areas(tree)[0]:
+            is_open = tree.arrays.kind[area.node] == LEAF and tree.arrays.stop[area.node] == _NOT_YET
+            if tree.task == "regression":
+                share = (float(tree.arrays.value[area.node]) - low) / ((high - low) or 1.0)
+                fill = value_fill(share)
+            else:
+                fill = class_fill(int(tree.arrays.label[area.node]))
+            for x0, x1 in self.plane.x.intervals(area.x):
+                for y0, y1 in self.plane.y.intervals(area.y):
+                    left, right, top, bottom = self._across(x0), self._across(x1), self._up(y1), self._up(y0)
+                    box = (left, top, right - left, bottom - top)
+                    colour = BACKGROUND if is_open else tint(fill.colour, 0.35)
+                    parts.append(BoxShape(*box, colour, FRAME, 1.0))
+                    if not is_open and (lines := tuple(hatch_lines(*box, fill.hatching, spacing=9.0))):
+                        parts.append(LineShape(lines, tint(fill.colour, 0.7), 0.8))
+        parts += self._points()
+        parts += [] if node is None else self._candidates(node)
+        parts += self._axes(tree)
+        return VectorScene(_WIDTH, _HEIGHT, "regions", tuple(parts))
+
+    def _across(self, position: float) -> float:
+        axis = self.plane.x
+        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * (position - axis.low) / (axis.high - axis.low)
+
+    def _up(self, position: float) -> float:
+        axis = self.plane.y
+        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (position - axis.low) / (axis.high - axis.low)
+
+    def _points(self) -> list[Part]:
+        """Return the rows: round for the first class, square for the second, diamonds of lines for others."""
+        rows = np.flatnonzero(np.isfinite(self.x) & np.isfinite(self.y))
+        if len(rows) > _MAX_POINTS:
+            rows = rows[np.linspace(0, len(rows) - 1, _MAX_POINTS).round().astype(int)]
+        radius = 5.0 if len(rows) <= 60 else 2.6
+        parts: list[Part] = []
+        for row in rows.tolist():
+            x, y = self._across(float(self.x[row])), self._up(float(self.y[row]))
+            place = int(self.classes[row]) if len(self.classes) else -1
+            colour = class_colour(place)
+            if place >= 2:
+                parts.append(LineShape(_cross(x, y, radius, place), colour, 0.7 * radius))
+            else:
+                rounding = radius if place <= 0 else 0.0
+                parts.append(
+                    BoxShape(x - radius, y - radius, 2 * radius, 2 * radius, colour, BACKGROUND, 1.0, rounding)
+                )
+        return parts
+
+    def _candidates(self, node: NodeTrace) -> list[Part]:
+        """Return the thresholds of the node's candidates across its rows, each with its gain; the best is bold."""
+        parts: list[Part] = []
+        rows = np.asarray(node.number_format.training_set.rows)[node.number_format.rows]
+        best = node[node.winner].best if node.winner is not None else None
+        for axis, values, other in ((self.plane.x, self.x, self.y), (self.plane.y, self.y, self.x)):
+            if axis.name not in node.columns or axis.encoding.is_categorical:
+                continue
+            across = self._up if axis is self.plane.x else self._across
+            ends = other[rows][np.isfinite(other[rows])]
+            if not len(ends) or not len(values):
+                continue
+            tests = [t for t in node[axis.name].tests if isinstance(t.candidate.split, Threshold)]
+            tests = sorted(tests, key=lambda t: -t.gain)[:_MAX_LINES]
+            low, high = sorted((across(float(ends.min())), across(float(ends.max()))))
+            low, high = low - 12, high + 12
+            for test in tests:
+                split = test.candidate.split
+                assert isinstance(split, Threshold)
+                is_best = best is not None and test.candidate is best.candidate
+                cut, gain = axis.position(split.cut), node.number_format.format(test.gain)
+                width = 2.2 if is_best else 0.9
+                if axis is self.plane.x:
+                    at = self._across(cut)
+                    parts.append(LineShape(((at, low, at, high),), TEXT, width))
+                    parts.append(TextShape(at, max(low - 2, 10), gain, 9.0, is_best, TEXT, "middle"))
+                else:
+                    at = self._up(cut)
+                    parts.append(LineShape(((low, at, high, at),), TEXT, width))
+                    parts.append(TextShape(high + 3, at + 3, gain, 9.0, is_best, TEXT))
+        return parts
+
+    def _axes(self, tree: Tree) -> list[Part]:
+        """Return the names of the columns, and the thresholds of the tree or the levels as ticks."""
+        parts: list[Part] = []
+        for axis, is_x in ((self.plane.x, True), (self.plane.y, False)):
+            if axis.encoding.is_categorical:
+                ticks = [(float(place), safe(level)) for place, level in enumerate(axis.encoding.levels)]
+            else:
+                column = tree.columns.index(axis.name) if axis.name in tree.columns else -1
+                nodes = np.flatnonzero((tree.arrays.column == column) & (tree.arrays.kind != LEAF))
+                cuts = tree.arrays.cut if axis.encoding.kind == "number" else tree.arrays.cut_int
+                inside = [axis.position(cut) for cut in cuts[nodes].tolist() if np.isfinite(cut)]
+                inside = [cut for cut in inside if axis.low < cut < axis.high]
+                ticks = [(cut, axis.format(cut)) for cut in dict.fromkeys([*axis.data_range, *inside])]
+            for position, text in ticks[:_MAX_TICKS]:
+                text = clip_to_width(text, 46, 9.5)
+                if is_x:
+                    parts.append(
+                        TextShape(self._across(position), _HEIGHT - 26, text, 9.5, False, MUTED_TEXT, "middle")
+                    )
+                else:
+                    parts.append(TextShape(_LEFT - 5, self._up(position) + 3, text, 9.5, False, MUTED_TEXT, "end"))
+        x_name, y_name = (clip_to_width(safe(axis.name), 200, 11) for axis in self.plane.axes)
+        parts.append(TextShape(_LEFT + (_WIDTH - _LEFT - _RIGHT) / 2, _HEIGHT - 8, f"{x_name} →", 11, anchor="middle"))
+        parts.append(TextShape(2, 11, f"↑ {y_name}", 11))
+        return parts
+
+
+def plane_picture(trees: Sequence[Tree], table: Table, columns: tuple[str | None, str | None]) -> PlanePicture | None:
+    """Return the plane of two columns, by default the first two that the largest tree tests; None if it has one."""
+    largest = max(trees, key=len)
+    tested = [largest.columns[i] for i in largest.arrays.column.tolist() if i >= 0]
+    rest = [name for name in dict.fromkeys([*tested, *largest.columns]) if name not in columns]
+    names = [name if name is not None else rest.pop(0) if rest else "" for name in columns]
+    if "" in names:
+        return None
+    plane = make_plane([largest], table, names[0], names[1], None)
+    x, y = (axis.positions(table) for axis in plane.axes)
+    classes = np.empty(0, np.int64)
+    if largest.task == "classification":
+        column = find_truth(largest, table, None)
+        present = np.flatnonzero(~column.is_missing())
+        classes = np.full(len(table), -1, np.int64)
+        classes[present] = encode_labels(largest, column.take(present))[0]
+        classes[classes >= len(largest.classes)] = -1
+    return PlanePicture(plane, x, y, classes)
+
+
+def _cross(x: float, y: float, radius: float, place: int) -> tuple[Segment, ...]:
+    """Return a slanted cross, or an upright one for every other class."""
+    if place % 2:
+        return ((x - radius, y, x + radius, y), (x, y - radius, x, y + radius))
+    return ((x - radius, y - radius, x + radius, y + radius), (x - radius, y + radius, x + radius, y - radius))

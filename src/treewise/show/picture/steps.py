@@ -1,0 +1,160 @@
+"""``tree.draw_steps``: growth split by split, then pruning cut by cut, as a strip of pictures or a page with a slider.
+
+A step is a tree. Steps of growth are those of ``Tree.steps``; those of pruning replace one subtree at a time by a leaf,
+from below, until the pruned tree is reached.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treewise._lib.atomic_write import write_whole
+from treewise._lib.checks import check_integer
+from treewise._lib.image_style import ImageStyle
+from treewise._lib.text import plural, safe
+from treewise.errors import ParameterError
+from treewise.show.picture.build_scene import legend_heading
+from treewise.show.picture.compose import MARGIN, fit, side_by_side
+from treewise.show.picture.node_boxes import typeset
+from treewise.show.picture.picture import DrawOptions, Picture, picture_format
+from treewise.train.edit import best_first_order, collapse_nodes
+from treewise.tree.arrays import LEAF, STOPS
+from treewise.tree.tree import Tree
+
+_NOT_YET = STOPS.index("not_yet")
+_ACROSS = 4
+
+
+@dataclass(frozen=True)
+class GrowthStep:
+    """One step: the tree after it, and what was done, in words; the node that is split or cut next in that tree."""
+
+    tree: Tree
+    caption: str
+    next_node: int | None = None  # to be split
+
+
+def draw_steps(
+    tree: Tree,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    pruned: Tree | None = None,
+    data: Any = None,
+    x: str | None = None,
+    y: str | None = None,
+    across: int | None = None,
+    most: int = 12,
+    fragment: bool = False,
+    size: str | Sequence[float] | None = None,
+    font_size: float | None = None,
+    dpi: int | None = None,
+    **options: Any,
+) -> Picture:
+    """Draw the steps; ``Tree.draw_steps`` explains the parameters."""
+    is_page = path is not None and Path(os.fsdecode(path)).suffix.lower() in (".html", ".htm")
+    if path is not None and not is_page:
+        picture_format(path)
+    style = ImageStyle.check(size, font_size, dpi)
+    check_integer("most", most, 2)
+    lists_rows = options.get("rows", False) is not False
+    settings = DrawOptions(**options, data=data if lists_rows else None)
+    steps = list_steps(tree, pruned, most)
+    builders = tuple(settings.builder(step.tree, has_title=False, has_legend=False) for step in steps)
+    panels = [(step.caption, builder.build()) for step, builder in zip(steps, builders, strict=True)]
+    check_integer("across", across, 1, none="4")
+    heading = legend_heading(tree, MARGIN)
+    scene = fit(side_by_side(panels, across or _ACROSS, *heading, title="growth step by step"), style)
+    picture = Picture(scene, trees=builders, dpi=dpi, fragment=fragment)
+    if is_page:
+        from treewise.show.picture.steps_page import steps_page
+
+        assert path is not None
+        write_whole(path, steps_page(steps, [scene for _, scene in panels], data, (x, y), settings.unit).encode())
+    elif path is not None:
+        picture.save(path)
+    return picture
+
+
+def list_steps(tree: Tree, pruned: Tree | None, most: int) -> list[GrowthStep]:
+    """Return the steps to be drawn: at most ``most``, the first ones and the last one of growth, then of pruning."""
+    cuts = [] if pruned is None else find_cuts(tree, pruned)
+    n_cuts = min(len(cuts), most // 2)
+    steps = _growth(tree, most - n_cuts)
+    for count in [*range(1, n_cuts), len(cuts)] if n_cuts else []:
+        node, done = cuts[count - 1], cuts[:count]
+        caption = f"pruned at {typeset(tree.condition(node)) if node else 'the root'}"
+        caption += "" if count <= n_cuts - 1 or n_cuts == len(cuts) else f" … after {plural(len(cuts), 'cut')}"
+        steps.append(GrowthStep(collapse_nodes(tree, done), caption))
+    return steps
+
+
+def _growth(tree: Tree, most: int) -> list[GrowthStep]:
+    """Return the first steps of growth, and the last one where there are more."""
+    a = tree.arrays
+    inner = np.flatnonzero(a.kind != LEAF)
+    is_best_first = tree.fit_info.is_best_first
+    order = (best_first_order(tree, most) if is_best_first else inner[:most]).tolist()
+    n_shown = len(inner) if len(inner) < most else most - 2
+    steps: list[GrowthStep] = []
+    split = np.zeros(len(tree), bool)
+    for place, node in enumerate(order[: n_shown + 1] if len(inner) > n_shown else order):
+        waiting = inner[~split[inner] & ((inner == 0) | split[a.parent[inner]])]
+        number = np.cumsum(~a.below(np.isin(np.arange(len(tree)), waiting))) - 1
+        caption = "start" if not place else _caption(tree, order[place - 1], place)
+        steps.append(GrowthStep(collapse_nodes(tree, waiting.tolist(), _NOT_YET), caption, int(number[node])))
+        split[node] = True
+    last = _caption(tree, order[-1], len(inner)) if len(order) == len(inner) and order else "the whole tree"
+    if len(inner) > len(steps):
+        last = f"… the whole tree, after {plural(len(inner), 'split')}"
+    return [*steps, GrowthStep(tree, last if len(inner) else "start")]
+
+
+def _caption(tree: Tree, node: int, number: int) -> str:
+    column = tree.columns[tree.arrays.column[node]]
+    first = tree.condition(tree.children(node)[0])
+    is_two_way = len(tree.children(node)) == 2
+    return f"split {number}: {typeset(first) if is_two_way else safe(column)}"
+
+
+def find_cuts(tree: Tree, pruned: Tree) -> list[int]:
+    """Return the nodes to be cut one after another until the pruned version of a tree is reached, deepest first.
+
+    >>> import treewise as tw
+    >>> full = tw.grow("outlier")
+    >>> find_cuts(full, full.prune("reduced_error", validation="outlier_validation"))
+    [5, 3, 2]
+    """
+    cuts: list[int] = []
+    todo = [(0, 0)]
+    while todo:
+        node, other = todo.pop()
+        split, children = pruned.split_at(other), pruned.children(other)
+        if tree.split_at(node) is None:
+            if split is not None:
+                raise _not_pruned()
+            continue
+        if split is None:
+            cuts.append(node)
+            continue
+        mine = tree.split_at(node)
+        is_same = mine is not None and replace(mine, missing=0) == replace(split, missing=0)
+        if not is_same or len(children) != len(tree.children(node)):
+            raise _not_pruned()
+        todo += zip(tree.children(node), children, strict=True)
+    inner = [node for node in range(len(tree)) if tree.arrays.kind[node] != LEAF]
+    below = [node for node in inner if any(cut <= node < int(tree.arrays.ends[cut]) for cut in cuts)]
+    return sorted(below, key=lambda node: (-int(tree.depths[node]), node))
+
+
+def _not_pruned() -> ParameterError:
+    return ParameterError(
+        "is not a pruned version of this tree: its splits differ.",
+        parameter="pruned",
+        hint="Methods that raise subtrees have no such steps.",
+    )
