@@ -1,4 +1,4 @@
-"""Makes the pictures that need a browser or LaTeX: of the report and a notebook, of growth steps, and of a tree in TikZ.
+"""Makes the pictures that need a browser or LaTeX: of reports, a notebook, growth steps, and a tree in TikZ.
 
 pip install ".[browser]", a Chromium, pdflatex and pdftoppm, then: python docs/make_report_picture.py
 """
