@@ -27,7 +27,7 @@ def test_what_goes_wrong_is_reported_before_anything_is_written(run, tmp_path):
         "m.json noisy --picture roc=r.gif": "is not WHAT=FILE with a picture's ending",
         "m.json noisy --picture roc=no/r.png": 'cannot write no/r.png: there is no folder "no".',
         "p.json penguins --picture roc=r.png": "is for two classes, and there are 3",
-        "n.json penguins --drop-missing-target --picture roc=r.png": "this predicts numbers. Leave it out.",
+        "n.json penguins --drop-missing-target --picture roc=r.png": "is for classes, and this predicts numbers. There are predicted, residuals.",
     }.items():
         answer = run(f"evaluate {words}")
         assert (answer.code, answer.out) == (2, ""), answer
@@ -43,7 +43,7 @@ def test_importances_and_gains_by_the_ending_of_their_file(run, model, tmp_path)
     answer = run(f"trace {model} penguins --column island --node 1 -o g.pdf")
     assert (answer.code, answer.out, answer.err) == (0, "", "node 1 → g.pdf\n")
     heads = [tmp_path.joinpath(name).read_bytes()[:5] for name in ("i.svg", "j.png", "g.pdf")]
-    assert heads == [b"<?xml", b"\x89PNG\r", b"%PDF-"]
+    assert heads == [b"<svg ", b"\x89PNG\r", b"%PDF-"]
     answer = run(f"trace {model} penguins --node 2 --column species -o h.png")
     assert (answer.code, tmp_path.joinpath("h.png").exists()) == (3, False)
 
