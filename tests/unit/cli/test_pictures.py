@@ -27,7 +27,7 @@ def test_what_goes_wrong_is_reported_before_anything_is_written(run, tmp_path):
         "m.json noisy --picture roc=r.gif": "is not WHAT=FILE with a picture's ending",
         "m.json noisy --picture roc=no/r.png": 'cannot write no/r.png: there is no folder "no".',
         "p.json penguins --picture roc=r.png": "is for two classes, and there are 3",
-        "n.json penguins --drop-missing-target --picture roc=r.png": "is for classes, and this predicts numbers. There are predicted, residuals.",
+        "n.json penguins --drop-missing-target --picture roc=r.png": "is for classes, and this predicts numbers.",
     }.items():
         answer = run(f"evaluate {words}")
         assert (answer.code, answer.out) == (2, ""), answer
