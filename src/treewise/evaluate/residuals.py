@@ -58,7 +58,7 @@ class Residuals:
         for first, end in zip(starts.tolist(), starts[1:].tolist(), strict=False):
             rows = order[first:end]
             if total := float(w[rows].sum()):
-                predicted = float(np.average(y_pred[rows], weights=w[rows]))
+                predicted = float(np.sum(y_pred[rows] * (w[rows] / total)))  # shares: the sum may overflow
                 groups.append(PredictionGroup(predicted, total, _quantiles(y_true[rows], w[rows])))
         return cls(tuple(groups), is_by_value, *_histogram(y_true, y_pred, w))
 
