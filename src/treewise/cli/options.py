@@ -332,7 +332,7 @@ def take_words(grow_params: dict[str, Any]) -> dict[str, Any]:
     """Remove the words for readers from the options of growing; return them as parameters of ``Model.with_display``."""
     from treewise.train.grow import DISPLAY
 
-    return {name: grow_params.pop(option) for name, option in DISPLAY.items() if option in grow_params}
+    return {name: grow_params.pop(name) for name in DISPLAY if name in grow_params}
 
 
 def take_grow_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def find_files(data: Any) -> list[DataFile] | None:
         return [DataFile(Path(path).expanduser()) for path in data]
     if not isinstance(data, (str, os.PathLike)) or data == "-":
         return None
-    path = Path(data).expanduser()
+    path = _expand(data)
     if os.path.isdir(path):  # False for what cannot be a path
         found = [Path(p) for p in glob.glob(f"{glob.escape(str(path))}/**/*", recursive=True)]
         root = path
@@ -103,12 +103,20 @@ def find_files(data: Any) -> list[DataFile] | None:
     return [DataFile(p, _partition_of(p, root)) for p in files]
 
 
+def _expand(path: str | os.PathLike[str]) -> Path:
+    """Return a path with the home folder of ~; unchanged for a user that does not exist."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
 def files_to_batch(data: Any, memory: int | None) -> list[DataFile] | None:
     """Return the files that are read in batches: several, or one that may not fit into memory; else None."""
     files = find_files(data)
     if files is not None or not isinstance(data, (str, os.PathLike)) or data == "-":
         return files
-    path = Path(data).expanduser()
+    path = _expand(data)
     if not os.path.isfile(path) or not path.name.lower().endswith(_ENDINGS):
         return None
     too_large = path.stat().st_size * _EXPANSION > available_memory()

@@ -23,7 +23,7 @@ def table_in_words(model: Model, data: Any, target: Any = None) -> tuple[Table, 
     """Return a table, and the target given with it (a name, an array or nothing), in the words of a model.
 
     >>> import treewise as tw
-    >>> tree = tw.grow("xor").with_display(labels={0: "no", 1: "yes"}, names={"x1": "switch"})
+    >>> tree = tw.grow("xor").with_display(labels={0: "no", 1: "yes"}, display_names={"x1": "switch"})
     >>> table, _ = table_in_words(tree, "xor")
     >>> list(table.columns), table["y"].labels, tree.displayed.evaluate(table).errors
     (['switch', 'x2', 'y'], ('no', 'yes'), 0)

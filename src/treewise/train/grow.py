@@ -56,7 +56,7 @@ ROLES = (
     "exposure",
 )
 PRUNING = ("pruning", "validation", "ccp_alpha", "honest")  # what happens to a grown tree
-DISPLAY = {"labels": "labels", "names": "display_names", "units": "units"}  # parameters of Model.with_display
+DISPLAY = ("labels", "display_names", "units")  # the parameters of Model.with_display
 NO_SPLIT_LEFT = "no split survived pruning"  # how the note about a single leaf begins
 _MAX_WORKERS = 1024
 
@@ -215,7 +215,7 @@ def fit(
     options = dict(options)
     n_jobs = options.pop("n_jobs", None)
     memory = options.pop("memory", None)
-    words = {name: options.pop(option, None) for name, option in DISPLAY.items()}
+    words = {name: options.pop(name, None) for name in DISPLAY}
     share = read_share(options.pop("round_thresholds", None))
     plan = pruning_for(options.get("preset"), **{name: options.pop(name) for name in PRUNING if name in options})
     if memory is not None:

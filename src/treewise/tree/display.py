@@ -33,7 +33,7 @@ class Display:
     """The words of a model for readers; ``Model.with_display`` makes one.
 
     >>> import treewise as tw
-    >>> tree = tw.grow("xor", max_depth=1).with_display(labels={0: "no", 1: "yes"}, names={"x1": "switch"})
+    >>> tree = tw.grow("xor", max_depth=1).with_display(labels={0: "no", 1: "yes"}, display_names={"x1": "switch"})
     >>> tree.display.label(1), tree.display.name("x1"), tree.display.name("x2")
     ('yes', 'switch', 'x2')
     """
@@ -73,10 +73,10 @@ def make_display(model: Model, labels: Any = None, names: Any = None, units: Any
     Traceback (most recent call last):
     treewise.errors.ParameterError: labels names the class 2; the classes are 0, 1.
     """
-    texts = _read_words(model, "names", names), _read_words(model, "units", units)
+    texts = _read_words(model, "display_names", names), _read_words(model, "units", units)
     display = Display(_read_labels(model, labels), texts[0], texts[1])
     _check_unique([str(display.label(cls)) for cls in model.classes], "labels")
-    _check_unique([display.name(column) for column in (*model.columns, model.target.name)], "names")
+    _check_unique([display.name(column) for column in (*model.columns, model.target.name)], "display_names")
     return display
 
 

@@ -102,7 +102,7 @@ class Model(ABC):
     def with_display(
         self,
         labels: Mapping[Label, str] | None = None,
-        names: Mapping[str, str] | None = None,
+        display_names: Mapping[str, str] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> Self:
         """Return the same model with words for readers: labels of classes, names and units of columns.
@@ -114,11 +114,12 @@ class Model(ABC):
 
         >>> import treewise as tw
         >>> tree = tw.grow("penguins", max_depth=1).with_display(
-        ...     names={"flipper_length_mm": "flipper"}, units={"flipper_length_mm": "mm"}, labels={"Gentoo": "gentoo"})
+        ...     display_names={"flipper_length_mm": "flipper"},
+        ...     units={"flipper_length_mm": "mm"}, labels={"Gentoo": "gentoo"})
         >>> tree.displayed.condition(1), tree.condition(1), tree.displayed.classes[2], tree.prediction(2)
         ('flipper <= 206 mm', 'flipper_length_mm <= 206.5', 'gentoo', 'Gentoo')
         """
-        return self.with_(display=make_display(self, labels, names, units))
+        return self.with_(display=make_display(self, labels, display_names, units))
 
     @property
     def displayed(self) -> Self:

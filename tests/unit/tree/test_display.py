@@ -24,7 +24,7 @@ ROWS = {
 }
 WORDS = {
     "labels": {0: "stays", 1: "leaves"},
-    "names": {"Products": "number of products", "Exited": "customer"},
+    "display_names": {"Products": "number of products", "Exited": "customer"},
     "units": {"Balance": "€"},
 }
 
@@ -117,7 +117,7 @@ def test_wrong_words_are_refused(tree):
     with pytest.raises(ParameterError, match="names the class 7; the classes are 0, 1"):
         tree.with_display(labels={7: "x"})
     with pytest.raises(ColumnError, match='names the column "Product"'):
-        tree.with_display(names={"Product": "x"})
+        tree.with_display(display_names={"Product": "x"})
     with pytest.raises(ParameterError, match='two of them would be called "x"'):
         tree.with_display(labels={0: "x", 1: "x"})
     with pytest.raises(ParameterError, match="must be a text"):
