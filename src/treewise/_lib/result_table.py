@@ -219,15 +219,15 @@ class ResultTable:
         return [f"{_ELLIPSIS} {plural(n_left, f'more {self.row_name}')}{self.omission_hint}"] if n_left else []
 
     def _cells(self, max_rows: int | None) -> Iterator[list[str]]:
-        places = [i for i, column in enumerate(self.columns) if column.only != "data"]
+        shown = [i for i, column in enumerate(self.columns) if column.only != "data"]
         n_shown, n_rows = self._n_shown(max_rows), len(self.rows)
         n_last = min(self.last_rows, n_shown) if n_shown < n_rows else 0
         for row in self.rows[: n_shown - n_last]:
-            yield [self.columns[i].format_cell(row[i]) for i in places]
+            yield [self.columns[i].format_cell(row[i]) for i in shown]
         if n_last:
-            yield [_ELLIPSIS, *[""] * (len(places) - 1)]
+            yield [_ELLIPSIS, *[""] * (len(shown) - 1)]
             for row in self.rows[n_rows - n_last :]:
-                yield [self.columns[i].format_cell(row[i]) for i in places]
+                yield [self.columns[i].format_cell(row[i]) for i in shown]
 
     def _layout(self, width: int | None, max_rows: int | None, emphasis: Style) -> list[str]:
         """Lay out headings and rows side by side, text wrapped; stacked where lines are too narrow for that."""

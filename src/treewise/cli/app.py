@@ -326,5 +326,5 @@ def _describe_bug(error: Exception) -> str:
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    place = f" in {os.path.basename(at.tb_frame.f_code.co_filename)} line {at.tb_lineno}" if at else ""
-    return f"{type(error).__name__}{place}: {str(error).splitlines()[0] if str(error) else 'no message'}."
+    where = f" in {os.path.basename(at.tb_frame.f_code.co_filename)} line {at.tb_lineno}" if at else ""
+    return f"{type(error).__name__}{where}: {str(error).splitlines()[0] if str(error) else 'no message'}."

@@ -174,9 +174,9 @@ def bold(text: str) -> str:
     return f"{BOLD}{text}{USUAL}"
 
 
-def coloured(text: str, place: int) -> str:
+def coloured(text: str, class_index: int) -> str:
     """Give a text the colour of a class, by its index."""
-    return f"\x1b[38;5;{COLOURS[place % len(COLOURS)]}m{text}{UNCOLOURED}"
+    return f"\x1b[38;5;{COLOURS[class_index % len(COLOURS)]}m{text}{UNCOLOURED}"
 
 
 def print_styled(text: str) -> None:

@@ -180,11 +180,11 @@ def _numbers_to_levels(column: Column, by_value: Mapping[object, int]) -> Codes:
     if not by_value:
         raise _first_cell_error(column)
     is_present = ~column.is_missing()
-    present, place = run_interruptible(
+    present, inverse = run_interruptible(
         lambda: np.unique(column.values[is_present], return_inverse=True), rows=len(column)
     )
     codes = np.full(len(column), -1, np.int32)
-    codes[is_present] = np.array([by_value.get(v, UNSEEN) for v in present.tolist()], np.int32)[place]
+    codes[is_present] = np.array([by_value.get(v, UNSEEN) for v in present.tolist()], np.int32)[inverse]
     return codes
 
 
@@ -192,11 +192,11 @@ def _to_text_labels(column: Column, by_value: Mapping[object, int]) -> Column:
     """Return booleans and datetimes as text; booleans as 0 and 1 unless the levels contain true or false."""
     if column.is_coded:
         return column
-    present, place = np.unique(column.values, return_inverse=True)
+    present, inverse = np.unique(column.values, return_inverse=True)
     if column.form == "datetime":
         labels = [format_datetime(v, column.unit) for v in present.tolist()]
     else:
         boolean_names = BOOLEANS if {("boolean", False), ("boolean", True)} & by_value.keys() else ("0", "1")
         labels = [boolean_names[v] for v in present.tolist()]
-    codes = np.where(column.is_missing(), -1, place).astype(np.int32)
+    codes = np.where(column.is_missing(), -1, inverse).astype(np.int32)
     return Column(column.name, "text", codes, labels=tuple(labels))

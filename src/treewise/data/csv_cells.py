@@ -80,7 +80,7 @@ def split_with_polars(data: bytes, separator: str, width: int, header: bool = Tr
         return None
     if frame.width != width or (frame.height and not _all_lines_complete(data, separator, frame)):
         return None
-    frame.columns = [str(place) for place in range(width)]
+    frame.columns = [str(i) for i in range(width)]
     return frame
 
 

@@ -378,11 +378,11 @@ def _encode_training_column(encoding: Encoding, column: Column, declared: bool) 
 
 def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
     """Return the error for a cell that does not fit the declared or required kind."""
-    name, place = truncate(encoding.name), f"row {misfit.row + 1:,}"
+    name, where = truncate(encoding.name), f"row {misfit.row + 1:,}"
     if encoding.is_categorical and encoding.kind != "boolean":
         levels = join_few([truncate(level) for level in encoding.levels])
         return DataError(
-            f'column "{name}": {misfit.cell} in {place} is not among the declared levels ({levels}).',
+            f'column "{name}": {misfit.cell} in {where} is not among the declared levels ({levels}).',
             hint="Declare it too, or correct the cell.",
             column=encoding.name,
             row=misfit.row,
@@ -392,7 +392,7 @@ def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
         "datetime": "dates (written as 2024-03-31 or 2024-03-31 14:30:00)",
     }.get(encoding.kind, "numbers")
     return DataError(
-        f'column "{name}" cannot be read as {needs}: {place} holds {misfit.cell}.',
+        f'column "{name}" cannot be read as {needs}: {where} holds {misfit.cell}.',
         hint=hint_missing(misfit.cell) if misfit.holds == "text" else "",
         column=encoding.name,
         row=misfit.row,

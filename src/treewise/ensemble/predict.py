@@ -99,7 +99,7 @@ class ForestPredictor:
     def row_sums(self, data: Any) -> list[float] | None:
         """Return the sums for one row of plain cells; None if the general path must read it."""
         reader = self.reader
-        values = reader.read(data) if reader.able else None
+        values = reader.read(data) if reader.is_enabled else None
         if values is None:
             return None
         if reader.only_numbers:
@@ -139,9 +139,9 @@ class ForestPredictor:
             if not absent:
                 continue
             cells = [None if values is None else values[i : i + 1] for values in rows.columns]
-            place = self.compiled.first_test_on(to_core_columns(ensemble.encodings, cells), absent)
-            if place is not None:
-                tree, node = place
+            first_test = self.compiled.first_test_on(to_core_columns(ensemble.encodings, cells), absent)
+            if first_test is not None:
+                tree, node = first_test
                 tested = int(ensemble[tree].arrays.column[node])
                 name, also_absent = ensemble.columns[tested], [ensemble.columns[c] for c in absent if c != tested]
                 raise ColumnError(

@@ -80,8 +80,8 @@ def subtree_ends(height: Ints, start: Ints) -> Ints:
     """Return the end (exclusive) of each subtree: the next node that pops one slot lower, or the end of the tree."""
     n = len(height)
     order = _stable_order(height)
-    place = np.searchsorted(height[order] * n + order, (height - 1) * n + np.arange(n))
-    return np.where(height == 0, np.repeat(start[1:], np.diff(start)), order[np.minimum(place, n - 1)])
+    next_node = np.searchsorted(height[order] * n + order, (height - 1) * n + np.arange(n))
+    return np.where(height == 0, np.repeat(start[1:], np.diff(start)), order[np.minimum(next_node, n - 1)])
 
 
 # -- one tree ---------------------------------------------------------------------------------------------------------
@@ -145,8 +145,8 @@ def _class_stats(packed: PackedTrees, tree: Arrays, criterion: str, empty_branch
     settings = _core.Settings()
     settings.criterion = CRITERIA[criterion].impurity or criterion
     settings.empty_from_root = empty_branch == "root"
-    ends = np.repeat(leaves, packed.n_counts)
-    refitted = _core.refit_at_nodes(tree.for_core, tree.parent, ends, target, settings)
+    leaf_of_count = np.repeat(leaves, packed.n_counts)
+    refitted = _core.refit_at_nodes(tree.for_core, tree.parent, leaf_of_count, target, settings)
     names = ("weight", "impurity", "gain", "label", "count_start", "count_class", "count_weight")
     return {name: refitted[name] for name in names}
 

@@ -117,7 +117,7 @@ class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
     _task = "classification"
     classes_: npt.NDArray[Any]
     n_classes_: int
-    _order: Ints  # the place in classes_ of each class of the model, which has the positive one last
+    _order: Ints  # the index in classes_ of each class of the model, which has the positive one last
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X and the classes y; ``sample_weight`` gives each row a weight, or names a column of X."""
@@ -145,9 +145,9 @@ class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
             "priors": by_name(self.priors, names),
         }
 
-    def _classes_at(self, places: Ints) -> npt.NDArray[Any]:
+    def _classes_at(self, codes: Ints) -> npt.NDArray[Any]:
         """Return classes by their index in the model."""
-        classes: npt.NDArray[Any] = self.classes_[self._order[places]]
+        classes: npt.NDArray[Any] = self.classes_[self._order[codes]]
         return classes
 
     def _in_order(self, by_class: Floats) -> Floats:

@@ -240,8 +240,8 @@ class EnsembleClassifier(BaseClassifier, BaseEnsemble):
         """Return the class of each row: the most probable; the first of equals."""
         table = self._read(X)
         columns = encode_table(self.ensemble_, table).columns
-        places = self._voting.class_numbers(columns, len(table), resolve_n_jobs(self.n_jobs), self._best)
-        classes: npt.NDArray[Any] = self.classes_[places]
+        codes = self._voting.class_numbers(columns, len(table), resolve_n_jobs(self.n_jobs), self._best)
+        classes: npt.NDArray[Any] = self.classes_[codes]
         return classes
 
     def _best(self, sums: Floats, trees: int) -> Ints:

@@ -260,11 +260,11 @@ def _refuse_quantities(column: Column, present: npt.NDArray[np.bool_], estimator
         return
     with np.errstate(invalid="ignore"):
         is_integer = (column.values == np.rint(column.values)) & (np.abs(column.values) <= _LARGEST_WHOLE)
-    odd = np.flatnonzero(present & ~is_integer)
-    if len(odd):
+    fractional = present & ~is_integer
+    if fractional.any():
+        row = int(np.argmax(fractional))
         raise DataError(
-            f"y is a continuous target ({format_exact(float(column.values[odd[0]]))} in row {odd[0] + 1:,}), "
-            "not classes."
+            f"y is a continuous target ({format_exact(float(column.values[row]))} in row {row + 1:,}), not classes."
             f" Use {_counterpart(estimator, 'Regressor')}, or make classes of it first."
         )
 

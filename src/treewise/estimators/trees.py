@@ -112,11 +112,11 @@ def paths_to(tree: Tree, nodes: Ints) -> csr_matrix:
     start = np.concatenate([[0], np.cumsum(tree.depths[nodes] + 1)])
     passed = np.empty(start[-1], np.int64)
     # All rows climb in lockstep; each writes its path backwards, so column indices increase.
-    at, place = nodes, start[1:] - 1
-    while len(at):
-        passed[place] = at
-        above = tree.arrays.parent[at]
-        at, place = above[above >= 0], place[above >= 0] - 1
+    current, end = nodes, start[1:] - 1
+    while len(current):
+        passed[end] = current
+        above = tree.arrays.parent[current]
+        current, end = above[above >= 0], end[above >= 0] - 1
     return csr_matrix((np.ones(len(passed), np.int64), passed, start), shape=(len(nodes), len(tree)))
 
 

@@ -342,10 +342,10 @@ def _evaluate_numbers(rows: EvaluationRows, y_pred: Floats, context: _Evaluation
 def refuse_infinite(truth: Floats, rows: EvaluationRows) -> None:
     """Refuse a target of numbers that is infinite somewhere: nothing can be measured against it."""
     if not np.isfinite(truth).all():
-        place = int(np.argmax(~np.isfinite(truth)))
-        place_text = f"in row {int(rows.rows[place]) + 1:,} of {rows.table.name}"
+        first = int(np.argmax(~np.isfinite(truth)))
+        where = f"in row {int(rows.rows[first]) + 1:,} of {rows.table.name}"
         name = safe(rows.column.name)
-        raise DataError(f'target "{name}" is {truth[place]} {place_text}. Leave that row out, or correct it.')
+        raise DataError(f'target "{name}" is {truth[first]} {where}. Leave that row out, or correct it.')
 
 
 def mean(values: Floats, weight: Floats | None) -> float:

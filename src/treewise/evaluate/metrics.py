@@ -93,8 +93,8 @@ def balanced_accuracy(recalls: Sequence[Metric]) -> Metric:
     if not known:
         return Metric("balanced_accuracy", None)
     k, value = len(known), math.fsum(value for value, _ in known) / len(known)
-    below = math.sqrt(math.fsum((value - ends[0]) ** 2 for value, ends in known)) / k
-    above = math.sqrt(math.fsum((ends[1] - value) ** 2 for value, ends in known)) / k
+    below = math.sqrt(math.fsum((value - bounds[0]) ** 2 for value, bounds in known)) / k
+    above = math.sqrt(math.fsum((bounds[1] - value) ** 2 for value, bounds in known)) / k
     return Metric("balanced_accuracy", value, (value - below, value + above))
 
 

@@ -230,10 +230,10 @@ def _shares_outranked(p: Floats, y: npt.NDArray[np.bool_], w: Floats) -> Floats:
     >>> _shares_outranked(p, y, np.ones(4)).tolist()
     [0.75, 1.0, 0.25, 0.5]
     """
-    levels, place = np.unique(p, return_inverse=True)
+    levels, inverse = np.unique(p, return_inverse=True)
     shares = np.empty(len(p))
     for rows, sign in ((y, 1), (~y, -1)):
-        others = np.bincount(place[~rows], w[~rows], len(levels)) / w[~rows].sum()
+        others = np.bincount(inverse[~rows], w[~rows], len(levels)) / w[~rows].sum()
         below = np.cumsum(others) - others / 2
-        shares[rows] = (below if sign == 1 else 1 - below)[place[rows]]
+        shares[rows] = (below if sign == 1 else 1 - below)[inverse[rows]]
     return shares

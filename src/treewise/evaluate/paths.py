@@ -213,8 +213,8 @@ def _label_values(tree: Tree, column: Column | None, n_rows: int) -> Sequence[La
     if tree.task == "regression":
         values: list[Any] = encode.encode_numbers(present).tolist()
     else:
-        places, labels = encode_labels(tree, present)
-        values = [labels[place] for place in places.tolist()]
+        codes, labels = encode_labels(tree, present)
+        values = [labels[code] for code in codes.tolist()]
     for row, value in zip(labelled.tolist(), values, strict=True):
         known[row] = value
     return known

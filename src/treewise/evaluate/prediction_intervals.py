@@ -53,8 +53,8 @@ def order_ranks(n: int, confidence: float) -> tuple[int, int]:
 def predict_row_interval(tree: Tree, data: Any, calibration: Any, confidence: float = 0.95) -> Floats:
     """Return low and high ends for each row: (rows, 2); for a single row, one pair."""
     rows = tree.encode(data)
-    ends = prediction_intervals(tree, tree.answers(rows), calibration, confidence)
-    return ends[0] if rows.single else ends
+    bounds = prediction_intervals(tree, tree.answers(rows), calibration, confidence)
+    return bounds[0] if rows.single else bounds
 
 
 def prediction_intervals(tree: Tree, answers: Answers, calibration: Any, confidence: float = 0.95) -> Floats:
@@ -89,15 +89,15 @@ def _residual_ranges(tree: Tree, calibration: Any, confidence: float) -> Floats:
         )
     residuals = truth - tree.answers(compared.encoded).values()
     group = pool_leaves(tree, np.bincount(compared.leaves, minlength=len(tree)), needed)
-    ends = np.empty((len(tree) + 1, 2))  # the last is for all rows
-    ends[_ALL_ROWS] = np.sort(residuals)[[*order_ranks(len(residuals), confidence)]]
+    bounds = np.empty((len(tree) + 1, 2))  # the last is for all rows
+    bounds[_ALL_ROWS] = np.sort(residuals)[[*order_ranks(len(residuals), confidence)]]
     row_group = group[compared.leaves]
     order = np.lexsort((residuals, row_group))
     nodes, starts, counts = np.unique(row_group[order], return_index=True, return_counts=True)
     for node, start, n in zip(nodes.tolist(), starts.tolist(), counts.tolist(), strict=True):
         if node != _ALL_ROWS:
-            ends[node] = residuals[order[[start + rank for rank in order_ranks(n, confidence)]]]
-    return ends[group]
+            bounds[node] = residuals[order[[start + rank for rank in order_ranks(n, confidence)]]]
+    return bounds[group]
 
 
 def pool_leaves(tree: Tree, rows: Ints, needed: int) -> Ints:

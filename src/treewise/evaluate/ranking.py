@@ -53,9 +53,9 @@ class Ranking:
     ) -> Ranking:
         """Count the rows at each distinct probability."""
         w = np.ones(len(probability)) if weight is None else weight
-        levels, place = np.unique(-probability, return_inverse=True)
-        positives = np.bincount(place, w * is_positive, len(levels)).astype(np.float64)
-        others = np.bincount(place, w * ~is_positive, len(levels)).astype(np.float64)
+        levels, inverse = np.unique(-probability, return_inverse=True)
+        positives = np.bincount(inverse, w * is_positive, len(levels)).astype(np.float64)
+        others = np.bincount(inverse, w * ~is_positive, len(levels)).astype(np.float64)
         return cls(positive, 0.0 - levels, positives, others, float(w.sum() / (w**2).sum()))
 
     @property

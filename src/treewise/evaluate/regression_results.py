@@ -60,8 +60,8 @@ class RegressionEvaluation(Evaluation):
         """Return everything as plain values that JSON can hold."""
         weight = {} if self.weight is None else {"weight": self.weight}
         intervals = {
-            f"{name}_interval": ends and list(ends)
-            for name, ends in (("rmse", self.rmse_interval), ("mae", self.mae_interval), ("r2", self.r2_interval))
+            f"{name}_interval": bounds and list(bounds)
+            for name, bounds in (("rmse", self.rmse_interval), ("mae", self.mae_interval), ("r2", self.r2_interval))
         }
         return {
             **super().to_dict(),
@@ -101,10 +101,10 @@ class RegressionEvaluation(Evaluation):
     def _figure(self, name: str, value: float, interval: Interval | None) -> str:
         """Format a metric with its interval."""
         text = f"{value:.4f}" if name == "r2" else format_rounded(value)
-        ends = ""
+        bounds = ""
         if interval is not None and interval[0] < interval[1]:
-            ends = f"   {self.interval_name} {_format_ends(*interval)}"
-        return f"{name:<4}  {text}{ends}"
+            bounds = f"   {self.interval_name} {_format_ends(*interval)}"
+        return f"{name:<4}  {text}{bounds}"
 
 
 def _format_ends(low: float, high: float) -> str:

@@ -66,8 +66,8 @@ class Residuals:
 def _quantiles(values: Floats, weight: Floats) -> tuple[float, ...]:
     """Return the quantiles of sorted values: each the first value that the share of the weight reaches."""
     share = np.cumsum(weight) / weight.sum()
-    places = np.minimum(np.searchsorted(share, np.array(_QUANTILES) - 1e-12), len(values) - 1)
-    return tuple(values[places].tolist())
+    first = np.minimum(np.searchsorted(share, np.array(_QUANTILES) - 1e-12), len(values) - 1)
+    return tuple(values[first].tolist())
 
 
 def _histogram(y_true: Floats, y_pred: Floats, weight: Floats) -> tuple[tuple[float, ...], tuple[float, ...], float]:
@@ -79,6 +79,6 @@ def _histogram(y_true: Floats, y_pred: Floats, weight: Floats) -> tuple[tuple[fl
         reach = float(np.max(np.abs(residuals[np.isfinite(residuals)]), initial=0.0)) or 1.0
     edges = reach * np.linspace(-1.0, 1.0, _BINS + 1)
     inside = np.abs(residuals) <= reach
-    place = np.minimum(((residuals[inside] / reach / 2 + 0.5) * _BINS).astype(np.int64), _BINS - 1)
-    counts = np.bincount(place, weight[inside], _BINS).astype(np.float64)
+    bin_index = np.minimum(((residuals[inside] / reach / 2 + 0.5) * _BINS).astype(np.int64), _BINS - 1)
+    counts = np.bincount(bin_index, weight[inside], _BINS).astype(np.float64)
     return tuple(edges.tolist()), tuple(counts.tolist()), float(weight[~inside].sum())

@@ -544,10 +544,10 @@ def _format_metric(metric: Metric) -> tuple[str, str]:
         interval = "" if metric.interval is None else f"{_format_interval(*metric.interval)} %"
         return f"{format_share(metric.value)} %", interval
     decimals = 2 if metric.name == "lift" else 4
-    ends = ""
+    bounds = ""
     if metric.interval is not None and metric.interval[0] < metric.interval[1]:
-        ends = f"{metric.interval[0]:.{decimals}f} to {metric.interval[1]:.{decimals}f}"
-    return f"{metric.value:.{decimals}f}", ends
+        bounds = f"{metric.interval[0]:.{decimals}f} to {metric.interval[1]:.{decimals}f}"
+    return f"{metric.value:.{decimals}f}", bounds
 
 
 def _interval_entries(metrics: Sequence[Metric]) -> dict[str, list[float]]:

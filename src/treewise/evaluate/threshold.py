@@ -96,13 +96,13 @@ class ThresholdChoice(Displayable):
         """Return the threshold, the metrics on this table, and the costs that apply it."""
         cells = [["", "value", "range"]]  # no confidence interval: these rows chose the threshold
         for metric in self.metrics:
-            value, ends = "–", ""
+            value, bounds = "–", ""
             if metric.value is not None and metric.interval is not None:
-                value, ends = (
+                value, bounds = (
                     f"{format_share(metric.value)} %",
                     " to ".join(map(format_share, metric.interval)) + " %",
                 )
-            cells.append([metric.name.replace("_", " "), value, ends])
+            cells.append([metric.name.replace("_", " "), value, bounds])
         return "\n".join(
             [
                 emphasis(f"{self._title}: {self.rule}"),

@@ -207,8 +207,8 @@ def _summarise_numbers(encoding: Encoding, values: Array) -> tuple[int, str, tup
     show = encoding.format if encoding.kind == "datetime" else lambda value: format_rounded(float(value))
     summary = f"{show(low.item())} to {show(high.item())}, median {show(middle.item())}"
     with np.errstate(all="ignore"):
-        place = (values.astype(np.float64) - float(low)) / (float(high) - float(low) or 1.0)
-    bins = np.clip(np.nan_to_num(place, nan=0.0, posinf=1.0, neginf=0.0) * _BINS, 0, _BINS - 1).astype(np.int64)
+        share = (values.astype(np.float64) - float(low)) / (float(high) - float(low) or 1.0)
+    bins = np.clip(np.nan_to_num(share, nan=0.0, posinf=1.0, neginf=0.0) * _BINS, 0, _BINS - 1).astype(np.int64)
     return len(np.unique(values)), summary, tuple(np.bincount(bins, minlength=_BINS).tolist())
 
 
@@ -276,7 +276,7 @@ def _count_duplicates(columns: Any, n_rows: int) -> int:
     """Return how many rows are equal to an earlier row in every column."""
     keys = np.zeros(n_rows, np.int64)
     for learned in columns:
-        _, place = np.unique(learned.values, return_inverse=True)
-        pairs = keys * (int(place.max(initial=0)) + 1) + place
+        _, inverse = np.unique(learned.values, return_inverse=True)
+        pairs = keys * (int(inverse.max(initial=0)) + 1) + inverse
         _, keys = np.unique(pairs, return_inverse=True)
     return n_rows - (int(keys.max(initial=-1)) + 1)

@@ -97,8 +97,8 @@ class RankedTest:
         return self.traced.parts
 
     def __repr__(self) -> str:
-        place = "–" if self.rank is None else f"{self.rank}."
-        return f"<{place} {self.test} · gain {self.gain:.4g}>"
+        rank = "–" if self.rank is None else f"{self.rank}."
+        return f"<{rank} {self.test} · gain {self.gain:.4g}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,11 +137,11 @@ class Stump(Displayable, Sequence[RankedTest]):
         return len(self._tests)
 
     @overload
-    def __getitem__(self, place: int) -> RankedTest: ...
+    def __getitem__(self, index: int) -> RankedTest: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[RankedTest, ...]: ...
-    def __getitem__(self, place: int | slice) -> RankedTest | tuple[RankedTest, ...]:
-        return self._tests[place]
+    def __getitem__(self, index: slice) -> tuple[RankedTest, ...]: ...
+    def __getitem__(self, index: int | slice) -> RankedTest | tuple[RankedTest, ...]:
+        return self._tests[index]
 
     @property
     def best(self) -> RankedTest | None:
@@ -234,8 +234,8 @@ class _StumpRows(Sequence[Sequence[Any]]):
     def __len__(self) -> int:
         return len(self.tests)
 
-    def __getitem__(self, place: Any) -> Any:
-        return list(map(_cells_of, self.tests[place])) if isinstance(place, slice) else _cells_of(self.tests[place])
+    def __getitem__(self, index: Any) -> Any:
+        return list(map(_cells_of, self.tests[index])) if isinstance(index, slice) else _cells_of(self.tests[index])
 
 
 def _cells_of(test: RankedTest) -> list[Any]:

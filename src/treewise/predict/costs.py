@@ -110,7 +110,7 @@ class CostMatrix:
 
 def _from_names(cost_by_name: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
     """Read a dict of dicts; a mistake that is not named costs 1."""
-    positions = {str(label): i for i, label in enumerate(classes)}
+    index_of = {str(label): i for i, label in enumerate(classes)}
     matrix = 1 - np.eye(len(classes))
     for true, row in cost_by_name.items():
         if not isinstance(row, Mapping):
@@ -121,20 +121,20 @@ def _from_names(cost_by_name: Mapping[Any, Any], classes: tuple[Label, ...]) -> 
                 + ": a bad one taken for good costs 5."
             )
         for predicted, cost in row.items():
-            i, j = _class_position(true, positions), _class_position(predicted, positions)
+            i, j = _class_index(true, index_of), _class_index(predicted, index_of)
             matrix[i, j] = _check_cost(cost, classes[i], classes[j])
     return matrix
 
 
-def _class_position(label: object, positions: Mapping[str, int]) -> int:
-    position = positions.get(str(label))
-    if position is None:
-        known = join_few([safe(name) for name in positions])
+def _class_index(label: object, index_of: Mapping[str, int]) -> int:
+    index = index_of.get(str(label))
+    if index is None:
+        known = join_few([safe(name) for name in index_of])
         raise ParameterError(
             Param("cost") + f' names the class "{safe(label)}"; the classes are {known}.',
-            hint=did_you_mean(str(label), positions),
+            hint=did_you_mean(str(label), index_of),
         )
-    return position
+    return index
 
 
 def _from_rows(rows: Any, classes: tuple[Label, ...]) -> Floats:

@@ -180,18 +180,18 @@ def _shrunk(tree: Tree, nodes: Ints, at_node: Callable[[Ints], Floats], weights:
     a, depths = tree.arrays, tree.depths
     needed = _with_ancestors(a.parent, nodes)
     needed = needed[np.argsort(depths[needed], kind="stable")]
-    position = np.empty(len(tree), np.int64)
-    position[needed] = np.arange(len(needed))
+    index_of = np.empty(len(tree), np.int64)
+    index_of[needed] = np.arange(len(needed))
     unshrunk = at_node(needed)
     weight = weights[needed]
     trust = weight / np.where(weight + strength > 0, weight + strength, 1.0)
-    parent_position = position[a.parent[needed]]  # the entry of the root is not used
+    parent_index = index_of[a.parent[needed]]  # the entry of the root is not used
     borders = [*np.flatnonzero(np.diff(depths[needed])) + 1, len(needed)]
     result = unshrunk.copy()
     for begin, end in pairwise(borders):
-        above = parent_position[begin:end]
+        above = parent_index[begin:end]
         result[begin:end] = result[above] + (unshrunk[begin:end] - unshrunk[above]) * trust[above, None]
-    return result[position[nodes]]
+    return result[index_of[nodes]]
 
 
 def _with_ancestors(parent: Ints, nodes: Ints) -> Ints:
@@ -209,7 +209,7 @@ def label_probabilities(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafPr
 
     A block of classes at a time, without a table of rows × classes: there may be 10,000 of each.
     """
-    reached, position = np.unique(nodes, return_inverse=True)
+    reached, inverse = np.unique(nodes, return_inverse=True)
     probabilities = np.zeros(len(nodes))
     width = max(1, _BLOCK // max(1, len(reached)))
     for first in range(0, len(tree.classes), width):
@@ -217,7 +217,7 @@ def label_probabilities(tree: Tree, nodes: Ints, classes: Ints, estimate: LeafPr
         in_block = np.flatnonzero((classes >= first) & (classes < last))
         if len(in_block):
             block = class_probabilities(tree, reached, estimate, first, last)
-            probabilities[in_block] = block[position[in_block], classes[in_block] - first]
+            probabilities[in_block] = block[inverse[in_block], classes[in_block] - first]
     return probabilities
 
 

@@ -119,8 +119,8 @@ class TreeAnswers(Answers):
 
     def probabilities(self) -> Floats:
         """Return the class probabilities: rows × classes."""
-        nodes, position = np.unique(self.nodes, return_inverse=True)
-        return class_probabilities(self.tree, nodes, self.estimate)[position]
+        nodes, inverse = np.unique(self.nodes, return_inverse=True)
+        return class_probabilities(self.tree, nodes, self.estimate)[inverse]
 
     def likelihoods(self, truth: Ints) -> tuple[Ints, Floats, Floats | None]:
         """Return predicted classes, the probability of each row's true class, and with two classes of the second."""
@@ -133,8 +133,8 @@ class TreeAnswers(Answers):
 
     def intervals(self, confidence: float) -> Floats:
         """Return low and high ends for each row's leaf."""
-        nodes, position = np.unique(self.nodes, return_inverse=True)
-        return node_intervals(self.tree, nodes, confidence)[position]
+        nodes, inverse = np.unique(self.nodes, return_inverse=True)
+        return node_intervals(self.tree, nodes, confidence)[inverse]
 
 
 # -- what the methods of a model call ---------------------------------------------------------------------------------
@@ -221,8 +221,8 @@ def predict_interval(tree: Tree, data: Any, confidence: float = 0.95) -> Floats:
     """Return low and high ends for each row's leaf: (rows, classes, 2), or (rows, 2) for regression."""
     check_confidence(confidence)
     rows = tree.encode(data)
-    ends = tree.answers(rows).intervals(confidence)
-    return ends[0] if rows.single else ends
+    bounds = tree.answers(rows).intervals(confidence)
+    return bounds[0] if rows.single else bounds
 
 
 def check_classification(model: Model, method: str, instead: str = "predict") -> None:
@@ -241,10 +241,10 @@ def node_interval(
     tree: Tree, node: int, confidence: float = 0.95
 ) -> dict[Label, tuple[float, float]] | tuple[float, float]:
     """Return the low and the high end for one node: by class, or of its mean."""
-    ends = node_intervals(tree, np.array([tree.check_node(node)]), check_confidence(confidence))[0].tolist()
+    bounds = node_intervals(tree, np.array([tree.check_node(node)]), check_confidence(confidence))[0].tolist()
     if tree.task == "regression":
-        return ends[0], ends[1]
-    return {label: (low, high) for label, (low, high) in zip(tree.classes, ends, strict=True)}
+        return bounds[0], bounds[1]
+    return {label: (low, high) for label, (low, high) in zip(tree.classes, bounds, strict=True)}
 
 
 def node_intervals(tree: Tree, nodes: Ints, confidence: float) -> Floats:
@@ -279,8 +279,8 @@ def predict_at_nodes(tree: Tree, nodes: Ints, estimate: Any = None) -> Array:
         return tree.arrays.label[nodes]
     from treewise.predict.costs import least_costly_classes
 
-    reached, position = np.unique(nodes, return_inverse=True)
-    return least_costly_classes(tree, reached, estimator)[position]
+    reached, inverse = np.unique(nodes, return_inverse=True)
+    return least_costly_classes(tree, reached, estimator)[inverse]
 
 
 def answering_nodes(tree: Tree, leaves: Ints) -> Ints:

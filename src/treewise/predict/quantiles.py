@@ -28,8 +28,8 @@ Floats = npt.NDArray[np.float64]
 def predict_quantiles(tree: Tree, data: Any, table: Any, quantiles: Sequence[float], sample_weight: Any) -> Floats:
     """Return the quantiles of each row's leaf: rows × quantiles; for a single row, one number per quantile."""
     rows = tree.encode(data)
-    found = leaf_quantiles(tree, tree.leaves(rows), table, quantiles, sample_weight)
-    return found[0] if rows.single else found
+    quantiles_of_rows = leaf_quantiles(tree, tree.leaves(rows), table, quantiles, sample_weight)
+    return quantiles_of_rows[0] if rows.single else quantiles_of_rows
 
 
 def leaf_quantiles(
@@ -43,17 +43,17 @@ def leaf_quantiles(
     if tree.task == "classification":
         raise ParameterError("classes have no quantiles.", hint="Use " + Call("predict_proba") + ".")
     training_set = prepare_like(tree, table, sample_weight)
-    ends = find_leaves(tree, training_set.columns, len(training_set))
-    order = np.lexsort((training_set.raw, ends))
-    start, size = np.searchsorted(ends[order], np.arange(len(tree) + 1)), subtree_sizes(tree)
-    reached, position = np.unique(leaves, return_inverse=True)
-    found = np.empty((len(reached), len(shares)))
+    leaf_of_row = find_leaves(tree, training_set.columns, len(training_set))
+    order = np.lexsort((training_set.raw, leaf_of_row))
+    start, size = np.searchsorted(leaf_of_row[order], np.arange(len(tree) + 1)), subtree_sizes(tree)
+    reached, inverse = np.unique(leaves, return_inverse=True)
+    result = np.empty((len(reached), len(shares)))
     for i, node in enumerate(reached.tolist()):
         while node > 0 and start[node] == start[node + size[node]]:
             node = int(tree.arrays.parent[node])
         below = order[start[node] : start[node + size[node]]]
-        found[i] = weighted_quantiles(training_set.raw[below], training_set.weight[below], shares)
-    return found[position]
+        result[i] = weighted_quantiles(training_set.raw[below], training_set.weight[below], shares)
+    return result[inverse]
 
 
 def weighted_quantiles(values: Floats, weights: Ints, shares: Sequence[Fraction]) -> list[float]:
@@ -67,8 +67,8 @@ def weighted_quantiles(values: Floats, weights: Ints, shares: Sequence[Fraction]
     quantiles = []
     for share in shares:
         target = share * int(cumulated[-1])
-        place = int(np.searchsorted(cumulated, -(-target.numerator // target.denominator)))
-        last = min(place, len(ascending) - 1)
+        first = int(np.searchsorted(cumulated, -(-target.numerator // target.denominator)))
+        last = min(first, len(ascending) - 1)
         upper = min(last + 1, len(ascending) - 1) if cumulated[last] == target else last
         quantiles.append(float(ascending[last] / 2 + ascending[upper] / 2))
     return quantiles

@@ -39,8 +39,8 @@ _WHOLE = (int, np.int64, np.int32)
 _UNHANDLED = object()  # a cell that is left to the table path
 _STAY = -1  # instead of a child: the row stays at the node
 
-# A test as (column's place in the row, cut, child below, child above, child for missing); for categories the cut is
-# None and "below" a dict from level to child, filled on demand. A leaf's place is _STAY.
+# A test as (column's index in the row, cut, child below, child above, child for missing); for categories the cut is
+# None and "below" a dict from level to child, filled on demand. A leaf's index is _STAY.
 Step = tuple[int, Any, Any, int, int]
 
 
@@ -76,14 +76,14 @@ class RowReader:
 
     def __init__(self, model: Model, used: list[int]) -> None:
         self.used = used
-        self.asked = [(model.encodings[i].kind, frozenset(model.encodings[i].levels)) for i in used]
-        self.numeric = [kind == "number" for kind, _ in self.asked]
+        self.kinds_and_levels = [(model.encodings[i].kind, frozenset(model.encodings[i].levels)) for i in used]
+        self.numeric = [kind == "number" for kind, _ in self.kinds_and_levels]
         self.width = len(model.columns)
         self.names = [model.columns[i] for i in used]
         self.from_dict, self.from_list = _make_cell_getter(self.names), _make_cell_getter(used)
         self.only_numbers = all(self.numeric)
-        self.present = refuses_missing(model)  # whether every column must be there
-        self.able = bool(used) and not model.na_values
+        self.needs_all_columns = refuses_missing(model)  # whether every column must be there
+        self.is_enabled = bool(used) and not model.na_values
 
     def read(self, row: Any) -> Any:
         """Return the cells of the tested columns: numbers, levels, NaN or None if missing; None for other types."""
@@ -101,7 +101,7 @@ class RowReader:
                 return None
         else:
             return None
-        if self.only_numbers and not self.present and _FLOATS.issuperset(map(type, cells)):
+        if self.only_numbers and not self.needs_all_columns and _FLOATS.issuperset(map(type, cells)):
             return cells
         return self.convert(cells)
 
@@ -113,11 +113,13 @@ class RowReader:
                 if cell_type is not float:
                     values[i] = float(cells[i])
             else:
-                value = values[i] = _convert_cell(cells[i], *self.asked[i])
+                value = values[i] = _convert_cell(cells[i], *self.kinds_and_levels[i])
                 if value is _UNHANDLED:
                     return None
-        absent = self.present and any(value is None or value is NOT_GIVEN or value != value for value in values)
-        return None if absent else values
+        has_missing = self.needs_all_columns and any(
+            value is None or value is NOT_GIVEN or value != value for value in values
+        )
+        return None if has_missing else values
 
 
 class RowPredictor(RowReader):
@@ -132,7 +134,7 @@ class RowPredictor(RowReader):
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         super().__init__(tree, tree.used_columns)
-        self.place = {column: place for place, column in enumerate(self.used)}
+        self.index_of = {column: i for i, column in enumerate(self.used)}
         self.steps: list[Step | None] = [None] * len(tree)
         self.answers: list[Label | None] = [None] * len(tree)
 
@@ -162,7 +164,7 @@ class RowPredictor(RowReader):
 
     def leaf(self, row: Any) -> int | None:
         """Return the node at which a row ends, or None if the table's way must read it."""
-        values = self.read(row) if self.able else None
+        values = self.read(row) if self.is_enabled else None
         if values is None:
             return None
         try:
@@ -174,10 +176,10 @@ class RowPredictor(RowReader):
         """Walk from the root to the node where these values end."""
         node, steps = 0, self.steps
         while True:
-            place, cut, below, above, missing = steps[node] or self.step(node)
-            if place == _STAY:
+            index, cut, below, above, missing = steps[node] or self.step(node)
+            if index == _STAY:
                 return node
-            value = values[place]
+            value = values[index]
             if cut is None:
                 child = below.get(value)
                 if child is None:
@@ -199,11 +201,11 @@ class RowPredictor(RowReader):
         if int(tree.arrays.kind[node]) == LEAF:
             step: Step = (_STAY, None, None, _STAY, _STAY)
         elif tree.encodings[column].is_categorical:
-            step = (self.place[column], None, {None: self.child(node, None)}, _STAY, _STAY)
+            step = (self.index_of[column], None, {None: self.child(node, None)}, _STAY, _STAY)
         else:
             cut = tree.arrays.cut[node] if tree.encodings[column].kind == "number" else tree.arrays.cut_int[node]
             below, above = tree.children(node)[:2]
-            step = (self.place[column], cut.item(), below, above, self.child(node, None))
+            step = (self.index_of[column], cut.item(), below, above, self.child(node, None))
         self.steps[node] = step
         return step
 

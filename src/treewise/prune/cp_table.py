@@ -42,8 +42,8 @@ class CpTable(Displayable, Sequence[CpRow]):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, place: Any) -> Any:
-        return self.rows[place]
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
 
     def __iter__(self) -> Iterator[CpRow]:
         return iter(self.rows)
@@ -88,7 +88,7 @@ class CpTable(Displayable, Sequence[CpRow]):
             ColumnSpec("xstd", "number", formatter=_four_digits, only=held_out),
             ColumnSpec("mark", title="", only=held_out),
         )
-        rows = [(*row, self._mark(place)) for place, row in enumerate(self.rows)]
+        rows = [(*row, self._mark(index)) for index, row in enumerate(self.rows)]
         below = (f"… {plural(self.left_out, 'larger tree')}",) if self.left_out else ()
         return ResultTable(self.title, headings, rows, below=below, row_name="larger tree", max_rows=self._last + 1)
 
@@ -108,12 +108,12 @@ class CpTable(Displayable, Sequence[CpRow]):
             ]
         )
 
-    def _cells(self, place: int, row: CpRow, has_xerror: bool) -> list[str]:
+    def _cells(self, index: int, row: CpRow, has_xerror: bool) -> list[str]:
         cells = [f"{row.cp:.5g}", f"{row.nsplit:,}", f"{row.leaves:,}", f"{row.rel_error:.4f}"]
         return [*cells, f"{row.xerror:.4f}", f"{row.xstd:.4f}"] if has_xerror else cells
 
-    def _mark(self, place: int) -> str:
-        return ", ".join(["minimum xerror"] * (place == self.best) + ["chosen"] * (place == self.chosen))
+    def _mark(self, index: int) -> str:
+        return ", ".join(["minimum xerror"] * (index == self.best) + ["chosen"] * (index == self.chosen))
 
     @property
     def _last(self) -> int:
@@ -132,17 +132,17 @@ def cp_table_from_folds(tree: Tree, held_out: HeldOutLosses, chosen: int) -> CpT
     cp = alpha / (nested.root_risk or 1.0)
     columns = (cp, held_out.n_splits, leaves, held_out.rel_error, held_out.xerror, held_out.xstd)
     rows = [CpRow(*(column[i].item() for column in columns)) for i in range(n - 1, -1, -1)]
-    places = n - 1 - held_out.losses.choose("best"), n - 1 - chosen
-    return CpTable(tree.target.name, held_out.root_loss, tuple(rows), *places, loss=held_out.loss.name)
+    chosen_rows = n - 1 - held_out.losses.choose("best"), n - 1 - chosen
+    return CpTable(tree.target.name, held_out.root_loss, tuple(rows), *chosen_rows, loss=held_out.loss.name)
 
 
 def cp_table(tree: Tree) -> CpTable:
     """Return the table that chose the size of the tree, if it is unchanged since then; else one without xerror."""
     stored, loss = tree.fit_info.cp_table, find_loss(tree, None).name
     if stored is not None:
-        places = stored.best, stored.chosen, stored.left_out
+        chosen_rows = stored.best, stored.chosen, stored.left_out
         recorded = stored.loss if stored.loss in LOSSES else loss
-        return CpTable(tree.target.name, stored.root_error, stored.rows, *places, loss=recorded)
+        return CpTable(tree.target.name, stored.root_error, stored.rows, *chosen_rows, loss=recorded)
     nested = find_nested_trees(tree, "error")
     root = nested.root_risk or 1.0
     splits = nested.totals(tree, np.zeros(len(tree)), is_internal(tree).astype(float)).round().astype(int)

@@ -240,15 +240,15 @@ class _FoldScorer:
 
     def _path(self, tree: Tree, nested: NestedTrees, rows: Ints) -> PenaltyPath:
         of_rows = _row_losses(tree, self.loss, self.training_set, rows)
-        return PenaltyPath(tree, nested, self._ends(tree, rows), self.penalties, of_rows)
+        return PenaltyPath(tree, nested, self._leaves(tree, rows), self.penalties, of_rows)
 
-    def _ends(self, tree: Tree, rows: Ints) -> Ints:
+    def _leaves(self, tree: Tree, rows: Ints) -> Ints:
         return find_leaves(tree, [values[rows] for values in self.training_set.columns], len(rows))
 
     def _auc(self, tree: Tree, nested: NestedTrees, rows: Ints, weight: Floats) -> Floats:
         is_positive = self.training_set.y[rows] == len(tree.classes) - 1
         sides = weight * is_positive, weight * ~is_positive
-        mean = _auc_along_penalties(tree, nested, self._ends(tree, rows), self.penalties, *sides)
+        mean = _auc_along_penalties(tree, nested, self._leaves(tree, rows), self.penalties, *sides)
         if np.isnan(mean).any():
             raise DataError(
                 f"a fold of {plural(len(rows), 'row')} holds rows of one class only, so it has no AUC.",
@@ -258,11 +258,11 @@ class _FoldScorer:
 
 
 def _auc_along_penalties(
-    tree: Tree, nested: NestedTrees, ends: Ints, penalties: Floats, positives: Floats, negatives: Floats
+    tree: Tree, nested: NestedTrees, leaves: Ints, penalties: Floats, positives: Floats, negatives: Floats
 ) -> Floats:
     """Return 1 − AUC at every penalty, from the weights of positive and other rows at each leaf."""
-    reached, place = np.unique(ends, return_inverse=True)
-    up, across = (np.bincount(place, weight, len(reached)) for weight in (positives, negatives))
+    reached, inverse = np.unique(leaves, return_inverse=True)
+    up, across = (np.bincount(inverse, weight, len(reached)) for weight in (positives, negatives))
     score = class_probabilities(tree, np.arange(len(tree)), default_smoothing(tree))[:, -1]
     index_of = nested.entries(penalties, nested.leaf_alpha)
     answering = answering_nodes(tree, reached)

@@ -160,12 +160,12 @@ def find_loss(tree: Tree, name: str | None) -> Loss:
     check_choice("loss", name, LOSSES)
     loss = LOSSES[name]
     if loss.task != tree.task:
-        usual = ", ".join(known_loss.name for known_loss in LOSSES.values() if known_loss.task == tree.task)
+        known = ", ".join(known_loss.name for known_loss in LOSSES.values() if known_loss.task == tree.task)
         raise ParameterError(
             f"is for {loss.task}, and this tree is one of {tree.task}.",
             parameter="loss",
             value=name,
-            hint=f"Choose one of {usual}.",
+            hint=f"Choose one of {known}.",
         )
     if name == "cost" and not has_cost:
         raise ParameterError(
@@ -190,8 +190,8 @@ def area_above_roc(score: Floats, positives: Any, negatives: Any) -> float:
     total = float(positives.sum()) * float(negatives.sum())
     if not total:
         return math.nan
-    levels, place = np.unique(score, return_inverse=True)
-    up, across = (np.bincount(place, weight, len(levels)) for weight in (positives, negatives))
+    levels, inverse = np.unique(score, return_inverse=True)
+    up, across = (np.bincount(inverse, weight, len(levels)) for weight in (positives, negatives))
     below = np.cumsum(across) - across / 2
     return 1.0 - float(up @ below) / total
 

@@ -73,8 +73,8 @@ def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> 
         counts, weights = _apply_class_weights(tree, truth, weights, table.name)
         ends, truth = ends[counts], truth[counts]
         unknown = tuple(
-            f'"{safe(label)}" in {plural(int((truth == place).sum()), "row")}: not a class of the tree, so wrong'
-            for place, label in enumerate(labels[len(tree.classes) :], len(tree.classes))
+            f'"{safe(label)}" in {plural(int((truth == code).sum()), "row")}: not a class of the tree, so wrong'
+            for code, label in enumerate(labels[len(tree.classes) :], len(tree.classes))
         )
     return replace(count_validation_rows(tree, ends, truth, weights, table.name), unknown=unknown)
 
@@ -95,9 +95,9 @@ def _apply_class_weights(tree: Tree, truth: Ints, weights: Floats, table: str) -
     """
     known = np.flatnonzero(truth < len(tree.classes))
     rows = WeightedRows(known, truth[known], np.empty(0), weights[known])
-    weighed = apply_class_weights(rows, tree.target, tree.fit_info.class_weight, tree.fit_info.priors, table)
+    weighted = apply_class_weights(rows, tree.target, tree.fit_info.class_weight, tree.fit_info.priors, table)
     all_weights = np.where(truth < len(tree.classes), 0.0, weights)
-    all_weights[weighed.rows] = weighed.weight
+    all_weights[weighted.rows] = weighted.weight
     counts = np.flatnonzero(all_weights)
     return counts, all_weights[counts]
 

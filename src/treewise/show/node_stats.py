@@ -52,11 +52,11 @@ def class_weights(tree: Tree, node: int) -> Floats:
     return weights
 
 
-def class_shares(tree: Tree, place: int | None) -> Floats:
+def class_shares(tree: Tree, class_index: int | None) -> Floats:
     """Return the share of one class at every node, or of its predicted class (None); NaN where there are no counts."""
     a, node = tree.arrays, _node_of_counts(tree)
     total = np.bincount(node, a.count_weight, len(tree))
-    class_number = a.label[node] if place is None else place
+    class_number = a.label[node] if class_index is None else class_index
     matching = np.bincount(node, a.count_weight * (a.count_class == class_number), len(tree))
     share = np.full(len(tree), np.nan)
     np.divide(matching, total, out=share, where=total > 0)

@@ -21,18 +21,18 @@ MUTED = "#8A8A8A"  # background lines
 UNKNOWN_COLOUR = "#B5B5B5"  # where no class is known
 
 
-def class_colour(place: int) -> str:
+def class_colour(class_index: int) -> str:
     """Return the colour of a class by its index; they repeat after eight.
 
     >>> class_colour(0), class_colour(8) == class_colour(0), class_marker(0) == class_marker(8)
     ('#0072B2', True, False)
     """
-    return CLASS_COLOURS[place % len(CLASS_COLOURS)] if place >= 0 else UNKNOWN_COLOUR
+    return CLASS_COLOURS[class_index % len(CLASS_COLOURS)] if class_index >= 0 else UNKNOWN_COLOUR
 
 
-def class_marker(place: int) -> str:
+def class_marker(class_index: int) -> str:
     """Return the marker of a class by its index; up to 88 pairs of colour and marker differ."""
-    return MARKERS[place % len(MARKERS)] if place >= 0 else "."
+    return MARKERS[class_index % len(MARKERS)] if class_index >= 0 else "."
 
 
 # Classes that are named by a sign are drawn as that sign.

@@ -152,9 +152,9 @@ def _partition_by_threshold(column: ColumnAtNode) -> Iterator[Partition]:
         yield Partition(i - 1, (low, high), partial(_threshold_after, column, i - 1), placements=(0, 1))
 
 
-def _threshold_after(column: ColumnAtNode, place: int, *, missing: int) -> Threshold:
+def _threshold_after(column: ColumnAtNode, index: int, *, missing: int) -> Threshold:
     between: Callable[[Any, Any], float] = midpoint if column.encoding.kind == "number" else midpoint_int
-    cut = between(column.buckets[place].value, column.buckets[place + 1].value)
+    cut = between(column.buckets[index].value, column.buckets[index + 1].value)
     return Threshold(column.encoding.name, cut, missing=missing)
 
 

@@ -196,9 +196,9 @@ def _add_column(tree: Tree, condition: str) -> Tree:
 def _set_split(tree: Tree, node: int, split: Split, rows: dict[str, list[Any]], codes: list[npt.NDArray[Any]]) -> None:
     """Write a split into the arrays of a node, given in pieces."""
     column = tree.columns.index(split.column)
-    places = {level: i for i, level in enumerate(tree.encodings[column].levels)}
+    codes_of_levels = {level: i for i, level in enumerate(tree.encodings[column].levels)}
     blank = {"stop": 0, "cut": 0.0, "cut_int": 0, "other": -1}
-    entries = blank | split_entries(split, column, tree.encodings[column], places)
+    entries = blank | split_entries(split, column, tree.encodings[column], codes_of_levels)
     codes[node] = np.array(entries.pop("codes", ()), np.int32)
     for name, value in entries.items():
         rows[name][node] = value
@@ -223,9 +223,9 @@ def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSe
     placed = enumerate(place_missing(partition, missing, scorer.separates_missing(missing)))
     scored = [
         scorer.score(
-            partition.make_split, branch, parts, missing.rows, TieOrder(column, KIND_RANK[split.kind], 0, place)
+            partition.make_split, branch, parts, missing.rows, TieOrder(column, KIND_RANK[split.kind], 0, placement)
         )
-        for place, (branch, parts) in placed
+        for placement, (branch, parts) in placed
     ]
     # The user requested the split, so the limits on leaves do not apply.
     candidates = [replace(candidate, eligible=True) for candidate in scored if candidate is not None]

@@ -149,8 +149,8 @@ def exp2_fixed(numerator: int, denominator: int) -> int:
     exponent, rest = divmod(numerator, denominator)
     fraction = (rest << FRACTION) // denominator
     product = 1 << (FRACTION + 1)
-    for place, power in enumerate(_ROOTS_OF_TWO, start=1):
-        if fraction >> (FRACTION - place) & 1:
+    for power_number, power in enumerate(_ROOTS_OF_TWO, start=1):
+        if fraction >> (FRACTION - power_number) & 1:
             product = (product * power) >> (FRACTION + 1)
     return (product << exponent) >> 1
 

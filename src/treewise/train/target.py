@@ -75,9 +75,9 @@ def read_target(column: Column, roles: ColumnRoles, kept: Rows) -> tuple[Target,
         return Target(column.name, "regression"), np.zeros(len(raw), np.int64), raw
     order = _class_order(labels, roles.positive, column.name)
     if roles.positive is not None:
-        place = np.empty(len(labels), np.int64)
-        place[order] = np.arange(len(labels))
-        codes = place[codes]
+        new_code = np.empty(len(labels), np.int64)
+        new_code[order] = np.arange(len(labels))
+        codes = new_code[codes]
     return Target(column.name, "classification", tuple(labels[i] for i in order)), codes, np.empty(0)
 
 
@@ -272,8 +272,8 @@ def adopt_classes(tree: Tree, column: Column) -> Tree:
     """
     if not tree.fit_info.is_handwritten or tree.arrays.rows[0] > 0 or tree.task == "regression":
         return tree
-    _, places, known = _match_labels(tree, column.take(~column.is_missing()))
-    of_column, classes = [known[i] for i in places], known
+    _, indices, known = _match_labels(tree, column.take(~column.is_missing()))
+    of_column, classes = [known[i] for i in indices], known
     if tree.classes == _sort_classes(tree.classes):
         is_sorted = tuple(of_column) == _sort_classes(of_column)
         classes = _sort_classes(known) if is_sorted else tuple(dict.fromkeys((*of_column, *known)))

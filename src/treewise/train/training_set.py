@@ -158,7 +158,7 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
     target, y, raw = read_target(_take_rows(column, rows_used), roles, rows_used)
     factor = None if exposure is None else _take_rows(exposure, rows_used)
     rows = WeightedRows(rows_used, y, raw, _take_rows(weight, rows_used), factor)
-    weighed = apply_class_weights(rows, target, roles.class_weight, roles.priors, table.name)
+    weighted = apply_class_weights(rows, target, roles.class_weight, roles.priors, table.name)
     settings = resolve_criterion(settings, target, roles.criterion)
     check_target(settings, target, raw, rows_used)
     notes = [*table.notes, *note_target(target, column)]
@@ -170,9 +170,9 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
     features: list[_Feature] = []
     column_splits: dict[str, str] = {}
     for name in names:
-        learned = encode.fit_encoding(_take_rows(table[name], weighed.rows), kinds.get(name))
+        learned = encode.fit_encoding(_take_rows(table[name], weighted.rows), kinds.get(name))
         if settings.missing == "error":
-            _refuse_missing(learned.encoding, learned.values, weighed.rows)
+            _refuse_missing(learned.encoding, learned.values, weighted.rows)
         if table.store is not None:
             learned = replace(learned, values=table.store.keep(learned.values))
         notes += learned.notes
@@ -194,8 +194,8 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
     )
     check_constraints(settings, [feature.encoding for feature in features], target)
     settings = _drop_idle_settings(settings, target, features)
-    assembled = _assemble(weighed, target, settings, features, weight, sample)
-    order = _read_order(table, roles.groups, roles.time, weighed.rows, target.name)
+    assembled = _assemble(weighted, target, settings, features, weight, sample)
+    order = _read_order(table, roles.groups, roles.time, weighted.rows, target.name)
     return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
 
 
@@ -229,12 +229,12 @@ def build_like(
     y, raw = encode_target(_take_rows(column, rows_used), target, table.name, rows_used)
     factor = None if exposure is None else _take_rows(exposure, rows_used)
     rows = WeightedRows(rows_used, y, raw, _take_rows(weight, rows_used), factor)
-    weighed = apply_class_weights(rows, target, fit_options.class_weight, fit_options.priors, table.name)
+    weighted = apply_class_weights(rows, target, fit_options.class_weight, fit_options.priors, table.name)
     table.convert(e.name for e in encodings)
     features = [
         _Feature(
             encoding,
-            _take_rows(encode.encode_column(encoding, table[encoding.name], table.name), weighed.rows),
+            _take_rows(encode.encode_column(encoding, table[encoding.name], table.name), weighted.rows),
             _allowed_splits(encoding, fit_options.splits.get(encoding.name, settings.categorical), settings),
         )
         for encoding in encodings
@@ -244,8 +244,8 @@ def build_like(
         lacking = f'{table.name} has no column "{safe(weight_name)}", the weights the tree was grown with'
         notes.append(f"{lacking}; every row has weight 1 here; give " + Param("sample_weight", ...))
     settings = _drop_idle_settings(resolve_criterion(settings, target, None), target, features)
-    assembled = _assemble(weighed, target, settings, features, weight, sample)
-    order = _read_order(table, groups, time, weighed.rows, target.name)
+    assembled = _assemble(weighted, target, settings, features, weight, sample)
+    order = _read_order(table, groups, time, weighted.rows, target.name)
     return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
 
 
@@ -296,7 +296,7 @@ def _drop_idle_settings(settings: Settings, target: Target, features: Sequence[_
 
 
 def _assemble(
-    weighed: WeightedRows,
+    weighted: WeightedRows,
     target: Target,
     settings: Settings,
     features: Sequence[_Feature],
@@ -307,27 +307,27 @@ def _assemble(
 
     ``sample`` are the table's sample weights, ``given`` the same times the exposure.
     """
-    weight, weight_scale = scale_weights(weighed.weight)
-    row_weight = _take_rows(given, weighed.rows)
+    weight, weight_scale = scale_weights(weighted.weight)
+    row_weight = _take_rows(given, weighted.rows)
     if target.task == "regression":
-        y, target_scale, top = scale_targets(weighed.raw)
+        y, target_scale, top = scale_targets(weighted.raw)
     else:
-        y, target_scale, top = weighed.y.astype(np.uint8 if len(target.classes) <= 256 else np.int32), 0, None
+        y, target_scale, top = weighted.y.astype(np.uint8 if len(target.classes) <= 256 else np.int32), 0, None
     return TrainingSet(
         encodings=tuple(f.encoding for f in features),
         columns=tuple(f.values for f in features),
         splits=tuple(f.splits for f in features),
         target=target,
         y=y,
-        raw=weighed.raw,
+        raw=weighted.raw,
         target_scale=target_scale,
         target_top=top,
         weight=weight,
         weight_scale=weight_scale,
         row_weight=row_weight,
         settings=settings,
-        repeats=find_repeats(_take_rows(sample, weighed.rows), weighed),
-        rows=weighed.rows,
+        repeats=find_repeats(_take_rows(sample, weighted.rows), weighted),
+        rows=weighted.rows,
     )
 
 

@@ -79,7 +79,7 @@ class Repeats:
         return Repeats(self.times[rows], self.factor[rows])
 
 
-def find_repeats(sample: npt.NDArray[np.float64], weighed: WeightedRows) -> Repeats | None:
+def find_repeats(sample: npt.NDArray[np.float64], weighted: WeightedRows) -> Repeats | None:
     """Interpret sample weights as counts if they are small whole numbers; None: each row counts once.
 
     Sampling needs this: a row of weight 2 is two rows, each of which may be drawn. Larger weights (more than ten per
@@ -89,7 +89,7 @@ def find_repeats(sample: npt.NDArray[np.float64], weighed: WeightedRows) -> Repe
         return None
     if np.all(sample == 1.0) or not np.array_equal(sample, np.rint(sample)):
         return None
-    factor = np.broadcast_to(np.float64(1.0), len(sample)) if weighed.factor is None else weighed.factor
+    factor = np.broadcast_to(np.float64(1.0), len(sample)) if weighted.factor is None else weighted.factor
     return Repeats(sample.astype(np.int64), factor)
 
 
@@ -97,37 +97,37 @@ def apply_class_weights(
     rows: WeightedRows, target: Target, class_weight: Any, priors: Any, table_name: str
 ) -> WeightedRows:
     """Multiply by class weights, or by those that follow from priors; drop the rows of classes of weight 0."""
-    weighed = rows
+    weighted = rows
     if class_weight is not None and priors is not None:
         raise ParameterError(
             Param("class_weight") + " and " + Param("priors") + " both weigh the classes.", hint="Give one of them."
         )
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # checked below
         if class_weight is not None:
-            weighed = _multiply_weights(rows, _class_factors(class_weight, target, rows.y, rows.weight))
+            weighted = _multiply_weights(rows, _class_factors(class_weight, target, rows.y, rows.weight))
         elif priors is not None:
             shares = read_priors(priors, target)
-            weighed = _multiply_weights(rows, _prior_factors(shares, rows.y, rows.weight))
-    infinite = np.flatnonzero(~np.isfinite(weighed.weight))
+            weighted = _multiply_weights(rows, _prior_factors(shares, rows.y, rows.weight))
+    infinite = np.flatnonzero(~np.isfinite(weighted.weight))
     if len(infinite):
         raise DataError(
             Param("sample_weight")
             + " times "
             + Param("class_weight")
-            + f" overflows in row {weighed.rows[infinite[0]] + 1:,}.",
+            + f" overflows in row {weighted.rows[infinite[0]] + 1:,}.",
             hint="Scale the weights down: only their proportions matter.",
         )
     with np.errstate(over="ignore"):
-        if np.isinf(weighed.weight.sum()):
+        if np.isinf(weighted.weight.sum()):
             raise DataError("the sum of the weights overflows. Scale them down: only their proportions matter.")
-    if not np.all(weighed.weight):
-        weighed = weighed.take(np.flatnonzero(weighed.weight))
-    if not len(weighed.rows):
+    if not np.all(weighted.weight):
+        weighted = weighted.take(np.flatnonzero(weighted.weight))
+    if not len(weighted.rows):
         raise DataError(
             f"{table_name}: no row has a positive weight; there is nothing to learn from.",
             hint="Give some class a " + Param("class_weight") + " above 0.",
         )
-    return weighed
+    return weighted
 
 
 def _multiply_weights(rows: WeightedRows, factor: Floats) -> WeightedRows:

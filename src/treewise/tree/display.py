@@ -148,7 +148,7 @@ def in_words(model: SomeModel) -> SomeModel:
         "display": replace(display, is_applied=True),
     }
     if hasattr(model, "quartiles"):
-        changes["quartiles"] = {display.name(name): ends for name, ends in model.quartiles.items()}
+        changes["quartiles"] = {display.name(name): quartiles for name, quartiles in model.quartiles.items()}
     return model.with_(**changes)
 
 

@@ -371,17 +371,17 @@ def _cp_table_info(stored: Any) -> CpTableInfo | None:
         return None
     rows: Any = stored.get("rows")
     root_error: Any = stored.get("root_error")
-    places: list[Any] = [stored.get(name) for name in ("best", "chosen", "left_out")]
+    indices: list[Any] = [stored.get(name) for name in ("best", "chosen", "left_out")]
     is_valid = (
         isinstance(rows, list)
         and all(isinstance(row, list) and len(row) == len(CpRow._fields) for row in rows)
         and all(isinstance(cell, int | float) for row in rows for cell in row)
-        and all(type(place) is int for place in places)
+        and all(type(index) is int for index in indices)
         and isinstance(root_error, float)
     )
     if not is_valid:
         return None
     loss = stored.get("loss")
-    best, chosen, left_out = places
+    best, chosen, left_out = indices
     loss = loss if isinstance(loss, str) else None
     return CpTableInfo(root_error, tuple(CpRow(*row) for row in rows), best, chosen, left_out, loss)

@@ -144,8 +144,8 @@ class Ordinal(Split):
 
     def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return ``size <= medium``, or ``size = large`` for a side with one level."""
-        place = encoding.levels.index(self.level)
-        side = encoding.levels[: place + 1] if branch == 0 else encoding.levels[place + 1 :]
+        rank = encoding.levels.index(self.level)
+        side = encoding.levels[: rank + 1] if branch == 0 else encoding.levels[rank + 1 :]
         if len(side) == 1:
             return equality_text(name, side[0], encoding)
         return f"{name} {'<=' if branch == 0 else '>'} {safe(self.level)}"

@@ -87,8 +87,8 @@ class TreeStructure(Model):
 
     def branch(self, node: int) -> int | None:
         """Return which branch of its parent a node is."""
-        place = int(self.arrays.branches[self.check_node(node)])
-        return None if place < 0 else place
+        branch = int(self.arrays.branches[self.check_node(node)])
+        return None if branch < 0 else branch
 
     def check_node(self, node: Any) -> int:
         """Return a node number as an int; raise if there is no such node."""

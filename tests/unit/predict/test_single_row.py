@@ -96,7 +96,7 @@ def outcome(call):
 def table_only(tree):
     """The same tree, whose predictor for single rows knows nothing."""
     plain = copy.copy(tree)
-    plain.predictor.able = False
+    plain.predictor.is_enabled = False
     return plain
 
 

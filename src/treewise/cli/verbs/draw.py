@@ -174,8 +174,8 @@ def _read_trees(
     *models, last = given
     has_table = bool(models) and not looks_like_model(last)
     trees: dict[str, Tree] = {}
-    for place, name in enumerate(models if has_table else given):
-        model = take_model(name, grow_params, member) if not place else read_model(name).pick_tree(member)
+    for i, name in enumerate(models if has_table else given):
+        model = take_model(name, grow_params, member) if not i else read_model(name).pick_tree(member)
         title = model.name
         while title in trees:
             title += "'"

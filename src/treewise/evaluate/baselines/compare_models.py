@@ -90,8 +90,8 @@ class ModelComparison(Displayable):
             return wilson(self.error(score) * n, n)
         mean, std = mean_and_std(score.losses, self.weight)
         half = Z95 * std / math.sqrt(n)
-        ends = max(0.0, mean - half), mean + half
-        return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.measure == "rmse" else ends
+        bounds = max(0.0, mean - half), mean + half
+        return (math.sqrt(bounds[0]), math.sqrt(bounds[1])) if self.measure == "rmse" else bounds
 
     def paired_test(self, baseline: ModelScore) -> dict[str, float]:
         """Compare a baseline with the tree row by row: rows where it is better or worse, mean difference, p value.
@@ -166,8 +166,10 @@ class ModelComparison(Displayable):
     @property
     def title(self) -> str:
         """The heading: table, target, rows and folds."""
-        weighed = "" if self.weight is None else f" of weight {format_count(float(self.weight.sum()))}"
-        return f"{safe(self.table)}, column {safe(self.target)}: {plural(self.n, 'row')}{weighed}, {self.folds} folds"
+        weight_text = "" if self.weight is None else f" of weight {format_count(float(self.weight.sum()))}"
+        return (
+            f"{safe(self.table)}, column {safe(self.target)}: {plural(self.n, 'row')}{weight_text}, {self.folds} folds"
+        )
 
     def to_text(self, width: int | None = None, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return a table of the models, and a line per baseline with the paired test."""
@@ -259,8 +261,8 @@ def score_models(
 ) -> ModelComparison:
     """Compare models on a prepared training set; ``grow`` grows the tree of each fold."""
     task, classes = training_set.target.task, training_set.target.classes
-    usual = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
-    kinds = find_baselines(usual if models is None else models, task)
+    defaults = ("knn", "linear", "mean") if task == "regression" else ("knn", "logistic", "majority")
+    kinds = find_baselines(defaults if models is None else models, task)
     number = assign_folds(training_set, folds, random_state)
     costs = training_set.fit_options.cost
     cost = None if costs is None else CostMatrix.of(costs, classes)

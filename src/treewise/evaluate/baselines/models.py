@@ -193,7 +193,7 @@ def _combine_neighbours(near: npt.NDArray[Any], target: Target, cost: CostMatrix
     """Return the prediction of neighbours: their mean, majority class, or class of least expected cost."""
     if target.task == "regression":
         return np.asarray(near.mean(axis=1))
-    counts = np.stack([(near == place).sum(axis=1) for place in range(len(target.classes))], axis=1)
+    counts = np.stack([(near == c).sum(axis=1) for c in range(len(target.classes))], axis=1)
     return least_costly(counts.astype(np.float64), cost)
 
 

@@ -176,33 +176,33 @@ class ScoringRows:
             if encoding.name not in cells.columns:
                 raise ParameterError(f'truth knows no column "{encoding.name}": it is not where these rows come from.')
             columns.append(np.tile(encode.encode_column(encoding, cells[encoding.name], cells.name), 2))
-        places = {str(label): i for i, label in enumerate(training_set.target.classes)}
-        unknown = len(places)
-        truth = np.repeat([places.get("0", unknown), places.get("1", unknown)], len(cells))
+        class_index = {str(label): i for i, label in enumerate(training_set.target.classes)}
+        unknown = len(class_index)
+        truth = np.repeat([class_index.get("0", unknown), class_index.get("1", unknown)], len(cells))
         rate = sampler.rate.ravel()
         return cls(columns, truth, np.append(1 - rate, rate) / len(cells), "the truth")
 
     def score(self, tree: Tree, loss: Loss) -> LossStats:
         """Return the losses of one tree."""
-        ends = find_leaves(tree, self.columns, len(self.truth))
+        leaves = find_leaves(tree, self.columns, len(self.truth))
         if loss.of_rows is None:
             sequence = NestedTreeSequence(tree, "max_depth")
-            return self._areas(sequence, ends, np.array([len(sequence.nodes)]))
-        rows = np.arange(len(ends))
-        row_losses = self._row_losses(tree, loss)(rows, answering_nodes(tree, ends))
+            return self._areas(sequence, leaves, np.array([len(sequence.nodes)]))
+        rows = np.arange(len(leaves))
+        row_losses = self._row_losses(tree, loss)(rows, answering_nodes(tree, leaves))
         total = np.array([float(self.weight @ row_losses)])
         return self._sums(total, np.array([float(self.weight @ row_losses**2)]))
 
     def score_all(self, sequence: NestedTreeSequence, values: Sequence[float], loss: Loss) -> LossStats:
         """Return the losses of the trees of a sequence, one per value of its parameter."""
         tree = sequence.tree
-        ends = find_leaves(tree, self.columns, len(self.truth))
+        leaves = find_leaves(tree, self.columns, len(self.truth))
         at = np.array([sequence.splits_at(value) for value in values], np.int64)
         if loss.of_rows is None:
-            return self._areas(sequence, ends, at)
+            return self._areas(sequence, leaves, at)
         if loss.name == default_loss(tree.task, None, cost_matrix_of(tree) is not None):
-            return self._score_by_counts(sequence, ends, at)
-        sums = _node_sums(tree, ends, self._row_losses(tree, loss), self.weight)
+            return self._score_by_counts(sequence, leaves, at)
+        sums = _node_sums(tree, leaves, self._row_losses(tree, loss), self.weight)
         return self._sums(sequence.sum_along(*sums[:2])[at], sequence.sum_along(*sums[2:])[at])
 
     def _row_losses(self, tree: Tree, loss: Loss) -> RowLosses:
@@ -210,13 +210,13 @@ class ScoringRows:
         assert loss.of_rows is not None
         return loss.of_rows(tree, self.truth, None if cost is None else cost.matrix)
 
-    def _areas(self, sequence: NestedTreeSequence, ends: Ints, at: Ints) -> LossStats:
+    def _areas(self, sequence: NestedTreeSequence, leaves: Ints, at: Ints) -> LossStats:
         """Return 1 − AUC after some numbers of splits."""
         tree = sequence.tree
         is_positive = self.truth == len(tree.classes) - 1
-        reached, place = np.unique(ends, return_inverse=True)
-        positive_weight = np.bincount(place, self.weight * is_positive, len(reached))
-        negative_weight = np.bincount(place, self.weight * ~is_positive, len(reached))
+        reached, inverse = np.unique(leaves, return_inverse=True)
+        positive_weight = np.bincount(inverse, self.weight * is_positive, len(reached))
+        negative_weight = np.bincount(inverse, self.weight * ~is_positive, len(reached))
         score = class_probabilities(tree, np.arange(len(tree)), default_smoothing(tree))[:, -1]
         splits_from = np.full(len(tree), len(tree))  # the number of splits from which a node is split
         splits_from[sequence.nodes] = np.arange(1, len(sequence.nodes) + 1)
@@ -228,33 +228,35 @@ class ScoringRows:
             areas[i] = area_above_roc(score[answering_nodes(tree, nodes)], positive_weight, negative_weight)
         if np.isnan(areas).any():
             raise DataError(
-                f"{plural(len(ends), 'row')} of one class only have no AUC.",
+                f"{plural(len(leaves), 'row')} of one class only have no AUC.",
                 hint="Give fewer " + Param("folds") + ", or " + Param("loss", "log_loss") + ".",
             )
         weight = float(self.weight.sum())
         return self._sums(areas * weight, areas**2 * weight)
 
-    def _score_by_counts(self, sequence: NestedTreeSequence, ends: Ints, at: Ints) -> LossStats:
+    def _score_by_counts(self, sequence: NestedTreeSequence, leaves: Ints, at: Ints) -> LossStats:
         """Return errors, costs or squared errors from sums over the nodes, whatever the depth of the tree."""
         tree = sequence.tree
-        counts = count_validation_rows(tree, ends, self.truth, self.weight, self.name)
+        counts = count_validation_rows(tree, leaves, self.truth, self.weight, self.name)
         loss = sequence.sum_along(counts.leaf_error, counts.stay_error)[at]
         cost = cost_matrix_of(tree)
         if tree.task == "regression":
-            square = sequence.sum_along(*_fourth_power_errors(tree, ends, self.truth, self.weight))[at]
+            square = sequence.sum_along(*_fourth_power_errors(tree, leaves, self.truth, self.weight))[at]
         elif cost is None:
             square = loss
         else:
             prices = np.vstack([cost.matrix**2, np.ones(len(tree.classes))])
             truth = np.minimum(self.truth, len(tree.classes))
-            square = sequence.sum_along(*class_errors(tree, ends, truth, self.weight, prices)[1:])[at]
+            square = sequence.sum_along(*class_errors(tree, leaves, truth, self.weight, prices)[1:])[at]
         return self._sums(loss, square)
 
     def _sums(self, loss: Floats, square: Floats) -> LossStats:
         return LossStats(loss, square, float(self.weight.sum()), float((self.weight**2).sum()))
 
 
-def _node_sums(tree: Tree, ends: Ints, row_losses: RowLosses, weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def _node_sums(
+    tree: Tree, leaves: Ints, row_losses: RowLosses, weight: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Sum losses at every node as a leaf and over rows that stop at it, then their squares; n × depth."""
     sums = [np.zeros(len(tree)) for _ in range(4)]
 
@@ -263,9 +265,9 @@ def _node_sums(tree: Tree, ends: Ints, row_losses: RowLosses, weight: Floats) ->
         sums[first] += np.bincount(nodes, losses * weight[rows], len(tree))
         sums[first + 2] += np.bincount(nodes, losses**2 * weight[rows], len(tree))
 
-    stopped = np.flatnonzero(tree.arrays.kind[ends] != LEAF)
-    add(1, stopped, ends[stopped], answering_nodes(tree, ends[stopped]))
-    rows, nodes = np.arange(len(ends)), ends
+    stopped = np.flatnonzero(tree.arrays.kind[leaves] != LEAF)
+    add(1, stopped, leaves[stopped], answering_nodes(tree, leaves[stopped]))
+    rows, nodes = np.arange(len(leaves)), leaves
     while len(rows):
         add(0, rows, nodes, nodes)
         nodes = tree.arrays.parent[nodes]
@@ -279,7 +281,7 @@ def _concatenate_stats(sums: Sequence[LossStats]) -> LossStats:
     return LossStats(loss, square, sums[0].weight, sums[0].weight_square)
 
 
-def _fourth_power_errors(tree: Tree, ends: Ints, truth: Floats, weight: Floats) -> tuple[Floats, Floats]:
+def _fourth_power_errors(tree: Tree, leaves: Ints, truth: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Return Σ weight·(truth − value)⁴ of every node as a leaf, and of the rows that stop at internal nodes.
 
     Computed from moments about the root's value, which lose some digits; used only for standard errors.
@@ -288,7 +290,7 @@ def _fourth_power_errors(tree: Tree, ends: Ints, truth: Floats, weight: Floats) 
     centre = float(a.value[0])
     scale = float(np.max(np.abs(truth - centre), initial=0.0)) or 1.0
     deviation, predicted = (truth - centre) / scale, (a.value - centre) / scale
-    moments = [np.asarray(np.bincount(ends, weight * deviation**power, len(tree)), np.float64) for power in range(5)]
+    moments = [np.asarray(np.bincount(leaves, weight * deviation**power, len(tree)), np.float64) for power in range(5)]
     runs = [np.append(0.0, np.cumsum(m)) for m in moments]
     under = [run[a.ends] - run[:-1] for run in runs]
     answering = np.zeros(len(tree), np.int64) if tree.empty_branch == "root" else np.arange(len(tree))

@@ -118,11 +118,11 @@ def _prediction_vectors(tree: Tree, labels: tuple[Any, ...], what: str) -> Float
     if tree.task == "regression":
         return np.asarray(node_values(tree, answering, LeafProbabilities()), np.float64)[:, None]
     labels_at = tree.arrays.label[answering]
-    place = np.array([labels.index(c) for c in tree.classes], np.int64)
+    label_index = np.array([labels.index(c) for c in tree.classes], np.int64)
     if what == "prediction":
-        return np.where(labels_at >= 0, place[labels_at], np.nan)[:, None]
+        return np.where(labels_at >= 0, label_index[labels_at], np.nan)[:, None]
     result = np.zeros((len(tree), len(labels)))
-    result[:, place] = class_probabilities(tree, answering, LeafProbabilities())
+    result[:, label_index] = class_probabilities(tree, answering, LeafProbabilities())
     result[labels_at < 0] = np.nan
     return result
 

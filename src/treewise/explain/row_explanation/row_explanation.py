@@ -422,8 +422,8 @@ def _describe_change(tree: Tree, change: CellChange) -> str:
 
 def _scale_note(tree: Tree, change: CellChange) -> str:
     """Explain the scale of a number's distance if it is not the interquartile range."""
-    ends = tree.quartiles.get(change.column)
-    reason = "is unknown" if ends is None else "is 0" if ends[0] == ends[1] else "is infinite"
+    quartiles = tree.quartiles.get(change.column)
+    reason = "is unknown" if quartiles is None else "is 0" if quartiles[0] == quartiles[1] else "is infinite"
     scaling = "scaled by the range of its thresholds" if change.scale == "thresholds" else "not scaled"
     return f"(The distance in {safe(change.column)} is {scaling}: its interquartile range {reason}.)"
 

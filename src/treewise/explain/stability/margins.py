@@ -49,10 +49,10 @@ class SplitMargin:
         return (self.score - self.second) / self.score if self.score > 0 else 0.0
 
 
-def _rows_through_nodes(tree: Tree, ends: Ints) -> list[Ints]:
+def _rows_through_nodes(tree: Tree, leaves: Ints) -> list[Ints]:
     """Return the rows that pass through each node, in order, from the node at which each ends."""
-    order = np.argsort(ends, kind="stable")
-    start = np.searchsorted(ends[order], np.arange(len(tree) + 1))
+    order = np.argsort(leaves, kind="stable")
+    start = np.searchsorted(leaves[order], np.arange(len(tree) + 1))
     last = start[tree.arrays.ends]
     return [order[a:b] for a, b in zip(start.tolist(), last.tolist(), strict=False)]
 

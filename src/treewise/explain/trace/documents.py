@@ -52,8 +52,8 @@ def markdown(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[s
         last = node
     if last is None:
         return "nothing to trace\n"
-    ends = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
-    return "\n".join([*lines, "", "  \n".join(map(escape_markdown, ends))]) + "\n"
+    footer = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
+    return "\n".join([*lines, "", "  \n".join(map(escape_markdown, footer))]) + "\n"
 
 
 def markdown_tree(tree: str) -> str:
@@ -131,8 +131,8 @@ def latex(
     for last in nodes:
         parts.append("\n".join(_latex_node(last, blanks)))
     if last is not None:
-        ends = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
-        parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(escape_latex, ends)))
+        footer = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
+        parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(escape_latex, footer)))
     if tree:
         parts.append("\\subsection*{The tree}\n" + tree)
     body = "\n\n".join(parts)
@@ -257,9 +257,9 @@ def _headings(node: NodeTrace) -> tuple[ColumnSpec, ...]:
 
 def notebook_formats(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> dict[str, str]:
     """Return nodes as Markdown and as HTML, with notes below them."""
-    ends = [*notes, *([legend(nodes[-1]), ROUNDING_NOTE] if nodes else [])]
+    footer = [*notes, *([legend(nodes[-1]), ROUNDING_NOTE] if nodes else [])]
     html = "".join(_node_table(node).to_html() for node in nodes)
-    html += "".join(f"<p>{escape_html(line)}</p>\n" for line in ends)
+    html += "".join(f"<p>{escape_html(line)}</p>\n" for line in footer)
     return {"text/markdown": markdown(nodes, notes=notes), "text/html": f"<div>\n{html}</div>\n"}
 
 

@@ -65,10 +65,10 @@ def write_blocks(
     if last is None:
         yield "nothing to trace"
         return
-    ends = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDING_NOTE])]
+    footer = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDING_NOTE])]
     if tabled is not None and tabled.winner is not None and not blanks:
-        ends.append(write(_how_to_see_the_rest(safe(tabled.winner))))
-    lines = (line for end in ends for line in _wrap(end.split(" "), "", "  ", width, " "))
+        footer.append(write(_how_to_see_the_rest(safe(tabled.winner))))
+    lines = (line for part in footer for line in _wrap(part.split(" "), "", "  ", width, " "))
     yield "\n".join(["", *lines]).rstrip("\n")
 
 
@@ -304,10 +304,10 @@ def _gain_profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]
     format_value, name = column.encoding.format, safe(column.name)
     low, high = format_value(cuts[0][0]), format_value(cuts[-1][0])
     room = min(48, width - len(low) - len(high) - 8)
-    place = next((i for i, (cut, _) in enumerate(cuts) if cut == best.candidate.split.cut), None)
-    if room < 10 or place is None:
+    index = next((i for i, (cut, _) in enumerate(cuts) if cut == best.candidate.split.cut), None)
+    if room < 10 or index is None:
         return []
-    near = cuts[max(0, place - 1) : place + 2]
+    near = cuts[max(0, index - 1) : index + 2]
     scores = [f"{format_value(cut)} {format_score(node, score)}" for cut, score in near]
     criterion = node.number_format.training_set.criterion
     score_name = "gain" if criterion.by_gain else criterion.score_name

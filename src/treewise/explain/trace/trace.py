@@ -195,11 +195,11 @@ class Trace:
         self._selected = range(len(tree)) if nodes is None else tuple(nodes)
         self._computed: dict[int, NodeTrace] = {}
         # In pre-order a subtree is a range of nodes, so its rows are a range of the rows sorted by leaf.
-        ends = find_leaves(tree, training_set.columns, len(training_set))
-        self._order = np.argsort(ends, kind="stable")
-        self._start = np.searchsorted(ends[self._order], np.arange(len(tree) + 1))
+        leaves = find_leaves(tree, training_set.columns, len(training_set))
+        self._order = np.argsort(leaves, kind="stable")
+        self._start = np.searchsorted(leaves[self._order], np.arange(len(tree) + 1))
         self._size = subtree_sizes(tree)
-        is_impure = _has_impure_rows(tree, training_set, ends)
+        is_impure = _has_impure_rows(tree, training_set, leaves)
         self._impure = [i for i in self._selected if is_impure[i]]
 
     def rows(self, node: int) -> Rows:
@@ -316,12 +316,12 @@ def check_view(view: TraceView, columns: Sequence[str]) -> TraceView:
     return view
 
 
-def _has_impure_rows(tree: Tree, training_set: TrainingSet, ends: Rows) -> list[bool]:
+def _has_impure_rows(tree: Tree, training_set: TrainingSet, leaves: Rows) -> list[bool]:
     """Tell for each node whether its rows differ in their target."""
     y = training_set.raw if training_set.target.task == "regression" else training_set.y.astype(np.float64)
     low, high = np.full(len(tree), np.inf), np.full(len(tree), -np.inf)
-    np.minimum.at(low, ends, y)
-    np.maximum.at(high, ends, y)
+    np.minimum.at(low, leaves, y)
+    np.maximum.at(high, leaves, y)
     parent, lowest, highest = tree.arrays.parent.tolist(), low.tolist(), high.tolist()
     for n in range(len(tree) - 1, 0, -1):
         lowest[parent[n]] = min(lowest[parent[n]], lowest[n])

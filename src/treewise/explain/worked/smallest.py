@@ -73,27 +73,27 @@ def smallest_tree(data: Any, target: Any = None, **grow_options: Any) -> Tree:
         best = (len(labels) - max(map(labels.count, set(labels))), 1, -1)
         if best[0] == 0:
             return best
-        for place, (_, masks) in enumerate(tests):
+        for index, (_, masks) in enumerate(tests):
             parts = [rows & mask for mask in masks]
             if all(parts):
                 found = [search(part) for part in parts]
-                best = min(best, (sum(f[0] for f in found), sum(f[1] for f in found), place), key=lambda b: b[:2])
+                best = min(best, (sum(f[0] for f in found), sum(f[1] for f in found), index), key=lambda b: b[:2])
         return best
 
     lines: list[str] = []
     todo = [(everything, 0, "")]
     while todo:
         rows, depth, condition = todo.pop()
-        _, _, place = search(rows)
+        _, _, index = search(rows)
         margin = "    " * (depth - 1)
-        if place < 0:
+        if index < 0:
             labels = [y[i] for i in range(len(y)) if rows >> i & 1]
             label = write_label(training_set.target.classes[max(sorted(set(labels)), key=labels.count)])
             lines.append(f"{margin}{condition or 'all rows'} -> {label}")
             continue
         if condition:
             lines.append(f"{margin}{condition}")
-        test, masks = tests[place]
+        test, masks = tests[index]
         conditions = [test.candidate.split.condition(b, test.encoding) for b in range(len(masks))]
         todo += [(rows & mask, depth + 1, text) for mask, text in reversed(list(zip(masks, conditions, strict=True)))]
     found = parse("\n".join(lines) + "\n", target=training_set.target.name, data=table)

@@ -87,7 +87,7 @@ class _Printer:
     def __init__(self, program: Program, name: str) -> None:
         self.program, self.name = program, name
         self.fields = [f"x{i}{_suffix(encoding.name)}" for i, encoding in enumerate(program.inputs)]
-        # The cells of a row, by type: the place of each column.
+        # The cells of a row, by type: the index of each column.
         counts = {"n": 0, "i": 0, "k": 0}
         self.cells: list[str] = []
         for encoding in program.inputs:
@@ -231,8 +231,8 @@ class _Printer:
         for routine in self.program.routines:
             starts.append(len(rows))
             for i, step in enumerate(routine.steps):
-                place = 0 if isinstance(step, Answer) else int(self.cells[step.column][2:-1])
-                rows.append(_table_row(i, step, place, inputs, cuts, integers, targets))
+                slot = 0 if isinstance(step, Answer) else int(self.cells[step.column][2:-1])
+                rows.append(_table_row(i, step, slot, inputs, cuts, integers, targets))
         yield f"typedef struct {{ int32_t kind, column, data, below, above, missing; }} {name}_step;\n"
         yield f"static const double {name}_cuts[] = {{{_wrapped(map(_double, cuts)) or '0'}}};"
         yield f"static const int64_t {name}_integer_cuts[] = {{{_wrapped(map(_int64, integers)) or '0'}}};"
@@ -336,7 +336,7 @@ class _Printer:
 
 
 def _table_row(
-    i: int, step: Step, place: int, inputs: tuple[Encoding, ...], cuts: dict[float, int], integers: dict[int, int],
+    i: int, step: Step, slot: int, inputs: tuple[Encoding, ...], cuts: dict[float, int], integers: dict[int, int],
     targets: list[int],
 ) -> str:  # fmt: skip
     """Return one step as an initialiser; next steps are relative to step i."""
@@ -349,7 +349,7 @@ def _table_row(
             kind, data = (3 if step.op == "<" else 0), cuts.setdefault(cut, len(cuts))
         else:
             kind, data = 1, integers.setdefault(2**63 - 1 if step.op == "present" else int(step.cut), len(integers))
-        return f"{{{kind}, {place}, {data}, {step.below - i}, {step.above - i}, {step.missing - i}}}"
+        return f"{{{kind}, {slot}, {data}, {step.below - i}, {step.above - i}, {step.missing - i}}}"
     assert isinstance(step, Switch)
     n = len(inputs[step.column].levels)
     start = len(targets)
@@ -357,7 +357,7 @@ def _table_row(
     for codes, child in step.cases:
         for code in codes:
             targets[start + code] = child - i
-    return f"{{2, {place}, {start}, 0, 0, 0}}"
+    return f"{{2, {slot}, {start}, 0, 0, 0}}"
 
 
 def _integer_condition(x: str, condition: BranchCondition) -> str:

@@ -178,9 +178,9 @@ class _PythonWriter(_Writer):
         super().__init__(tree)
         used = dict.fromkeys(tree.arrays.column[tree.arrays.kind != LEAF].tolist())
         self.names: dict[int, str] = {}
-        for place in sorted(used):
-            name = identifier(tree.columns[place], f"x{place + 1}")
-            self.names[place] = name if name not in self.names.values() else f"x{place + 1}_"
+        for column in sorted(used):
+            name = identifier(tree.columns[column], f"x{column + 1}")
+            self.names[column] = name if name not in self.names.values() else f"x{column + 1}_"
         self.arguments = ", ".join(self.names.values())
         name = identifier(tree.target.name, "predict")
         self.function = f"{name}_of" if name in self.names.values() else name

@@ -125,14 +125,14 @@ class _Graph:
         converted = [self._input(*each) for each in zip(names, self.program.inputs, count(), strict=False)]
         self.features = self.node("Concat", converted, axis=1)
 
-    def _input(self, name: str, encoding: Encoding, place: int) -> str:
+    def _input(self, name: str, encoding: Encoding, column: int) -> str:
         kind = {"integer": "INT64", "datetime": "INT64", "nominal": "STRING", "ordered": "STRING"}.get(encoding.kind)
         declared = getattr(self.types, kind or "DOUBLE")
         self.inputs.append(self.helper.make_tensor_value_info(name, declared, ["rows", 1]))
         if kind == "STRING":
             return self._codes(name, encoding)
         if kind == "INT64":
-            return self._ranks(name, place)
+            return self._ranks(name, column)
         if encoding.kind == "boolean":
             return self.node("Add", [name, self.constant([[1.0]])])
         return name
@@ -158,9 +158,9 @@ class _Graph:
             default_tensor=self.tensor([len(codes)], np.float64),
         )
 
-    def _ranks(self, name: str, place: int) -> str:
+    def _ranks(self, name: str, column: int) -> str:
         """Return how many cuts of an integer column each value is above; NaN for missing."""
-        cuts = integer_cuts(self.program, place)
+        cuts = integer_cuts(self.program, column)
         above = self.node("Greater", [name, self.constant(cuts, np.int64)])
         counted = self.node("Cast", [above], to=self.types.DOUBLE)
         rank = self.node("ReduceSum", [counted, self.constant([1], np.int64)], keepdims=1)

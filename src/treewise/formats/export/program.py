@@ -249,12 +249,12 @@ def compile_model(model: Model, estimate: Any = None) -> Program:
     """Return the program of a tree or an ensemble; ``estimate`` as in ``predict_proba``, for a single tree."""
     used = model.used_columns
     inputs = tuple(model.encodings[i] for i in used)
-    position = {column: place for place, column in enumerate(used)}
+    input_index = {column: i for i, column in enumerate(used)}
     # A model grown with missing="error" refuses a row with any tested cell missing, also off the row's path.
     refused = range(len(inputs)) if refuses_missing(model) else range(0)
     if isinstance(model, Ensemble):
         routines = tuple(
-            _compile_tree(tree, position, refused if t == 0 else range(0), LeafProbabilities())
+            _compile_tree(tree, input_index, refused if t == 0 else range(0), LeafProbabilities())
             for t, tree in enumerate(model)
         )
         combine: Literal["mean", "vote"] = "vote" if model.method == "adaboost" else "mean"
@@ -263,11 +263,11 @@ def compile_model(model: Model, estimate: Any = None) -> Program:
     assert isinstance(model, Tree)
     estimator = LeafProbabilities.of(estimate)
     estimator.check(model)
-    return Program(inputs, model.target, (_compile_tree(model, position, refused, estimator),), "tree")
+    return Program(inputs, model.target, (_compile_tree(model, input_index, refused, estimator),), "tree")
 
 
 def _compile_tree(
-    tree: Tree, position: dict[int, int], refused: Sequence[int], estimator: LeafProbabilities
+    tree: Tree, input_index: dict[int, int], refused: Sequence[int], estimator: LeafProbabilities
 ) -> Routine:
     """Return the steps of a tree: presence tests of the refused columns, the nodes in their order, rows that stop."""
     a, first, n = tree.arrays, len(refused), len(tree)
@@ -281,12 +281,10 @@ def _compile_tree(
         return first + n + len(extra) - 1
 
     steps: list[Step] = []
-    encodings = {place: tree.encodings[column] for column, place in position.items()}
-    for place, column in enumerate(refused):  # where missing values go is set below
-        is_present = Switch(column, (), place + 1, -1)
-        steps.append(
-            is_present if encodings[column].is_categorical else Test(column, "present", 0, place + 1, place + 1, -1)
-        )
+    encodings = {i: tree.encodings[column] for column, i in input_index.items()}
+    for i, column in enumerate(refused):  # where missing values go is set below
+        is_present = Switch(column, (), i + 1, -1)
+        steps.append(is_present if encodings[column].is_categorical else Test(column, "present", 0, i + 1, i + 1, -1))
     answer_of = {node: number for number, node in enumerate(ends)}
     for node in range(n):
         kind = int(a.kind[node])
@@ -296,7 +294,7 @@ def _compile_tree(
         encoding = tree.encodings[int(a.column[node])]
         branches, branch = children[node], int(a.missing[node])
         missing = branches[branch] if branch >= 0 else stay(node)
-        at = position[int(a.column[node])]
+        at = input_index[int(a.column[node])]
         if kind == THRESHOLD:
             cut = float(a.cut[node]) if encoding.kind == "number" else int(a.cut_int[node])
             steps.append(_threshold(at, cut, branches, missing))

@@ -71,14 +71,14 @@ def read_target(data: Any) -> Target:
     return Target(check_text(data["name"], "target.name"), cast(Task, task), tuple(labels))
 
 
-def _check_label(label: Any, place: str) -> None:
+def _check_label(label: Any, where: str) -> None:
     """Refuse what cannot be a class."""
     if isinstance(label, str):
-        check_text(label, place)
+        check_text(label, where)
     elif not isinstance(label, bool | int | float) or label != label:
-        raise ModelFormatError(f"{place} is {describe_value(label)}: a class is text, a number, true or false")
+        raise ModelFormatError(f"{where} is {describe_value(label)}: a class is text, a number, true or false")
     elif isinstance(label, int) and not -(2**64) < label < 2**64:
-        raise ModelFormatError(f"{place} is a whole number of more than 64 bits")
+        raise ModelFormatError(f"{where} is a whole number of more than 64 bits")
 
 
 # -- columns ----------------------------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def write_column(encoding: Encoding) -> dict[str, Any]:
     return values
 
 
-def _read_column(data: Any, place: str) -> Encoding:
+def _read_column(data: Any, where: str) -> Encoding:
     """Read a column.
 
     >>> _read_column({"name": "city", "kind": "nominal", "levels": ["Bari", "Rome"]}, "columns[0]")
@@ -104,24 +104,24 @@ def _read_column(data: Any, place: str) -> Encoding:
     """
     kind = data.get("kind") if isinstance(data, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ModelFormatError(f"{place}.kind is {describe_value(kind)}: it must be one of {', '.join(KINDS)}")
+        raise ModelFormatError(f"{where}.kind is {describe_value(kind)}: it must be one of {', '.join(KINDS)}")
     optional = {"numbers"} & data.keys() if kind == "number" else set()  # files of earlier versions have none
-    check_fields(data, {"name", "kind"} | _FIELDS_OF_KIND.get(kind, set()) | optional, place)
+    check_fields(data, {"name", "kind"} | _FIELDS_OF_KIND.get(kind, set()) | optional, where)
     if optional and data["numbers"] not in NUMBER_FACTS:
         facts = " or ".join(NUMBER_FACTS)
-        raise ModelFormatError(f"{place}.numbers is {describe_value(data['numbers'])}: it must be {facts}")
+        raise ModelFormatError(f"{where}.numbers is {describe_value(data['numbers'])}: it must be {facts}")
     levels = data.get("levels", [])
-    check_list(levels, f"{place}.levels")
+    check_list(levels, f"{where}.levels")
     for i, level in enumerate(levels):
         if not isinstance(level, str) or len(level) > MAX_CHARACTERS:
-            check_text(level, f"{place}.levels[{i}]")
-    _check_unique(levels, f"{place}.levels")
+            check_text(level, f"{where}.levels[{i}]")
+    _check_unique(levels, f"{where}.levels")
     if kind == "boolean" and levels != ["false", "true"]:
-        raise ModelFormatError(f"{place}.levels is {describe_value(levels)}: a boolean's levels are false and true")
+        raise ModelFormatError(f"{where}.levels is {describe_value(levels)}: a boolean's levels are false and true")
     unit = data.get("unit", "")
     if kind == "datetime" and unit not in UNITS:
-        raise ModelFormatError(f"{place}.unit is {describe_value(unit)}: it must be one of {', '.join(UNITS)}")
-    return Encoding(check_text(data["name"], f"{place}.name"), kind, tuple(levels), unit, data.get("numbers", ""))
+        raise ModelFormatError(f"{where}.unit is {describe_value(unit)}: it must be one of {', '.join(UNITS)}")
+    return Encoding(check_text(data["name"], f"{where}.name"), kind, tuple(levels), unit, data.get("numbers", ""))
 
 
 def read_columns(data: Iterable[Any]) -> tuple[Encoding, ...]:
@@ -169,7 +169,7 @@ def read_history(data: Any, target: Target) -> tuple[Step, ...]:
     return tuple(map(Step, data))
 
 
-def _check_priors_and_costs(step: dict[str, Any], target: Target, place: str) -> None:
+def _check_priors_and_costs(step: dict[str, Any], target: Target, where: str) -> None:
     """Check the priors of the classes, and the costs of mistakes."""
     try:
         if step.get("cost") is not None:
@@ -179,73 +179,73 @@ def _check_priors_and_costs(step: dict[str, Any], target: Target, place: str) ->
         if "priors" in step:
             read_priors(step["priors"], target)
     except ParameterError as error:
-        raise ModelFormatError(f"{place}: {str(error).rstrip('.')}") from None
+        raise ModelFormatError(f"{where}: {str(error).rstrip('.')}") from None
 
 
-def _check_step(step: Any, place: str) -> None:
+def _check_step(step: Any, where: str) -> None:
     """Check one step of a history."""
     if not isinstance(step, dict) or not isinstance(step.get("did"), str):
-        raise ModelFormatError(f'{place} is {describe_value(step)}: a step must have a field "did"')
+        raise ModelFormatError(f'{where} is {describe_value(step)}: a step must have a field "did"')
     rows = step.get("rows", 0)
     if type(rows) is not int or rows < 0:
-        raise ModelFormatError(f"{place}.rows is {describe_value(rows)}: it must be a whole number, 0 or more")
+        raise ModelFormatError(f"{where}.rows is {describe_value(rows)}: it must be a whole number, 0 or more")
     for key in ("treewise", "sample_weight", "imitates"):
-        check_text(step.get(key, ""), f"{place}.{key}")
-    check_list(step.get("na_values", []), f"{place}.na_values")
+        check_text(step.get(key, ""), f"{where}.{key}")
+    check_list(step.get("na_values", []), f"{where}.na_values")
     for i, marker in enumerate(step.get("na_values", [])):
-        check_text(marker, f"{place}.na_values[{i}]")
+        check_text(marker, f"{where}.na_values[{i}]")
     if ("decisions" in step or "leaves" in step) and not is_pruning(step):
         raise ModelFormatError(
-            f"{place} is not a valid pruning step: leaves, facts, measure, looked_at or decisions are damaged"
+            f"{where} is not a valid pruning step: leaves, facts, measure, looked_at or decisions are damaged"
         )
     for key in ("settings", "options", "ensemble"):
         if not isinstance(step.get(key, {}), dict):
-            raise ModelFormatError(f"{place}.{key} is {describe_value(step[key])}: it must be names and values")
-    _check_ensemble_options(step.get("ensemble", {}), f"{place}.ensemble")
-    _check_settings(step.get("settings", {}), f"{place}.settings")
-    _check_class_weight(step.get("class_weight", {}), f"{place}.class_weight")
+            raise ModelFormatError(f"{where}.{key} is {describe_value(step[key])}: it must be names and values")
+    _check_ensemble_options(step.get("ensemble", {}), f"{where}.ensemble")
+    _check_settings(step.get("settings", {}), f"{where}.settings")
+    _check_class_weight(step.get("class_weight", {}), f"{where}.class_weight")
     splits = step.get("splits", {})
     if not isinstance(splits, dict) or not all(isinstance(s, str) and s in SPLIT_KINDS for s in splits.values()):
         raise ModelFormatError(
-            f"{place}.splits is {describe_value(splits)}: it must name columns and {', '.join(SPLIT_KINDS)}"
+            f"{where}.splits is {describe_value(splits)}: it must name columns and {', '.join(SPLIT_KINDS)}"
         )
 
 
-def _check_ensemble_options(options: dict[str, Any], place: str) -> None:
+def _check_ensemble_options(options: dict[str, Any], where: str) -> None:
     """Check the options of an ensemble: plain values, or a list of numbers with one entry per round."""
-    check_text(options.get("method", ""), f"{place}.method")
+    check_text(options.get("method", ""), f"{where}.method")
     n_trees = options.get("n_estimators", 1)
     if type(n_trees) is not int or n_trees < 1:
         raise ModelFormatError(
-            f"{place}.n_estimators is {describe_value(n_trees)}: it must be a whole number, 1 or more"
+            f"{where}.n_estimators is {describe_value(n_trees)}: it must be a whole number, 1 or more"
         )
     for name, value in options.items():
         is_numbers = isinstance(value, list) and all(type(item) in (int, float) for item in value)
         if not (is_numbers or value is None or isinstance(value, str | bool | int | float)):
-            raise ModelFormatError(f"{place}.{safe(name[:80])} is {describe_value(value)}: it must be a plain value")
+            raise ModelFormatError(f"{where}.{safe(name[:80])} is {describe_value(value)}: it must be a plain value")
 
 
-def _check_settings(settings: dict[str, Any], place: str) -> None:
+def _check_settings(settings: dict[str, Any], where: str) -> None:
     """Check the settings a tree was grown with."""
     declared = Settings.__dataclass_fields__
     for name in settings:
         if name not in declared:
             raise ModelFormatError(
-                f'{place}: treewise {__version__} has no setting "{safe(name[:80])}". Perhaps a newer one made this'
+                f'{where}: treewise {__version__} has no setting "{safe(name[:80])}". Perhaps a newer one made this'
             )
     try:
         Settings.recorded(settings)
     except ParameterError as error:
-        raise ModelFormatError(f"{place}: {str(error).rstrip('.')}") from None
+        raise ModelFormatError(f"{where}: {str(error).rstrip('.')}") from None
 
 
-def _check_class_weight(weights: Any, place: str) -> None:
+def _check_class_weight(weights: Any, where: str) -> None:
     """Check the weights of classes: ``balanced``, or a number for each."""
     if weights == "balanced":
         return
     numbers = weights.values() if isinstance(weights, dict) else [math.nan]
     if not all(type(w) in (int, float) and 0 <= w < math.inf for w in numbers):
-        raise ModelFormatError(f"{place} is {describe_value(weights)}: it must be balanced, or numbers of 0 or more")
+        raise ModelFormatError(f"{where} is {describe_value(weights)}: it must be balanced, or numbers of 0 or more")
 
 
 def read_display(data: Any, model: Model) -> Display:
@@ -284,7 +284,7 @@ def check_criterion(data: Any, task: Task) -> str:
 # -- plain values -----------------------------------------------------------------------------------------------------
 
 
-def to_json_value(value: Any, place: str) -> Any:
+def to_json_value(value: Any, where: str) -> Any:
     """Turn a value of the history into one that JSON has; what the file cannot hold is refused.
 
     >>> to_json_value({0: np.float64(2.5), True: (None, {"b", "a"})}, "history")
@@ -295,51 +295,51 @@ def to_json_value(value: Any, place: str) -> Any:
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping):
-        return {str(key): to_json_value(item, place) for key, item in value.items()}
+        return {str(key): to_json_value(item, where) for key, item in value.items()}
     if isinstance(value, set | frozenset):
-        return sorted((to_json_value(item, place) for item in value), key=str)
+        return sorted((to_json_value(item, where) for item in value), key=str)
     if isinstance(value, list | tuple):
-        return [to_json_value(item, place) for item in value]
-    raise ModelFormatError(f"{place} contains a {type(value).__name__}, which a model file cannot store")
+        return [to_json_value(item, where) for item in value]
+    raise ModelFormatError(f"{where} contains a {type(value).__name__}, which a model file cannot store")
 
 
-def check_text(value: Any, place: str) -> str:
+def check_text(value: Any, where: str) -> str:
     """Check a piece of text."""
     if not isinstance(value, str):
-        raise ModelFormatError(f"{place} is {describe_value(value)}: it must be text")
+        raise ModelFormatError(f"{where} is {describe_value(value)}: it must be text")
     if len(value) > MAX_CHARACTERS:
-        raise ModelFormatError(f"{place} has {len(value):,} characters; at most {MAX_CHARACTERS:,} are allowed")
+        raise ModelFormatError(f"{where} has {len(value):,} characters; at most {MAX_CHARACTERS:,} are allowed")
     return value
 
 
-def check_writable(text: str, place: str) -> None:
+def check_writable(text: str, where: str) -> None:
     """Refuse text that JSON would read back as something else."""
     if _TORN_PAIR.search(text):
-        raise ModelFormatError(f"{place} contains a lone half of a surrogate pair")
+        raise ModelFormatError(f"{where} contains a lone half of a surrogate pair")
 
 
-def check_list(value: Any, place: str) -> None:
+def check_list(value: Any, where: str) -> None:
     """Refuse anything but a list."""
     if not isinstance(value, list):
-        raise ModelFormatError(f"{place} is {describe_value(value)}: it must be a list")
+        raise ModelFormatError(f"{where} is {describe_value(value)}: it must be a list")
 
 
-def check_fields(data: Mapping[str, Any], needed: set[str], place: str) -> None:
+def check_fields(data: Mapping[str, Any], needed: set[str], where: str) -> None:
     """Refuse an object that lacks a field or has one more."""
     for name in sorted(needed - data.keys()):
-        raise ModelFormatError(f"{place}.{name} is missing")
+        raise ModelFormatError(f"{where}.{name} is missing")
     for name in sorted(data.keys() - needed):
-        raise ModelFormatError(f'{place} has a field "{safe(name[:80])}", which is unknown')
+        raise ModelFormatError(f'{where} has a field "{safe(name[:80])}", which is unknown')
 
 
-def _check_unique(values: list[Label], place: str, part: str = "") -> None:
+def _check_unique(values: list[Label], where: str, part: str = "") -> None:
     """Refuse a list with duplicates."""
     if len(set(values)) == len(values):
         return
     unique = set()
     for i, value in enumerate(values):
         if value in unique:
-            raise ModelFormatError(f"{place}[{i}]{part} is {describe_value(value)}, a duplicate")
+            raise ModelFormatError(f"{where}[{i}]{part} is {describe_value(value)}, a duplicate")
         unique.add(value)
 
 

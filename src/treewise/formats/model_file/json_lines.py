@@ -58,14 +58,14 @@ def block_lines(lines: list[str]) -> Iterator[str]:
         yield line + "," * (i < len(lines))
 
 
-def to_line(value: Any, place: str) -> str:
+def to_line(value: Any, where: str) -> str:
     r"""Write a value as JSON on one line: non-ASCII text unescaped, lone surrogates as \uXXXX.
 
     >>> print(to_line(["naïve", "two\nlines", "\ud800"], "here"))
     ["naïve","two\nlines","\ud800"]
     """
     line = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    check_writable(line, place)
+    check_writable(line, where)
     return _SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", line)
 
 
@@ -98,9 +98,11 @@ def check_ending(content: bytes) -> int:
     if ending is None:
         changed = ": its line ends were changed to CRLF" if b"\r\n" in content[:200] else ": it was cut short or edited"
         raise ModelFormatError(f"it does not end with its checksum{changed}")
-    stated, actual = ending[1].decode(), checksum(memoryview(content)[:end])
-    if stated != actual:
-        raise ModelFormatError(f"checksum differs (the last line says {stated[:8]}…, the content gives {actual[:8]}…)")
+    expected, actual = ending[1].decode(), checksum(memoryview(content)[:end])
+    if expected != actual:
+        raise ModelFormatError(
+            f"checksum differs (the last line says {expected[:8]}…, the content gives {actual[:8]}…)"
+        )
     return end
 
 
@@ -193,18 +195,18 @@ def _finite_float(digits: str) -> float:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_fields, parse_int=_small_integer, parse_float=_finite_float)
 
 
-def _parse_line(line: bytes, place: str) -> Any:
+def _parse_line(line: bytes, where: str) -> Any:
     """Parse one line of JSON, with a limit on nesting."""
     try:
         text = line.decode("utf-8")
         _check_nesting(text)
         return _DECODER.decode(text)
     except UnicodeDecodeError as error:
-        raise ModelFormatError(f"{place}: byte {error.start:,} is not text in UTF-8") from None
+        raise ModelFormatError(f"{where}: byte {error.start:,} is not text in UTF-8") from None
     except json.JSONDecodeError as error:
-        raise ModelFormatError(f"{place} is not JSON: {error.msg} at character {error.pos:,}") from None
+        raise ModelFormatError(f"{where} is not JSON: {error.msg} at character {error.pos:,}") from None
     except ModelFormatError as error:
-        raise ModelFormatError(f"{place}: {error}") from None
+        raise ModelFormatError(f"{where}: {error}") from None
 
 
 def _check_nesting(text: str) -> None:

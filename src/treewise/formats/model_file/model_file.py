@@ -239,9 +239,9 @@ def _model_lines(model: Tree | Ensemble, compact: bool) -> Iterator[str]:
         assert isinstance(model, Tree)
         yield f'"quartiles": {to_line(_ordered_quartiles(model), "quartiles")},'
     yield '"history": ['
-    places = [f"history[{i}]" for i in range(len(model.history))]
-    steps = zip(model.history, places, strict=True)
-    yield from block_lines([to_line(to_json_value(step, place), place) for step, place in steps])
+    names = [f"history[{i}]" for i in range(len(model.history))]
+    steps = zip(model.history, names, strict=True)
+    yield from block_lines([to_line(to_json_value(step, where), where) for step, where in steps])
     yield "],"
     yield f'"notes": {to_line(list(model.notes), "notes")},'
     if model.display is not None and not model.display.is_applied:
@@ -300,27 +300,27 @@ def _ordered_quartiles(tree: Tree) -> dict[str, list[float]]:
     return {name: list(tree.quartiles[name]) for name in tree.columns if name in tree.quartiles}
 
 
-def _read_dataclass(values: Any, kind: Any, place: str) -> Any:
+def _read_dataclass(values: Any, kind: Any, where: str) -> Any:
     """Read a dataclass of plain values by its annotations; nothing stays None."""
     if values is None:
         return None
     if not isinstance(values, dict):
-        raise ModelFormatError(f"{place} is {describe_value(values)}: it must be names and values")
+        raise ModelFormatError(f"{where} is {describe_value(values)}: it must be names and values")
     types = get_type_hints(kind)
-    check_fields(values, {f.name for f in fields(kind)}, place)
+    check_fields(values, {f.name for f in fields(kind)}, where)
     for name, value in values.items():
-        _check_type(value, types[name], f"{place}.{name}")
+        _check_type(value, types[name], f"{where}.{name}")
     return kind(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
 
 
-def _check_type(value: Any, expected: Any, place: str) -> None:
+def _check_type(value: Any, expected: Any, where: str) -> None:
     """Refuse a value of another type than int, float, str, bool, or tuples of these."""
     if parts := get_args(expected):
-        check_list(value, place)
+        check_list(value, where)
         for i, item in enumerate(value):
-            _check_type(item, parts[0], f"{place}[{i}]")
+            _check_type(item, parts[0], f"{where}[{i}]")
     elif type(value) is not expected:
-        raise ModelFormatError(f"{place} is {describe_value(value)}: it must be of type {expected.__name__}")
+        raise ModelFormatError(f"{where} is {describe_value(value)}: it must be of type {expected.__name__}")
 
 
 # -- the nodes of a tree ----------------------------------------------------------------------------------------------

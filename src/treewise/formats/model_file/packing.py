@@ -98,7 +98,7 @@ def narrowest(array: Array) -> Array:
 
 
 def decode_array(
-    text: bytes, dtype: npt.DTypeLike, length: int, place: str, may_fill: bool = False, max_bytes: int | None = None
+    text: bytes, dtype: npt.DTypeLike, length: int, where: str, may_fill: bool = False, max_bytes: int | None = None
 ) -> Array:
     """Read an array in any of its forms, of exactly this length, and of no more than ``max_bytes`` in memory.
 
@@ -111,61 +111,61 @@ def decode_array(
     target = np.dtype(dtype)
     is_too_large = max_bytes is not None and length * target.itemsize > max_bytes
     if text.startswith(b"["):
-        return _read_list(text, target, length, place)
+        return _read_list(text, target, length, where)
     if packed := _PACKED.fullmatch(text):
-        _check_packed_length(packed[1].decode(), packed[2], target, length, place)
+        _check_packed_length(packed[1].decode(), packed[2], target, length, where)
         if not is_too_large:
-            return _unpack(packed[1].decode(), packed[2], target, length, place)
+            return _unpack(packed[1].decode(), packed[2], target, length, where)
     elif fill := _FILL.fullmatch(text):
         if not may_fill:
-            raise ModelFormatError(f"{place} cannot be a fill")
-        filler = _read_list(b"[" + fill[1] + b"]", target, 1, place)
+            raise ModelFormatError(f"{where} cannot be a fill")
+        filler = _read_list(b"[" + fill[1] + b"]", target, 1, where)
         if not is_too_large:
             return np.full(length, filler[0], target)
     if is_too_large:
-        raise ModelFormatError(f"{place} has {length:,} numbers: too many for the size of the file")
-    raise ModelFormatError(f"{place} is neither a list, nor packed, nor a fill: {excerpt(text)}")
+        raise ModelFormatError(f"{where} has {length:,} numbers: too many for the size of the file")
+    raise ModelFormatError(f"{where} is neither a list, nor packed, nor a fill: {excerpt(text)}")
 
 
-def _read_list(text: bytes, target: np.dtype[Any], length: int, place: str) -> Array:
+def _read_list(text: bytes, target: np.dtype[Any], length: int, where: str) -> Array:
     """Read a JSON list of numbers, piece by piece."""
     if not text.endswith(b"]"):
-        raise ModelFormatError(f"{place} is an unterminated list")
+        raise ModelFormatError(f"{where} is an unterminated list")
     pieces, count, at, end = [], 0, 1, len(text) - 1
     while at < end:
         stop = text.find(b",", min(at + _PIECE, end), end)
         stop = end if stop < 0 else stop
-        pieces.append(_read_piece(text[at:stop], target, place, count))
+        pieces.append(_read_piece(text[at:stop], target, where, count))
         count += len(pieces[-1])
         if count > length:
             break
         at = stop + 1
     if count != length or (length and text[end - 1 : end] == b","):
         more = " or more" if count > length else ""
-        raise ModelFormatError(f"{place} has {plural(count, 'number')}{more}: {length:,} are needed")
+        raise ModelFormatError(f"{where} has {plural(count, 'number')}{more}: {length:,} are needed")
     return np.concatenate(pieces) if pieces else np.empty(0, target)
 
 
-def _read_piece(text: bytes, target: np.dtype[Any], place: str, first: int) -> Array:
+def _read_piece(text: bytes, target: np.dtype[Any], where: str, first: int) -> Array:
     """Read some numbers of a list, the first of which is number ``first``."""
     if not _NUMBERS.fullmatch(text):  # so nothing is nested, and no string is among them
-        raise ModelFormatError(f"{place} contains something that is not a number, after number {first:,}")
+        raise ModelFormatError(f"{where} contains something that is not a number, after number {first:,}")
     if _has_too_many_digits(text):
-        raise ModelFormatError(f"{place} contains a number with too many digits, after number {first:,}")
+        raise ModelFormatError(f"{where} contains a number with too many digits, after number {first:,}")
     try:
         values = json.loads(b"[" + text + b"]")
     except ValueError:
-        raise ModelFormatError(f"{place} contains something that is not a number, after number {first:,}") from None
+        raise ModelFormatError(f"{where} contains something that is not a number, after number {first:,}") from None
     expected = float if target.kind == "f" else int
     if set(map(type, values)) - {expected}:
         at = next(i for i, v in enumerate(values) if type(v) is not expected)
         kind = "a whole number" if expected is int else "a number with a point or exponent"
-        raise ModelFormatError(f"{place}[{first + at}] is {values[at]}: it must be {kind}")
+        raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: it must be {kind}")
     if expected is int:
-        return _narrow_to(_wide_integers(values, place, first), target, place, first)
+        return _narrow_to(_wide_integers(values, where, first), target, where, first)
     array = np.array(values, np.float64)
     if np.count_nonzero(np.isinf(array)) != text.count(b"Infinity"):
-        raise ModelFormatError(f"{place} contains a number too large for a double, after number {first:,}")
+        raise ModelFormatError(f"{where} contains a number too large for a double, after number {first:,}")
     return array
 
 
@@ -174,49 +174,49 @@ def _has_too_many_digits(text: bytes) -> bool:
     return re.search(rb"[0-9]{25}", text) is not None
 
 
-def _wide_integers(values: list[int], place: str, first: int) -> Array:
+def _wide_integers(values: list[int], where: str, first: int) -> Array:
     """Return integers as int64; larger ones are refused."""
     try:
         return np.array(values, np.int64)
     except OverflowError:
         at = next(i for i, v in enumerate(values) if not -(2**63) <= v < 2**63)
-        raise ModelFormatError(f"{place}[{first + at}] is {values[at]}: out of range") from None
+        raise ModelFormatError(f"{where}[{first + at}] is {values[at]}: out of range") from None
 
 
-def _narrow_to(array: Array, target: np.dtype[Any], place: str, first: int = 0) -> Array:
+def _narrow_to(array: Array, target: np.dtype[Any], where: str, first: int = 0) -> Array:
     """Convert integers to the type of the tree's array; raise if they do not fit."""
     limit = np.iinfo(target)
     outside = (array < limit.min) | (array > limit.max)
     if outside.any():
         at = int(np.argmax(outside))
-        raise ModelFormatError(f"{place}[{first + at}] is {array[at]}: out of range")
+        raise ModelFormatError(f"{where}[{first + at}] is {array[at]}: out of range")
     return array.astype(target, copy=False)
 
 
-def _check_packed_length(name: str, text: bytes, target: np.dtype[Any], length: int, place: str) -> None:
+def _check_packed_length(name: str, text: bytes, target: np.dtype[Any], length: int, where: str) -> None:
     """Raise unless the type of packed numbers is possible and the text has the right length."""
     if name not in (*INTEGER_TYPES, *FLOAT_TYPES) or (name in FLOAT_TYPES and target.kind != "f"):
-        raise ModelFormatError(f"{place} cannot be packed as {name}")
+        raise ModelFormatError(f"{where} cannot be packed as {name}")
     needed = length * np.dtype(name).itemsize
     if len(text) != 4 * ((needed + 2) // 3):
-        raise ModelFormatError(f"{place} has {len(text):,} characters of base64, which do not fit {length:,} numbers")
+        raise ModelFormatError(f"{where} has {len(text):,} characters of base64, which do not fit {length:,} numbers")
 
 
-def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, place: str) -> Array:
+def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, where: str) -> Array:
     """Read packed numbers whose length has been checked: first bytes, then ranges."""
     stored = np.dtype(name).newbyteorder("<")
     needed = length * stored.itemsize
     try:
         data = binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error as error:
-        raise ModelFormatError(f"{place} is not base64: {error}") from None
+        raise ModelFormatError(f"{where} is not base64: {error}") from None
     if len(data) != needed:
-        raise ModelFormatError(f"{place} has {len(data):,} bytes: {needed:,} are needed")
+        raise ModelFormatError(f"{where} has {len(data):,} bytes: {needed:,} are needed")
     array = np.frombuffer(data, stored)
     if target.kind != "f":
-        return _narrow_to(array, target, place)
+        return _narrow_to(array, target, where)
     if name == "int64" and np.any((array > _EXACT) | (array < -_EXACT)):
-        raise ModelFormatError(f"{place} contains whole numbers past 2^53, which are not exact as doubles")
+        raise ModelFormatError(f"{where} contains whole numbers past 2^53, which are not exact as doubles")
     with np.errstate(invalid="ignore"):  # some NaNs of 32 bits
         return array.astype(np.float64)
 

@@ -441,10 +441,10 @@ def _threshold(c: Condition, encoding: Encoding) -> float | int:
     if encoding.kind == "number":
         return math.nextafter(float(value), -math.inf) if below else float(value) + 0.0
     if encoding.is_categorical:
-        place = encoding.levels.index(value) - below
-        if place < 0:
+        rank = encoding.levels.index(value) - below
+        if rank < 0:
             raise c.error(f'leaves nothing on one side: "{value}" is the lowest level.')
-        return place
+        return rank
     whole = int(value) if encoding.kind == "integer" else _since_epoch(value, encoding.unit)
     return whole - below
 

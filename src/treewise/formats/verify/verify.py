@@ -227,8 +227,8 @@ def _parts(rows: Rows) -> Iterator[Rows]:
 def expected_outputs(model: Model, program: Program, rows: Rows, estimate: Any = None) -> Outputs:
     """Return what the model answers, by the same code as ``predict``; None where ``predict`` would raise."""
     columns: list[Any] = [None] * len(model.encodings)
-    for place, values in zip(model.used_columns, rows.encoded, strict=True):
-        columns[place] = values
+    for column, values in zip(model.used_columns, rows.encoded, strict=True):
+        columns[column] = values
     encoded = EncodedRows(read({"row": np.arange(len(rows))}), columns, is_permuted=True)
     answers, leaves = model.answers(encoded, estimate), model.leaves(encoded).tolist()
     answered = np.ones(len(rows), bool)
@@ -260,7 +260,7 @@ def _is_missing(encoding: Encoding, values: Any) -> Any:
 def _given_rows(model: Model, program: Program, data: Any) -> Rows:
     """Return the rows of a table as cells: encoded as for ``predict``, and decoded to the model's spelling."""
     rows = encode_rows(model, data)
-    encoded = [rows.columns[place] for place in model.used_columns]
+    encoded = [rows.columns[column] for column in model.used_columns]
     cells = [_decode(e, values) for e, values in zip(program.inputs, encoded, strict=True)]
     return Rows(cells, encoded)
 

@@ -59,9 +59,9 @@ def forest(nodes: Sequence[ForestNode], direction: str = "down") -> str:
     \end{forest}
     """
     children: list[list[int]] = [[] for _ in nodes]
-    for place, node in enumerate(nodes):
+    for index, node in enumerate(nodes):
         if node.parent >= 0:
-            children[node.parent].append(place)
+            children[node.parent].append(index)
     longest = max(len(node.condition) for node in nodes)  # conditions stand on the edges
     style = _STYLE if direction == "down" else _STYLE.replace("l sep=11mm", _GROW_RIGHT.format(14 + 2 * longest))
     used = dict.fromkeys(colour for node in nodes for colour in (node.fill, node.outline) if colour)
@@ -71,15 +71,15 @@ def forest(nodes: Sequence[ForestNode], direction: str = "down") -> str:
     lines += [r"\begin{forest}", *style.split("\n")]
     todo: list[tuple[int, int]] = [(0, 0)]  # a node and its level, or ~node for its closing bracket
     while todo:
-        place, level = todo.pop()
+        index, level = todo.pop()
         margin = "  " * level
-        if place < 0:
+        if index < 0:
             lines.append(f"{margin}]")
-        elif children[place]:
-            lines.append(f"{margin}[{_node_text(nodes[place], colours)}")
-            todo += [(~place, level), *((child, level + 1) for child in reversed(children[place]))]
+        elif children[index]:
+            lines.append(f"{margin}[{_node_text(nodes[index], colours)}")
+            todo += [(~index, level), *((child, level + 1) for child in reversed(children[index]))]
         else:
-            lines.append(f"{margin}[{_node_text(nodes[place], colours)}]")
+            lines.append(f"{margin}[{_node_text(nodes[index], colours)}]")
     return "\n".join([*lines, r"\end{forest}"])
 
 

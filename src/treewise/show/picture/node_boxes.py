@@ -222,13 +222,13 @@ class NodeBoxes:
             rows = f"{rows}, {weight}" if is_leaf else weight  # no room for both beside a class
         if self.tree.task == "regression":
             return f"{rows} · " + (f"sd {format_rounded(float(a.spread[node]))}" if is_leaf else self._prediction(node))
-        place = 1 if len(self.tree.classes) == 2 and not is_leaf else int(a.label[node])
+        class_index = 1 if len(self.tree.classes) == 2 and not is_leaf else int(a.label[node])
         weights = class_weights(self.tree, node)
-        if place < 0 or not weights.any():
+        if class_index < 0 or not weights.any():
             return rows
-        share = f"{format_share(float(weights[place] / weights.sum()))} %"
-        label = clip_to_width(write_label(self.tree.classes[place]), _MAX_CLASS_WIDTH, SMALL)
-        label += "" if isinstance(self.tree.classes[place], str) else ":"  # a numeric class is not a count
+        share = f"{format_share(float(weights[class_index] / weights.sum()))} %"
+        label = clip_to_width(write_label(self.tree.classes[class_index]), _MAX_CLASS_WIDTH, SMALL)
+        label += "" if isinstance(self.tree.classes[class_index], str) else ":"  # a numeric class is not a count
         return f"{share} of {rows}" if is_leaf else f"{rows} · {label} {share}"
 
     def _tooltip(self, selected: SelectedNode) -> str:
@@ -299,9 +299,9 @@ class NodeBoxes:
         shares = (weights / weights.sum() * width).tolist()
         parts: list[BoxShape | LineShape] = []
         left = x
-        for place, share in enumerate(shares):
+        for class_index, share in enumerate(shares):
             if share >= _MIN_SEGMENT:
-                parts += fill_box(left, y, share, height, class_fill(place))
+                parts += fill_box(left, y, share, height, class_fill(class_index))
                 left += share
         if x + width - left >= _MIN_SEGMENT:
             parts += fill_box(left, y, x + width - left, height, OTHER_CLASSES)

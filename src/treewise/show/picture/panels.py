@@ -77,8 +77,8 @@ def table_scene(names: Sequence[str], cells: Sequence[Sequence[str]], note: str 
     for heading, column, column_width in zip(headings, clipped, widths, strict=True):
         middle = left + column_width / 2
         parts.append(TextShape(middle, 15, heading, _SIZE, True, TEXT, "middle"))
-        for place, cell in enumerate(column, 1):
-            parts.append(TextShape(middle, 17 + place * _LINE_HEIGHT, cell, _SIZE, False, TEXT, "middle"))
+        for i, cell in enumerate(column, 1):
+            parts.append(TextShape(middle, 17 + i * _LINE_HEIGHT, cell, _SIZE, False, TEXT, "middle"))
         left += column_width
     if note:
         parts.append(TextShape(0, height + 10, note, _SIZE - 1, False, MUTED_TEXT))
@@ -93,9 +93,9 @@ def code_scene(lines: Sequence[str]) -> VectorScene:
         shown.append(f"# … {plural(len(lines) - _MAX_LINES, 'more line')}")
     letter = CODE_WIDTH * _SIZE
     parts: list[Part] = []
-    for place, line in enumerate(shown):
+    for i, line in enumerate(shown):
         code = line.lstrip(" ")
-        x, y = (len(line) - len(code)) * letter, 15 + place * _LINE_HEIGHT * 0.9
+        x, y = (len(line) - len(code)) * letter, 15 + i * _LINE_HEIGHT * 0.9
         parts.append(TextShape(x, y, code, _SIZE, False, TEXT, is_code=True))
     width, height = max(map(len, shown)) * letter, 0.9 * _LINE_HEIGHT * len(shown) + 6
     return VectorScene(math.ceil(width), math.ceil(height), "code", (BoxShape(0, 0, width, height), *parts))

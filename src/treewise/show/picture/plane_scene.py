@@ -98,12 +98,12 @@ class PlanePicture:
         parts: list[Part] = []
         for row in rows.tolist():
             x, y = self._across(float(self.x[row])), self._up(float(self.y[row]))
-            place = int(self.classes[row]) if len(self.classes) else -1
-            colour = class_colour(place)
-            if place >= 2:
-                parts.append(LineShape(_cross(x, y, radius, place), colour, 0.7 * radius))
+            class_index = int(self.classes[row]) if len(self.classes) else -1
+            colour = class_colour(class_index)
+            if class_index >= 2:
+                parts.append(LineShape(_cross(x, y, radius, class_index), colour, 0.7 * radius))
             else:
-                rounding = radius if place <= 0 else 0.0
+                rounding = radius if class_index <= 0 else 0.0
                 parts.append(
                     BoxShape(x - radius, y - radius, 2 * radius, 2 * radius, colour, BACKGROUND, 1.0, rounding)
                 )
@@ -146,7 +146,7 @@ class PlanePicture:
         parts: list[Part] = []
         for axis, is_x in ((self.plane.x, True), (self.plane.y, False)):
             if axis.encoding.is_categorical:
-                ticks = [(float(place), safe(level)) for place, level in enumerate(axis.encoding.levels)]
+                ticks = [(float(i), safe(level)) for i, level in enumerate(axis.encoding.levels)]
             else:
                 column = tree.columns.index(axis.name) if axis.name in tree.columns else -1
                 nodes = np.flatnonzero((tree.arrays.column == column) & (tree.arrays.kind != LEAF))
@@ -188,8 +188,8 @@ def plane_picture(trees: Sequence[Tree], table: Table, columns: tuple[str | None
     return PlanePicture(plane, x, y, classes)
 
 
-def _cross(x: float, y: float, radius: float, place: int) -> tuple[Segment, ...]:
+def _cross(x: float, y: float, radius: float, class_index: int) -> tuple[Segment, ...]:
     """Return a slanted cross, or an upright one for every other class."""
-    if place % 2:
+    if class_index % 2:
         return ((x - radius, y, x + radius, y), (x, y - radius, x, y + radius))
     return ((x - radius, y - radius, x + radius, y + radius), (x - radius, y + radius, x + radius, y - radius))

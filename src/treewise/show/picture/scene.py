@@ -39,16 +39,16 @@ class Fill:
 OTHER_CLASSES = Fill(UNKNOWN_COLOUR, "x")  # classes too small to be drawn, or none
 
 
-def class_fill(place: int) -> Fill:
+def class_fill(class_index: int) -> Fill:
     """Return the fill of a class by its index; 56 of them differ.
 
     >>> class_fill(0), class_fill(1), class_fill(8) == class_fill(0)
     (Fill(colour='#0072B2', hatching=''), Fill(colour='#E69F00', hatching='/'), False)
     """
-    if place < 0:
+    if class_index < 0:
         return OTHER_CLASSES
-    cycle, colour = divmod(place, len(CLASS_COLOURS))
-    return Fill(class_colour(place), _HATCHINGS[(colour + cycle) % len(_HATCHINGS)])
+    cycle, colour = divmod(class_index, len(CLASS_COLOURS))
+    return Fill(class_colour(class_index), _HATCHINGS[(colour + cycle) % len(_HATCHINGS)])
 
 
 def value_fill(position: float) -> Fill:

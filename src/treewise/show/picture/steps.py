@@ -103,10 +103,10 @@ def _growth(tree: Tree, most: int) -> list[GrowthStep]:
     n_shown = len(inner) if len(inner) < most else most - 2
     steps: list[GrowthStep] = []
     split = np.zeros(len(tree), bool)
-    for place, node in enumerate(order[: n_shown + 1] if len(inner) > n_shown else order):
+    for i, node in enumerate(order[: n_shown + 1] if len(inner) > n_shown else order):
         waiting = inner[~split[inner] & ((inner == 0) | split[a.parent[inner]])]
         number = np.cumsum(~a.below(np.isin(np.arange(len(tree)), waiting))) - 1
-        caption = "start" if not place else _caption(tree, order[place - 1], place)
+        caption = "start" if not i else _caption(tree, order[i - 1], i)
         steps.append(GrowthStep(collapse_nodes(tree, waiting.tolist(), _NOT_YET), caption, int(number[node])))
         split[node] = True
     last = _caption(tree, order[-1], len(inner)) if len(order) == len(inner) and order else "the whole tree"

@@ -160,8 +160,8 @@ def _chart(values: Sequence[float], current: int, title: str) -> VectorScene:
     low, high = min(values), max(values)
     room = (high - low) or 1.0
     points = [
-        (left + width * place / max(1, len(values) - 1), top + height * (1 - (value - low) / room))
-        for place, value in enumerate(values)
+        (left + width * i / max(1, len(values) - 1), top + height * (1 - (value - low) / room))
+        for i, value in enumerate(values)
     ]
     segments = tuple((*start, *end) for start, end in pairwise(points))
     parts: list[Part] = [

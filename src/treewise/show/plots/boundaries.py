@@ -89,8 +89,8 @@ def _choose_columns(node: NodeTrace, x: str | None, y: str | None) -> tuple[str,
 def _positions(node: NodeTrace, name: str) -> Floats:
     """Return the values of a column for all rows of the table; NaN where they are missing."""
     training_set = node.number_format.training_set
-    place = next(i for i, encoding in enumerate(training_set.encodings) if encoding.name == name)
-    values = training_set.columns[place]
+    column = next(i for i, encoding in enumerate(training_set.encodings) if encoding.name == name)
+    values = training_set.columns[column]
     return np.where(is_missing(node[name].encoding, values), np.nan, values.astype(np.float64))
 
 
@@ -130,17 +130,17 @@ def _draw_rows(node: NodeTrace, positions: list[Floats], inside: npt.NDArray[np.
     shown = np.flatnonzero(np.isfinite(positions[0]) & np.isfinite(positions[1]))[:_MAX_POINTS]
     size = float(np.clip(6000 / max(1, len(shown)), 9, 70))
     entries: list[Any] = []
-    for place, label in enumerate(classes):
-        area = 2.4 * size if markers[place] == "*" else size
-        colour = palette.class_colour(place)
+    for class_index, label in enumerate(classes):
+        area = 2.4 * size if markers[class_index] == "*" else size
+        colour = palette.class_colour(class_index)
         for is_inside in (False, True):
-            rows = shown[(y[shown] == place) & (inside[shown] == is_inside)]
+            rows = shown[(y[shown] == class_index) & (inside[shown] == is_inside)]
             fill = colour if is_inside else palette.tint(colour, 0.25)
             points = ax.scatter(
                 positions[0][rows],
                 positions[1][rows],
                 s=area,
-                marker=markers[place],
+                marker=markers[class_index],
                 color=fill,
                 linewidths=0,
                 zorder=3,

@@ -106,10 +106,10 @@ def _mark_choices(
     for name, point in choices.items():
         error = point.true if point.validation is None else point.validation
         assert error is not None
-        place = (size[curve.points.index(point)],), (percent * error,)
+        point_at = (size[curve.points.index(point)],), (percent * error,)
         # Where both are one point, the diamond lies in the ring.
         style = ("D", 8.0, palette.INK) if name == "best" else ("o", 13.0, "none")
-        mark = Curve(*place, palette.INK, 0.0, marker=style[0], size=style[1], fill=style[2])
+        mark = Curve(*point_at, palette.INK, 0.0, marker=style[0], size=style[1], fill=style[2])
         marks.append((mark, f"{name}, {curve.in_words(point)}"))
     notes: list[Mark] = []
     if curve.best.standard_error is not None:

@@ -66,9 +66,9 @@ def draw_impurity(criteria: Sequence[str] = ("entropy", "gini"), ax: Axes | None
     ax = axes_for(ax, 5.2, 3.8)
     shares = [i / _IMPURITY_STEPS for i in range(_IMPURITY_STEPS + 1)]
     entries: list[LegendEntry] = []
-    for place, name in enumerate(criteria):
+    for i, name in enumerate(criteria):
         label, formula, style = _IMPURITIES[name]
-        (line,) = ax.plot(shares, [formula(p) for p in shares], style, color=palette.class_colour(place), linewidth=2)
+        (line,) = ax.plot(shares, [formula(p) for p in shares], style, color=palette.class_colour(i), linewidth=2)
         entries.append((line, label))
     ax.set(xlim=(0, 1), ylim=(0, 1.03), xlabel="p, the share of one class", ylabel="impurity")
     style_axes(ax)
@@ -120,9 +120,9 @@ def _draw_thresholds(node: NodeTrace, column_trace: ColumnTrace, tests: list[Can
         by_placement.setdefault(test.candidate.split.missing if test.candidate.missing_rows else -1, []).append(test)
     entries: list[LegendEntry] = []
     names = {0: "missing values with <=", 1: "missing values with >", 2: "missing values apart", -1: "every threshold"}
-    for place, (missing, candidates) in enumerate(sorted(by_placement.items())):
-        colour = palette.class_colour(place)
-        style: dict[str, Any] = {"color": colour, "linestyle": ("-", "--", ":")[place % 3], "linewidth": 1.5}
+    for i, (missing, candidates) in enumerate(sorted(by_placement.items())):
+        colour = palette.class_colour(i)
+        style: dict[str, Any] = {"color": colour, "linestyle": ("-", "--", ":")[i % 3], "linewidth": 1.5}
         (line,) = ax.plot(*_steps(candidates, values), **style)
         entries.append((line, names[missing]))
         if len(candidates) <= _MAX_MARKERS:
@@ -154,8 +154,8 @@ def _draw_thresholds(node: NodeTrace, column_trace: ColumnTrace, tests: list[Can
 def _distinct_values(column_trace: ColumnTrace) -> list[float]:
     """Return the values of a column at a node, without missing ones, in order."""
     number_format = column_trace.number_format
-    place = next(i for i, e in enumerate(number_format.training_set.encodings) if e.name == column_trace.name)
-    values = number_format.training_set.columns[place][number_format.rows]
+    column = next(i for i, e in enumerate(number_format.training_set.encodings) if e.name == column_trace.name)
+    values = number_format.training_set.columns[column][number_format.rows]
     present = values[~is_missing(column_trace.encoding, values)]
     distinct: list[float] = np.unique(present).astype(np.float64).tolist()
     return distinct
@@ -182,7 +182,7 @@ def _cut(test: CandidateTrace) -> float:
 def _draw_bars(node: NodeTrace, column_trace: ColumnTrace, tests: list[CandidateTrace], ax: Axes) -> None:
     """Draw a bar for each test, the best ones first."""
     best = sorted(tests, key=lambda t: (-t.gain, t.candidate.order))[:_MAX_BARS]
-    places = list(range(len(best), 0, -1))
+    heights = list(range(len(best), 0, -1))
     chosen = (
         node.chosen if node.chosen and node.chosen.candidate.split.column == column_trace.name else column_trace.best
     )
@@ -192,8 +192,8 @@ def _draw_bars(node: NodeTrace, column_trace: ColumnTrace, tests: list[Candidate
         else palette.UNKNOWN_COLOUR
         for test in best
     ]
-    ax.barh(places, [test.gain for test in best], color=colours, height=0.7)
-    ax.set_yticks(places, [label_text(test.label, 40) for test in best], fontsize=SMALL)
+    ax.barh(heights, [test.gain for test in best], color=colours, height=0.7)
+    ax.set_yticks(heights, [label_text(test.label, 40) for test in best], fontsize=SMALL)
     n_more = len(tests) - len(best)
     if n_more:
         ax.annotate(f"… {n_more:,} more", (1, 0), xycoords="axes fraction", ha="right", va="bottom", fontsize=SMALL)

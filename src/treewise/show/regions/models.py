@@ -99,9 +99,9 @@ class TreeRegions(RegionModel):
 
     def predict_rows(self, table: Table, classes: Sequence[Label]) -> Predictions:
         """Predict by the leaf of each row."""
-        leaves, place = np.unique(self.find_leaves(table), return_inverse=True)
+        leaves, inverse = np.unique(self.find_leaves(table), return_inverse=True)
         predictions = self.predict_nodes(leaves, classes)
-        return replace(predictions, **{name: part[place] for name, part in vars(predictions).items() if len(part)})
+        return replace(predictions, **{name: part[inverse] for name, part in vars(predictions).items() if len(part)})
 
     def predict_areas(
         self, plane: Plane, classes: Sequence[Label]

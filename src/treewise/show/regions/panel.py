@@ -73,7 +73,7 @@ class RegionScene:
         As in pictures of trees, the first class has no hatching.
         """
         index = predictions.class_index
-        hatched = [bool(class_fill(place).hatching) for place in range(len(self.classes))]
+        hatched = [bool(class_fill(c).hatching) for c in range(len(self.classes))]
         return np.where((index >= 0) & np.array([*hatched, False])[index], index, -1)
 
     def relative_position(self, value: float) -> float:
@@ -204,15 +204,15 @@ def _hatch_areas(ax: Axes, corners: Sequence[Any], classes: npt.NDArray[Any]) ->
     """Draw the hatching of each class over its areas."""
     from matplotlib.collections import PolyCollection
 
-    for place in np.unique(classes[classes >= 0]).tolist():
-        boxes = [corners[i] for i in np.flatnonzero(classes == place).tolist()]
-        style = hatch_style(place) | {"facecolors": "none", "linewidths": 0.0}
+    for class_index in np.unique(classes[classes >= 0]).tolist():
+        boxes = [corners[i] for i in np.flatnonzero(classes == class_index).tolist()]
+        style = hatch_style(class_index) | {"facecolors": "none", "linewidths": 0.0}
         ax.add_collection(PolyCollection(boxes, zorder=0.6, **style), autolim=False)
 
 
-def hatch_style(place: int) -> dict[str, Any]:
+def hatch_style(class_index: int) -> dict[str, Any]:
     """Return the options of matplotlib that hatch an area in the lines of its class."""
-    fill = class_fill(place)
+    fill = class_fill(class_index)
     return {"hatch": fill.hatching * 2, "edgecolor": palette.tint(fill.colour, 0.7)}
 
 
@@ -241,10 +241,10 @@ def _draw_grid(ax: Axes, model: PredictorRegions, scene: RegionScene) -> None:
     ax.imshow(cells, extent=extent, origin="lower", aspect="auto", interpolation="nearest", zorder=0.5)
     if scene.classes:
         hatched = scene.hatchings(predictions).reshape(shape)
-        for place in np.unique(hatched[hatched >= 0]).tolist():
-            style = hatch_style(place)
+        for class_index in np.unique(hatched[hatched >= 0]).tolist():
+            style = hatch_style(class_index)
             hatches, edge = [style["hatch"]], style["edgecolor"]
-            inside = np.pad((hatched == place).astype(float), 1, mode="edge")
+            inside = np.pad((hatched == class_index).astype(float), 1, mode="edge")
             lines = ax.contourf(inside, [0.5, 1.5], colors="none", hatches=hatches, extent=extent, zorder=0.6)
             lines.set(edgecolor=edge, linewidth=0.0)
 
@@ -292,22 +292,24 @@ def _draw_points(
     else:
         assert of_rows is not None
         wrong = (truth.class_index >= 0) & (of_rows.class_index != truth.class_index)
-        for place in np.unique(truth.class_index[rows]).tolist():
+        for class_index in np.unique(truth.class_index[rows]).tolist():
             for is_elsewhere, is_wrong in product((True, False), (False, True)):
                 some = rows[
-                    (truth.class_index[rows] == place) & (elsewhere[rows] == is_elsewhere) & (wrong[rows] == is_wrong)
+                    (truth.class_index[rows] == class_index)
+                    & (elsewhere[rows] == is_elsewhere)
+                    & (wrong[rows] == is_wrong)
                 ]
-                marker = scene.markers[place] if place >= 0 else "."
-                _draw_class(ax, x[some], y[some], place, marker, size, wrong=is_wrong, hollow=is_elsewhere)
+                marker = scene.markers[class_index] if class_index >= 0 else "."
+                _draw_class(ax, x[some], y[some], class_index, marker, size, wrong=is_wrong, hollow=is_elsewhere)
     return len(rows)
 
 
 def _draw_class(
-    ax: Axes, x: Floats, y: Floats, place: int, marker: palette.Marker, size: float, wrong: bool, hollow: bool
+    ax: Axes, x: Floats, y: Floats, class_index: int, marker: palette.Marker, size: float, wrong: bool, hollow: bool
 ) -> None:
     """Draw rows of one class, errors on top."""
     if len(x):
-        colour = palette.class_colour(place)
+        colour = palette.class_colour(class_index)
         ax.scatter(
             x, y, s=_marker_area(marker, size), marker=marker, facecolors="none" if hollow else colour,
             edgecolors=palette.INK if wrong else colour if hollow else "white",

@@ -132,14 +132,14 @@ class Plane:
             for i, encoding in enumerate(tree.encodings)
             if encoding.name in self.fixed
         }
-        place = {encoding.name: i for i, encoding in enumerate(tree.encodings)}
+        index_of = {encoding.name: i for i, encoding in enumerate(tree.encodings)}
         for node, region in terminal_regions(tree):
             conditions = region.conditions
             if not all(condition.holds(values[i]) for i, condition in conditions.items() if i in values):
                 continue
             x, y = (
-                _span(conditions.get(place.get(axis.name, -1)), axis, tree.encodings[place[axis.name]])
-                if axis.name in place
+                _span(conditions.get(index_of.get(axis.name, -1)), axis, tree.encodings[index_of[axis.name]])
+                if axis.name in index_of
                 else _whole_axis(axis)
                 for axis in self.axes
             )

@@ -470,13 +470,13 @@ def _legend_entries(scene: RegionScene, has_areas: bool) -> list[LegendEntry]:
 
     target = f"{label_text(scene.target, 24)} = " if scene.target else ""
     entries: list[LegendEntry] = []
-    for place, label in enumerate(scene.classes[:_MAX_LEGEND_CLASSES]):
+    for class_index, label in enumerate(scene.classes[:_MAX_LEGEND_CLASSES]):
         mark = Line2D(
-            [], [], linestyle="", marker=scene.markers[place], color=palette.class_colour(place),
-            markersize=9 if scene.markers[place] == "*" else 6,
+            [], [], linestyle="", marker=scene.markers[class_index], color=palette.class_colour(class_index),
+            markersize=9 if scene.markers[class_index] == "*" else 6,
         )  # fmt: skip
-        area = Patch(facecolor=palette.confidence_tint(palette.class_colour(place), 1.0, 2), linewidth=0)
-        area.set(**hatch_style(place))
+        area = Patch(facecolor=palette.confidence_tint(palette.class_colour(class_index), 1.0, 2), linewidth=0)
+        area.set(**hatch_style(class_index))
         entries.append(((area, mark) if has_areas else mark, f"{target}{label_text(label, 24)}"))
     if len(scene.classes) > _MAX_LEGEND_CLASSES:
         entries.append((Line2D([], [], linestyle=""), f"… {len(scene.classes) - _MAX_LEGEND_CLASSES} more"))

@@ -77,17 +77,17 @@ def _axis_parts(tree: Tree, axis: PlaneAxis, is_horizontal: bool, pixel: Callabl
     occupied: list[tuple[float, float]] = []  # centres and half widths of labels
     bottom = _TOP + _HEIGHT
     for value, text in marks:
-        place = pixel(value)
+        at = pixel(value)
         half = 4 * len(text) + 6 if is_horizontal else _LINE_HEIGHT / 2
-        if any(abs(place - other) < half + other_half for other, other_half in occupied):
+        if any(abs(at - other) < half + other_half for other, other_half in occupied):
             continue
-        occupied.append((place, half))
+        occupied.append((at, half))
         if is_horizontal:
-            parts.append(f'<path class="tick" d="M{place:.1f},{bottom}v4"/>')
-            parts.append(f'<text x="{place:.1f}" y="{bottom + 18}" text-anchor="middle">{escape_html(text)}</text>')
+            parts.append(f'<path class="tick" d="M{at:.1f},{bottom}v4"/>')
+            parts.append(f'<text x="{at:.1f}" y="{bottom + 18}" text-anchor="middle">{escape_html(text)}</text>')
         else:
-            parts.append(f'<path class="tick" d="M{_LEFT - 4},{place:.1f}h4"/>')
-            parts.append(f'<text x="{_LEFT - 8}" y="{place + 4:.1f}" text-anchor="end">{escape_html(text)}</text>')
+            parts.append(f'<path class="tick" d="M{_LEFT - 4},{at:.1f}h4"/>')
+            parts.append(f'<text x="{_LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{escape_html(text)}</text>')
     name = escape_html(clip(axis.name, 2 * _MAX_LABEL_LETTERS, "…"))
     if is_horizontal:
         placed = f'x="{_LEFT + _WIDTH / 2}" y="{bottom + 42}"'

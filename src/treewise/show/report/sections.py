@@ -116,8 +116,8 @@ def _describe_prediction(tree: Tree, node: int) -> str:
 
 def _table_html(table: ResultTable, node_column: int | None = None) -> str:
     """Return a result as an HTML table without style; cells of ``node_column`` become buttons that select the node."""
-    places = [i for i, column in enumerate(table.columns) if column.only != "data"]
-    columns = [table.columns[i] for i in places]
+    shown = [i for i, column in enumerate(table.columns) if column.only != "data"]
+    columns = [table.columns[i] for i in shown]
 
     def cells(tag: str, texts: Sequence[str]) -> str:
         classes = (' class="number"' if column.is_right_aligned else "" for column in columns)
@@ -127,7 +127,7 @@ def _table_html(table: ResultTable, node_column: int | None = None) -> str:
     rows = table.rows if table.max_rows is None else table.rows[: table.max_rows]
     body = []
     for row in rows:
-        line = cells("td", [table.columns[i].format_cell(row[i]) for i in places])
+        line = cells("td", [table.columns[i].format_cell(row[i]) for i in shown])
         if node_column is not None:
             node = int(row[node_column])
             line = line.replace(
@@ -284,9 +284,9 @@ def size_section(tree: Tree, cp_table: CpTable) -> ReportSection | None:
     legend: list[tuple[Mark, str]] = [(curve, name) for curve, (name, _, _) in zip(curves, lines, strict=True)]
     if cp_table.chosen is not None:
         last = curves[-1]
-        place = (last.x[cp_table.chosen],), (last.y[cp_table.chosen],)
-        mark = Curve(*place, INK, 0.0, marker="D", size=8.0)
-        legend.append((mark, f"this tree, {plural(int(place[0][0]), 'leaf', 'leaves')}"))
+        point_at = (last.x[cp_table.chosen],), (last.y[cp_table.chosen],)
+        mark = Curve(*point_at, INK, 0.0, marker="D", size=8.0)
+        legend.append((mark, f"this tree, {plural(int(point_at[0][0]), 'leaf', 'leaves')}"))
     write = (lambda error: f"{format_percent(error)} %") if is_error_rate else format_rounded
     top = max(max(curve.y) for curve in curves)
     title = f"{'error' if cp_table.loss == 'error' else cp_table.loss.replace('_', ' ')} by number of leaves"

@@ -276,6 +276,6 @@ def apportion(shares: npt.NDArray[np.float64], n_cells: int) -> list[int]:
     exact = shares * n_cells
     cells = np.floor(exact).astype(int)
     n_left = n_cells - int(cells.sum())
-    for place in np.argsort(-(exact - cells), kind="stable")[:n_left]:
-        cells[place] += 1
+    for i in np.argsort(-(exact - cells), kind="stable")[:n_left]:
+        cells[i] += 1
     return [int(n) for n in cells]

@@ -50,20 +50,20 @@ def to_datetime(cell: Cell) -> dt.datetime:
 def read_outputs(export: Export, names: Sequence[str], fetched: Sequence[Sequence[Any]]) -> Outputs:
     """Return the result of the query in the order of the rows."""
     # Our columns come last: a table may have columns of the same names.
-    place = {name: len(names) - 1 - i for i, name in enumerate(reversed(names))}
-    place |= {name: i for i, name in enumerate(names) if name == ROW_NUMBER}
-    ordered = sorted(fetched, key=lambda row: int(row[place[ROW_NUMBER]]))
+    index_of = {name: len(names) - 1 - i for i, name in enumerate(reversed(names))}
+    index_of |= {name: i for i, name in enumerate(names) if name == ROW_NUMBER}
+    ordered = sorted(fetched, key=lambda row: int(row[index_of[ROW_NUMBER]]))
     program, chosen, prefix = export.program, export.stamp["outputs"], export.stamp["prefix"]
     many = program.combine != "tree"
-    prediction = [row[place[prefix + "prediction"]] for row in ordered] if "prediction" in chosen else None
+    prediction = [row[index_of[prefix + "prediction"]] for row in ordered] if "prediction" in chosen else None
     probabilities: list[Any] | None = None
     leaf: list[Any] | None = None
     if "probabilities" in chosen and not program.is_regression:
-        at = [place[prefix + f"probability_{k}"] for k in range(len(program.classes))]
+        at = [index_of[prefix + f"probability_{k}"] for k in range(len(program.classes))]
         probabilities = [None if row[at[0]] is None else [row[i] for i in at] for row in ordered]
     if "leaf" in chosen and many:
-        at = [place[prefix + f"leaf_{t}"] for t in range(len(program.routines))]
+        at = [index_of[prefix + f"leaf_{t}"] for t in range(len(program.routines))]
         leaf = [None if row[at[0]] is None else [row[i] for i in at] for row in ordered]
     elif "leaf" in chosen:
-        leaf = [row[place[prefix + "leaf"]] for row in ordered]
+        leaf = [row[index_of[prefix + "leaf"]] for row in ordered]
     return Outputs(prediction, probabilities, leaf)
