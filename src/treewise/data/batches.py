@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 24  # bytes of text per batch
 _LONGEST_HEADER = 1 << 24  # bytes of the first line
 _CELLS = 1 << 23  # cells per batch of a Parquet file
+_MOST_ENTRIES = 100_000  # in a folder and its subfolders; "/" is no table
 _EXPANSION = 8  # reading a file at once may take this many times its size
 _ENDINGS = (".parquet", ".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz")
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -88,11 +89,9 @@ def find_files(data: Any) -> list[DataFile] | None:
         return None
     path = _expand(data)
     if os.path.isdir(path):  # False for what cannot be a path
-        found = [Path(p) for p in glob.glob(f"{glob.escape(str(path))}/**/*", recursive=True)]
-        root = path
+        root, found = path, _entries_below(path)
     elif isinstance(data, str) and glob.has_magic(data) and not os.path.exists(path):
-        found = [Path(p) for p in glob.glob(str(path), recursive=True)]
-        root = Path(str(path).split("*")[0].rpartition("/")[0] or ".")
+        root, found = _matches(path)
     else:
         return None
     files = [p for p in sorted(found) if p.is_file() and p.name.lower().endswith(_ENDINGS) and not _is_hidden(p, root)]
@@ -101,6 +100,31 @@ def find_files(data: Any) -> list[DataFile] | None:
         raise DataError(f"{truncate(data, 200)}: {what} no CSV, TSV or Parquet file." if found or path.is_dir()
                         else f"no file matches {truncate(data, 200)}.")  # fmt: skip
     return [DataFile(p, _partition_of(p, root)) for p in files]
+
+
+def _entries_below(folder: Path) -> list[Path]:
+    """Return what is in a folder and its subfolders; links to folders are not followed, as they may lead in circles."""
+    found: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        found += [Path(parent, name) for name in names]
+        if len(found) + len(folders) > _MOST_ENTRIES:
+            raise DataError(
+                f"{truncate(folder, 200)} and its subfolders hold more than {_MOST_ENTRIES:,} files.",
+                hint="Name the folder of one table, or give a pattern.",
+            )
+    return found
+
+
+def _matches(pattern: Path) -> tuple[Path, list[Path]]:
+    """Return the folder in which a pattern is searched, the last one without wildcards, and what matches in it."""
+    parts = pattern.parts
+    n_plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
+    root = Path(*parts[:n_plain])
+    try:
+        return root, list(root.glob(str(Path(*parts[n_plain:]))))
+    except ValueError as error:
+        raise DataError(f"the pattern {safe(str(pattern))!r} cannot be searched: {error}") from None
 
 
 def _expand(path: str | os.PathLike[str]) -> Path:

@@ -240,6 +240,24 @@ def test_memory(table, tmp_path):
             read(pattern, memory=amount)
 
 
+def test_folders_are_searched_below_their_names_and_not_in_circles(tmp_path):
+    for name in ("a[1]", "b"):
+        (tmp_path / name / "sub").mkdir(parents=True)
+        pl.DataFrame({"x": [len(name)]}).write_parquet(tmp_path / name / "sub" / "part.parquet")
+    (tmp_path / "b" / "sub" / "again").symlink_to(tmp_path, target_is_directory=True)
+    assert [file.path.parent.parent.name for file in batches.find_files(str(tmp_path))] == ["a[1]", "b"]
+    assert [file.path.parent.parent.name for file in batches.find_files(f"{tmp_path}/?/**/*.parquet")] == ["b"]
+    assert [file.path.parent.parent.name for file in batches.find_files(f"{tmp_path}/[ab]*/sub/*")] == ["a[1]", "b"]
+
+
+def test_a_folder_of_a_whole_disk_is_no_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(batches, "_MOST_ENTRIES", 5)
+    for i in range(6):
+        (tmp_path / f"{i}.csv").touch()
+    with pytest.raises(DataError, match="hold more than 5 files"):
+        batches.find_files(str(tmp_path))
+
+
 def test_the_folder_is_removed(table, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
