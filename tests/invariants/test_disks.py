@@ -7,11 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
 import treewise as tw
 from tests.support.subprocesses import ROOT
+from treewise.errors import DataError
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or os.geteuid() != 0, reason="needs root on Linux to mount a small disk"
@@ -75,6 +77,23 @@ def test_python_says_that_the_disk_is_full(small_disk):
         tw.forest("penguins", "species", n_estimators=2000).save(small_disk / "m.json")
     assert (small_disk / "m.json").read_text() == "old"
     assert [path.name for path in small_disk.iterdir()] == ["m.json"]
+
+
+@pytest.mark.parametrize("free", [0, 4, 8, 16, 40])
+def test_a_temporary_folder_without_room_for_the_columns(small_disk, tmp_path, monkeypatch, free):
+    """Whichever file finds no room: the folder, the lock, the columns, or the journal."""
+    monkeypatch.setattr(tempfile, "tempdir", str(small_disk))
+    frame = tw.datasets.penguins().to_polars()
+    frame.write_csv(tmp_path / "t.csv")
+    (small_disk / "filler").write_bytes(bytes((64 - free) << 10))
+    n_bytes = len(frame) * (frame.width + 48) + 1
+    try:
+        tree = tw.grow(str(tmp_path / "t.csv"), "species", memory=n_bytes)
+    except DataError as error:
+        assert "TMPDIR" in str(error)
+    else:
+        assert tree == tw.grow("penguins", "species")
+    assert [path.name for path in small_disk.iterdir()] == ["filler"]
 
 
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv")

@@ -12,6 +12,8 @@ import glob
 import gzip
 import mmap
 import os
+import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewise._lib.interruptible import polars_before_fork, polars_is_safe
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import Column, LazyColumns, text_column, truncate
-from treewise.data.column_store import ColumnPlan, ColumnStore, StoreFolder, bytes_needed
+from treewise.data.column_store import ColumnPlan, ColumnStore, bytes_needed
 from treewise.data.csv_cells import has_stray_quotes, split_cells
 from treewise.data.csv_file import (
     CsvFormat,
@@ -38,6 +41,7 @@ from treewise.data.csv_file import (
 from treewise.data.frames import read_frame
 from treewise.data.objects import check_names, text_from_polars
 from treewise.data.parquet_file import MAGIC, check_parquet, collect
+from treewise.data.store_folder import StoreFolder
 from treewise.errors import DataError, Param, ParameterError, did_you_mean, join_few
 
 if TYPE_CHECKING:
@@ -45,6 +49,9 @@ if TYPE_CHECKING:
 
 _CHUNK = 1 << 24  # bytes of text per batch
 _LONGEST_HEADER = 1 << 24  # bytes of the first line
+_WINDOW = 1 << 16  # bytes of text searched at a time for the end of a line
+_END_OF_LINE = re.compile(rb"[^ \r\n][ \r]*\n")  # of a line that is not blank
+_BEGIN_OF_LINE = re.compile(rb" *[^ \r\n]")
 _CELLS = 1 << 23  # cells per batch of a Parquet file
 _MOST_ENTRIES = 100_000  # in a folder and its subfolders; "/" is no table
 _EXPANSION = 8  # reading a file at once may take this many times its size
@@ -182,33 +189,76 @@ def read_files(
     if any(is_parquet) != all(is_parquet):
         other = files[is_parquet.index(not is_parquet[0])]
         raise DataError(f"{files[0].name} and {other.name} have different formats. Read them one after the other.")
-    reader: _BatchReader = (
-        _ParquetReader(files) if is_parquet[0] else _CsvReader(files, markers, csv_format, on_progress)
-    )
-    specs = [*reader.specs, *(ColumnPlan(name, "text") for name in names)]
-    check_names([spec.name for spec in specs], "the files")
-    if not reader.n_rows:
-        raise DataError(f"{name_of(files)} has no rows. Give at least one row.")
-    folder = _folder_if_needed(files, specs, reader, memory, f"{markers} {csv_format}")
+    _check_polars(files)
+    fingerprints = [file.fingerprint for file in files]
+    try:
+        reader: _BatchReader = (
+            _ParquetReader(files) if is_parquet[0] else _CsvReader(files, markers, csv_format, on_progress)
+        )
+        specs = [*reader.specs, *(ColumnPlan(name, "text") for name in names)]
+        check_names([spec.name for spec in specs], "the files")
+        if not reader.n_rows:
+            raise DataError(f"{name_of(files)} has no rows. Give at least one row.")
+        folder = _folder_if_needed(specs, reader, memory, [__version__, f"{markers} {csv_format}", *fingerprints])
+        store = _fill_store(specs, reader, folder, on_progress)
+    except Exception:
+        _check_unchanged(files, fingerprints)  # what is wrong may be that they changed
+        raise
+    try:
+        _check_unchanged(files, fingerprints)
+    except DataError:
+        store.remove()
+        raise
+    return store.columns(), tuple(reader.notes), store
+
+
+def _check_polars(files: Sequence[DataFile]) -> None:
+    """Raise where polars would hang or abort."""
+    if polars_before_fork:
+        raise DataError(
+            f"{name_of(files)}: several files, and large ones, are read by polars, which does not survive a fork. Read"
+            ' them before the processes part, or start them by multiprocessing.get_context("spawn").'
+        )
+    if not polars_is_safe(min(_CHUNK, sum(file.path.stat().st_size for file in files))):
+        raise MemoryError(f"not enough memory to read {name_of(files)}: give the process 1 GB more.")
+
+
+def _check_unchanged(files: Sequence[DataFile], fingerprints: Sequence[str]) -> None:
+    """Raise if a file is not the one that the reading began with."""
+    for file, before in zip(files, fingerprints, strict=True):
+        try:
+            is_same = file.fingerprint == before
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise DataError(
+                f"{file.name} changed while it was read.", hint="Read it again when no program writes to it."
+            ) from None
+
+
+def _fill_store(
+    specs: Sequence[ColumnPlan], reader: _BatchReader, folder: StoreFolder | None, on_progress: OnProgress | None
+) -> ColumnStore:
+    """Write all batches; after an error nothing is left behind."""
     try:
         store = ColumnStore(specs, reader.n_rows, folder)
-        n_done = store.n_written
-        for file, columns, n, share in reader.batches(n_done):
+        for file, columns, n, share in reader.batches(store.n_written):
             constant = [text_column(name, [value]) for name, value in file.partition]
             repeated = [replace(c, values=np.broadcast_to(c.values, n)) for c in constant]
             store.write([*columns, *repeated], n)
             if on_progress is not None:
                 on_progress(share)
+        return store
     except BaseException:
         if folder is not None:
             folder.remove()
         raise
-    return store.columns(), tuple(reader.notes), store
 
 
 def _folder_if_needed(
-    files: Sequence[DataFile], specs: Sequence[ColumnPlan], reader: _BatchReader, memory: int | None, options: str
+    specs: Sequence[ColumnPlan], reader: _BatchReader, memory: int | None, key: Sequence[str]
 ) -> StoreFolder | None:
+    """Return a folder for the columns if they do not fit into memory; ``key`` tells one reading from another."""
     columns, growing = bytes_needed(specs, reader.n_rows)
     allowed = available_memory() // 2 if memory is None else memory
     if columns + growing <= allowed:
@@ -221,7 +271,7 @@ def _folder_if_needed(
             value=f"{allowed / 10**6:,.0f}MB",
             hint="Give more, or fewer columns.",
         )
-    return StoreFolder("\n".join([__version__, options, *(file.fingerprint for file in files)]))
+    return StoreFolder("\n".join(key))
 
 
 def name_of(files: Sequence[DataFile]) -> str:
@@ -496,7 +546,7 @@ def _header_of(file: DataFile, form: CsvFormat) -> CsvHeader:
     """Read the first line of a file, in which the separator is a tab if the name says so."""
     is_tabs = form.separator is None and file.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
     head = _head(file)
-    check_text(head[: head.rfind(b"\n") + 1], file.name)
+    check_text(head[: head.rfind(b"\n") + 1 or len(head)], file.name)
     return csv_header(head, file.name, replace(form, separator="\t") if is_tabs else form)
 
 
@@ -532,13 +582,13 @@ def _line_chunks(file: DataFile, separator: str) -> Iterator[tuple[bytes, int]]:
         raw.seek(0)
         rest = b""
         try:
-            while block := stream.read(_CHUNK):
+            while block := stream.read(max(_CHUNK, len(rest))):  # twice as much each time that no end is found
                 rest += block if rest else block.removeprefix(b"\xef\xbb\xbf")
                 end = _end_of_lines(rest, separator)
                 if end:
                     yield rest[:end], raw.tell()
                     rest = rest[end:]
-        except (EOFError, gzip.BadGzipFile) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{file.name} is damaged: it cannot be unpacked ({error}).") from None
         if rest.strip():
             yield rest if b"\n" in rest else rest.replace(b"\r", b"\n"), raw.tell()
@@ -546,16 +596,18 @@ def _line_chunks(file: DataFile, separator: str) -> Iterator[tuple[bytes, int]]:
 
 def _end_of_lines(data: bytes, separator: str) -> int:
     """Return where the last line ends that may end a piece; 0 if there is none."""
-    if has_stray_quotes(data[: data.rfind(b"\n") + 1], separator):
+    stop = data.rfind(b"\n") + 1
+    if has_stray_quotes(data[:stop], separator):
         return _end_of_records(data, separator)
-    end, quotes = data.rfind(b"\n"), data.count(b'"', 0, data.rfind(b"\n") + 1)
-    while end > 0:
-        start = data.rfind(b"\n", 0, end)
-        follows, precedes = data[end + 1 : end + 200].lstrip(b" "), data[start + 1 : end].strip(b" \r")
-        if quotes % 2 == 0 and precedes and follows and follows[:1] not in b"\r\n":
-            return end + 1
-        quotes -= data.count(b'"', start + 1, end + 1)
-        end = start
+    at, quotes = stop, data.count(b'"', 0, stop)  # quotes before ``at``
+    while stop > 0:
+        begin = max(0, stop - _WINDOW)
+        for line in reversed(list(_END_OF_LINE.finditer(data, begin, stop))):
+            quotes -= data.count(b'"', line.end(), at)
+            at = line.end()
+            if quotes % 2 == 0 and _BEGIN_OF_LINE.match(data, at):
+                return at
+        stop = begin
     return 0
 
 
@@ -564,7 +616,10 @@ def _end_of_records(data: bytes, separator: str) -> int:
     lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
     reader = csv.reader((line.decode(errors="replace") for line in lines), delimiter=separator)
     ends = [0, *np.cumsum([len(line) for line in lines]).tolist()]
-    numbers = [reader.line_num for _ in reader]
+    try:
+        numbers = [reader.line_num for _ in reader]
+    except csv.Error:  # an endless cell: split_cells says in which line
+        return int(ends[-1])
     for number in reversed(numbers[:-1]):  # the last record may be incomplete
         if lines[number - 1].strip() and number < len(lines) and lines[number].strip():
             return int(ends[number])
@@ -578,6 +633,6 @@ def _head(file: DataFile) -> bytes:
         raw.seek(0)
         try:
             head: bytes = stream.read(_LONGEST_HEADER)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{file.name} is damaged: it cannot be unpacked ({error}).") from None
     return head

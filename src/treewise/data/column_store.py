@@ -1,31 +1,17 @@
 """Columns that are written batch by batch, in memory or in files: a table that is larger than memory.
 
 ``batches.py`` reads files batch by batch and writes them here; the columns are then read like any others. In files they
-are memory-mapped: the core reads them in place, and the operating system keeps in memory what it has room for. The
-folder is removed when the table is no longer used.
-
-    treewise-<user>/<key>/        the key is a hash of the files that are read: their paths, sizes and times
-        lock                      held while the folder is in use
-        journal                   one line for each batch: its rows, new labels, and checksums of what was written
-        0.values, 0.missing       one column
-
-A process that is killed leaves the folder behind. The next one that reads the same files checks the batches of the
-journal and continues after the last one that is complete.
+are memory-mapped (``store_folder.py``): the core reads them in place, and the operating system keeps in memory what it
+has room for.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import shutil
-import tempfile
-import weakref
+import mmap
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -45,6 +31,7 @@ from treewise.data.column import (
     truncate,
 )
 from treewise.data.convert import MAX_EXACT_INT, TICKS_PER_DAY
+from treewise.data.store_folder import StoreFolder
 from treewise.errors import DataError
 
 _STEP = 1 << 20  # rows changed at a time
@@ -85,20 +72,23 @@ class ColumnStore:
 
     def __init__(self, specs: Sequence[ColumnPlan], n_rows: int, folder: StoreFolder | None = None) -> None:
         self.specs, self.n_rows, self._folder = list(specs), n_rows, folder
-        self._n_kept = 0
-        self._values = [self._allocate(f"{i}.values", s.stored_dtype, s) for i, s in enumerate(specs)]
-        self._missing = [self._allocate(f"{i}.missing", np.dtype(bool), s) if s.has_mask else None
-                         for i, s in enumerate(specs)]  # fmt: skip
+        if folder is not None:
+            folder.reserve([size for s in specs for size in (n_rows * s.stored_dtype.itemsize, n_rows)])
+        self._values = [self._allocate(s.stored_dtype, s) for s in specs]
+        self._missing = [self._allocate(np.dtype(bool), s) if s.has_mask else None for s in specs]
         self._codes: list[dict[str, int]] = [{label: i for i, label in enumerate(s.labels)} for s in specs]
         self.n_written = 0
         if folder is not None:
-            folder.resume(self)
+            self._resume(folder)
 
-    def _allocate(self, name: str, dtype: np.dtype[Any], spec: ColumnPlan | None = None) -> Array:
-        n_rows = 0 if spec is not None and not spec.bytes_per_row else self.n_rows
-        if self._folder is None or n_rows == 0:
-            return np.empty(n_rows, dtype)
-        return self._folder.map(name, dtype, n_rows)
+    def _allocate(self, dtype: np.dtype[Any], spec: ColumnPlan) -> Array:
+        n_rows = self.n_rows if spec.bytes_per_row else 0
+        return np.empty(n_rows, dtype) if self._folder is None else self._folder.allocate(dtype, n_rows)
+
+    def remove(self) -> None:
+        """Remove the folder, if there is one, ahead of time."""
+        if self._folder is not None:
+            self._folder.remove()
 
     # -- writing ------------------------------------------------------------------------------------------------------
 
@@ -151,12 +141,18 @@ class ColumnStore:
         arrays = [array for array in (*self._values, *self._missing) if array is not None and len(array)]
         return [zlib.crc32(np.ascontiguousarray(array[rows]).view(np.uint8)) for array in arrays]
 
-    def restore(self, stop: int, new_labels: dict[str, list[str]]) -> None:
-        """Continue after the row ``stop``, whose batch brought these labels."""
-        for i, labels in new_labels.items():
-            codes = self._codes[int(i)]
-            codes |= {label: len(codes) + k for k, label in enumerate(labels)}
-        self.n_written = stop
+    def _resume(self, folder: StoreFolder) -> None:
+        """Continue after the last complete batch of a process that was killed."""
+        n_valid = 0
+        for start, stop, new_labels, checksums in folder.read_journal():
+            if start != self.n_written or self.checksums(slice(start, stop)) != checksums:
+                break
+            for i, labels in new_labels.items():
+                codes = self._codes[int(i)]
+                codes |= {label: len(codes) + k for k, label in enumerate(labels)}
+            self.n_written = stop
+            n_valid += 1
+        folder.truncate_journal(n_valid)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
@@ -207,102 +203,16 @@ class ColumnStore:
     def keep(self, values: Array, n_rows: int | None = None) -> Array:
         """Return an array as it is, or moved to a file if the columns are in files; with ``n_rows`` a new one."""
         base: Any = values
-        while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        while isinstance(base, np.ndarray):
             base = base.base
         is_new = n_rows is not None
-        if self._folder is None or (isinstance(base, np.memmap) and not is_new):
+        if self._folder is None or (isinstance(base, mmap.mmap) and not is_new):
             return np.empty(n_rows, values.dtype) if n_rows is not None else values
-        self._n_kept += 1
-        mapped = self._folder.map(f"kept-{self._n_kept}", values.dtype, len(values) if n_rows is None else n_rows)
+        mapped = self._folder.allocate(values.dtype, len(values) if n_rows is None else n_rows)
         if is_new:
             return mapped
         mapped[:] = values
         return read_only(mapped)
-
-
-class StoreFolder:
-    """The folder of a column store; removed when the store is no longer used, or at the end of the process."""
-
-    def __init__(self, key: str, parent: Path | None = None) -> None:
-        parent = parent or Path(tempfile.gettempdir()) / f"treewise-{os.getuid()}"
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.path = parent / hashlib.sha256(key.encode()).hexdigest()[:16]
-        self.path.mkdir(mode=0o700, exist_ok=True)
-        if not self._lock():  # another process reads the same files
-            self.path = Path(tempfile.mkdtemp(dir=parent))
-            self._lock_file = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-        self._journal_path = self.path / "journal"
-        self._remove = weakref.finalize(self, _remove_folder, self.path, self._lock_file)
-
-    def _lock(self) -> bool:
-        self._lock_file = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            import fcntl
-
-            fcntl.flock(self._lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (ImportError, OSError):  # without such locks, every process has its own folder
-            os.close(self._lock_file)
-            return False
-        return True
-
-    def remove(self) -> None:
-        """Remove the folder."""
-        self._remove()
-
-    def map(self, name: str, dtype: np.dtype[Any], n_rows: int) -> Array:
-        """Return an array in a file of this name; what the file already holds stays."""
-        file, size = self.path / name, n_rows * dtype.itemsize
-        try:
-            descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o600)
-            try:
-                if os.fstat(descriptor).st_size != size:
-                    os.truncate(descriptor, 0)
-                if hasattr(os, "posix_fallocate"):
-                    os.posix_fallocate(descriptor, 0, size)  # a full disk is an error here, not a signal later
-                os.truncate(descriptor, size)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise DataError(
-                f"the columns need {size / 2**20:,.0f} MB more in {self.path.parent}: {error.strerror}.",
-                hint="Make room, or name a folder with more in the environment variable TMPDIR.",
-            ) from None
-        return np.memmap(file, dtype, "r+", shape=(n_rows,))
-
-    # -- the journal --------------------------------------------------------------------------------------------------
-
-    def log(self, rows: slice, new_labels: dict[int, list[str]], checksums: list[int]) -> None:
-        """Record a batch that has been written."""
-        line = json.dumps([rows.start, rows.stop, new_labels, checksums])
-        with self._journal_path.open("a", encoding="utf-8") as journal:
-            journal.write(f"{line}\n")
-
-    def resume(self, store: ColumnStore) -> None:
-        """Continue after the last complete batch of a process that was killed."""
-        try:
-            lines = self._journal_path.read_text(encoding="utf-8").splitlines()
-        except OSError:
-            return
-        valid = 0
-        for line in lines:
-            try:
-                start, stop, new_labels, checksums = json.loads(line)
-            except ValueError:  # the line was being written
-                break
-            if start != store.n_written or store.checksums(slice(start, stop)) != checksums:
-                break
-            store.restore(stop, new_labels)
-            valid += 1
-        self._journal_path.write_text("".join(f"{line}\n" for line in lines[:valid]), encoding="utf-8")
-
-
-def _remove_folder(path: Path, lock_file: int) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-    os.close(lock_file)
-    try:
-        path.parent.rmdir()
-    except OSError:
-        return  # others are in it
 
 
 def bytes_needed(specs: Sequence[ColumnPlan], n_rows: int) -> tuple[int, int]:

@@ -276,15 +276,15 @@ def test_the_folder_is_removed(table, tmp_path, monkeypatch):
 
 KILLED = """
 import sys
-from treewise.data import batches, column_store
+from treewise.data import batches, store_folder
 batches._CELLS = 100
-log = column_store.StoreFolder.log
+log = store_folder.StoreFolder.log
 def slow(self, rows, *more):
     log(self, rows, *more)
     print(rows.stop, flush=True)
     if rows.stop > int(sys.argv[3]):
         sys.stdin.read()
-column_store.StoreFolder.log = slow
+store_folder.StoreFolder.log = slow
 from treewise.data.table import read
 read(sys.argv[1], memory=int(sys.argv[2]))
 """
@@ -305,9 +305,10 @@ def test_reading_continues_after_a_kill(table, tmp_path, monkeypatch, damage):
     process.communicate()
     (folder,) = temporary.glob("*/*")
     lines = (folder / "journal").read_text().splitlines()
+    start, stop, *_ = json.loads(lines[-1].partition(" ")[2])
     if damage == "values":  # a page that was not written
-        with (folder / "0.values").open("r+b") as file:
-            file.seek(8 * json.loads(lines[-1])[0])
+        with (folder / "columns-0").open("r+b") as file:
+            file.seek(8 * start)
             file.write(b"damaged!")
     elif damage == "journal":
         (folder / "journal").write_text("\n".join(lines)[:-4])
@@ -321,7 +322,7 @@ def test_reading_continues_after_a_kill(table, tmp_path, monkeypatch, damage):
     monkeypatch.setattr(batches.ColumnStore, "write", record_and_write)
     with chunks_of(100):
         resumed = read(pattern, memory=memory)
-    assert written[0] == json.loads(lines[-1])[1 if damage is None else 0]
+    assert written[0] == (stop if damage is None else start)
     same_columns(resumed, read(pattern))
     assert dumps(tw.grow(resumed, "y")) == dumps(tw.grow(table, "y"))
 
