@@ -20,7 +20,7 @@ import pytest
 
 import treewise as tw
 from tests.support.subprocesses import ROOT, run_function, send_result, start_function
-from treewise.data import batches
+from treewise.data import batches, csv_chunks
 from treewise.data.table import read
 from treewise.errors import DataError
 from treewise.formats.model_file.model_file import dumps
@@ -62,7 +62,7 @@ def temporary(tmp_path, monkeypatch):
 
 def grow_slowly(*paths):
     """Grow a tree in small batches."""
-    batches._CHUNK, batches._CELLS = 1000, 100
+    csv_chunks.CHUNK, batches._CELLS = 1000, 100
     grow_model(list(paths), memory=SMALL)
 
 
@@ -260,16 +260,16 @@ def test_few_pieces_of_a_file_are_read_that_has_no_place_to_cut(tmp_path, monkey
     """Each piece is as long as all before it, so that the time grows with the length of the file, not its square."""
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,2\n\n" + "3,4\n\n" * 5000)  # no two lines side by side
-    monkeypatch.setattr(batches, "_CHUNK", 10)
-    searched, search = [], batches._end_of_lines
-    monkeypatch.setattr(batches, "_end_of_lines", lambda data, by: searched.append(len(data)) or search(data, by))
+    monkeypatch.setattr(csv_chunks, "CHUNK", 10)
+    searched, search = [], csv_chunks._end_of_lines
+    monkeypatch.setattr(csv_chunks, "_end_of_lines", lambda data, by: searched.append(len(data)) or search(data, by))
     assert read([path]).n_rows == 5001
     assert sum(searched) < 10 * path.stat().st_size
 
 
 def test_blank_lines_are_passed_quickly():
     began = time.process_time()
-    assert batches._end_of_lines(b"a,b\n1,2\n" + b"\n" * 3_000_000, ",") == 4
+    assert csv_chunks._end_of_lines(b"a,b\n1,2\n" + b"\n" * 3_000_000, ",") == 4
     assert time.process_time() - began < 1.5  # line by line it takes three times as long
 
 

@@ -7,13 +7,9 @@ decided by all files, so CSV is read twice, first for the types, then for the va
 
 from __future__ import annotations
 
-import csv
 import glob
-import gzip
 import mmap
 import os
-import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,9 +20,11 @@ import numpy as np
 from treewise._lib.interruptible import polars_before_fork, polars_is_safe
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
+from treewise.data import csv_chunks
 from treewise.data.column import Column, LazyColumns, text_column, truncate
 from treewise.data.column_store import ColumnPlan, ColumnStore, bytes_needed
-from treewise.data.csv_cells import has_stray_quotes, split_cells
+from treewise.data.csv_cells import split_cells
+from treewise.data.csv_chunks import line_chunks, read_head
 from treewise.data.csv_file import (
     CsvFormat,
     CsvHeader,
@@ -47,11 +45,6 @@ from treewise.errors import DataError, Param, ParameterError, did_you_mean, join
 if TYPE_CHECKING:
     import polars as pl
 
-_CHUNK = 1 << 24  # bytes of text per batch
-_LONGEST_HEADER = 1 << 24  # bytes of the first line
-_WINDOW = 1 << 16  # bytes of text searched at a time for the end of a line
-_END_OF_LINE = re.compile(rb"[^ \r\n][ \r]*\n")  # of a line that is not blank
-_BEGIN_OF_LINE = re.compile(rb" *[^ \r\n]")
 _CELLS = 1 << 23  # cells per batch of a Parquet file
 _MOST_ENTRIES = 100_000  # in a folder and its subfolders; "/" is no table
 _EXPANSION = 8  # reading a file at once may take this many times its size
@@ -219,7 +212,7 @@ def _check_polars(files: Sequence[DataFile]) -> None:
             f"{name_of(files)}: several files, and large ones, are read by polars, which does not survive a fork. Read"
             ' them before the processes part, or start them by multiprocessing.get_context("spawn").'
         )
-    if not polars_is_safe(min(_CHUNK, sum(file.path.stat().st_size for file in files))):
+    if not polars_is_safe(min(csv_chunks.CHUNK, sum(file.path.stat().st_size for file in files))):
         raise MemoryError(f"not enough memory to read {name_of(files)}: give the process 1 GB more.")
 
 
@@ -527,7 +520,7 @@ class _CsvReader(_BatchReader):
         n_before = 0
         for file, header in zip(self._files, self._headers, strict=True):
             has_header, first_line = header.has_header, 0
-            for chunk, position in _line_chunks(file, header.separator):
+            for chunk, position in line_chunks(file.path, file.name, header.separator):
                 check_text(chunk, file.name, first_line)
                 cells, n_blank = split_cells(chunk, header.separator, header.names, file.name, has_header, first_line)
                 series = [pl.Series(c, dtype=pl.String) if isinstance(c, list) else c for c in cells]
@@ -545,7 +538,7 @@ class _CsvReader(_BatchReader):
 def _header_of(file: DataFile, form: CsvFormat) -> CsvHeader:
     """Read the first line of a file, in which the separator is a tab if the name says so."""
     is_tabs = form.separator is None and file.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
-    head = _head(file)
+    head = read_head(file.path, file.name)
     check_text(head[: head.rfind(b"\n") + 1 or len(head)], file.name)
     return csv_header(head, file.name, replace(form, separator="\t") if is_tabs else form)
 
@@ -570,69 +563,3 @@ def _csv_spec(name: str, facts: Mapping[str, NumberFacts | None]) -> ColumnPlan:
 
 def _finish_text(column: Column) -> Column:
     return refine_text(column, int(np.count_nonzero(column.is_missing())))
-
-
-def _line_chunks(file: DataFile, separator: str) -> Iterator[tuple[bytes, int]]:
-    """Yield pieces of whole lines, and the position in the file after each.
-
-    A piece ends between two lines that are not blank, outside quotes.
-    """
-    with file.path.open("rb") as raw:
-        stream: Any = gzip.GzipFile(fileobj=raw) if raw.read(2) == b"\x1f\x8b" else raw
-        raw.seek(0)
-        rest = b""
-        try:
-            while block := stream.read(max(_CHUNK, len(rest))):  # twice as much each time that no end is found
-                rest += block if rest else block.removeprefix(b"\xef\xbb\xbf")
-                end = _end_of_lines(rest, separator)
-                if end:
-                    yield rest[:end], raw.tell()
-                    rest = rest[end:]
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{file.name} is damaged: it cannot be unpacked ({error}).") from None
-        if rest.strip():
-            yield rest if b"\n" in rest else rest.replace(b"\r", b"\n"), raw.tell()
-
-
-def _end_of_lines(data: bytes, separator: str) -> int:
-    """Return where the last line ends that may end a piece; 0 if there is none."""
-    stop = data.rfind(b"\n") + 1
-    if has_stray_quotes(data[:stop], separator):
-        return _end_of_records(data, separator)
-    at, quotes = stop, data.count(b'"', 0, stop)  # quotes before ``at``
-    while stop > 0:
-        begin = max(0, stop - _WINDOW)
-        for line in reversed(list(_END_OF_LINE.finditer(data, begin, stop))):
-            quotes -= data.count(b'"', line.end(), at)
-            at = line.end()
-            if quotes % 2 == 0 and _BEGIN_OF_LINE.match(data, at):
-                return at
-        stop = begin
-    return 0
-
-
-def _end_of_records(data: bytes, separator: str) -> int:
-    """Return the same for text with quotes inside cells, which only a reader of CSV can tell from others."""
-    lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
-    reader = csv.reader((line.decode(errors="replace") for line in lines), delimiter=separator)
-    ends = [0, *np.cumsum([len(line) for line in lines]).tolist()]
-    try:
-        numbers = [reader.line_num for _ in reader]
-    except csv.Error:  # an endless cell: split_cells says in which line
-        return int(ends[-1])
-    for number in reversed(numbers[:-1]):  # the last record may be incomplete
-        if lines[number - 1].strip() and number < len(lines) and lines[number].strip():
-            return int(ends[number])
-    return 0
-
-
-def _head(file: DataFile) -> bytes:
-    """Return the beginning of a text file."""
-    with file.path.open("rb") as raw:
-        stream: Any = gzip.GzipFile(fileobj=raw) if raw.read(2) == b"\x1f\x8b" else raw
-        raw.seek(0)
-        try:
-            head: bytes = stream.read(_LONGEST_HEADER)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{file.name} is damaged: it cannot be unpacked ({error}).") from None
-    return head

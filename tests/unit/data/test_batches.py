@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import treewise as tw
 from tests.support.random_csv import random_file
 from tests.support.random_tables import limit_examples, random_tables
-from treewise.data import batches
+from treewise.data import batches, csv_chunks
 from treewise.data.csv_file import CsvFormat
 from treewise.data.table import read, read_bytes
 from treewise.errors import ColumnError, DataError, ParameterError
@@ -32,12 +32,12 @@ LONG = bool(os.environ.get("TREEWISE_LONG"))
 @contextmanager
 def chunks_of(size: int):
     """Read text in pieces of this many bytes, and Parquet in batches of few cells."""
-    before = batches._CHUNK, batches._CELLS
-    batches._CHUNK, batches._CELLS = size, size
+    before = csv_chunks.CHUNK, batches._CELLS
+    csv_chunks.CHUNK, batches._CELLS = size, size
     try:
         yield
     finally:
-        batches._CHUNK, batches._CELLS = before
+        csv_chunks.CHUNK, batches._CELLS = before
 
 
 def small_memory(n_rows: int, n_columns: int) -> int:
