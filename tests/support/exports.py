@@ -30,13 +30,28 @@ RUNS = {
     "dbt": ("dbt", {"dialect": "duckdb"}),
     "duckdb": ("sql", {"dialect": "duckdb"}),
     "postgresql": ("sql", {"dialect": "postgresql"}),
+    "mysql": ("sql", {"dialect": "mysql"}),
     "mariadb": ("sql", {"dialect": "mariadb"}),
     "spark": ("sql", {"dialect": "spark"}),
+    "zetasql": ("sql", {"dialect": "bigquery"}),
+    "sqlglot sqlserver": ("sql", {"dialect": "sqlserver"}),
+    "sqlglot snowflake": ("sql", {"dialect": "snowflake"}),
 }
 
 
 # Slow to start or to run: tests of their own.
-SLOW = ("libreoffice", "pypmml", "jpmml", "spiffworkflow", "mariadb", "spark")
+SLOW = (
+    "libreoffice",
+    "pypmml",
+    "jpmml",
+    "spiffworkflow",
+    "mysql",
+    "mariadb",
+    "spark",
+    "zetasql",
+    "sqlglot sqlserver",
+    "sqlglot snowflake",
+)
 
 
 @pytest.fixture(scope="module", params=[name for name in RUNS if name not in SLOW])

@@ -1,23 +1,26 @@
-"""SQL in MariaDB and Spark, in .ci/nightly: both take long to start, and are more to install than the other engines."""
+"""SQL in databases that take long to start, and are more to install than the other engines: in .ci/nightly."""
 
 import os
 
 import pytest
 
 import treewise as tw
-from tests.support import mariadb
+from tests.support import mysql
 from tests.support.exports import _found, check
+from tests.support.handmade_trees import chain
 from tests.support.hostile_names import BATCHES, table
 from tests.unit.formats.test_exports import MODELS
 
-pytestmark = pytest.mark.skipif(not os.environ.get("TREEWISE_LONG"), reason="TREEWISE_LONG=1 runs MariaDB and Spark")
+pytestmark = pytest.mark.skipif(not os.environ.get("TREEWISE_LONG"), reason="TREEWISE_LONG=1 runs servers")
 
 
-@pytest.fixture(scope="module", params=["mariadb", "spark"])
+@pytest.fixture(
+    scope="module", params=["mysql", "mariadb", "spark", "zetasql", "sqlglot sqlserver", "sqlglot snowflake"]
+)
 def engine(request):
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "mariadb" and "MYSQL_HOST" not in os.environ:
-            with mariadb.server() as variables:
+        if request.param in ("mysql", "mariadb") and "MYSQL_HOST" not in os.environ:
+            with mysql.server(request.param) as variables:
                 for name, value in (variables or {}).items():
                     patch.setenv(name, value)
                 yield _found(request.param)
@@ -27,7 +30,12 @@ def engine(request):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_models(engine, model):
-    check(MODELS[model](), engine, 20_000)
+    check(MODELS[model](), engine, 100_000)
+
+
+def test_a_chain_of_tests(engine):
+    """Deep trees are one CASE with many conditions."""
+    check(chain(100_000), engine, 40, outputs="leaf")
 
 
 @pytest.mark.parametrize("names", BATCHES, ids=lambda names: ascii(names[0])[:8])

@@ -295,8 +295,9 @@ DIALECTS = _dialects(
         datetime_column="CAST({} AS DATETIME)",
     ),
     Dialect(
-        "snowflake",
-        string="escaped",
+        "snowflake",  # its escapes end at U+FFFF
+        char="CHR({})",
+        is_backslash_special=True,
         nan="{} = 'NaN'::FLOAT",
         double="{}::FLOAT",
         has_case_in_names=True,

@@ -101,6 +101,9 @@ ENGINES = {
     "dbt": Engine("dbt", lambda stamp: stamp["format"] == "dbt" and stamp["dialect"] == "duckdb"),
     "duckdb": Engine("duckdb", _dialect("duckdb")),
     "postgresql": Engine("postgresql", _dialect("postgresql")),
+    "mysql": Engine("mysql", _dialect("mysql")),
     "mariadb": Engine("mariadb", _dialect("mariadb")),
     "spark": Engine("spark", _dialect("spark")),
+    "zetasql": Engine("zetasql", _dialect("bigquery")),
+    "sqlglot": Engine("sqlglot", lambda stamp: stamp.get("dialect") in ("sqlserver", "snowflake")),
 }
