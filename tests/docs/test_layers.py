@@ -19,6 +19,7 @@ LAYERS = [
     {"data"},
     {"tree"},
     {"predict", "train"},
+    {"sources"},
     {"formats.text_format", "show.text_tree", "show.palette", "show.node_stats"},
     {"prune"},
     {"ensemble", "formats.model_file"},

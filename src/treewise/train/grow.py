@@ -28,7 +28,7 @@ from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import ColumnRoles
 from treewise.train.round_thresholds import read_share, round_thresholds
 from treewise.train.settings import PRESET_PRUNING, SETTINGS, Settings, TreeSettingOptions, with_settings
-from treewise.train.training_set import TrainingSet, build_like, build_training_set, name_quartiles
+from treewise.train.training_set import Quartiles, TrainingSet, build_like, build_training_set, name_quartiles
 from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
@@ -327,6 +327,11 @@ def grow_training_set(
     quartiles = name_quartiles(training_set.encodings, grown.pop("quartiles")) if keep_quartiles else {}
     for array in grown.values():
         array.flags.writeable = False
+    return finish_tree(training_set, Arrays(**grown), quartiles)
+
+
+def finish_tree(training_set: TrainingSet, arrays: Arrays, quartiles: Quartiles) -> Tree:
+    """Return the tree of grown arrays, with a record of how it was grown and notes on the table."""
     tree_settings = training_set.settings
     step = {
         "did": "grow",
@@ -339,7 +344,7 @@ def grow_training_set(
     tree = Tree(
         training_set.encodings,
         training_set.target,
-        Arrays(**grown),
+        arrays,
         tree_settings.criterion,
         tree_settings.empty_branch,
         history=(Step(step),),

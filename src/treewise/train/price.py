@@ -70,11 +70,15 @@ class NodePrice:
     target_scale: int
 
     @classmethod
-    def of(cls, training_set: TrainingSet, rows: Rows, node: RowStats, measure: Measure) -> NodePrice:
-        """Return the prices of the node with these rows."""
+    def of(
+        cls, training_set: TrainingSet, rows: Rows, node: RowStats, measure: Measure, squares: int | None = None
+    ) -> NodePrice:
+        """Return the prices of the node with these rows; ``squares`` are their sum of squares, if it is known."""
         impurity = measure.total_impurity(node)
         if training_set.criterion.likelihood == "normal":
-            impurity += _sum_of_squares(training_set, rows, node, measure)
+            squares = _sum_of_squares(training_set, rows, node) if squares is None else squares
+            exponent = 2 * (deviation_shift(node) - measure.shift) + measure.fraction
+            impurity += squares << exponent if exponent >= 0 else squares >> -exponent
         return cls(training_set.criterion, measure, node, impurity, training_set.target_scale)
 
     def charge(self, gain: int, tolerance: int, bits: int) -> tuple[int, int]:
@@ -124,17 +128,17 @@ class NodePrice:
         return exp2_fixed((2 if self.criterion.likelihood == "normal" else 1) * bits, self.node.rows)
 
 
-def _sum_of_squares(training_set: TrainingSet, rows: Rows, node: RowStats, measure: Measure) -> int:
-    """Return Σ w·(y − mean)², which squared error leaves out of its totals, in the measure's units.
+def deviation_shift(node: RowStats) -> int:
+    """Return the bits that are cut off deviations from a node's mean, so that their weighted squares fit 126 bits."""
+    return max(0, (node.high - node.low + 1).bit_length() - (126 - node.weight.bit_length()) // 2)
 
-    Deviations are truncated so that the sum fits 126 bits.
-    """
-    mean = node.target_sum // node.weight
-    shift = max(0, (node.high - node.low + 1).bit_length() - (126 - node.weight.bit_length()) // 2)
+
+def _sum_of_squares(training_set: TrainingSet, rows: Rows, node: RowStats) -> int:
+    """Return Σ w·(y − mean)², which squared error leaves out of its totals, of truncated deviations."""
+    mean, shift = node.target_sum // node.weight, deviation_shift(node)
     targets, weights = training_set.y[rows].tolist(), training_set.weight[rows].tolist()
     squares: int = sum(w * ((y - mean) >> shift) ** 2 for y, w in zip(targets, weights, strict=True))
-    exponent = 2 * (shift - measure.shift) + measure.fraction
-    return squares << exponent if exponent >= 0 else squares >> -exponent
+    return squares
 
 
 @lru_cache(maxsize=1 << 12)

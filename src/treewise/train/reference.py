@@ -510,6 +510,13 @@ class NodeSearch:
 
 def leaf_condition(training_set: TrainingSet, rows: Rows, node: RowStats, depth: int) -> str:
     """Return why a node is a leaf before any split is considered; "" if it is not (algorithm 8.1)."""
+    is_regression = training_set.target.task == "regression" and node.rows > 0
+    is_constant = is_regression and bool(np.all(training_set.raw[rows] == training_set.raw[rows[0]]))
+    return leaf_condition_of(training_set, node, depth, is_constant)
+
+
+def leaf_condition_of(training_set: TrainingSet, node: RowStats, depth: int, is_constant: bool) -> str:
+    """Return why a node is a leaf, by its statistics; ``is_constant``: regression, and all targets are equal."""
     settings, limits = training_set.settings, training_set.limits
     if node.rows == 0:
         return "no_rows"
@@ -519,7 +526,7 @@ def leaf_condition(training_set: TrainingSet, rows: Rows, node: RowStats, depth:
         enough = decimal_fraction(settings.sufficient_accuracy) * node.weight
         if settings.sufficient_accuracy < 1 and max(node.counts) >= enough:
             return "sufficient_accuracy"
-    elif np.all(training_set.raw[rows] == training_set.raw[rows[0]]):
+    elif is_constant:
         return "pure"
     if settings.max_depth is not None and depth >= settings.max_depth:
         return "max_depth"

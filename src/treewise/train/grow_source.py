@@ -1,0 +1,382 @@
+"""Grow a tree on a statistics source: level by level, or in batches of the best-first frontier.
+
+The counterpart of the core's growth loop (``src/core/grow/grower.hpp``) for rows that are elsewhere. A node is searched
+by ``bucket_search.py``, which decides with the code of the specification; this file keeps the nodes, asks the source
+for all open nodes at once, and writes the tree's arrays. The tree is the one that ``grow`` finds in memory.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from treewise._lib import rng
+from treewise.errors import DataError, Param, ParameterError
+from treewise.train.bucket_search import BucketScorer, NodeBuckets, finer_grid, first_grid
+from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value
+from treewise.train.criteria import RowStats
+from treewise.train.fixed_point import scale_beside
+from treewise.train.grow import finish_tree
+from treewise.train.price import deviation_shift
+from treewise.train.reference import Candidate, impurity_decrease, leaf_condition_of
+from treewise.train.source import Buckets, BinGrid, Request, Source, Totals, TrainingSummary
+from treewise.train.training_set import name_quartiles
+from treewise.tree.arrays import DTYPES, STOPS, Arrays, split_entries
+from treewise.tree.splits import Ordinal, Threshold
+from treewise.tree.tree import Tree
+
+Progress = Callable[[float], None]
+_BATCH = 16  # best-first: nodes whose children are counted together
+
+
+@dataclass(eq=False)
+class GrowingNode:
+    """A node while the tree grows."""
+
+    stats: RowStats
+    key: int  # of its random draws
+    depth: int = 0
+    parent: int = -1
+    path: tuple[int, ...] = ()  # best-first: branch numbers from the root, to compare nodes in pre-order
+    constraints: NodeConstraints = UNCONSTRAINED
+    totals: Totals | None = None
+    stop: str = ""
+    value: float = math.nan
+    spread: float = 0.0
+    impurity: float = 0.0
+    gain: float = 0.0
+    priority: tuple[bool, int, float] = (False, 0, 0.0)
+    squares: int | None = None
+    best: Candidate | None = None
+    children: list[int] = field(default_factory=list)
+
+
+def check_source_settings(summary: TrainingSummary) -> None:
+    """Refuse what cannot be decided from statistics that add up."""
+    settings, criterion = summary.settings, summary.criterion
+    if criterion.centre == "median" or criterion.name == "poisson":
+        raise ParameterError(
+            "this criterion needs the targets of all rows together, and the rows are elsewhere.",
+            parameter="criterion",
+            value=criterion.name,
+            hint="Use " + Param("criterion", "squared_error") + ", or grow in memory.",
+        )
+    refused: list[tuple[str, Any, bool]] = [
+        ("selection", settings.selection, settings.selection == "test"),
+        ("splitter", settings.splitter, settings.splitter == "random"),
+        ("max_features", settings.max_features, settings.features_of(len(summary.encodings)) < len(summary.encodings)),
+    ]
+    for name, value, is_refused in refused:
+        if is_refused:
+            raise ParameterError(
+                "is not available where the rows are elsewhere.",
+                parameter=name,
+                value=value,
+                hint="Leave it out, or grow in memory.",
+            )
+
+
+def grow_on(source: Source, progress: Progress | None = None) -> Tree:
+    """Grow a tree on a source; ``progress`` receives the share of rows that have reached a leaf."""
+    grower = SourceGrower(source, progress)
+    quartiles = name_quartiles(source.summary.encodings, grower.quartiles())
+    arrays = grower.grow()
+    for name in DTYPES:
+        getattr(arrays, name).flags.writeable = False
+    return finish_tree(source.summary, arrays, quartiles)
+
+
+class SourceGrower:
+    """Grows one tree on a source."""
+
+    def __init__(self, source: Source, progress: Progress | None = None) -> None:
+        check_source_settings(source.summary)
+        self.source, self.summary, self.progress = source, source.summary, progress
+        self.grids = [None if ends is None else first_grid(*ends) for ends in source.ranges()]
+        self.nodes = [GrowingNode(self.summary.root, rng.mix64(0, self.summary.settings.random_state))]
+        self.codes = [{level: code for code, level in enumerate(e.levels)} for e in self.summary.encodings]
+        self.n_leaves = 1
+        self.at_root: dict[int, Buckets] = {}  # the columns of numbers, counted for the quartiles
+
+    def grow(self) -> Arrays:
+        """Grow the tree and return its arrays, numbered in pre-order."""
+        if self.progress is not None:
+            self.progress(0.0)
+        self._prepare([0])
+        self._search([0])
+        if self.summary.settings.max_leaf_nodes is None:
+            level = [0]
+            while level := self._split_all([node for node in level if self.nodes[node].best is not None]):
+                self._report()
+        else:
+            self._grow_best_first(self.summary.settings.max_leaf_nodes)
+        return self._arrays(self._preorder())
+
+    def _report(self) -> None:
+        """Report the share of the rows that have reached a leaf."""
+        if self.progress is not None:
+            done = sum(node.stats.rows for node in self.nodes if not node.children and node.best is None)
+            self.progress(done / max(1, self.summary.n_rows))
+
+    # -- the order of growth -----------------------------------------------------------------------------------------
+
+    def _split_all(self, nodes: Sequence[int]) -> list[int]:
+        """Split nodes and search all of their children at once; return the children."""
+        for node in nodes:
+            self._split(node)
+        children = [child for node in nodes for child in self.nodes[node].children]
+        self._prepare(children)
+        for node in nodes:
+            self._constrain_children(node)
+        self._search([child for child in children if not self.nodes[child].stop])
+        return children
+
+    def _grow_best_first(self, most: int) -> None:
+        """Split the node of the largest gain next; the children of the next few are counted together, ahead of time."""
+        frontier = [self._heap_entry(0)] if self.nodes[0].best is not None else []
+        while frontier:
+            _, _, node = heapq.heappop(frontier)
+            best = self.nodes[node].best
+            assert best is not None
+            if self.n_leaves + best.split.n_branches - 1 > most:
+                for left in (node, *(entry[-1] for entry in frontier)):
+                    self.nodes[left].stop, self.nodes[left].best, self.nodes[left].children = "max_leaf_nodes", None, []
+                break
+            if not self.nodes[node].children:
+                next_best = [n for _, _, n in heapq.nsmallest(_BATCH - 1, frontier) if not self.nodes[n].children]
+                self._split_all([node, *next_best[: max(0, most - self.n_leaves - 1)]])
+                self._report()
+            self.n_leaves += best.split.n_branches - 1
+            for child in self.nodes[node].children:
+                if self.nodes[child].best is not None:
+                    heapq.heappush(frontier, self._heap_entry(child))
+
+    def _heap_entry(self, node: int) -> tuple[Any, tuple[int, ...], int]:
+        own = self.nodes[node]
+        return tuple(-part for part in own.priority), own.path, node
+
+    # -- one level ---------------------------------------------------------------------------------------------------
+
+    def _split(self, number: int) -> None:
+        """Make the children of a node, whose statistics follow from its split."""
+        node = self.nodes[number]
+        assert node.best is not None
+        is_best_first = self.summary.settings.max_leaf_nodes is not None
+        for branch, stats in enumerate(node.best.branches):
+            path = (*node.path, branch) if is_best_first else ()
+            node.children.append(len(self.nodes))
+            self.nodes.append(GrowingNode(stats, rng.mix64(node.key, branch), node.depth + 1, number, path))
+
+    def _prepare(self, numbers: Sequence[int]) -> None:
+        """Find what nodes predict, and which of them are leaves."""
+        filled = [number for number in numbers if self.nodes[number].stats.rows]
+        if self.summary.target.task == "regression":
+            self._find_totals(filled)
+        for number in numbers:
+            node = self.nodes[number]
+            is_constant = node.totals is not None and node.totals.raw_low == node.totals.raw_high
+            node.stop = leaf_condition_of(self.summary, node.stats, node.depth, is_constant)
+            if not node.stats.rows:
+                continue
+            if node.totals is None:
+                measure = self.summary.criterion.measure_at(node.stats)
+                impurity = float(measure.total_impurity(node.stats))
+                node.impurity = impurity * measure.unit_value / float(node.stats.weight)
+                if len(node.stats.counts) == 2:
+                    node.value = predicted_value(self.summary, node.stats)
+            else:
+                node.value = node.totals.raw_low if is_constant else predicted_value(self.summary, node.stats)
+
+    def _find_totals(self, numbers: Sequence[int]) -> None:
+        """Ask for the range of the targets of nodes and for their squares about the mean (regression)."""
+        tree = self._arrays(range(len(self.nodes)))
+        about = {}
+        for number, totals in zip(numbers, self.source.totals(tree, numbers), strict=True):
+            node = self.nodes[number]
+            node.totals = totals
+            node.stats = node.stats._replace(low=totals.low, high=totals.high)
+            self._check_scale(totals)
+            if totals.low < totals.high:
+                about[number] = node.stats.target_sum // node.stats.weight, deviation_shift(node.stats)
+            else:
+                node.squares = 0
+        for number, (deviations, squares) in (self.source.moments(tree, about) if about else {}).items():
+            node, shift = self.nodes[number], about[number][1]
+            weight, node.squares = float(node.stats.weight), squares
+            mean = float(deviations) / weight
+            variance = max(0.0, float(squares) / weight - mean * mean)
+            exponent = shift - self.summary.target_scale
+            node.impurity = _scale(variance, 2 * exponent)
+            node.spread = _scale(math.sqrt(variance), exponent)
+
+    def _check_scale(self, totals: Totals) -> None:
+        """Refuse targets so different that a node would need a finer scale (``fixed_point.scale_beside``)."""
+        largest, top = max(abs(totals.raw_low), abs(totals.raw_high)), self.summary.target_top
+        if top is not None and largest and scale_beside(top, largest) != self.summary.target_scale:
+            raise DataError(
+                f'target "{self.summary.target.name}": some nodes have targets a million times smaller than the'
+                " largest, which needs rows in memory.",
+                hint="Grow on the logarithm of the target, or leave the largest out.",
+            )
+
+    def _constrain_children(self, number: int) -> None:
+        """Give the children of a node their constraints, and clip what they predict."""
+        node = self.nodes[number]
+        assert node.best is not None
+        split, column = node.best.split, node.best.order.column
+        values = [self.nodes[child].value for child in node.children]
+        is_ordered = isinstance(split, Threshold | Ordinal)
+        below = node.constraints.of_branches(self.summary.constraints[column], is_ordered, values)
+        for child, constraints in zip(node.children, below, strict=True):
+            self.nodes[child].constraints = constraints
+            self.nodes[child].value = constraints.clip(self.nodes[child].value)
+
+    def _search(self, numbers: Sequence[int]) -> None:
+        """Find the best split of nodes: ask for coarse bins, then for finer ones where a better cut may hide."""
+        numbers = [number for number in numbers if not self.nodes[number].stop]
+        tree = self._arrays(range(len(self.nodes)))
+        searches = {number: NodeBuckets(self._scorer(number), number) for number in numbers}
+        requests = [
+            Request(number, column, self.grids[column] or ())
+            for column in range(len(self.summary.encodings))
+            for number in numbers
+            if number or column not in self.at_root
+        ]
+        if 0 in searches:
+            searches[0].columns |= self.at_root
+        open_nodes = set(numbers)
+        while open_nodes:
+            for request, found in zip(requests, self.source.count(tree, requests) if requests else (), strict=True):
+                searches[request.node].add(request, found)
+            requests = [request for number in sorted(open_nodes) for request in searches[number].questions()]
+            requests.sort(key=lambda request: (request.column, request.node))
+            open_nodes = {request.node for request in requests}
+        for number, search in searches.items():
+            self._decide(number, search)
+
+    def _scorer(self, number: int) -> BucketScorer:
+        node = self.nodes[number]
+        measure = self.summary.criterion.measure_at(node.stats)
+        no_rows = np.empty(0, np.int64)
+        return BucketScorer(self.summary, no_rows, node.stats, measure, node.constraints, node.squares)
+
+    def _decide(self, number: int, search: NodeBuckets) -> None:
+        node, scorer = self.nodes[number], search.scorer
+        is_random = self.summary.settings.ties == "random"
+        found = search.search(partial(rng.tie_key, node.key) if is_random else None)
+        node.stop, node.best = found.reason, found.best
+        if node.best is None:
+            return
+        node.gain = impurity_decrease(self.summary, scorer.measure, node.best.gain, node.stats.weight)
+        if node.best.gain > 0:
+            mantissa, exponent = math.frexp(float(node.best.gain) * scorer.measure.unit_value)
+            rounded, carried = math.frexp(float(np.rint(math.ldexp(mantissa, 40))))
+            scale = self.summary.criterion.degree * self.summary.target_scale
+            node.priority = (True, exponent + carried - scale, rounded)
+
+    # -- the arrays --------------------------------------------------------------------------------------------------
+
+    def _preorder(self) -> list[int]:
+        order, stack = [], [0]
+        while stack:
+            order.append(stack.pop())
+            stack += reversed(self.nodes[order[-1]].children)
+        return order
+
+    def _arrays(self, order: Sequence[int]) -> Arrays:
+        """Write nodes as arrays, numbered in this order; those without children yet are leaves."""
+        position = {number: i for i, number in enumerate(order)}
+        columns: dict[str, list[Any]] = {name: [] for name in DTYPES}
+        columns["code_start"].append(0)
+        columns["count_start"].append(0)
+        for number in order:
+            entries = self._entries(number)
+            entries["parent"] = position.get(self.nodes[number].parent, -1)
+            for name in ("codes", "count_class", "count_weight"):
+                columns[name] += entries.pop(name)
+            entries["code_start"], entries["count_start"] = len(columns["codes"]), len(columns["count_class"])
+            for name, value in entries.items():
+                columns[name].append(value)
+        return Arrays(**{name: np.array(values, DTYPES[name]) for name, values in columns.items()})
+
+    def _entries(self, number: int) -> dict[str, Any]:
+        node, scale = self.nodes[number], -self.summary.weight_scale
+        source = node if node.stats.rows else self.nodes[self._predicting(node)]
+        entries: dict[str, Any] = {
+            "kind": 0, "column": -1, "cut": 0.0, "cut_int": 0, "missing": -1, "other": -1, "codes": [],
+            "stop": 0 if node.children else STOPS.index(node.stop), "rows": node.stats.rows, "missing_rows": 0,
+            "weight": math.ldexp(float(node.stats.weight), scale), "impurity": node.impurity, "gain": 0.0,
+            "count_class": [], "count_weight": [],
+        }  # fmt: skip
+        if node.best is not None and node.children:
+            column = node.best.order.column
+            entries |= split_entries(node.best.split, column, self.summary.encodings[column], self.codes[column])
+            entries |= {"missing_rows": node.best.missing_rows, "gain": node.gain}
+        if self.summary.target.task == "regression":
+            return entries | {"value": source.value, "spread": node.spread}
+        present = [(cls, weight) for cls, weight in enumerate(node.stats.counts) if weight]
+        return entries | {
+            "label": source.stats.counts.index(max(source.stats.counts)),
+            "count_class": [cls for cls, _ in present],
+            "count_weight": [math.ldexp(float(weight), scale) for _, weight in present],
+        }
+
+    def _predicting(self, node: GrowingNode) -> int:
+        """Return the node whose prediction a node without rows uses."""
+        return 0 if self.summary.settings.empty_branch == "root" else node.parent
+
+    # -- the quartiles -----------------------------------------------------------------------------------------------
+
+    def quartiles(self) -> list[tuple[Any, Any] | None]:
+        """Return the weighted quartiles of each column of numbers; None for the others."""
+        columns = [column for column, grid in enumerate(self.grids) if grid is not None]
+        requests = [Request(0, column, self.grids[column] or ()) for column in columns]
+        search = NodeBuckets(self._scorer(0), 0, self.at_root)
+        while requests:
+            for request, buckets in zip(requests, self.source.count(self._arrays([0]), requests), strict=True):
+                search.add(request, buckets)
+            requests = [
+                Request(0, column, grids, is_first=False)
+                for column in columns
+                if (grids := tuple(_open_quartiles(self.at_root[column])))
+            ]
+        return [_quartiles_of(self.at_root[column]) if grid else None for column, grid in enumerate(self.grids)]
+
+
+def _scale(number: float, exponent: int) -> float:
+    """Return number·2^exponent, infinite where it overflows, as the core has it."""
+    try:
+        return math.ldexp(number, exponent)
+    except OverflowError:
+        return math.inf
+
+
+def _quartile_buckets(buckets: Buckets) -> list[int]:
+    """Return the buckets in which the lower and the upper quartile are (``problem/quartiles.hpp``)."""
+    cumulative = np.cumsum(buckets.stats.weight)
+    total = int(cumulative[-1])
+    return [int(np.searchsorted(cumulative, required)) for required in ((total + 3) // 4, (3 * total + 3) // 4)]
+
+
+def _open_quartiles(buckets: Buckets) -> list[BinGrid]:
+    if not len(buckets):
+        return []
+    grids = []
+    for i in sorted(set(_quartile_buckets(buckets))):
+        low, high = buckets.low[i].item(), buckets.high[i].item()
+        if low < high:
+            grids.append(finer_grid(low, high, int(buckets.stats.rows[i])))
+    return grids
+
+
+def _quartiles_of(buckets: Buckets) -> tuple[Any, Any] | None:
+    if not len(buckets):
+        return None
+    low, high = _quartile_buckets(buckets)
+    return buckets.low[low].item() + 0, buckets.low[high].item() + 0  # -0.0 becomes 0.0

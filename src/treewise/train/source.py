@@ -1,0 +1,237 @@
+"""The seam between growing and counting: what a statistics source answers, wherever its rows are.
+
+``train/grow_source.py`` grows a tree from statistics alone. A *source* has the rows: arrays in memory, a table in a
+database, partitions on a cluster. It answers with integers that add up in any order, so the tree is the same whoever
+counts, byte for byte. The tree so far says which node a row is at (``Arrays``, numbered in order of creation), so a
+source keeps no state between two questions.
+
+    count      statistics per (node, column, bin): the rows of a bin, its smallest and largest value, classes or targets
+    totals     regression: the smallest and the largest target of a node
+    moments    regression: sums of deviations and of their squares, about the mean of a node
+
+Bins are equal parts of an interval (``BinGrid``). Which bins a source is asked for affects the time, never the tree:
+each bucket comes back with the smallest and the largest value in it, and those that may hide a better threshold are asked
+for again, in finer bins, until a bucket is one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from treewise.train.criteria import RowStats
+from treewise.train.training_set import TrainingSet
+from treewise.tree.arrays import Arrays
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
+Pair = tuple[Any, float]  # a class (by position) or a target, and a sample weight
+
+LARGEST = float(np.finfo(np.float64).max)
+_DEVIATION_BITS = 15  # of a target in the sums of squares that bounds are made from
+
+
+class BinGrid(NamedTuple):
+    """``n`` equal bins between two values, which are included; n = 0: each distinct value is its own bucket."""
+
+    low: float | int
+    high: float | int
+    n: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether differences are taken in whole numbers; else values are halved first, so that none overflows."""
+        return not isinstance(self.low, float) and self.high - self.low < 1 << 62
+
+    @property
+    def start(self) -> float | int:
+        """What is subtracted from a value, or from half of it."""
+        return self.low if self.is_whole else max(float(self.low), -LARGEST) / 2
+
+    @property
+    def scale(self) -> float:
+        """Bins per unit of the difference."""
+        width = self.high - self.low if self.is_whole else min(float(self.high), LARGEST) / 2 - self.start
+        return self.n / width
+
+    def bins(self, values: Array) -> Ints:
+        """Return the bin of each value in the interval.
+
+        >>> BinGrid(0.0, 10.0, 4).bins(np.array([0.0, 2.4, 2.6, 10.0])).tolist()
+        [0, 0, 1, 3]
+        """
+        if self.is_whole:
+            offset = values - self.start
+        else:
+            offset = np.clip(values.astype(np.float64) / 2, -LARGEST, LARGEST) - self.start
+        return np.clip(np.floor(offset * self.scale), 0, self.n - 1).astype(np.int64)
+
+
+class Request(NamedTuple):
+    """A question: the rows of a node in the bins of one column; for categories one bucket per level, without grids."""
+
+    node: int
+    column: int
+    grids: tuple[BinGrid, ...] = ()
+    is_first: bool = True  # the first question about node and column: the rows without a value are counted, too
+
+
+@dataclass(frozen=True, eq=False)
+class Stats:
+    """Statistics of groups of rows, one entry per group; they can be added in any order."""
+
+    rows: Ints
+    weight: Ints
+    counts: Ints  # classification: (groups, classes); regression: (groups, 0)
+    target_sum: Array  # regression: Σ w·y as Python integers; classification: zeros
+    # Regression: Σ w·q and Σ w·q², q the deviation of the target in units of 2^shift (TrainingSummary.deviations).
+    deviations: Ints
+    squares: Ints
+
+    @classmethod
+    def zeros(cls, n: int, classes: int) -> Stats:
+        """Return the statistics of n groups without rows."""
+        zero = np.zeros(n, np.int64)
+        return cls(zero, zero, np.zeros((n, classes), np.int64), np.zeros(n, object), zero, zero)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, index: Any) -> Stats:
+        """Return some of the groups."""
+        return Stats(*(getattr(self, f.name)[index] for f in fields(self)))
+
+    def add_up(self, order: Ints, starts: Ints) -> Stats:
+        """Add up runs of groups: those from one start to the next, in the given order.
+
+        >>> ones = np.ones(3, np.int64)
+        >>> Stats.of(ones, ones, np.eye(3, dtype=np.int64)).add_up(np.array([1, 0, 2]), np.array([0, 1])).rows.tolist()
+        [1, 2]
+        """
+        return Stats(*(np.add.reduceat(getattr(self, f.name)[order], starts, axis=0) for f in fields(self)))
+
+    def total(self) -> Stats:
+        """Add up all groups, of which there is one at least."""
+        return self.add_up(np.arange(len(self)), np.zeros(1, np.int64))
+
+    @classmethod
+    def of(cls, rows: Ints, weight: Ints, counts: Ints, **sums: Array) -> Stats:
+        """Return statistics; those that are not given are zero."""
+        n = len(rows)
+        return Stats(rows, weight, counts, **{name: sums.get(name, zeros) for name, zeros in _no_targets(n).items()})
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Stats]) -> Stats:
+        """Join groups."""
+        return Stats(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(cls)))
+
+    def row_stats(self, i: int) -> RowStats:
+        """Return one group as the criteria want it."""
+        counts = tuple(self.counts[i].tolist())
+        return RowStats(int(self.rows[i]), int(self.weight[i]), counts, int(self.target_sum[i]))
+
+
+def _no_targets(n: int) -> dict[str, Array]:
+    zeros = np.zeros(n, np.int64)
+    return {"target_sum": np.zeros(n, object), "deviations": zeros, "squares": zeros}
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """The rows of a node by their value of a column: disjoint intervals in order, and the rows without a value."""
+
+    grid: Ints  # the position of each bucket's grid in the request …
+    bin: Ints  # … and its bin in that grid; SINGLE_VALUE for values and categories
+    low: Array  # the smallest and the largest encoded value of each bucket; categories: the code
+    high: Array
+    stats: Stats
+    missing: Stats  # one group
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def take(self, index: Any) -> Buckets:
+        """Return some of the buckets, with the same missing rows."""
+        ends = self.low[index], self.high[index]
+        return Buckets(self.grid[index], self.bin[index], *ends, self.stats.take(index), self.missing)
+
+
+SINGLE_VALUE = -1
+
+
+def merge_buckets(parts: Sequence[Buckets]) -> Buckets:
+    """Add up the buckets of several partitions, or of several groups of rows, and list them in order of value."""
+    grid, bins, low, high = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("grid", "bin", "low", "high")
+    )
+    missing = Stats.concatenate([part.missing for part in parts]).total()
+    stats = Stats.concatenate([part.stats for part in parts])
+    if not len(low):
+        return Buckets(grid, bins, low, high, stats, missing)
+    order = np.lexsort((low, bins, grid))
+    is_new = (np.diff(grid[order]) != 0) | (np.diff(bins[order]) != 0)
+    is_new |= (bins[order][1:] == SINGLE_VALUE) & (low[order][1:] != low[order][:-1])
+    starts = np.flatnonzero(np.append(True, is_new))
+    low, high = np.minimum.reduceat(low[order], starts), np.maximum.reduceat(high[order], starts)
+    merged = Buckets(grid[order][starts], bins[order][starts], low, high, stats.add_up(order, starts), missing)
+    return merged.take(np.argsort(low, kind="stable"))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSummary(TrainingSet):
+    """A training set without rows: what growing needs to know about a table that stays where it is.
+
+    ``y``, ``raw`` and ``weight`` have one entry per distinct pair of target and weight, if these are known; ``weight``
+    is the total weight of its rows.
+    """
+
+    n_rows: int = 0
+    root: RowStats = field(default_factory=RowStats)  # of all rows
+    row_weight_of: Mapping[Pair, int] = field(default_factory=dict)  # the integer weight of a row of each pair
+    low: int = 0  # regression: the smallest and the largest target of all rows, as integers
+    high: int = 0
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def deviations(self) -> tuple[int, int]:
+        """The centre and the shift of targets in sums of squares: q = (y − centre) >> shift.
+
+        The sums fit 62 bits; bounds are made from them, so their few bits cost time, not accuracy.
+        """
+        centre = (self.low + self.high) // 2
+        bits = max(3, min(_DEVIATION_BITS, (62 - int(self.weight.sum()).bit_length()) // 2))
+        return centre, max(0, (self.high - self.low).bit_length() - bits)
+
+
+class Totals(NamedTuple):
+    """Regression: the smallest and the largest target of a node, as integers and as given."""
+
+    low: int
+    high: int
+    raw_low: float
+    raw_high: float
+
+
+class Source(Protocol):
+    """Whoever has the rows. ``tree`` is the tree so far; its leaves are the nodes that may be asked for."""
+
+    summary: TrainingSummary
+
+    def ranges(self) -> Sequence[tuple[Any, Any] | None]:
+        """Return the smallest and the largest value of each column; None for categories and columns without values."""
+
+    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
+        """Count rows by bins; one answer per request."""
+
+    def totals(self, tree: Arrays, nodes: Sequence[int]) -> list[Totals]:
+        """Return the range of the targets of each node (regression)."""
+
+    def moments(self, tree: Arrays, about: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+        """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift, given (mean, shift) (regression)."""
