@@ -1,6 +1,6 @@
-"""Pages that run their own script and nothing else: the hash of a script, and data in which no character ends a block.
+"""HTML pages that run their own script and nothing else, and data in which no character ends a script block.
 
-Used by the report and by exercises, whose names and labels come from tables.
+Used by the report, by exercises and by the steps of growth, whose names and labels come from tables.
 """
 
 from __future__ import annotations
@@ -9,6 +9,33 @@ import base64
 import hashlib
 import json
 from typing import Any
+
+from treewise._lib.result_table import escape_html
+
+
+def html_page(title: str, style: str, script: str, body: str) -> str:
+    """Return a document; its Content-Security-Policy allows this style and this script alone, and no request.
+
+    ``body`` is HTML and contains the script; ``title`` is text.
+    """
+    policy = (
+        f"default-src 'none'; script-src '{csp_hash(script)}'; style-src '{csp_hash(style)}';"
+        " base-uri 'none'; form-action 'none'"
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape_html(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
 
 
 def csp_hash(text: str) -> str:

@@ -303,10 +303,10 @@ def note_new_fractions(model: Model, rows: EncodedRows) -> list[str]:
             continue
         present = values[~np.isnan(values)]
         is_binary = encoding.numbers == "binary"
-        usual = (present == 0) | (present == 1) if is_binary else np.floor(present) == present
-        if not usual.all():
+        is_learned = (present == 0) | (present == 1) if is_binary else np.floor(present) == present
+        if not is_learned.all():
             fact = "neither 0 nor 1" if is_binary else "not a whole number"
-            count_text = f"{fact} in {plural(int(np.count_nonzero(~usual)), 'row')}, unlike in training"
+            count_text = f"{fact} in {plural(int(np.count_nonzero(~is_learned)), 'row')}, unlike in training"
             notes.append(f"{safe(encoding.name)}: {count_text}; exact thresholds apply")
     return notes
 

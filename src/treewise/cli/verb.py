@@ -226,9 +226,9 @@ row_option = option(
 # -- of the answers in it -------------------------------------------------------------------------------
 
 
-def target_option(usual: str = "the one the tree was grown for") -> Callable[[Function], Function]:
+def target_option(default_target: str = "the one the tree was grown for") -> Callable[[Function], Function]:
     """Add ``--target`` to a verb that compares a model with known answers."""
-    help = f"Column with the true answers (default: {usual})."
+    help = f"Column with the true answers (default: {default_target})."
     return option("--target", metavar="COLUMN", section=TABLE, help=help)
 
 

@@ -180,9 +180,9 @@ def check_all_mentioned(model: Model, row: Mapping[str, Any]) -> None:
     absent = [i for i in model.used_columns if model.columns[i] not in row]
     if absent:
         name = model.columns[absent[0]]
-        place = model.where_used(absent[0]) if isinstance(model, Tree) else "a tree"
+        where = model.where_used(absent[0]) if isinstance(model, Tree) else "a tree"
         raise ColumnError(
-            f'the row has no column "{safe(name)}", which {place} tests.{did_you_mean(name, map(str, row))}'
+            f'the row has no column "{safe(name)}", which {where} tests.{did_you_mean(name, map(str, row))}'
             f"{also_missing([model.columns[i] for i in absent[1:]])} Shapley values need all columns, not only those on"
             " the path of the row.",
             hint="Use None for a missing value.",

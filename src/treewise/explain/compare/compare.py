@@ -350,11 +350,11 @@ def _construct_witness(space: InputSpace, box: tuple[CellSet, ...], domain: list
 
 def _witness_in_table(space: InputSpace, rows: ComparedTable, complete: bool) -> _Witness | None:
     """Return the first row of the table on which the trees differ, preferably a complete one."""
-    usual = np.flatnonzero(rows.differ & rows.complete)
-    candidates = np.flatnonzero(rows.differ) if not complete else usual
+    preferred = np.flatnonzero(rows.differ & rows.complete)
+    candidates = np.flatnonzero(rows.differ) if not complete else preferred
     if not len(candidates):
         return None
-    row = int(usual[0] if len(usual) else candidates[0])
+    row = int(preferred[0] if len(preferred) else candidates[0])
     needs = []
     for axis, cells in zip(space.axes, rows.cells, strict=True):
         if cells[row] in (MISSING, UNSEEN):

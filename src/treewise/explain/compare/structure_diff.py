@@ -144,17 +144,17 @@ def structure_changes(a: Tree, b: Tree) -> Iterator[StructureChange]:
 
 def _compare_with_leaf(first: _SubtreeIndex, second: _SubtreeIndex, x: int, y: int) -> StructureChange:
     """Describe a change where at least one of the trees has a leaf."""
-    place = first.where(x)
+    where = first.where(x)
     if first.is_inner[x]:
         text = (
             f"the split {first.split_text(x)} ({first.size_text(x)} below) became a leaf: {second.prediction_text(y)}"
         )
-        return StructureChange("vanished", place, (x, y), text)
+        return StructureChange("vanished", where, (x, y), text)
     if second.is_inner[y]:
         text = f"the leaf {first.prediction_text(x)} was split by {second.split_text(y)} ({second.size_text(y)} below)"
-        return StructureChange("appeared", place, (x, y), text)
+        return StructureChange("appeared", where, (x, y), text)
     text = f"predicts {second.prediction_text(y)} instead of {first.prediction_text(x)}"
-    return StructureChange("prediction", place, (x, y), text)
+    return StructureChange("prediction", where, (x, y), text)
 
 
 def _compare_splits(

@@ -348,8 +348,8 @@ def _find_true_column(teacher: Teacher, table: Table, target: Any) -> Column | N
             )
         return None if target is None else find_target(table, target)
     if target is None:
-        usual = teacher.target
-        return table[usual] if usual is not None and usual in table.columns else None
+        target = teacher.target
+        return table[target] if target is not None and target in table.columns else None
     return find_target(table, target)
 
 

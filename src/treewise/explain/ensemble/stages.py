@@ -161,8 +161,8 @@ class Stages(Displayable, Sequence[Stage]):
 
     def _notes(self) -> Iterator[str]:
         best = self.best
-        place, error = ("", best.error) if best.test_error is None else (" on the test rows", best.test_error)
-        yield f"Lowest{place} after {plural(best.trees, 'tree')}: {self.format_error(error)}."
+        on_rows, error = ("", best.error) if best.test_error is None else (" on the test rows", best.test_error)
+        yield f"Lowest{on_rows} after {plural(best.trees, 'tree')}: {self.format_error(error)}."
         if any(stage.bound is not None and stage.bound >= 1 for stage in self.stages):
             yield NO_BOUND_LEGEND
         if self.oob_text:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from treewise._lib.html_page import csp_hash, script_json
+from treewise._lib.html_page import html_page, script_json
 from treewise._lib.result_table import escape_html
 from treewise.explain.exercise.sheet import Blank, Cell, Exercise, Grid, Part, sheet_data
 
@@ -16,7 +16,7 @@ _SCRIPTS = ("marking.js", "exercise.js")
 _ASKED = ("id", "prompt", "kind", "options", "unit", "points")  # what a blank says without its answer
 
 
-def html_page(sheet: Exercise, key: bool = True) -> str:
+def exercise_page(sheet: Exercise, key: bool = True) -> str:
     """Return the page; without the key it saves answers, and does not mark them."""
     from treewise.explain.exercise.marking import NUMBER
 
@@ -25,23 +25,9 @@ def html_page(sheet: Exercise, key: bool = True) -> str:
         data["blanks"] = [{name: each[name] for name in _ASKED if name in each} for each in data["blanks"]]
     script = "\n".join(_read_asset(name) for name in _SCRIPTS)
     style = _read_asset("exercise.css")
-    policy = (
-        f"default-src 'none'; script-src '{csp_hash(script)}'; style-src '{csp_hash(style)}'; base-uri 'none';"
-        " form-action 'none'"
-    )
     parts = "".join(_part_html(part) for part in sheet.parts)
     answers = "".join(_part_html(part, is_key=True) for part in sheet.parts if _has_blank(part)) if key else ""
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape_html(sheet.title)}</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
+    body = f"""<main>
 <h1>{escape_html(sheet.title)}</h1>
 {_tools(sheet, key)}
 {parts}
@@ -49,10 +35,8 @@ def html_page(sheet: Exercise, key: bool = True) -> str:
 </main>
 <noscript><p>The form is checked by a script, and scripts are disabled.</p></noscript>
 <script type="application/json" id="sheet">{script_json(data)}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
+<script type="module">{script}</script>"""
+    return html_page(sheet.title, style, script, body)
 
 
 def _tools(sheet: Exercise, key: bool) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from treewise._lib.latex import LATEX_END, escape_latex
 from treewise._lib.text import escape_markdown
 from treewise.explain.exercise.moodle import moodle_xml
-from treewise.explain.exercise.page import html_page
+from treewise.explain.exercise.page import exercise_page
 from treewise.explain.exercise.sheet import Blank, Cell, Exercise, Grid, sheet_data
 
 _KEY = "Key"
@@ -157,7 +157,7 @@ def sheet_json(sheet: Exercise) -> str:
 
 
 PRINTERS: Mapping[str, Callable[[Exercise, bool], str]] = {
-    "html": html_page,
+    "html": exercise_page,
     "latex": latex,
     "markdown": markdown,
     "moodle": lambda sheet, _: moodle_xml(sheet),

@@ -143,7 +143,7 @@ def candidate_name(test: CandidateTrace) -> str:
 def _candidate_lines(
     node: NodeTrace,
     test: CandidateTrace,
-    place: int,
+    test_index: int,
     before: Quantity,
     near: float,
     criterion: str,
@@ -159,7 +159,7 @@ def _candidate_lines(
     for b, branch in enumerate(test.parts):
         if not branch.rows:
             continue
-        condition, id = test.candidate.split.condition(b, test.encoding), f"{node.id}.{place}.{b}"
+        condition, id = test.candidate.split.condition(b, test.encoding), f"{node.id}.{test_index}.{b}"
         counts = [
             count(level >= COUNTS, f"{id}.{i}", f"number of {c} where {condition} {at}", n)
             for i, (c, n) in enumerate(zip(classes, branch.counts, strict=True))
@@ -170,7 +170,7 @@ def _candidate_lines(
         rows: Formula = ("+", *refs) if level >= COUNTS else branch.weight
         terms.append(("*", rows, h.ref) if is_total else ("*", ("/", rows, m), h.ref))
         lines.append([condition, *(c.cell for c in counts), *([h.cell, ""] if level == EVERYTHING else []), ""])
-    id = f"{node.id}.{place}"
+    id = f"{node.id}.{test_index}"
     prompt = f"impurity after splitting on {name} {at}"
     after = number(level == EVERYTHING, f"{id}.after", prompt, test.impurity_after, ("+", *terms), near, unit)
     formula = ("-", before.ref, after.ref)

@@ -429,7 +429,7 @@ def _scale_note(tree: Tree, change: CellChange) -> str:
 
 
 def describe_prediction(
-    tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities, place: str = "there"
+    tree: Tree, node: int, prediction: Label, estimate: LeafProbabilities, where: str = "there"
 ) -> str:
     """Describe the prediction of a node with its support: ``P (60.0 %: 3 of 5 rows like this)``."""
     view, has_weights = tree[node], is_weighted(tree)
@@ -438,9 +438,9 @@ def describe_prediction(
     if tree.task == "regression":
         assert isinstance(prediction, float)
         if source != node:
-            return f"{format_rounded(prediction)} (from node {source}: no training row {place})"
+            return f"{format_rounded(prediction)} (from node {source}: no training row {where})"
         sd = f", sd {format_rounded(view.spread)}" if view.rows > 1 else ""
-        return format_rounded(prediction) + (f" ({rows} {place}{sd})" if view.rows else "")
+        return format_rounded(prediction) + (f" ({rows} {where}{sd})" if view.rows else "")
     text, counts = safe(prediction), tree.counts(source)
     if not counts:
         return text
@@ -450,11 +450,11 @@ def describe_prediction(
         probability = class_probabilities(tree, np.array([node]), estimate)[0, tree.classes.index(prediction)]
         share = f"{format_percent(probability)} % by {estimate}"
     if source != node:
-        return f"{text} ({share}, from node {source}: no training row {place})"
+        return f"{text} ({share}, from node {source}: no training row {where})"
     if has_weights:
-        return f"{text} ({share}: weight {format_count(right)} of {format_count(total)} {place})"
+        return f"{text} ({share}: weight {format_count(right)} of {format_count(total)} {where})"
     rows = f"{format_count(right)} of {format_count(total)} {'row' if total == 1 else 'rows'}"
-    return f"{text} ({share}: {rows} {place})"
+    return f"{text} ({share}: {rows} {where})"
 
 
 def _join_words(parts: Sequence[str]) -> str:

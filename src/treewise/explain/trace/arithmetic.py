@@ -34,19 +34,23 @@ class Term:
     weight: str  # "4", "4/12" per row, "" for 1
     letter: str
     shares: tuple[str, ...]  # "3/5", of the positive class or of every class; empty for numbers
-    place: int  # the number of the branch, from 1, for Var₁; 0 for the node itself
+    branch_number: int  # the number of the branch, from 1, for Var₁; 0 for the node itself
     value: str
 
     @property
     def text(self) -> str:
         """``5·H(3/5)`` or ``5·Var₂``; for the node itself ``Var(node)``."""
-        impurity = self.name if self.place and not self.shares else f"{self.letter}({', '.join(self.shares) or 'node'})"
+        impurity = (
+            self.name
+            if self.branch_number and not self.shares
+            else f"{self.letter}({', '.join(self.shares) or 'node'})"
+        )
         return f"{self.weight}{'·' if self.weight else ''}{impurity}"
 
     @property
     def name(self) -> str:
         """The impurity of a branch: ``Var₂``."""
-        return self.letter + str(self.place).translate(_SUBSCRIPTS)
+        return self.letter + str(self.branch_number).translate(_SUBSCRIPTS)
 
     def numbers(self, blanks: bool = False) -> str:
         """Return the term with its value: ``5(0.97095)``."""
@@ -264,7 +268,7 @@ class NumberFormat:
         divide_by: int = 1,
     ) -> Formula:
         """Return the formula of a split's gain, divided by its split information or by the number of branches − 1."""
-        terms = tuple(self.term(b, place) for place, b in enumerate(branches, start=1) if b.rows)
+        terms = tuple(self.term(b, branch_number) for branch_number, b in enumerate(branches, start=1) if b.rows)
         divisor: Term | str | None = self.split_information(branches) if ratio else None
         if divide_by > 1:
             divisor = str(divide_by)
@@ -273,14 +277,14 @@ class NumberFormat:
         after = self.scale(sum(b.weight * b.impurity for b in branches if b.rows) / self.whole.weight)
         return Formula(whole, terms, formatted, divisor, self.format_inside(after, self.decimals))
 
-    def term(self, branch: BranchTerm, place: int) -> Term:
+    def term(self, branch: BranchTerm, branch_number: int) -> Term:
         """Return the term of a branch."""
         decimals = max(5, self.decimals + 1) if branch.counts else self.decimals + (self.per == "total")
         return Term(
             self._share(branch.weight),
             self.letter,
             self.shares(branch),
-            place,
+            branch_number,
             self.format_inside(branch.impurity, decimals),
         )
 

@@ -235,7 +235,7 @@ def _latex_term(term: Term) -> str:
     if term.shares:
         letter += rf"\bigl({', '.join(map(latex_number, term.shares))}\bigr)"
     else:
-        letter += f"_{{{term.place}}}" if term.place else r"(\text{node})"
+        letter += f"_{{{term.branch_number}}}" if term.branch_number else r"(\text{node})"
     return rf"{latex_number(term.weight)}\,{letter}" if term.weight else letter
 
 

@@ -48,7 +48,7 @@ class TraceView:
 
 
 @dataclass(frozen=True, eq=False)
-class TracePlace:
+class NodeInTree:
     """The position of a node in its tree; the default is a root without a tree."""
 
     id: int = 0
@@ -257,7 +257,7 @@ class NodeTrace:
     """
 
     number_format: NumberFormat
-    place: TracePlace
+    context: NodeInTree
     view: TraceView
     columns: Mapping[str, ColumnTrace]
     search: NodeSearch | None = None  # None where there is nothing to search
@@ -304,17 +304,17 @@ class NodeTrace:
     @property
     def id(self) -> int:
         """The node's number in its tree."""
-        return self.place.id
+        return self.context.id
 
     @property
     def words(self) -> str:
         """The conditions on the path to the node; only the last few of a long path."""
-        return self.place.words
+        return self.context.words
 
     @property
     def split(self) -> Split | None:
         """The split of the tree at this node; None at a leaf, and before there is a tree."""
-        return self.place.split
+        return self.context.split
 
     @property
     def rows(self) -> int:

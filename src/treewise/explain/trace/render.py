@@ -114,13 +114,13 @@ def _csv_line(node: NodeTrace, column: ColumnTrace, test: CandidateTrace | None)
     if test is None:
         return [*where, "", "", "", "", node.impurity, 0.0, 0, 0.0, "", column.note]
     branches = " | ".join(" ".join(map(str, b)) for b in test.branches)
-    place = ("best" if column.name == node.winner else "best of column") if test is column.best else ""
+    role = ("best" if column.name == node.winner else "best of column") if test is column.best else ""
     score = column.score if test is column.best and column.score is not None else test.score
     kind = test.candidate.split.kind
     eligible = "yes" if test.eligible else "no"
     what = [test.words, kind, branches, eligible, test.impurity_after, test.gain, test.price_bits, score]
-    note = f"forbidden: {test.forbidden}" if test.forbidden else column.note if place else ""
-    return [*where, *what, place, note]
+    note = f"forbidden: {test.forbidden}" if test.forbidden else column.note if role else ""
+    return [*where, *what, role, note]
 
 
 def _json_text(nodes: Iterable[NodeTrace], single: bool = False) -> str:

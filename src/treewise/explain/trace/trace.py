@@ -27,8 +27,8 @@ from treewise.explain.trace.documents import notebook_formats
 from treewise.explain.trace.nodes import (
     CandidateTrace,
     ColumnTrace,
+    NodeInTree,
     NodeTrace,
-    TracePlace,
     TraceView,
     display_score,
     same_partition,
@@ -211,10 +211,10 @@ class Trace:
         if node not in self._computed:
             while len(self._computed) >= _MAX_CACHED_NODES:
                 del self._computed[next(iter(self._computed))]
-            self._computed[node] = trace_node(self.training_set, self.rows(node), self.view, self._place(node))
+            self._computed[node] = trace_node(self.training_set, self.rows(node), self.view, self._context(node))
         return self._computed[node]
 
-    def _place(self, node: int) -> TracePlace:
+    def _context(self, node: int) -> NodeInTree:
         tree = self.tree
         split = tree.split_at(node)
         path = list(tree.path(node))
@@ -222,14 +222,14 @@ class Trace:
         conditions = [tree.condition(n) for n in path[1:][-_MAX_CONDITIONS:]] or ["all rows"]
         words = " and ".join(["…"] * (len(path) - 1 > _MAX_CONDITIONS) + conditions)
         stop = STOPS[tree.arrays.stop[node]]
-        place = TracePlace(node, words, True, split, stop, used, constraints=constraints_at(tree, node))
+        context = NodeInTree(node, words, True, split, stop, used, constraints=constraints_at(tree, node))
         if split is None:
-            return place
+            return context
         stay = self._order[self._start[node] : self._start[node + 1]]
         parts = (*(self.rows(child) for child in tree.children(node)), *([stay] if len(stay) else []))
         column = int(tree.arrays.column[node])
         is_missing = encode.is_missing(tree.encodings[column], self._given.columns[column][self.rows(node)])
-        return replace(place, parts=parts, missing_rows=int(is_missing.sum()))
+        return replace(context, parts=parts, missing_rows=int(is_missing.sum()))
 
     def every(self) -> Iterator[NodeTrace]:
         """Yield all selected nodes, including those at which nothing is computed."""
@@ -380,9 +380,9 @@ def _unseen_as_missing(training_set: TrainingSet) -> tuple[TrainingSet, tuple[st
 # -- one node ----------------------------------------------------------------------------------------------------------
 
 
-def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, place: TracePlace | None = None) -> NodeTrace:
+def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, context: NodeInTree | None = None) -> NodeTrace:
     """Compute everything about one node."""
-    place, training_set = place or TracePlace(), training_set.at(rows)
+    context, training_set = context or NodeInTree(), training_set.at(rows)
     node = compute_stats(training_set, rows)
     measure = training_set.criterion.measure_at(
         node if node.rows else RowStats(1, 1)
@@ -390,14 +390,14 @@ def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, place: Tr
     number_format = NumberFormat(training_set, rows, node, measure, view.unit, view.per)
     stop = leaf_condition(training_set, rows, node, depth=0)
     if stop in ("no_rows", "pure"):
-        return NodeTrace(number_format, place, view, {}, settled=stop)
+        return NodeTrace(number_format, context, view, {}, settled=stop)
     with _without_garbage_collector():
-        search, chosen = _search(number_format, place)
+        search, chosen = _search(number_format, context)
         columns = {
-            encoding.name: _trace_column(number_format, place, i, search)
+            encoding.name: _trace_column(number_format, context, i, search)
             for i, encoding in enumerate(training_set.encodings)
         }
-    return NodeTrace(number_format, place, view, columns, search, chosen)
+    return NodeTrace(number_format, context, view, columns, search, chosen)
 
 
 @contextmanager
@@ -412,19 +412,19 @@ def _without_garbage_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _search(number_format: NumberFormat, place: TracePlace) -> tuple[NodeSearch, CandidateTrace | None]:
+def _search(number_format: NumberFormat, context: NodeInTree) -> tuple[NodeSearch, CandidateTrace | None]:
     """Search a node, with the split of the tree as one more candidate if the learner does not list it.
 
     If ties are random and the split of the tree is among the best, it is the one that was drawn.
     """
-    search = find_best_split(number_format.training_set, number_format.rows, constraints=place.constraints)
+    search = find_best_split(number_format.training_set, number_format.rows, constraints=context.constraints)
     tree_split = (
-        None if place.split is None else search.scorer.score_split(place.split, place.parts, place.missing_rows)
+        None if context.split is None else search.scorer.score_split(context.split, context.parts, context.missing_rows)
     )
     if tree_split is None:  # a leaf, or a split that sends all rows to one branch
         return search, None
     column = tree_split.order.column
-    chosen = CandidateTrace(number_format, tree_split, number_format.training_set.encodings[column], place.parts)
+    chosen = CandidateTrace(number_format, tree_split, number_format.training_set.encodings[column], context.parts)
 
     def is_chosen(candidate: Candidate) -> bool:
         return same_partition(chosen, CandidateTrace(number_format, candidate, chosen.encoding))
@@ -436,13 +436,13 @@ def _search(number_format: NumberFormat, place: TracePlace) -> tuple[NodeSearch,
     return choose_again(search, listed, (lambda other: other != column) if was_drawn else None), chosen
 
 
-def _trace_column(number_format: NumberFormat, place: TracePlace, column: int, search: NodeSearch) -> ColumnTrace:
+def _trace_column(number_format: NumberFormat, context: NodeInTree, column: int, search: NodeSearch) -> ColumnTrace:
     encoding = number_format.training_set.encodings[column]
     tests = tuple(CandidateTrace(number_format, c, encoding) for c in search.candidates[column])
     best = search.best_of_column.get(column)
     note = ""
     if not tests:
-        note = _why_no_candidates(number_format, place, column)
+        note = _why_no_candidates(number_format, context, column)
     elif forbidden := _best_forbidden(tests, best):
         best = best or forbidden.candidate
         gain = number_format.format(forbidden.gain)
@@ -495,7 +495,7 @@ def _leaf_limits(training_set: TrainingSet) -> str:
     return ", ".join(f"{name}={value}" for name, value in given.items() if name.endswith("_leaf"))
 
 
-def _why_no_candidates(number_format: NumberFormat, place: TracePlace, column: int) -> str:
+def _why_no_candidates(number_format: NumberFormat, context: NodeInTree, column: int) -> str:
     encoding = number_format.training_set.encodings[column]
     values = number_format.training_set.columns[column][number_format.rows]
     present = [v for v in encode.decode(encoding, np.unique(values)) if v is not None]
@@ -508,7 +508,7 @@ def _why_no_candidates(number_format: NumberFormat, place: TracePlace, column: i
     if encode.is_missing(encoding, values).all():
         return "all rows missing"
     value = _format_value(present[0], encoding)
-    if encoding.name in place.used:
+    if encoding.name in context.used:
         return f"used above (all rows {value})"
     return f"all {plural(number_format.node.rows, 'row')} are {value}: no split"
 

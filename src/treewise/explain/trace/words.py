@@ -244,10 +244,10 @@ def columns_by_score(node: NodeTrace) -> list[ColumnTrace]:
     """Return the columns, best first; those that cannot split last. With ``selection="test"``, by p-value."""
     if node.p_value is not None:
         return sorted(node.columns.values(), key=lambda c: (c.name != node.winner, *_p_value_key(c.independence)))
-    place = {node.winner: 0, node.runner_up: 1}
+    rank = {node.winner: 0, node.runner_up: 1}
     return sorted(
         node.columns.values(),
-        key=lambda c: (c.best is None, c.score is None, place.get(c.name, 2), -(c.score or 0.0), -c.gain),
+        key=lambda c: (c.best is None, c.score is None, rank.get(c.name, 2), -(c.score or 0.0), -c.gain),
     )
 
 
@@ -345,8 +345,8 @@ def describe_outcome(node: NodeTrace, blanks: bool) -> str:
 
 
 def _describe_choice(node: NodeTrace, blanks: bool) -> str:
-    is_leaf = node.place.in_tree and node.split is None
-    why = STOP_REASONS.get(node.place.stop, node.place.stop.replace("_", " "))
+    is_leaf = node.context.in_tree and node.split is None
+    why = STOP_REASONS.get(node.context.stop, node.context.stop.replace("_", " "))
     if node.search is not None and node.search.tests is not None:
         return _describe_choice_by_test(node, node.search, blanks)
     if node.winner is None:
@@ -358,7 +358,7 @@ def _describe_choice(node: NodeTrace, blanks: bool) -> str:
         return f"→ a leaf: {why}; best would be {BLANK if blanks else best}"
     if blanks:
         return f"→ split on {BLANK}" + (f"; next best {BLANK}, {BLANK} behind" if node.runner_up else "")
-    if not node.place.in_tree or node.agrees:
+    if not node.context.in_tree or node.agrees:
         test = _sentence_name(winner, node.chosen)
         same = "" if test == _sentence_name(winner) else f", which is the same as {_sentence_name(winner)}"
         return f"→ split on {test}{same}{_runner_up_text(node)}"
@@ -391,8 +391,8 @@ def _describe_choice_by_test(node: NodeTrace, search: NodeSearch, blanks: bool) 
         outcome = f"split on {test}: {smallest} ({column}), at most alpha = {alpha:g}"
         if encodings[first.column].name != node.winner:
             outcome += f"; no test of {column} leaves branches that are large enough"
-    if node.place.in_tree and (node.split is None) != (search.best is None):
-        why = STOP_REASONS.get(node.place.stop, node.place.stop.replace("_", " "))
+    if node.context.in_tree and (node.split is None) != (search.best is None):
+        why = STOP_REASONS.get(node.context.stop, node.context.stop.replace("_", " "))
         return (
             f"→ a leaf in the tree: {why}; by itself {outcome}"
             if node.split is None

@@ -79,7 +79,7 @@ def read_rpart(lines: Lines) -> Outline:
     >>> [(entry.condition, entry.label, entry.shares) for entry in outline.entries[1:]]
     [('x < 14', 'a', {'a': 2.0}), ('x >= 14', 'b', {'b': 2.0})]
     """
-    outline, places = Outline(), {}
+    outline, entry_of = Outline(), {}
     weights: dict[int, list[float]] = {}
     for number, text in lines:
         if _RPART_HEAD.match(text):
@@ -87,13 +87,13 @@ def read_rpart(lines: Lines) -> Outline:
         node, words, is_leaf = _RPART.match(text).groups()  # type: ignore[union-attr]  # ``is_rpart`` has matched it
         test, rows, label, shares = _rpart_cells(words, number)
         if node == "1":
-            places[1] = 0
+            entry_of[1] = 0
             outline.entries[0].line = number
-        elif int(node) // 2 not in places:
+        elif int(node) // 2 not in entry_of:
             raise ParseError(f"line {number}: node {node} has no parent: node {int(node) // 2} is missing.")
         else:
-            places[int(node)] = outline.add(OutlineEntry(number, test, places[int(node) // 2]))
-        at = places[int(node)]
+            entry_of[int(node)] = outline.add(OutlineEntry(number, test, entry_of[int(node) // 2]))
+        at = entry_of[int(node)]
         outline.entries[at].weight = rows
         if is_leaf or (node == "1" and len(lines) == 1):
             outline.entries[at].label = label

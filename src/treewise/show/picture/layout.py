@@ -202,14 +202,14 @@ class _LeftPacking:
             below = self.children[box]
             if not below:
                 continue
-            places = [0.0]
+            xs = [0.0]
             for i in range(1, len(below)):
-                places.append(self._join(below[0], below[i - 1], places[-1], below[i]))
-            middle = (places[0] + places[-1]) / 2
-            for child, place in zip(below, places, strict=True):
-                offset[child] = place - middle
-            self.left.link(box, below[0], places[0] - middle)
-            self.right.link(box, below[-1], places[-1] - middle)
+                xs.append(self._join(below[0], below[i - 1], xs[-1], below[i]))
+            middle = (xs[0] + xs[-1]) / 2
+            for child, x in zip(below, xs, strict=True):
+                offset[child] = x - middle
+            self.left.link(box, below[0], xs[0] - middle)
+            self.right.link(box, below[-1], xs[-1] - middle)
         for box, below in enumerate(self.children):  # parents first
             for child in below:
                 offset[child] += offset[box]
@@ -221,17 +221,17 @@ class _LeftPacking:
         Four pointers descend together: both sides of the placed subtrees, and both sides of the new one.
         """
         placed_left, placed_right, new_left, new_right = (first, 0.0), (last, last_at), (new, 0.0), (new, 0.0)
-        place = float("-inf")
+        x = float("-inf")
         while True:
             distance = (self.widths[placed_right[0]] + self.widths[new_left[0]]) / 2 + self.gap
-            place = max(place, placed_right[1] + distance - new_left[1])
+            x = max(x, placed_right[1] + distance - new_left[1])
             deeper, new_deeper = self.right.step(*placed_right), self.left.step(*new_left)
             if deeper[0] == _END or new_deeper[0] == _END:
                 break
             placed_right, new_left = deeper, new_deeper
             placed_left, new_right = self.left.step(*placed_left), self.right.step(*new_right)
         if deeper[0] != _END:  # below the new subtree, the right contour is that of the placed ones
-            self.right.link(new_right[0], deeper[0], deeper[1] - (new_right[1] + place))
+            self.right.link(new_right[0], deeper[0], deeper[1] - (new_right[1] + x))
         elif new_deeper[0] != _END:
-            self.left.link(placed_left[0], new_deeper[0], new_deeper[1] + place - placed_left[1])
-        return place
+            self.left.link(placed_left[0], new_deeper[0], new_deeper[1] + x - placed_left[1])
+        return x

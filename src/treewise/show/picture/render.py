@@ -93,11 +93,11 @@ def _svg_shape(shape: Shape) -> str:
 
 
 def _svg_box(box: BoxShape) -> str:
-    place = f'x="{_number(box.x)}" y="{_number(box.y)}" width="{_number(box.width)}" height="{_number(box.height)}"'
+    geometry = f'x="{_number(box.x)}" y="{_number(box.y)}" width="{_number(box.width)}" height="{_number(box.height)}"'
     outline = f' stroke="{box.stroke}" stroke-width="{_number(box.stroke_width)}"' if box.stroke else ""
     dashes = ' stroke-dasharray="4 3"' if box.dashed else ""
     corners = f' rx="{_number(box.radius)}"' if box.radius else ""
-    return f'<rect {place}{corners} fill="{box.fill}"{outline}{dashes}/>'
+    return f'<rect {geometry}{corners} fill="{box.fill}"{outline}{dashes}/>'
 
 
 def _svg_text(text: TextShape) -> str:

@@ -7,8 +7,6 @@ alone: it makes no request.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 from itertools import pairwise
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treewise._lib.html_page import html_page
 from treewise._lib.result_table import escape_html
 from treewise._lib.text import plural, safe
 from treewise.data.table import read
@@ -61,18 +60,7 @@ def steps_page(
         pages.append(_step_html(number, step, scene, node, plane, _chart(values, number, measure)))
     title = f"{tree.target.name}: growth in {plural(len(steps) - 1, 'step')}"
     script, style = _read_asset("steps.js"), _read_asset("steps.css")
-    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'"
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape_html(safe(title))}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
+    body = f"""<header>
 <h1>{escape_html(safe(title))}</h1>
 <div id="controls" hidden>
 <button type="button" id="back" aria-label="previous step">◀</button>
@@ -85,10 +73,8 @@ def steps_page(
 <main>
 {"".join(pages)}
 </main>
-<script>{script}</script>
-</body>
-</html>
-"""
+<script>{script}</script>"""
+    return html_page(safe(title), style, script, body)
 
 
 def _step_html(
@@ -190,7 +176,3 @@ def _format(value: float) -> str:
 
 def _read_asset(name: str) -> str:
     return (files("treewise.show.picture") / "assets" / name).read_text(encoding="utf-8").strip()
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -63,7 +63,7 @@ def draw_boundaries(node: NodeTrace, x: str | None = None, y: str | None = None,
     style_axes(ax)
     unit = node.number_format.shown_unit
     per = "in total" if node.number_format.per == "total" else "per row"
-    head = f"node {node.id} · {label_text(node.words, 70)} · " if node.place.in_tree else ""
+    head = f"node {node.id} · {label_text(node.words, 70)} · " if node.context.in_tree else ""
     note = f"; {plural(n_hidden, 'smaller one')} not drawn" if n_hidden else ""
     set_title(ax, f"{head}{plural(len(lines[0]) + len(lines[1]), 'candidate')}, gain in {unit} {per}{note}")
     return ax

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from treewise._lib.html_page import csp_hash, script_json
+from treewise._lib.html_page import html_page, script_json
 from treewise._lib.result_table import escape_html
 from treewise.show.report.sections import ReportSection, colour_legend
 from treewise.tree.tree import Tree
@@ -38,25 +38,11 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
     """Return the HTML document."""
     script = "\n".join(_read_asset(name) for name in _SCRIPTS)
     style = _read_asset("report.css")
-    policy = (
-        f"default-src 'none'; script-src '{csp_hash(script)}'; style-src '{csp_hash(style)}';"
-        " base-uri 'none'; form-action 'none'"
-    )
     menu = "".join(f'<a href="#{section.id}">{escape_html(section.title)}</a>' for section in sections)
     below = "".join(f'<section id="{s.id}"><h2>{escape_html(s.title)}</h2>{s.html}</section>' for s in sections)
     workspace = _WORKSPACE.replace("<!--tables-->", _TABLE_BUTTONS if facts["test"] else "")
     workspace = workspace.replace("<!--legend-->", colour_legend(tree))
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape_html(head.title)}</title>
-<style>{style}</style>
-</head>
-<body>
-<header>
+    body = f"""<header>
 <h1>{escape_html(head.title)}</h1>
 <div class="tools"><button id="theme" type="button" title="Dark or light">◐</button>
 <button id="print" type="button">Print</button></div>
@@ -71,10 +57,8 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
 {below}
 </main>
 <script type="application/json" id="facts">{script_json(facts)}</script>
-<script type="module">{script}</script>
-</body>
-</html>
-"""
+<script type="module">{script}</script>"""
+    return html_page(head.title, style, script, body)
 
 
 _TABLE_BUTTONS = """<span role="group" aria-label="Rows counted in the boxes">
