@@ -28,7 +28,7 @@ _LOOKALIKES = (  # text that looks like numbers or dates but is not parsed as su
     ("numbers with thousands commas", re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")),
     ("amounts of money", re.compile(r"[$€£¥] ?[\d.,]+|[\d.,]+ ?[$€£¥]")),
     ("percentages", re.compile(r"[+-]?[\d.,]+ ?%")),
-    ("dates, but not as 2024-01-31", re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}")),
+    ("dates in another form than 2024-01-31", re.compile(r"\d{1,4}[./]\d{1,2}[./]\d{1,4}")),
 )
 _SAMPLE = 1000  # cells examined before all others
 _MANY_LEVELS, _FEW_ROWS_PER_LEVEL = 50, 10  # more levels than that with fewer rows each are probably names

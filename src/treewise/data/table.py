@@ -77,8 +77,17 @@ class Table:
             hint = self._hint_index(name) or did_you_mean(name, self.columns)
             names = [truncate(n) for n in self.columns]
             listing = join_few(names, most=20 if len("".join(names[:20])) < _LONGEST_LIST else 5)
-            raise ColumnError(f"no column {quoted} in {self.name}.{hint} Columns: {listing}.")
+            message = f"no column {quoted} in {self.name}.{hint} Columns: {listing}."
+            raise ColumnError(message, hint=self._hint_separator())
         return self.columns[name]
+
+    def _hint_separator(self) -> str:
+        """Name the separator if the one column looks like a whole line of a file."""
+        line = next(iter(self.columns), "") if len(self.columns) == 1 else ""
+        mark = max(";,\t|", key=line.count)
+        if not line.count(mark):
+            return ""
+        return "If this is a line of several fields: " + Param("separator", "tab" if mark == "\t" else mark) + "."
 
     def _hint_index(self, name: object) -> str:
         """Return which column has an index, counted from 0, if columns without names are numbered from 1."""

@@ -185,13 +185,13 @@ class Ensemble(Model):
         """Two ensembles are equal when method, columns, target, trees and votes are; history and notes do not count."""
         if not isinstance(other, Ensemble):
             return NotImplemented
-        our_fields = (self.method, self.encodings, self.target, self.criterion, self.empty_branch)
-        their_fields = (other.method, other.encodings, other.target, other.criterion, other.empty_branch)
+        our_fields = (self.method, self.stored_encodings, self.target, self.criterion, self.empty_branch)
+        their_fields = (other.method, other.stored_encodings, other.target, other.criterion, other.empty_branch)
         same_votes = np.array_equal(self.votes, other.votes) and np.array_equal(self.decreases, other.decreases)
         return our_fields == their_fields and same_votes and self.members.same_as(other.members)
 
     def __hash__(self) -> int:
-        return hash((self.method, self.encodings, self.target, self.members.start.tobytes()))
+        return hash((self.method, self.stored_encodings, self.target, self.members.start.tobytes()))
 
     def __repr__(self) -> str:
         leaves = plural(int(self.members.leaf_start[-1]), "leaf", "leaves")

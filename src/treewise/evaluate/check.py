@@ -31,6 +31,7 @@ from treewise.train.target import (
     adopt_levels,
     encode_labels,
     resolve_handwritten_task,
+    restore_levels,
     select_labelled_rows,
 )
 from treewise.train.weights import read_sample_weights
@@ -270,6 +271,9 @@ def check(
     rows = select_labelled_rows(table, column, drop_missing_target, weight)
     table, column = table.take(rows), column.take(rows)
     tree = adopt_classes(resolve_handwritten_task(adopt_levels(tree, table), column), column)
+    tree = tree.with_(
+        encodings=restore_levels(tree.encodings, table)
+    )  # of columns without a split: rows may differ there
     nodes = answering_nodes(tree, np.atleast_1d(apply(tree, table)))
     leaf_rows = _LeafRows(tree, table, column, rows, nodes, weight[rows])
     return leaf_rows.by_classes() if tree.task == "classification" else leaf_rows.by_numbers()

@@ -300,8 +300,10 @@ def subtree_sizes(tree: Tree) -> list[int]:
 
 def find_leaves(tree: Tree, columns: Iterable[Array | None], n_rows: int) -> Ints:
     """Walk every row down the tree, in the core."""
+    used = set(tree.used_columns)
+    tested = [values if i in used else None for i, values in enumerate(columns)]
     try:
-        return _core.find_leaves(tree.arrays.for_core, to_core_columns(tree.encodings, columns), n_rows)
+        return _core.find_leaves(tree.arrays.for_core, to_core_columns(tree.encodings, tested), n_rows)
     except MemoryError:
         raise MemoryError(
             f"not enough memory: {n_rows:,} rows need {8 * n_rows / 2**20:,.0f} MB. Take fewer."

@@ -129,6 +129,7 @@ def split_leaf(tree: Tree, node: int, condition: str, data: Any, sample_weight: 
             f"node {node} is split already ({tree.condition(tree.children(node)[0])}).", hint="Name a leaf."
         )
     training_set = _prepare_again(tree, data, sample_weight)
+    tree = tree.with_(encodings=training_set.encodings)  # a column without a split may have been stored without levels
     split, places_missing = _parse_condition(tree, condition)
     if not places_missing:
         split = _learn_missing(tree, node, split, training_set)

@@ -324,6 +324,11 @@ def adopt_levels(tree: Tree, table: Table) -> Tree:
     return tree.with_(encodings=tuple(_add_levels(encoding, table) for encoding in tree.encodings))
 
 
+def restore_levels(encodings: Sequence[encode.Encoding], table: Table) -> tuple[encode.Encoding, ...]:
+    """Take the levels of columns that a model file stores without them from a table: no split tests these columns."""
+    return tuple(encoding if encoding.levels else _add_levels(encoding, table) for encoding in encodings)
+
+
 def _add_levels(encoding: encode.Encoding, table: Table) -> encode.Encoding:
     if encoding.kind != "nominal" or encoding.name not in table.columns:
         return encoding

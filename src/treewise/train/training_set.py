@@ -36,6 +36,7 @@ from treewise.train.target import (
     note_target,
     read_target,
     resolve_criterion,
+    restore_levels,
     select_training_rows,
 )
 from treewise.train.weights import (
@@ -231,6 +232,7 @@ def build_like(
     rows = WeightedRows(rows_used, y, raw, _take_rows(weight, rows_used), factor)
     weighted = apply_class_weights(rows, target, fit_options.class_weight, fit_options.priors, table.name)
     table.convert(e.name for e in encodings)
+    encodings = restore_levels(encodings, table)
     features = [
         _Feature(
             encoding,

@@ -142,6 +142,21 @@ def _is_decision(decision: Any) -> bool:
     return all(isinstance(decision[name], type_) for name, type_ in _DECISION_TYPES.items())
 
 
+def without_pruned_tests(step: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a step without the tests of nodes that it removed: a file of the pruned tree does not tell them.
+
+    >>> kept = {"node": 0, "now": 0, "test": "age <= 40", "cut": False}
+    >>> cut = {"node": 1, "now": 1, "test": "name = Ann", "cut": True}
+    >>> below = {"node": 2, "now": None, "test": "name = Bob", "cut": True}
+    >>> [d["test"] for d in without_pruned_tests({"decisions": [kept, cut, below]})["decisions"]]
+    ['age <= 40', '']
+    """
+    if "decisions" not in step:
+        return step
+    remaining = [decision for decision in step["decisions"] if decision["now"] is not None]
+    return {**step, "decisions": [{**one, "test": ""} if one["cut"] else one for one in remaining]}
+
+
 # -- the decisions of a pruning ---------------------------------------------------------------------------------------
 
 
@@ -192,7 +207,7 @@ def _decision_cells(decision: Mapping[str, Any]) -> list[str]:
     return [
         str(decision["node"]),
         "–" if current_node is None else str(current_node),
-        clip(safe(decision["test"]), _MAX_TEST_WIDTH),
+        clip(safe(decision["test"]), _MAX_TEST_WIDTH) or "–",
         format_count(decision["rows"]),
         _format_statistic(decision["before"]),
         _format_statistic(decision["after"]),

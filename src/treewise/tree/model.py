@@ -160,6 +160,23 @@ class Model(ABC):
         """The number of splits on each column."""
 
     @property
+    def stored_encodings(self) -> tuple[Encoding, ...]:
+        """The columns as files store them and equality compares them: without the levels of those that no split tests.
+
+        A file of the model then names no patients or customers only because the table had a column of their names.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", max_depth=1)
+        >>> tree.encoding_of("sex").levels, tree.stored_encodings[5].levels
+        (('FEMALE', 'MALE'), ())
+        """
+        used = set(self.used_columns)
+        return tuple(
+            replace(encoding, levels=()) if encoding.kind == "nominal" and i not in used else encoding
+            for i, encoding in enumerate(self.encodings)
+        )
+
+    @property
     @abstractmethod
     def impurity_decreases(self) -> Floats:
         """The impurity decrease of each column in each tree, per row: trees × columns."""
@@ -348,11 +365,12 @@ class Model(ABC):
 
     # -- files ----------------------------------------------------------------------------------------------------
 
-    def save(self, path: Any, compact: bool | None = None) -> None:
+    def save(self, path: Any, compact: bool | None = None, complete: bool = False) -> None:
         """Save the model as a JSON file, atomically; ``treewise.load`` reads it back, to the last bit.
 
         ``compact`` packs the node arrays: several times faster, but not readable by eye. By default models of more than
-        10,000 nodes are packed. ``docs/format.md`` describes the file.
+        10,000 nodes are packed. With ``complete``, the file also holds what no node needs: the levels of columns that
+        no split tests, and the tests that were pruned. ``docs/format.md`` describes the file.
 
         >>> import treewise as tw, tempfile, pathlib
         >>> tree = tw.grow("admissions", preset="id3")
@@ -363,7 +381,7 @@ class Model(ABC):
         """
         from treewise.formats.model_file.model_file import save
 
-        save(self, path, compact)
+        save(self, path, compact, complete)
 
     def export(self, format: str = "text", **options: Any) -> Any:
         """Return the model in another format, with the options of that format.
@@ -392,7 +410,7 @@ class Model(ABC):
         """Pickle, copy and skops keep the text of the model file, without what was cached for speed."""
         from treewise.formats.model_file.model_file import dumps
 
-        return {"model_file": dumps(self, compact=self._pickle_compact)}
+        return {"model_file": dumps(self, compact=self._pickle_compact, complete=True)}
 
     def __setstate__(self, state: dict[str, str]) -> None:
         """Restore the model from the text of its file, which is validated as it is read."""

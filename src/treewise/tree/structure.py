@@ -220,12 +220,12 @@ class TreeStructure(Model):
         """Two trees are equal when columns, target, nodes and statistics are; history and notes do not count."""
         if not isinstance(other, TreeStructure):
             return NotImplemented
-        our_fields = (self.encodings, self.target, self.criterion, self.empty_branch, self.quartiles)
-        their_fields = (other.encodings, other.target, other.criterion, other.empty_branch, other.quartiles)
+        our_fields = (self.stored_encodings, self.target, self.criterion, self.empty_branch, self.quartiles)
+        their_fields = (other.stored_encodings, other.target, other.criterion, other.empty_branch, other.quartiles)
         return our_fields == their_fields and self.arrays.same_as(other.arrays)
 
     def __hash__(self) -> int:
-        return hash((self.encodings, self.target, self.arrays.parent.tobytes(), self.arrays.cut.tobytes()))
+        return hash((self.stored_encodings, self.target, self.arrays.parent.tobytes(), self.arrays.cut.tobytes()))
 
     def __repr__(self) -> str:
         rows = plural(int(self.arrays.rows[0]), "row")

@@ -80,7 +80,7 @@ def test_who_edits_the_words_gets_what_they_say() -> None:
     assert back.split_at(0) == Threshold("flipper_length_mm", 208.5, missing=1)
     for inner in (1, 4):  # where missing values go without saying so is kept too
         assert back.split_at(inner) == tree.split_at(inner)
-    assert (back.encodings, back.target) == (tree.encodings, tree.target)
+    assert (back.encodings, back.target) == (tree.stored_encodings, tree.target)
     assert back.arrays.rows.sum() == 0
     assert back.notes[-1].startswith("line 13 was edited: the text was read")
     assert back.history == (*tree.history, {"did": "edit"})
@@ -110,7 +110,7 @@ def test_a_node_whose_branches_are_cut_out_predicts_what_it_would_have() -> None
     assert [back.prediction(n) for n in (1, 3, 4, 5)] == ["N", "N", "P", "P"]
     assert (back.split_at(0), back.split_at(2)) == (tree.split_at(0), tree.split_at(2))
     assert back.notes[-1].startswith("some lines were edited")
-    assert (back.encodings, back.history) == (tree.encodings, (*tree.history, {"did": "edit"}))
+    assert (back.encodings, back.history) == (tree.stored_encodings, (*tree.history, {"did": "edit"}))
     assert back.refit("admissions")[3].counts == {"N": 2.0, "P": 1.0}
     assert (
         parse(without_lines(edit_words(export(tree), "Published = no", "Published = no → P"), 4, 5, 6))[3].prediction

@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import pickle
 import stat
 import subprocess
 import sys
@@ -21,7 +22,6 @@ from tests.support.hostile_files import chain
 from treewise._lib import atomic_write as disk
 from treewise.formats.model_file.json_lines import checksum
 from treewise.formats.model_file.model_file import dumps, loads
-from treewise.formats.model_file.model_file import dumps as dumps_many
 from treewise.tree.arrays import STOPS, Target
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
@@ -66,7 +66,7 @@ def test_what_is_saved_is_what_is_loaded(name, compact, tmp_path):
     again = tw.load(tmp_path / "m.json")
     assert again == tree
     assert again.notes == tree.notes
-    assert again.encodings == tree.encodings
+    assert again.encodings == tree.stored_encodings
     assert [type(c) for c in again.classes] == [type(c) for c in tree.classes]
     assert dumps(again, compact).encode() == (tmp_path / "m.json").read_bytes()
     assert all(not getattr(again.arrays, name).flags.writeable for name in again.arrays.__dataclass_fields__)
@@ -241,12 +241,55 @@ def test_files_of_every_format_load_and_answer_as_they_did(path):
 @pytest.mark.parametrize("path", [p for p in GOLDEN if not p.name.startswith("2-")], ids=lambda p: p.stem)
 def test_a_loaded_file_is_saved_as_it_was(path):
     text, model = path.read_text(encoding="utf-8"), tw.load(path)
-    again = (dumps if isinstance(model, tw.Tree) else dumps_many)(model, compact="packed" in path.stem)
+    again = dumps(model, compact="packed" in path.stem, complete=True)
 
     def but_for_the_version(written):
         return [line for line in written.splitlines() if not line.startswith(('"treewise"', '"sha256"'))]
 
     assert but_for_the_version(again) == but_for_the_version(text)
+
+
+# -- what a file does not tell ---------------------------------------------------------------------------------------
+
+
+def patients():
+    """A table with a column of names, which a pruned tree does not use."""
+    rng = np.random.default_rng(3)
+    age = rng.integers(20, 80, 400)
+    name = [f"Patient {i}" for i in rng.integers(0, 60, 400)]
+    ill = np.where((age > 50) ^ (rng.random(400) < 0.1), "yes", "no")
+    return {"name": name, "age": age.tolist(), "ill": ill.tolist()}
+
+
+@pytest.mark.parametrize("method", ["mdl", "cv"])
+def test_a_file_names_no_levels_of_columns_without_splits_and_no_pruned_tests(method):
+    data = patients()
+    tree = tw.grow(data, "ill", selection="gain", min_level_rows=1)
+    assert "name" in {node.split.column for node in tree if node.split}
+    pruned = tree.prune(method, data=data) if method == "cv" else tree.prune(method)
+    assert pruned.columns[pruned.used_columns[0]] == "age"
+    assert len(pruned.used_columns) == 1
+    for text in (dumps(pruned), dumps(pruned, compact=True), pruned.export("text")):
+        assert "Patient" not in text
+    assert "Patient" in dumps(pruned, complete=True)
+    assert str(loads(dumps(pruned, complete=True)).history[-1]) == str(pruned.history[-1])
+    assert "Patient" not in dumps(tw.bagging(data, "ill", n_estimators=3, max_depth=1))
+
+
+def test_levels_that_a_file_leaves_out_are_read_from_the_table_again():
+    data = patients()
+    tree = tw.grow(data, "ill", pruning="cv")
+    again = loads(dumps(tree))
+    assert again.encoding_of("name").levels == ()
+    assert again == tree
+    assert hash(again) == hash(tree)
+    assert str(again.stability(data, resamples=5)) == str(tree.stability(data, resamples=5))
+    assert str(again.trace(data)) == str(tree.trace(data))
+    leaf = next(node.id for node in tree if node.is_leaf)
+    by_hand = again.split(leaf, 'name = "Patient 7"', data)
+    assert by_hand == tree.split(leaf, 'name = "Patient 7"', data)
+    assert by_hand[leaf].split.column == "name"
+    assert pickle.loads(pickle.dumps(tree)).encodings == tree.encodings
 
 
 # -- onto the disk ----------------------------------------------------------------------------------------------------

@@ -14,7 +14,15 @@ from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_output, print_text, remark, write_output
 from treewise.cli.param_types import in_options
-from treewise.cli.render import TABLE_ENDINGS, choose_format, frame_content, present, result_options, row_limit
+from treewise.cli.render import (
+    TABLE_ENDINGS,
+    choose_format,
+    frame_content,
+    json_text,
+    present,
+    result_options,
+    row_limit,
+)
 from treewise.cli.verb import (
     LEARNING,
     LIMITS,
@@ -69,7 +77,7 @@ def command(
     from treewise.explain.describe import describe
 
     if data is None:
-        return _list_tables()
+        return _list_tables(form)
     check_output(output, data)
     text_format, given = take_text_options(options), take_grow_options(options)
     table = read_data(data, given.pop("na_values", ()), text_format)
@@ -85,13 +93,20 @@ def command(
     return None
 
 
-def _list_tables() -> None:
+def _list_tables(form: str | None) -> None:
     """List the built-in tables."""
     from treewise.datasets import NAMES
 
     tables = [make() for make in NAMES.values()]
+    if form == "json":
+        records = [
+            {"name": key, "rows": len(t), "target": t.target, "title": t.title}
+            for key, t in zip(NAMES, tables, strict=True)
+        ]
+        return write_output(json_text({"tables": records}), None)
     rows = [[key, f"{len(t):,}", t.target or "", t.title] for key, t in zip(NAMES, tables, strict=True)]
     print_text(align_columns([["name", "rows", "predicts", ""], *rows], right=(1,)))
+    return None
 
 
 def _in_options(result: TableDescription) -> TableDescription:

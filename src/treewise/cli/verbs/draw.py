@@ -15,6 +15,7 @@ from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output, remark, write_output
 from treewise.cli.param_types import read_names, read_row
 from treewise.cli.predictor import note_unseen_categories, read_typed, remark_on_typed
+from treewise.cli.render import json_text
 from treewise.cli.verb import (
     SHOWN,
     choice_option,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from treewise.tree.tree import Tree
 
 BESIDE_HELP = "Draw the table and the code of the tree beside it (chapter 8, figure 8.1)."
-_FORMATS = ("svg", "png", "pdf", "tikz")
+_FORMATS = ("svg", "png", "pdf", "tikz", "json")
 
 
 @verb(
@@ -88,7 +89,11 @@ _FORMATS = ("svg", "png", "pdf", "tikz")
 @option("--y", metavar="COLUMN", section=SHOWN, help="Of the page of --steps: column up.")
 @unit_option
 @option(
-    "--format", "form", type=click.Choice(_FORMATS), metavar="|".join(_FORMATS), help="Format (default: by the ending)."
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    metavar="|".join(_FORMATS),
+    help="Format (default: by the ending); json says on standard output what was drawn in -o FILE.",
 )
 @option("--fragment", is_flag=True, help="Of TikZ, write only the forest, for a document of your own.")
 @output_option("Write the picture to a file (default: SVG on standard output).")
@@ -110,6 +115,11 @@ def command(
     from treewise.show.picture.render import check_picture_format
 
     check_output(output, *given)
+    is_record = form == "json"
+    if is_record:
+        if output in (None, "-"):
+            raise ParameterError("--format json tells what was drawn; the picture itself needs a file: -o FILE.")
+        form = None
     is_page = steps and form is None and Path(output or "").suffix.lower() in (".html", ".htm")
     form = _choose_format(form, output, is_page)
     if form in ("png", "pdf"):
@@ -141,7 +151,10 @@ def command(
     if not is_page:
         write_output(picture.to_bytes(form), output)
     remark_on_typed(tree, typed, [] if highlighted is None else note_unseen_categories(tree, highlighted))
-    if output not in (None, "-"):
+    if is_record:
+        record = {"file": output, "format": "html" if is_page else form, "description": picture.description}
+        write_output(json_text({**record, "trees": [each.summary().to_dict() for each in trees.values()]}), None)
+    elif output not in (None, "-"):
         what = plural(len(picture.trees), "step" if steps else "tree")
         remark("", f"{what if is_page or form == 'tikz' else picture.description} → {safe(output)}")
 

@@ -11,10 +11,12 @@ from treewise._lib.text import safe
 from treewise.cli.growing import GrowthReport
 from treewise.cli.inputs import check_training_table, read_model_and_data
 from treewise.cli.output import check_ensemble_ending, check_output, remark, save_ensemble
+from treewise.cli.records import print_model_record, refuse_json_beside_model
 from treewise.cli.render import show_ensemble
 from treewise.cli.verb import (
     ENSEMBLES,
     all_option,
+    format_option,
     jobs_option,
     na_option,
     option,
@@ -48,6 +50,7 @@ from treewise.errors import ParameterError
 @jobs_option
 @all_option("round of boosting")
 @output_option("Save all trees as one model file (.json); it may be MODEL itself.")
+@format_option("text", "json")
 @quiet_option
 def command(
     model: str,
@@ -58,6 +61,7 @@ def command(
     n_jobs: int | None,
     show_all: bool,
     output: str | None,
+    form: str,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -67,6 +71,7 @@ def command(
     if output is None:
         raise ParameterError("extend: -o FILE says where to save all trees; it may be MODEL itself.")
     check_output(output, data)
+    refuse_json_beside_model(form, output)
     check_ensemble_ending(output)
     loaded, table = read_model_and_data(model, data, na_values, text_format=take_text_options(options))
     before = loaded.required_ensemble
@@ -77,7 +82,10 @@ def command(
     report.finish_ensemble(ensemble, known_notes=before.notes, advise=False)
     save_ensemble(ensemble, output)  # before the page, whose reader may leave early
     if output == "-":
-        return
+        return None
+    if form == "json":
+        return print_model_record(ensemble, output)
     show_ensemble(ensemble, show_all)
     if not quiet:
         remark("", f"saved {safe(output)}")
+    return None

@@ -20,9 +20,11 @@ from treewise.cli.output import (
     save_ensemble,
     write_output,
 )
+from treewise.cli.records import print_model_record, refuse_json_beside_model
 from treewise.cli.render import print_tree, show_ensemble
 from treewise.cli.verb import (
     TextOptions,
+    format_option,
     output_option,
     quiet_option,
     take_text_options,
@@ -51,14 +53,21 @@ if TYPE_CHECKING:
 @ensemble_options
 @text_options
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
+@format_option("text", "json")
 @whole_option
 @quiet_option
 def command(
-    data: tuple[str, ...], ensemble: str | None, output: str | None, show_all: bool, quiet: bool, **options: Any
+    data: tuple[str, ...],
+    ensemble: str | None,
+    output: str | None,
+    form: str,
+    show_all: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """Grow, show, save."""
-    for name in data:
-        check_output(output, name)
+    check_output(output, *data)
+    refuse_json_beside_model(form, output)
     text_format = take_text_options(options)
     grow_params = take_grow_options(options) | take_ensemble_options(options, ensemble)
     table: str | Table = data[0]
@@ -66,9 +75,9 @@ def command(
         table = read_data(data, grow_params.get("na_values", ()), text_format)
     if ensemble is None:
         check_model_ending(output)
-        return _grow_tree(table, grow_params, text_format, output, show_all, quiet)
+        return _grow_tree(table, grow_params, text_format, output, form, show_all, quiet)
     check_ensemble_ending(output)
-    return _grow_ensemble(table, ensemble, grow_params, text_format, output, show_all, quiet)
+    return _grow_ensemble(table, ensemble, grow_params, text_format, output, form, show_all, quiet)
 
 
 def _grow_tree(
@@ -76,6 +85,7 @@ def _grow_tree(
     options: dict[str, Any],
     text_format: TextOptions,
     output: str | None,
+    form: str,
     show_all: bool,
     quiet: bool,
 ) -> None:
@@ -83,11 +93,14 @@ def _grow_tree(
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(tree, output), output)
     if output == "-":
-        return
+        return None
+    if form == "json":
+        return print_model_record(tree, output)
     is_folded = print_tree(tree, show_all, training_set)
     if output is not None and not quiet:
         is_small = int(tree.arrays.rows[0]) <= 1000 and not options.get("sample_weight")
         remark("", _next_steps(output, data, is_small, is_folded))
+    return None
 
 
 def _next_steps(output: str, data: str | Table, is_small: bool, is_folded: bool) -> str:
@@ -110,6 +123,7 @@ def _grow_ensemble(
     options: dict[str, Any],
     text_format: TextOptions,
     output: str | None,
+    form: str,
     show_all: bool,
     quiet: bool,
 ) -> None:
@@ -117,9 +131,12 @@ def _grow_ensemble(
     if output is not None:  # before the page, whose reader may leave early
         save_ensemble(ensemble, output)
     if output == "-":
-        return
+        return None
+    if form == "json":
+        return print_model_record(ensemble, output)
     show_ensemble(ensemble, show_all)
     if output is not None and not quiet:
         model, table = shlex.quote(output), _data_argument(data)
         steps = f"treewise evaluate {model} new.csv · treewise importance {model} · treewise show {model} --tree 0"
         remark("", f"saved {safe(output)}   next: {steps} · treewise distill {model} {table}")
+    return None

@@ -11,8 +11,10 @@ from treewise._lib.text import safe
 from treewise.cli.inputs import read_model_and_data
 from treewise.cli.output import check_model_ending, check_output, dump_tree, remark, write_output
 from treewise.cli.param_types import in_options
+from treewise.cli.records import print_model_record, refuse_json_beside_model
 from treewise.cli.render import print_tree
 from treewise.cli.verb import (
+    format_option,
     na_option,
     output_option,
     quiet_option,
@@ -44,6 +46,7 @@ from treewise.cli.verb import (
 @text_options
 @weight_option
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
+@format_option("text", "json")
 @whole_option
 @quiet_option
 def command(
@@ -54,6 +57,7 @@ def command(
     na_values: Sequence[str],
     sample_weight: str | None,
     output: str | None,
+    form: str,
     show_all: bool,
     quiet: bool,
     **options: Any,
@@ -62,6 +66,7 @@ def command(
     from treewise.train.target import adopt_target
 
     check_output(output, data)
+    refuse_json_beside_model(form, output)
     check_model_ending(output)
     loaded, table = read_model_and_data(model, data, na_values, target, take_text_options(options), member)
     tree = adopt_target(loaded.tree, table, target).refit(table, sample_weight=sample_weight)
@@ -70,7 +75,10 @@ def command(
     for note in () if quiet else tree.notes:
         remark("note", in_options(note))
     if output == "-":
-        return
+        return None
+    if form == "json":
+        return print_model_record(tree, output)
     print_tree(tree, show_all)
     if output is not None and not quiet:
         remark("", f"saved {safe(output)}")
+    return None

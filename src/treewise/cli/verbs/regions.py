@@ -11,9 +11,10 @@ from treewise._lib.text import plural, safe
 from treewise.cli.inputs import looks_like_model, read_data, read_model_and_data
 from treewise.cli.output import check_output, remark, write_output
 from treewise.cli.param_types import read_fixed, read_varied
-from treewise.cli.render import check_picture, is_picture, picture_content
+from treewise.cli.render import check_picture, is_picture, json_text, picture_content
 from treewise.cli.verb import (
     SHOWN,
+    format_option,
     image_options,
     na_option,
     option,
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
 @na_option
 @text_options
 @image_options
+@format_option("text", "json", text="How to say on standard output what was drawn")
 @output_option("The picture to write: .png, .svg or .pdf.")
 def command(
     given: Sequence[str],
@@ -91,6 +93,7 @@ def command(
     target: str | None,
     na_values: Sequence[str],
     output: str | None,
+    form: str,
     **options: Any,
 ) -> None:
     """Draw, and write."""
@@ -127,7 +130,11 @@ def command(
         axes = _side_by_side(trees, tables, across, up, **drawn, **image)
     first, *_ = axes
     write_output(picture_content(first, output), output)
-    remark("", f"{plural(len(axes), 'picture')} → {safe(output)}")
+    if form == "json":
+        panels = [{"title": one.get_title(), "x": one.get_xlabel(), "y": one.get_ylabel()} for one in axes]
+        write_output(json_text({"file": output, "panels": panels}), None)
+    else:
+        remark("", f"{plural(len(axes), 'picture')} → {safe(output)}")
 
 
 def _grid(

@@ -11,7 +11,9 @@ from treewise.cli.growing import grow_source
 from treewise.cli.inputs import is_model, read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output, remark, write_output
-from treewise.cli.verb import SHOWN, option, take_text_options, text_options, tree_option, verb
+from treewise.cli.records import refuse_json_beside_model
+from treewise.cli.render import json_text
+from treewise.cli.verb import SHOWN, format_option, option, take_text_options, text_options, tree_option, verb
 from treewise.errors import ParameterError
 
 
@@ -48,13 +50,17 @@ from treewise.errors import ParameterError
     section=SHOWN,
     help="Include the candidate splits of every node (default: if the table is small enough).",
 )
+@format_option("text", "json", text="How to say on standard output what was written")
 @grow_options
 @text_options
-def command(source: str, data: str | None, member: int | None, output: str, test: str | None, **options: Any) -> None:
+def command(
+    source: str, data: str | None, member: int | None, output: str, test: str | None, form: str, **options: Any
+) -> None:
     """Write the report of a tree."""
     from treewise.show.report.report import ReportOptions, report_html
 
     check_output(output, source, data, test)
+    refuse_json_beside_model(form, output)
     report_options = ReportOptions(options.pop("rows"), options.pop("computations"), options.pop("title"))
     text_format, grow_params = take_text_options(options), take_grow_options(options)
     na_values = grow_params.get("na_values", ())
@@ -72,5 +78,8 @@ def command(source: str, data: str | None, member: int | None, output: str, test
     test_table = None if test is None else read_data(test, na_values, text_format)
     page = report_html(tree, table, test_table, report_options).encode()
     write_output(page, output)
-    if output != "-":
+    if form == "json":
+        record = {"report": output, "bytes": len(page), **tree.summary().to_dict()}
+        write_output(json_text({**record, "rows_in_file": report_options.rows}), None)
+    elif output != "-":
         remark("", f"{len(page) / 1000:,.0f} kB → {safe(output)}")

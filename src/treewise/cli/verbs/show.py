@@ -13,6 +13,7 @@ from treewise.cli.inputs import LoadedModel, is_model, take_model
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import print_text, remark, write_output
 from treewise.cli.param_types import in_options
+from treewise.cli.records import ensemble_rounds, node_records
 from treewise.cli.render import MAX_LINES, json_text, print_styled, screen_width, tree_text
 from treewise.cli.verb import (
     SHOWN,
@@ -86,7 +87,7 @@ def command(
         return _show_ensemble(model, show_all, form)
     tree = model.tree
     if form == "json":
-        write_output(json_text(_summary_dict(model) if summary else _node_records(tree)), None)
+        write_output(json_text(_summary_dict(model) if summary else _tree_dict(tree)), None)
     elif summary:
         print_text(_summary_text(model))
     else:
@@ -102,8 +103,7 @@ def _show_ensemble(model: LoadedModel, show_all: bool, form: str) -> None:
 
     ensemble = model.required_ensemble
     if form == "json":
-        rounds = {"rounds": ensemble.rounds.result_table().records()} if ensemble.method == "adaboost" else {}
-        write_output(json_text({**_summary_dict(model), **rounds}), None)
+        write_output(json_text({**_summary_dict(model), **ensemble_rounds(ensemble)}), None)
     else:
         print_text(_summary_text(model))
         show_rounds(ensemble, show_all)
@@ -143,22 +143,6 @@ def _summary_dict(model: LoadedModel) -> dict[str, Any]:
     return {"model": model.name, **model.saved, "sha256": sha256, **model.model.summary().to_dict()}
 
 
-def _node_records(tree: Tree) -> dict[str, Any]:
-    """Return the nodes as plain values, flat: a list of nodes that name their parent."""
-    nodes = [
-        {
-            "node": n.id,
-            "parent": n.parent,
-            "depth": n.depth,
-            "condition": tree.condition(n.id),
-            "asks": n.split.column if n.split else None,
-            "prediction": n.prediction,
-            "rows": n.rows,
-            "weight": n.weight,
-            "counts": {str(label): weight for label, weight in n.counts.items()},
-            "stop": n.stop or None,
-            **({} if n.p_value is None else {"p_value": n.p_value}),
-        }
-        for n in tree
-    ]
-    return {"target": tree.target.name, "task": tree.task, "classes": list(tree.classes), "nodes": nodes}
+def _tree_dict(tree: Tree) -> dict[str, Any]:
+    """Return the tree as plain values."""
+    return {"target": tree.target.name, "task": tree.task, "classes": list(tree.classes), "nodes": node_records(tree)}

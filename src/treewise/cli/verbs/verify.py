@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from treewise.cli.inputs import read_data, read_model
-from treewise.cli.output import print_text, progress_bar
-from treewise.cli.verb import estimate_option, option, tree_option, verb
+from treewise.cli.output import print_text, progress_bar, write_output
+from treewise.cli.render import json_text
+from treewise.cli.verb import estimate_option, format_option, option, tree_option, verb
 from treewise.formats.verify.engines.registry import ENGINES
 from treewise.formats.verify.verify import DEFAULT_ROWS, verify_export
 
@@ -31,6 +32,7 @@ from treewise.formats.verify.verify import DEFAULT_ROWS, verify_export
 )
 @option("--random-state", type=int, metavar="SEED", default=0, help="Seed of the fuzzed rows (default 0).")
 @estimate_option
+@format_option("text", "json")
 def command(
     model: str,
     exported: str,
@@ -40,6 +42,7 @@ def command(
     rows: int,
     random_state: int,
     estimate: str | None,
+    form: str,
 ) -> None:
     """Print how many rows agree; exit with 1 if any does not."""
     loaded = read_model(model, member=member).model
@@ -55,6 +58,9 @@ def command(
             estimate=estimate,
             progress=progress,
         )
-    print_text(str(found))
+    if form == "json":
+        write_output(json_text(found.to_dict()), None)
+    else:
+        print_text(str(found))
     if not found.ok:
         raise click.exceptions.Exit(1)

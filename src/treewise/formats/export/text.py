@@ -31,7 +31,7 @@ from treewise.show.text_tree.conditions import ConditionText
 from treewise.show.text_tree.layout import MAX_LABEL_WIDTH, MAX_LEFT_WIDTH, widest
 from treewise.show.text_tree.lines import UNICODE, LinePrinter, TextView, describe_subtrees
 from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS, Target
-from treewise.tree.history import Step
+from treewise.tree.history import Step, without_pruned_tests
 from treewise.tree.tree import Tree
 
 _MAGIC = "# treewise tree "
@@ -66,13 +66,13 @@ def _preamble(tree: Tree) -> Iterator[str]:
     yield f"{_MAGIC}{_VERSION}"
     yield f"# target {_json(asdict(tree.target))}"
     yield f"# settings {_json({'criterion': tree.criterion, 'empty_branch': tree.empty_branch})}"
-    for encoding in tree.encodings:
+    for encoding in tree.stored_encodings:
         entries = {key: value for key, value in asdict(encoding).items() if value or key == "name"}
         yield f"# column {_json(entries)}"
     if tree.quartiles:
         yield f"# quartiles {_json(dict(tree.quartiles))}"
     for step in tree.history:
-        yield f"# history {_json(dict(step))}"
+        yield f"# history {_json(dict(without_pruned_tests(step)))}"
     for note in tree.notes:
         yield f"# note {_json(note)}"
 

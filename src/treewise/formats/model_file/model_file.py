@@ -66,6 +66,7 @@ from treewise.formats.model_file.packing import decode_array, narrowest, write_l
 from treewise.formats.model_file.validate import check_nodes, refuse
 from treewise.formats.model_file.validate_packed import check_packed
 from treewise.tree.arrays import DTYPES, LEAF, Arrays, Target, Task
+from treewise.tree.history import Step, without_pruned_tests
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
@@ -87,7 +88,7 @@ _COMPACT_ABOVE = 10_000  # models of more nodes are packed by default
 _MAX_VOTE = 1e300  # the votes of a million trees add up without overflow
 
 
-def save(model: Model, path: str | os.PathLike[str], compact: bool | None = None) -> None:
+def save(model: Model, path: str | os.PathLike[str], compact: bool | None = None, complete: bool = False) -> None:
     """Write a model to a file, atomically (``Model.save``)."""
     ending = Path(os.fsdecode(path)).suffix.lower()
     if ending in _OTHER_ENDINGS:
@@ -95,7 +96,7 @@ def save(model: Model, path: str | os.PathLike[str], compact: bool | None = None
             f"a model file is JSON, and {safe(Path(os.fsdecode(path)).name)} would be taken for another format.",
             hint=f"Name it .json{_OTHER_ENDINGS[ending]}.",
         )
-    write_whole(path, dumps(model, compact).encode())
+    write_whole(path, dumps(model, compact, complete).encode())
 
 
 def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
@@ -121,8 +122,8 @@ def load(path: str | os.PathLike[str]) -> Tree | Ensemble:
     return loads(read_whole(path, b"{"), safe(Path(name).name))
 
 
-def dumps(model: Model, compact: bool | None = None) -> str:
-    """Return the text of a model file.
+def dumps(model: Model, compact: bool | None = None, complete: bool = False) -> str:
+    """Return the text of a model file; ``complete`` adds what no node needs (``Model.save``).
 
     >>> import treewise as tw
     >>> print(dumps(tw.grow("xor"))[:33])
@@ -131,6 +132,9 @@ def dumps(model: Model, compact: bool | None = None) -> str:
     "treewise": "0...
     """
     assert isinstance(model, Tree | Ensemble)
+    if not complete:
+        history = tuple(Step(without_pruned_tests(step)) for step in model.history)
+        model = replace(model, encodings=model.stored_encodings, history=history)
     _check_saveable(model)
     n_nodes = len(model) if isinstance(model, Tree) else len(model.members.kind)
     text = append_checksum(_model_lines(model, n_nodes > _COMPACT_ABOVE if compact is None else compact))

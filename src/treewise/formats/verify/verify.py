@@ -91,6 +91,28 @@ class Verification:
         """Whether some engine ran and every row agreed."""
         return bool(self.runs) and not any(run.mismatches for run in self.runs)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain values; cells, which may be of any type, as text."""
+        runs = [
+            {
+                "engine": run.engine,
+                "rows": run.rows,
+                "fuzzed": run.fuzzed,
+                "outputs": list(run.outputs),
+                "mismatches": [
+                    {
+                        "row": {name: None if cell is None else str(cell) for name, cell in mismatch.row.items()},
+                        "output": mismatch.output,
+                        "expected": str(mismatch.expected),
+                        "found": str(mismatch.found),
+                    }
+                    for mismatch in run.mismatches
+                ],
+            }
+            for run in self.runs
+        ]
+        return {"ok": self.ok, "runs": runs, "not_run": self.not_run}
+
     def __str__(self) -> str:
         left_out = [f"{name}: not run ({reason})" for name, reason in self.not_run.items()]
         return "\n".join([*map(str, self.runs), *left_out])

@@ -104,7 +104,8 @@ class _ChartBuilder:
         if label := safe(self.chart.x.label):
             x = plot.left + plot.width / 2
             text = clip_to_width(label, max(plot.width + 2 * (plot.left - _MARGIN), 200.0), _SIZE)
-            x = max(x, text_width(text, _SIZE) / 2 + _MARGIN)
+            half = text_width(text, _SIZE) / 2
+            x = max(min(x, plot.right - half), _MARGIN + half)  # within the page
             shapes.append(TextShape(x, plot.bottom + 2 * _LINE_HEIGHT, text, _SIZE, colour=TEXT, anchor="middle"))
         return shapes
 

@@ -20,7 +20,7 @@ from treewise.data.table import Column, Table
 from treewise.errors import Param, ParameterError, brief
 from treewise.predict.predict import answering_nodes, encode_columns, find_leaves
 from treewise.show.regions.plane import Floats, Plane, PlaneArea, PlaneAxis, thresholds
-from treewise.train.target import adopt_classes, adopt_levels, resolve_handwritten_task
+from treewise.train.target import adopt_classes, adopt_levels, resolve_handwritten_task, restore_levels
 from treewise.tree.arrays import Label
 from treewise.tree.tree import Tree
 
@@ -78,6 +78,7 @@ class TreeRegions(RegionModel):
     def adapt_to(self, table: Table, target: Column | None) -> TreeRegions:
         """Give a tree written by hand the levels of a table, and the type and classes of its target."""
         tree = adopt_levels(self.tree, table)
+        tree = tree.with_(encodings=restore_levels(tree.encodings, table))  # an axis may have no split
         if target is not None:
             tree = adopt_classes(resolve_handwritten_task(tree, target), target)
         return replace(self, tree=tree)

@@ -21,34 +21,37 @@ from treewise.show.regions.plane import Plane, PlaneArea, PlaneAxis, thresholds
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 520, 380, 130, 60, 10  # of the plane and its margins, in pixels
+_WIDTH, _HEIGHT, _BOTTOM, _TOP = 520, 380, 60, 10  # of the plane and its margins, in pixels
 _JITTER_STEPS = (0.7548776662466927, 0.5698402909980532)  # a low-discrepancy sequence, as in show/regions/panel.py
 _LINE_HEIGHT = 16  # of labels on the vertical axis
+_LETTER, _NAME = 8, 44  # room for a letter of these labels, and for the name of the axis
 _MAX_LABEL_LETTERS = 18
 
 
 def regions_svg(tree: Tree, plane: Plane, areas: Sequence[PlaneArea], table: Table, rows: Sequence[int] | None) -> str:
     """Draw the areas in the colours of their predictions, the thresholds on the axes, and rows as points."""
 
+    left = _LETTER * max([len(text) for _, text in _axis_marks(tree, plane.y)], default=0) + _NAME
+
     def pixel(axis: PlaneAxis, value: float) -> float:
         share = (value - axis.low) / ((axis.high - axis.low) or 1.0)
-        return _LEFT + _WIDTH * share if axis is plane.x else _TOP + _HEIGHT * (1 - share)
+        return left + _WIDTH * share if axis is plane.x else _TOP + _HEIGHT * (1 - share)
 
-    width, height = _LEFT + _WIDTH + 20, _TOP + _HEIGHT + _BOTTOM
+    width, height = left + _WIDTH + 20, _TOP + _HEIGHT + _BOTTOM
     label = escape_html(f"regions over {plane.x.name} and {plane.y.name}")
     parts = [f'<svg class="plot" viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{label}">']
     for area in areas:
         colour, tooltip = _node_colour(tree, area.node), f"node {area.node}: {_node_prediction(tree, area.node)}"
         for (x0, x1), (y0, y1) in product(plane.x.intervals(area.x), plane.y.intervals(area.y)):
-            left, top = pixel(plane.x, x0), pixel(plane.y, y1)
-            size = f'width="{pixel(plane.x, x1) - left:.1f}" height="{pixel(plane.y, y0) - top:.1f}"'
-            box = f'x="{left:.1f}" y="{top:.1f}" {size}'
+            x, top = pixel(plane.x, x0), pixel(plane.y, y1)
+            size = f'width="{pixel(plane.x, x1) - x:.1f}" height="{pixel(plane.y, y0) - top:.1f}"'
+            box = f'x="{x:.1f}" y="{top:.1f}" {size}'
             link = f'data-leaf="{area.node}"'
             parts.append(
                 f'<rect class="area" {link} {box} fill="{colour}"><title>{escape_html(tooltip)}</title></rect>'
             )
     for axis in plane.axes:
-        parts += _axis_parts(tree, axis, axis is plane.x, lambda value, axis=axis: pixel(axis, value))  # type: ignore[misc]
+        parts += _axis_parts(tree, axis, axis is plane.x, left, lambda value, axis=axis: pixel(axis, value))  # type: ignore[misc]
     if rows is not None:
         sample = table.take(np.asarray(rows))
         for x, y in zip(*(_jittered(axis, i, sample).tolist() for i, axis in enumerate(plane.axes)), strict=True):
@@ -65,18 +68,23 @@ def _jittered(axis: PlaneAxis, index: int, table: Table) -> npt.NDArray[np.float
     return positions
 
 
-def _axis_parts(tree: Tree, axis: PlaneAxis, is_horizontal: bool, pixel: Callable[[float], float]) -> list[str]:
-    """Return the SVG of an axis: its name, and its range and thresholds or its levels, without overlaps."""
+def _axis_marks(tree: Tree, axis: PlaneAxis) -> list[tuple[float, str]]:
+    """Return what an axis marks, with its text: its thresholds and range, or its levels."""
     if axis.encoding.is_categorical:
-        marks = [(float(i), clip(level, _MAX_LABEL_LETTERS, "…")) for i, level in enumerate(axis.encoding.levels)]
-    else:
-        values = [*thresholds(tree, axis), *axis.data_range]
-        numbers = [int(value) + axis.origin if axis.origin else value for value in values]
-        marks = [(value, axis_number(axis.encoding, number)) for value, number in zip(values, numbers, strict=True)]
+        return [(float(i), clip(level, _MAX_LABEL_LETTERS, "…")) for i, level in enumerate(axis.encoding.levels)]
+    values = [*thresholds(tree, axis), *axis.data_range]
+    numbers = [int(value) + axis.origin if axis.origin else value for value in values]
+    return [(value, axis_number(axis.encoding, number)) for value, number in zip(values, numbers, strict=True)]
+
+
+def _axis_parts(
+    tree: Tree, axis: PlaneAxis, is_horizontal: bool, left: float, pixel: Callable[[float], float]
+) -> list[str]:
+    """Return the SVG of an axis: its name, and its range and thresholds or its levels, without overlaps."""
     parts: list[str] = []
     occupied: list[tuple[float, float]] = []  # centres and half widths of labels
     bottom = _TOP + _HEIGHT
-    for value, text in marks:
+    for value, text in _axis_marks(tree, axis):
         at = pixel(value)
         half = 4 * len(text) + 6 if is_horizontal else _LINE_HEIGHT / 2
         if any(abs(at - other) < half + other_half for other, other_half in occupied):
@@ -86,11 +94,11 @@ def _axis_parts(tree: Tree, axis: PlaneAxis, is_horizontal: bool, pixel: Callabl
             parts.append(f'<path class="tick" d="M{at:.1f},{bottom}v4"/>')
             parts.append(f'<text x="{at:.1f}" y="{bottom + 18}" text-anchor="middle">{escape_html(text)}</text>')
         else:
-            parts.append(f'<path class="tick" d="M{_LEFT - 4},{at:.1f}h4"/>')
-            parts.append(f'<text x="{_LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{escape_html(text)}</text>')
+            parts.append(f'<path class="tick" d="M{left - 4},{at:.1f}h4"/>')
+            parts.append(f'<text x="{left - 8}" y="{at + 4:.1f}" text-anchor="end">{escape_html(text)}</text>')
     name = escape_html(clip(axis.name, 2 * _MAX_LABEL_LETTERS, "…"))
     if is_horizontal:
-        placed = f'x="{_LEFT + _WIDTH / 2}" y="{bottom + 42}"'
+        placed = f'x="{left + _WIDTH / 2}" y="{bottom + 42}"'
     else:
         placed = f'transform="translate(14,{_TOP + _HEIGHT / 2}) rotate(-90)"'
     return [*parts, f'<text {placed} text-anchor="middle">{name}</text>']

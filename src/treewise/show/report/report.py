@@ -36,7 +36,7 @@ from treewise.show.report import sections
 from treewise.show.report.page import PageHead, page_html
 from treewise.show.report.performance import headline_tiles, tiles_html
 from treewise.show.text_tree.text_tree import header, missing_value_notes
-from treewise.train.target import find_target_column
+from treewise.train.target import find_target_column, restore_levels
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 
@@ -126,6 +126,8 @@ def report_html(tree: Tree, data: Any = None, test: Any = None, options: ReportO
         raise ParameterError("these need the table that the tree was grown on.", parameter=name, value=value)
     if tree.fit_info.is_handwritten and table is not None:
         tree = tree.refit(table)  # take the statistics of this table
+    if table is not None:
+        tree = tree.with_(encodings=restore_levels(tree.encodings, table))  # for the list of columns
     full_tree, tree = tree, limit_size(tree)
     warnings = _warnings(full_tree, tree)
     evaluation = None if table is None else _evaluate(full_tree, table)

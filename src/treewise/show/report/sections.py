@@ -33,6 +33,7 @@ _MAX_COLUMNS = 200
 _MAX_AREAS = 300  # leaves of a tree whose regions are drawn
 _MAX_LEGEND_CLASSES = 16
 _MAX_SUBGROUPS = 15
+_BAR_WIDTH = 280.0  # of the importances, in pixels: with their names as wide as a phone
 _CURVE_STYLE = {"training": (class_colour(0), 2.0, DASHED), "validation": (class_colour(5), 2.0, ())}
 
 
@@ -114,14 +115,20 @@ def _describe_prediction(tree: Tree, node: int) -> str:
 # -- tables ---------------------------------------------------------------------------------------------------------
 
 
-def _table_html(table: ResultTable, node_column: int | None = None) -> str:
-    """Return a result as an HTML table without style; cells of ``node_column`` become buttons that select the node."""
+def _table_html(table: ResultTable, node_column: int | None = None, is_stacked: bool = False) -> str:
+    """Return a result as an HTML table without style; cells of ``node_column`` become buttons that select the node.
+
+    On a phone the rows of a ``is_stacked`` table are paragraphs: the last cell first, the others below it.
+    """
     shown = [i for i, column in enumerate(table.columns) if column.only != "data"]
     columns = [table.columns[i] for i in shown]
 
     def cells(tag: str, texts: Sequence[str]) -> str:
-        classes = (' class="number"' if column.is_right_aligned else "" for column in columns)
-        return "".join(f"<{tag}{kind}>{escape_html(text)}</{tag}>" for kind, text in zip(classes, texts, strict=True))
+        is_labelled = is_stacked and tag == "td"
+        labels = (f' data-label="{escape_html(column.heading)}"' * is_labelled for column in columns)
+        kinds = (' class="number"' * column.is_right_aligned for column in columns)
+        cells = zip(kinds, labels, texts, strict=True)
+        return "".join(f"<{tag}{kind}{label}>{escape_html(text)}</{tag}>" for kind, label, text in cells)
 
     parts = [f"<p>{escape_html(text)}</p>" for text in table.above]
     rows = table.rows if table.max_rows is None else table.rows[: table.max_rows]
@@ -136,7 +143,7 @@ def _table_html(table: ResultTable, node_column: int | None = None) -> str:
         body.append(f"<tr>{line}</tr>")
     head = cells("th", [column.heading for column in columns])
     content = f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>"
-    parts.append(f'<div class="scroll"><table>{content}</table></div>')
+    parts.append(f'<div class="scroll{" stacked" * is_stacked}"><table>{content}</table></div>')
     n_more = len(table.rows) - len(rows)
     more = [f"… {plural(n_more, f'more {table.row_name}')}"] if n_more else []
     return "".join([*parts, *(f'<p class="muted">{escape_html(text)}</p>' for text in [*more, *table.below])])
@@ -146,7 +153,7 @@ def rules_section(tree: Tree) -> ReportSection:
     """List the rules, those with most rows first; a row selects its leaf."""
     table = replace(tree.rules().result_table(), max_rows=_MAX_RULES)
     node_column = next(i for i, column in enumerate(table.columns) if column.name == "node")
-    return ReportSection("rules", "Rules", _table_html(table, node_column))
+    return ReportSection("rules", "Rules", _table_html(table, node_column, is_stacked=True))
 
 
 def columns_section(tree: Tree, table: Table | None) -> ReportSection:
@@ -180,7 +187,8 @@ def _describe_kind(encoding: Encoding) -> str:
     """
     if encoding.kind in ("nominal", "ordered"):
         ordered = "ordered " * (encoding.kind == "ordered")
-        return f"{ordered}category, {plural(len(encoding.levels), 'level')}"
+        levels = f", {plural(len(encoding.levels), 'level')}" if encoding.levels else ""
+        return f"{ordered}category{levels}"
     return {"integer": "number", "datetime": "date"}.get(encoding.kind, encoding.kind)
 
 
@@ -231,7 +239,7 @@ def importances_section(tree: Tree, test: Table | None) -> ReportSection:
     tables = "".join(f"<p>{escape_html(table.title)}</p>{_table_html(table)}" for table in importances.result_tables())
     if tree.n_leaves == 1:
         return ReportSection("importances", "Importances", tables)
-    chart = chart_figure(importances.draw().chart)
+    chart = chart_figure(replace(importances.draw().chart, width=_BAR_WIDTH), f"Importance by {importances.method}")
     details = f"<details><summary>As a table</summary>{tables}</details>"
     return ReportSection("importances", "Importances", f'<div class="charts">{chart}</div>{details}')
 
@@ -248,7 +256,7 @@ def subgroups_section(tree: Tree, table: Table, test: Table | None) -> ReportSec
     if not len(found):
         return None
     tables = "".join(
-        f"<p>{escape_html(result.title)}</p>{_table_html(replace(result, max_rows=_MAX_SUBGROUPS))}"
+        f"<p>{escape_html(result.title)}</p>{_table_html(replace(result, max_rows=_MAX_SUBGROUPS), is_stacked=True)}"
         for result in found.result_tables()[:1]
     )
     return ReportSection("subgroups", "Subgroups", tables)
@@ -293,7 +301,7 @@ def size_section(tree: Tree, cp_table: CpTable) -> ReportSection | None:
     y = ChartAxis.linear("", 0.0, 1.04 * top or 1.0, write)
     x = ChartAxis.logarithmic("leaves", max(1.0, min(leaves)), max(2.0, *leaves))
     marks = tuple(mark for mark, _ in legend)
-    chart = chart_figure(Chart((title,), x, y, marks, tuple(legend), 460.0, 260.0, "y"))
+    chart = chart_figure(Chart((title,), x, y, marks, tuple(legend), 320.0, 240.0, "y"))
     validation_text = (
         "by cross-validation too" if is_cross_validated else "on the training rows only, which favours larger trees"
     )

@@ -94,7 +94,7 @@ for (const link of document.querySelectorAll("[data-leaf]")) {
 
 // -- printing: the whole tree, fitted to the page ----------------------------------------------------------
 
-const PAPER_WIDTH = 680, PAPER_HEIGHT = 880, PRINT_SCALE = 0.62;   // at which the picture can still be read
+const PAPER_WIDTH = 680, PAPER_HEIGHT = 880, BELOW_HEAD = 600, PRINT_SCALE = 0.62;   // at which the picture can still be read
 let viewBeforePrint = null;
 addEventListener("beforeprint", () => {
   isPrinting = true;
@@ -108,6 +108,7 @@ addEventListener("beforeprint", () => {
   picture.applyView();
   const legible = width * PRINT_SCALE <= PAPER_WIDTH && height * PRINT_SCALE <= PAPER_HEIGHT;
   find("picture").classList.toggle("legible", legible);
+  find("picture").classList.toggle("beside-head", height * PRINT_SCALE <= BELOW_HEAD);   // on the first page
   const hidden = model.leaves[0] - picture.visible().filter((node) => model.isLeaf(node)).length;
   find("folded").textContent = hidden ? `${plural(hidden, "leaf", "leaves")} of the tree are folded away in this print: +n stands for n leaves.` : "";
 });
