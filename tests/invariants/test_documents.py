@@ -86,6 +86,36 @@ def test_every_topic_of_exercises_compiles(topic, tmp_path):
     compile_latex(tw.exercise(random=1, topic=topic, level=3).render("latex"), tmp_path)
 
 
+@needs_latex
+@batches
+def test_several_panels_compile(names, tmp_path):
+    tree, data = grow_on(names)
+    data = data.head(5)  # after 100 characters without a font it stops
+    steps = tree.draw_steps(most=3, across=2)
+    beside = tree.draw(data=data, beside=["table", "code"])
+    for picture in (steps, beside):
+        compile_latex(picture.to_bytes("tikz").decode(), tmp_path)
+
+
+@needs_latex
+def test_every_document_of_the_lessons_compiles(tmp_path):
+    boosted = tw.adaboost("admissions", n_estimators=4)
+    joint = tw.joint([[0, 1 / 2, 1 / 4], [1 / 12, 1 / 12, 1 / 12]], unit="nats")
+    tree = tw.grow("admissions", preset="id3")
+    traces = [
+        tree.trace("admissions", per="total"),
+        tw.grow("seven_points").trace("seven_points", unit="nats", terms=True),
+        tw.grow("seven_rows", criterion="gini").trace("seven_rows"),
+    ]
+    for trace in traces:
+        compile_latex(trace.render("latex", with_tree=True), tmp_path)
+        compile_latex(trace.render("latex", blanks=True), tmp_path)
+    compile_latex(boosted.worked_round("admissions", 1).render("latex"), tmp_path)
+    compile_latex(boosted.worked_round("admissions", 2).render("latex", blanks=True), tmp_path)
+    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage[utf8]{inputenc}\usepackage{amsmath,textcomp}"
+    compile_latex(f"{head}\\begin{{document}}\n{joint.to_latex()}\\end{{document}}\n", tmp_path)
+
+
 @needs_pdftotext
 @batches
 def test_a_pdf_contains_the_names_as_text(names, tmp_path):

@@ -207,8 +207,9 @@ def test_trees_side_by_side_share_their_colours():
     typed = tw.parse("x1 <= 4 -> star\nx1 > 4 -> dot", target="y")
     grown = tw.grow("outlier")
     picture = tw.draw_trees({"typed": typed, "grown": grown})
-    assert {builder.tree.classes for builder in picture.trees} == {grown.classes}
-    assert picture.trees[0].tree.prediction(1) == "star"
+    builders = [builder for _, builder in picture.panels]
+    assert {builder.tree.classes for builder in builders} == {grown.classes}
+    assert builders[0].tree.prediction(1) == "star"
 
 
 def test_table_code_and_tree_in_one_picture():
@@ -220,6 +221,49 @@ def test_table_code_and_tree_in_one_picture():
     assert shown.count("return 1") == 2
     with pytest.raises(ParameterError, match="data"):
         tree.draw(beside="table")
+
+
+def test_several_panels_in_latex_keep_their_captions_and_what_stands_beside():
+    steps = tw.grow("outlier").draw_steps(across=2).tikz
+    assert re.findall(r"\\textbf\{((?:split|start).*?)\}\\\\\[1ex\]", steps) == [
+        *("start", r"split 1: x1 $\le$ 4", r"split 2: x2 $\le$ 3.5", r"split 3: x2 $\le$ 2.5", r"split 4: x1 $\le$ 7.5")
+    ]
+    assert [row.count(r"\begin{forest}") for row in steps.split(r"\\[2ex]")] == [2, 2, 1]
+    options = {"kinds": {"x1": "nominal", "x2": "nominal"}, "categorical": "one_value"}
+    beside = tw.grow("or", **options).draw(data="or", beside=["table", "code"]).tikz
+    assert r"\textbf{x1} & \textbf{x2} & \textbf{y} \\ \hline" in beside
+    assert r"{0} & {1} & {1} \\" in beside
+    assert r"\texttt{~~~~if~x1~==~0:}" in beside
+    assert beside.count(r"\begin{tabular}[t]{@{}l@{}}") == 4  # three panels, and the code
+
+
+def test_ordered_levels_that_are_numbers_are_drawn_without_quotes():
+    tree = tw.grow("admissions", categorical="ordinal", max_depth=1)
+    assert 'GPA > "3.5"' in str(tree)  # as text it is read back
+    assert {"= 3.5", "> 3.5"} <= set(texts(tree.draw()))
+
+
+def test_rows_listed_by_number_say_so():
+    shown = texts(tw.grow("seven_points").draw(data="seven_points", rows=True))
+    assert {"rows 1 2 3 4 5 6 7", "rows 1 2", "row 3"} <= set(shown)
+    assert "a b" in texts(tw.grow("four_points").draw(data="four_points", rows="abcd"))
+
+
+def test_the_plane_of_the_page_has_signs_names_and_candidates_across_the_area_of_a_node():
+    from treewise.show.picture.plane_scene import plane_picture
+    from treewise.show.picture.scene import LineShape, PathShape, TextShape
+
+    tree, data = tw.grow("four_points"), read("four_points")
+    first = next(step for step in tree.steps() if step.n_leaves == 2)  # x1 <= 0.5 is done; a and b are impure
+    plane = plane_picture([tree], data, (None, None), "abcd")
+    parts = plane.scene(first, first.trace(data)[1]).parts
+    assert [part.text for part in parts if isinstance(part, TextShape)][:4] == list("abcd")
+    assert sum(isinstance(part, PathShape) for part in parts) == 1  # the triangle of class 1
+    (candidate,) = (part for part in parts if isinstance(part, LineShape) and part.width == 2.2)
+    left, y, right, other = candidate.segments[0]
+    area = next(area for area in plane.plane.areas(first)[0] if area.node == 1)
+    assert (left, right) == tuple(map(plane._across, plane.plane.x.intervals(area.x)[0]))
+    assert y == other == plane._up(0.5)
 
 
 @pytest.mark.parametrize(

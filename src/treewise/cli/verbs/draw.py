@@ -155,7 +155,7 @@ def command(
         record = {"file": output, "format": "html" if is_page else form, "description": picture.description}
         write_output(json_text({**record, "trees": [each.summary().to_dict() for each in trees.values()]}), None)
     elif output not in (None, "-"):
-        what = plural(len(picture.trees), "step" if steps else "tree")
+        what = plural(len(picture.panels) if steps else len(trees), "step" if steps else "tree")
         remark("", f"{what if is_page or form == 'tikz' else picture.description} → {safe(output)}")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from treewise._lib.latex import escape_latex, latex_number
+from treewise._lib.latex import escape_latex, latex_name, latex_number
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_rounded, safe
 from treewise.errors import ParameterError
@@ -96,16 +96,20 @@ class JointDistribution(Displayable):
     @property
     def exact_conditional_entropy(self) -> str:
         """H(X|Z) in closed form; "" if that is long."""
+        form = self._conditional_form()
+        return "" if form is None else form.text(self.unit)
+
+    def _form_text(self, form: LogSum | None) -> str:
+        return form.text(self.unit) if form is not None and form.is_short else ""
+
+    def _conditional_form(self) -> LogSum | None:
         total = LogSum({})
         for z, weight in enumerate(self.marginal_z):
             counts = as_counts([float(p) for p in self.groups[z]]) if weight else [1]
             if counts is None or not isinstance(weight, Fraction):
-                return ""
+                return None
             total = total + entropy_of(counts).times(weight)
-        return self._form_text(total)
-
-    def _form_text(self, form: LogSum | None) -> str:
-        return form.text(self.unit) if form is not None and form.is_short else ""
+        return total if total.is_short else None
 
     def worked(self, z: int | None = None) -> WorkedImpurity:
         """Return H(X|Z = z) written out, or H(X)."""
@@ -123,7 +127,7 @@ class JointDistribution(Displayable):
                 found = self.worked(i)
                 lines.append(f"H({x}|{z}={safe(name)}) = {_after_symbol(found)}")
                 terms.append(f"{_text(weight)}·H({x}|{z}={safe(name)})")
-                values.append(f"{_text(weight)}·{found.exact if _is_compact(found.exact) else _decimal(found.value)}")
+                values.append(f"{_text(weight)}·{_in_product(found)}")
         result, exact = with_unit(self.conditional_entropy, self.unit), self.exact_conditional_entropy
         parts = [" + ".join(terms), " + ".join(values), *([exact] if exact and not result.startswith(exact) else [])]
         lines.append(f"H({x}|{z}) = " + " = ".join(dict.fromkeys([*parts, result])))
@@ -147,24 +151,49 @@ class JointDistribution(Displayable):
         return f"independent: no, P({cell}) = {found}, and P({x})·P({z}) = {factors} = {_text(product)}"
 
     def to_latex(self) -> str:
-        """Return the working as LaTeX, for a document with ``amsmath``."""
-        x, z = escape_latex(self.x), escape_latex(self.z)
-        steps = [self.worked().latex_of(rf"H(\text{{{x}}})")]
+        """Return the two tables and the working as LaTeX, for a document with ``amsmath``."""
+        x, z = latex_name(self.x), latex_name(self.z)
+        given = [rf"H({x} \mid {z}={_latex_value(value)})" for value in self.z_values]
+        steps = [self.worked().latex_of(f"H({x})")]
         terms, values = [], []
         for i, weight in enumerate(self.marginal_z):
             if weight:
-                symbol = rf"H(\text{{{x}}} \mid \text{{{z}}}={escape_latex(self.z_values[i])})"
-                steps.append(self.worked(i).latex_of(symbol))
+                found = self.worked(i)
+                steps.append(found.latex_of(given[i]))
                 factor = latex_number(_text(weight))
-                terms.append(rf"{factor}\,{symbol}")
-                values.append(rf"{factor}({_decimal(self.worked(i).value)})")
-        whole = rf"H(\text{{{x}}} \mid \text{{{z}}})"
+                terms.append(rf"{factor}\,{given[i]}")
+                values.append(rf"{factor}({found.exact_latex or _decimal(found.value)})")
+        whole, form = rf"H({x} \mid {z})", self._conditional_form()
         lines = [f"{whole} & = {' + '.join(terms)}", f"& = {' + '.join(values)}"]
-        lines.append(f"& = {_decimal(self.conditional_entropy)}")
+        is_told = form is None or form.text(self.unit) == _decimal(self.conditional_entropy)
+        lines += [] if form is None or is_told else [f"& = {form.latex(self.unit)}"]
+        lines.append(rf"& = {_decimal(self.conditional_entropy)}\ \text{{{self.unit}}}")
         gain = f"{_decimal(self.entropy)} - {_decimal(self.conditional_entropy)} = {_decimal(self.gain)}"
-        steps += [" \\\\\n".join(lines), rf"H(\text{{{x}}}) - {whole} & = {gain}"]
+        steps += [" \\\\\n".join(lines), rf"H({x}) - {whole} & = {gain}\ \text{{{self.unit}}}"]
         body = " \\\\[1ex]\n".join(steps)
-        return f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n{escape_latex(self.independence_text)}.\n"
+        tables = f"\\[\n{self._latex_joint(x, z)}\n\\qquad\n{self._latex_conditionals(x, z)}\n\\]"
+        return f"{tables}\n\\begin{{align*}}\n{body}\n\\end{{align*}}\n{escape_latex(self.independence_text)}.\n"
+
+    def _latex_joint(self, x: str, z: str) -> str:
+        """Return the joint distribution with its marginals, Z down and X across."""
+        head = rf"{z} \backslash {x} & {' & '.join(map(_latex_value, self.x_values))} & P({z}) \\ \hline"
+        lines = [
+            " & ".join([_latex_value(value), *map(_latex_share, group), _latex_share(weight)])
+            for value, group, weight in zip(self.z_values, self.groups, self.marginal_z, strict=True)
+        ]
+        lines[-1] += r" \\ \hline"
+        lines.append(" & ".join([f"P({x})", *map(_latex_share, self.marginal_x), "1"]))
+        return _latex_array(f"c|{'c' * len(self.x_values)}|c", head, lines)
+
+    def _latex_conditionals(self, x: str, z: str) -> str:
+        """Return P(X|Z): a line for each value of Z."""
+        head = rf"P({x} \mid {z}) & {' & '.join(map(_latex_value, self.x_values))} \\ \hline"
+        lines = [
+            " & ".join([f"{z}={_latex_value(value)}", *map(_latex_share, self.conditional(i))])
+            for i, value in enumerate(self.z_values)
+            if self.marginal_z[i]
+        ]
+        return _latex_array(f"c|{'c' * len(self.x_values)}", head, lines)
 
     def result_table(self) -> ResultTable:
         """Lay out the joint table: a line per value of Z, the marginal of X below."""
@@ -239,7 +268,7 @@ def joint(
     columns, as in ``conditional_entropy``. ``names`` are those of X and Z; their values are 0, 1, … by default.
 
     >>> print(joint([[0, 1/2, 1/4], [1/12, 1/12, 1/12]], unit="nats").steps[3])          # ID3 notes, second example
-    H(X|Z) = 3/4·H(X|Z=0) + 1/4·H(X|Z=1) = 3/4·0.6365 + 1/4·log 3 = log 3 − 1/2·log 2 = 0.7520 nats
+    H(X|Z) = 3/4·H(X|Z=0) + 1/4·H(X|Z=1) = 3/4·(log 3 − 2/3·log 2) + 1/4·log 3 = log 3 − 1/2·log 2 = 0.7520 nats
     """
     logarithm(unit)
     information_gain(table, given=given)  # raises for anything but a joint table
@@ -281,9 +310,12 @@ def _decimal(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.4f}"
 
 
-def _is_compact(text: str) -> bool:
-    """Return whether a closed form needs no parentheses in a product."""
-    return bool(text) and " " not in text.replace("log₂ ", "log").replace("log ", "log")
+def _in_product(found: WorkedImpurity) -> str:
+    """Return an entropy as a factor: in closed form, where it is short, with the parentheses it needs."""
+    if not found.exact:
+        return _decimal(found.value)
+    is_sum = " " in found.exact.replace("log₂ ", "log").replace("log ", "log")
+    return f"({found.exact})" if is_sum else found.exact
 
 
 def _after_symbol(found: WorkedImpurity) -> str:
@@ -292,3 +324,16 @@ def _after_symbol(found: WorkedImpurity) -> str:
 
 def _plain(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
     return [tuple(float(cell) if isinstance(cell, Fraction) else cell for cell in row) for row in rows]
+
+
+def _latex_value(value: str) -> str:
+    return value if value.isdecimal() else rf"\text{{{escape_latex(value)}}}"
+
+
+def _latex_share(share: Fraction | float) -> str:
+    return latex_number(_text(share))
+
+
+def _latex_array(columns: str, head: str, lines: Sequence[str]) -> str:
+    body = " \\\\\n".join(lines).replace(r"\hline \\", r"\hline")
+    return f"\\begin{{array}}{{{columns}}}\n{head}\n{body}\n\\end{{array}}"

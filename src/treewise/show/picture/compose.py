@@ -92,7 +92,7 @@ def side_by_side(
     ]
     caption = _CAPTION_HEIGHT if any(text for text, _ in panels) else 0.0
     parts: list[Part] = list(heading)
-    top = heading_size[1]
+    top = heading_size[1] or MARGIN
     for row in rows:
         left = MARGIN
         for (text, scene), width in zip(row, widths, strict=False):

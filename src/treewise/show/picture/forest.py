@@ -1,7 +1,8 @@
 r"""A tree in TikZ, for the LaTeX package forest: the boxes, conditions and colours of the picture, as nested brackets.
 
-The result is a fragment, ``\begin{forest} … \end{forest}``, for slides and papers; ``tikz_document`` adds a head, so
-that it compiles by itself. Names and labels are escaped, and no line depends on the fonts of the picture.
+The result is a fragment, ``\begin{forest} … \end{forest}``, for slides and papers; ``tikz_panels`` puts several of them
+side by side, with tables and code, and ``tikz_document`` adds a head, so that it compiles by itself.
+Names and labels are escaped, and no line depends on the fonts of the picture.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from treewise._lib.latex import escape_latex, latex_condition, latex_name
+from treewise._lib.text import clip, safe
 
 _STYLE = """if/.style={edge label={node[midway, fill=white, inner sep=1.5pt, font=\\sffamily\\footnotesize]{#1}}},
 for tree={
@@ -83,6 +85,62 @@ def forest(nodes: Sequence[ForestNode], direction: str = "down") -> str:
     return "\n".join([*lines, r"\end{forest}"])
 
 
+def tikz_panels(panels: Sequence[tuple[str, str]], across: int | None = None) -> str:
+    r"""Return trees, tables and code side by side, each below its caption; a single one as it is.
+
+    >>> print(tikz_panels([("before", "A"), ("after", "B")]))
+    \begin{tabular}[t]{@{}l@{}}
+    \textbf{before}\\[1ex]
+    A
+    \end{tabular}
+    \quad
+    \begin{tabular}[t]{@{}l@{}}
+    \textbf{after}\\[1ex]
+    B
+    \end{tabular}
+    """
+    if len(panels) == 1 and not panels[0][0]:
+        return panels[0][1]
+    across = across or len(panels)
+    texts = [
+        f"\\begin{{tabular}}[t]{{@{{}}l@{{}}}}\n{_bold(_line(caption))}\\\\[1ex]\n{text}\n\\end{{tabular}}"
+        for caption, text in panels  # the line of the caption, empty or not, aligns the panels
+    ]
+    rows = ["\n\\quad\n".join(texts[i : i + across]) for i in range(0, len(texts), across)]
+    if len(rows) == 1:
+        return rows[0]
+    return "\n".join(["\\begin{tabular}{@{}l@{}}", "\\\\[2ex]\n".join(rows), "\\end{tabular}"])
+
+
+def tikz_table(names: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
+    r"""Return a table: headings over a rule, the last column behind another.
+
+    >>> print(tikz_table(["x_1", "y"], [["0", "1"]]))
+    \begin{tabular}[t]{c|c}
+    \textbf{x\_1} & \textbf{y} \\ \hline
+    {0} & {1}
+    \end{tabular}
+    """
+    columns = "c" * (len(names) - 1) + "|c" if len(names) > 1 else "c"
+    lines = [" & ".join(_bold(_line(name, 40)) for name in names) + r" \\ \hline"]
+    lines.append(" \\\\\n".join(" & ".join(f"{{{escape_latex(_line(cell, 40))}}}" for cell in row) for row in rows))
+    lines += [rf"\\ \multicolumn{{{len(names)}}}{{l}}{{{escape_latex(note)}}}"] if note else []
+    return "\n".join([rf"\begin{{tabular}}[t]{{{columns}}}", *lines, r"\end{tabular}"])
+
+
+def tikz_code(lines: Sequence[str]) -> str:
+    r"""Return lines of code with their indentation.
+
+    >>> print(tikz_code(["if x1 == 0:", "    return 0"]))
+    \begin{tabular}[t]{@{}l@{}}
+    \texttt{if~x1~==~0:} \\
+    \texttt{~~~~return~0}
+    \end{tabular}
+    """
+    shown = [rf"\texttt{{{escape_latex(_line(line)).replace(' ', '~')}}}" for line in lines]
+    return "\n".join([r"\begin{tabular}[t]{@{}l@{}}", " \\\\\n".join(shown), r"\end{tabular}"])
+
+
 def tikz_document(fragment: str) -> str:
     """Return a document that contains a fragment and nothing else."""
     return f"{_HEAD}{fragment}\n\\end{{document}}\n"
@@ -109,6 +167,11 @@ def _heading(node: ForestNode) -> str:
         if found and r"\text{" not in condition:
             return f"{_bold(before)}$\\boldsymbol{{{condition}}}$?"
     return _bold(node.heading)
+
+
+def _line(text: str, width: int = 120) -> str:
+    """Return a text as one line of at most ``width`` characters: TeX cannot set a line of thousands."""
+    return clip(safe(text), width)
 
 
 def _bold(text: str) -> str:

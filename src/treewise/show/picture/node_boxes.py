@@ -114,7 +114,7 @@ class NodeBoxes:
         samples: NodeSamples | None = None,
     ) -> None:
         self.tree, self.histograms, self.content, self.samples = tree, histograms, content, samples
-        self.conditions = ConditionText(tree)
+        self.conditions = ConditionText(tree, is_read_back=False)
         self.has_rows, self.is_weighted = has_training_rows(tree), is_weighted(tree)
 
     @cached_property
@@ -206,7 +206,9 @@ class NodeBoxes:
                 lines.append(f"gain = {_format_measure(factor * float(tree.arrays.gain[node]))}{unit}")
         if self.content.row_names is not None and self.samples is not None:
             names = [self.content.row_names[row] for row in sorted(self.samples.rows(node).tolist())]
-            lines.append(" ".join(map(safe, names[:_MAX_ROW_NAMES])) + (" …" if len(names) > _MAX_ROW_NAMES else ""))
+            kind = ["rows" if len(names) > 1 else "row"] if names and all(map(str.isdigit, names)) else []
+            listed = [*kind, *map(safe, names[:_MAX_ROW_NAMES]), *["…"] * (len(names) > _MAX_ROW_NAMES)]
+            lines.append(" ".join(listed))
         return lines
 
     def _facts(self, node: int, is_leaf: bool) -> str:

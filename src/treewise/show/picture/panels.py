@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from treewise.data.column import Column
 from treewise.data.table import read
 from treewise.errors import Param, ParameterError
 from treewise.formats.export.if_else import write
+from treewise.show.picture.forest import tikz_code, tikz_table
 from treewise.show.picture.scene import (
     CODE_WIDTH,
     FRAME,
@@ -36,12 +38,22 @@ _MAX_CELL_WIDTH, _MAX_ROWS, _MAX_LINES = 120.0, 24, 40
 _BESIDE = ("table", "code")
 
 
-def panel(tree: Tree, name: str, data: Any) -> tuple[str, VectorScene]:
-    """Return the caption and the scene of a panel beside a tree."""
+@dataclass(frozen=True)
+class SidePanel:
+    """What stands beside a tree, as shapes and in LaTeX."""
+
+    scene: VectorScene
+    tikz: str
+
+
+def side_panel(tree: Tree, name: str, data: Any) -> SidePanel:
+    """Return a panel beside a tree: its ``"code"``, or the ``"table"`` of the data."""
     check_choice("beside", name, _BESIDE)
     if name == "code":
-        lines = write(tree, language="python").rstrip().split("\n")
-        return "", code_scene([line for line in lines if not line.startswith("#")])
+        lines = [line for line in write(tree, language="python").rstrip().split("\n") if not line.startswith("#")]
+        more = len(lines) - _MAX_LINES
+        lines = [*lines[:_MAX_LINES], *[f"# … {plural(more, 'more line')}"] * (more > 0)]
+        return SidePanel(code_scene(lines), tikz_code(lines))
     if data is None:
         raise ParameterError('the "table" needs one, ' + Param("data", ...) + ".", parameter="beside")
     table = read(data, na_values=tree.na_values)
@@ -51,7 +63,8 @@ def panel(tree: Tree, name: str, data: Any) -> tuple[str, VectorScene]:
     names += [target] if target is not None and target in table.columns else []
     more = len(table) - _MAX_ROWS
     cells = [_first_cells(table[column]) for column in names]
-    return "", table_scene(names, cells, f"… {plural(more, 'more row')}" if more > 0 else "")
+    note = f"… {plural(more, 'more row')}" if more > 0 else ""
+    return SidePanel(table_scene(names, cells, note), tikz_table(names, list(zip(*cells, strict=True)), note))
 
 
 def _first_cells(column: Column) -> list[str]:
@@ -87,15 +100,12 @@ def table_scene(names: Sequence[str], cells: Sequence[Sequence[str]], note: str 
 
 
 def code_scene(lines: Sequence[str]) -> VectorScene:
-    """Return lines of code in a font of fixed width; of a long program the first lines."""
-    shown = list(lines[:_MAX_LINES])
-    if len(lines) > _MAX_LINES:
-        shown.append(f"# … {plural(len(lines) - _MAX_LINES, 'more line')}")
+    """Return lines of code in a font of fixed width."""
     letter = CODE_WIDTH * _SIZE
     parts: list[Part] = []
-    for i, line in enumerate(shown):
+    for i, line in enumerate(lines):
         code = line.lstrip(" ")
         x, y = (len(line) - len(code)) * letter, 15 + i * _LINE_HEIGHT * 0.9
         parts.append(TextShape(x, y, code, _SIZE, False, TEXT, is_code=True))
-    width, height = max(map(len, shown)) * letter, 0.9 * _LINE_HEIGHT * len(shown) + 6
+    width, height = max(map(len, lines)) * letter, 0.9 * _LINE_HEIGHT * len(lines) + 6
     return VectorScene(math.ceil(width), math.ceil(height), "code", (BoxShape(0, 0, width, height), *parts))

@@ -22,10 +22,10 @@ from treewise.predict.predict import series_as_dict
 from treewise.show.node_stats import NodeSamples
 from treewise.show.picture.build_scene import PictureStyle, SceneBuilder, legend_heading, make_builder
 from treewise.show.picture.compose import MARGIN, fit, side_by_side
-from treewise.show.picture.forest import forest, tikz_document
+from treewise.show.picture.forest import forest, tikz_document, tikz_panels
 from treewise.show.picture.node_boxes import BOX_LINES, BoxContent
 from treewise.show.picture.node_selection import SelectionLimits
-from treewise.show.picture.panels import panel
+from treewise.show.picture.panels import SidePanel, side_panel
 from treewise.show.picture.render import to_png_or_pdf, to_svg
 from treewise.show.picture.scene import VectorScene
 from treewise.train.exposure import find_truth
@@ -52,7 +52,8 @@ class Picture:
     """
 
     scene: VectorScene
-    trees: tuple[SceneBuilder, ...] = field(default=(), kw_only=True)
+    panels: tuple[tuple[str, SceneBuilder | SidePanel], ...] = field(default=(), kw_only=True)  # with their captions
+    across: int | None = field(default=None, kw_only=True)  # panels beside each other
     dpi: int | None = field(default=None, kw_only=True)  # of PNG files
     fragment: bool = field(default=False, kw_only=True)
 
@@ -67,15 +68,24 @@ class Picture:
 
     @cached_property
     def tikz(self) -> str:
-        """The trees in TikZ, one ``forest`` each, without the histograms of their boxes."""
-        return "\n\\quad\n".join(forest(tree.forest_nodes(), tree.style.direction) for tree in self.trees)
+        """The trees in TikZ, one ``forest`` each without histograms, and what stands beside them."""
+        return tikz_panels(
+            [
+                (
+                    caption,
+                    shown.tikz if isinstance(shown, SidePanel) else forest(shown.forest_nodes(), shown.style.direction),
+                )
+                for caption, shown in self.panels
+            ],
+            self.across,
+        )
 
     def to_bytes(self, form: str) -> bytes:
         """Return the picture as the bytes of a file: ``svg``, ``png``, ``pdf`` or ``tikz``."""
         if form == "svg":
             return self.svg.encode()
         if form == "tikz":
-            if not self.trees:
+            if not self.panels:
                 raise ParameterError("only trees are drawn in TikZ.", hint="Other pictures end in .svg, .png or .pdf.")
             return (f"{self.tikz}\n" if self.fragment else tikz_document(self.tikz)).encode()
         return to_png_or_pdf(self.scene, form, self.dpi)
@@ -165,10 +175,13 @@ def draw(
         settings = replace(settings, data=None)
     builder = settings.builder(tree)
     scene = builder.build()
+    panels: list[tuple[str, SceneBuilder | SidePanel]] = []
     if beside:
-        panels = [panel(tree, name, options.get("data")) for name in ((beside,) if isinstance(beside, str) else beside)]
-        scene = side_by_side([*panels, ("", scene)], title=scene.title)
-    picture = Picture(fit(scene, style), trees=(builder,), dpi=dpi, fragment=fragment)
+        names = (beside,) if isinstance(beside, str) else beside
+        sides = [side_panel(tree, name, options.get("data")) for name in names]
+        scene = side_by_side([*(("", side.scene) for side in sides), ("", scene)], title=scene.title)
+        panels += [("", side) for side in sides]
+    picture = Picture(fit(scene, style), panels=(*panels, ("", builder)), dpi=dpi, fragment=fragment)
     if path is not None:
         picture.save(path)
     return picture
@@ -207,11 +220,11 @@ def draw_trees(
     style, settings = ImageStyle.check(size, font_size, dpi), DrawOptions(**options)
     aligned = align_classes(list(named.values()))
     panel = {"has_title": False, "has_legend": len({tree.task for tree in aligned}) > 1}
-    builders = tuple(settings.builder(tree, **panel) for tree in aligned)
-    panels = [(name, builder.build()) for name, builder in zip(named, builders, strict=True)]
+    panels = tuple((name, settings.builder(tree, **panel)) for name, tree in zip(named, aligned, strict=True))
+    scenes = [(name, builder.build()) for name, builder in panels]
     shapes, room = ([], (0.0, MARGIN / 2)) if panel["has_legend"] else legend_heading(aligned[0], MARGIN)
-    scene = side_by_side(panels, across, shapes, room, "trees side by side")
-    picture = Picture(fit(scene, style), trees=builders, dpi=dpi, fragment=fragment)
+    scene = side_by_side(scenes, across, shapes, room, "trees side by side")
+    picture = Picture(fit(scene, style), panels=panels, across=across, dpi=dpi, fragment=fragment)
     if path is not None:
         picture.save(path)
     return picture

@@ -5,6 +5,7 @@ The areas are those of ``draw_regions``, exact, and hatched by class; no matplot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,7 +15,8 @@ import numpy.typing as npt
 
 from treewise._lib.text import safe
 from treewise.data.table import Table
-from treewise.show.palette import class_colour, tint
+from treewise.explain.trace.trace import name_rows
+from treewise.show.palette import Marker, class_colour, class_markers, tint
 from treewise.show.picture.scene import (
     BACKGROUND,
     FRAME,
@@ -23,7 +25,7 @@ from treewise.show.picture.scene import (
     BoxShape,
     LineShape,
     Part,
-    Segment,
+    PathShape,
     TextShape,
     VectorScene,
     class_fill,
@@ -56,6 +58,8 @@ class PlanePicture:
     x: Floats
     y: Floats
     classes: npt.NDArray[np.int64]  # of each row; empty for regression
+    markers: tuple[Marker, ...] = ()  # of each class
+    names: tuple[str, ...] | None = None  # of the rows
 
     def scene(self, tree: Tree, node: NodeTrace | None) -> VectorScene:
         """Return the areas of a tree, the rows, and the candidate thresholds of a node."""
@@ -77,7 +81,7 @@ class PlanePicture:
                     if not is_open and (lines := tuple(hatch_lines(*box, fill.hatching, spacing=9.0))):
                         parts.append(LineShape(lines, tint(fill.colour, 0.7), 0.8))
         parts += self._points()
-        parts += [] if node is None else self._candidates(node)
+        parts += [] if node is None else self._candidates(node, tree)
         parts += self._axes(tree)
         return VectorScene(_WIDTH, _HEIGHT, "regions", tuple(parts))
 
@@ -90,7 +94,7 @@ class PlanePicture:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (position - axis.low) / (axis.high - axis.low)
 
     def _points(self) -> list[Part]:
-        """Return the rows: round for the first class, square for the second, diamonds of lines for others."""
+        """Return the rows: each class with its marker, as in ``draw_points``, and their names."""
         rows = np.flatnonzero(np.isfinite(self.x) & np.isfinite(self.y))
         if len(rows) > _MAX_POINTS:
             rows = rows[np.linspace(0, len(rows) - 1, _MAX_POINTS).round().astype(int)]
@@ -99,32 +103,29 @@ class PlanePicture:
         for row in rows.tolist():
             x, y = self._across(float(self.x[row])), self._up(float(self.y[row]))
             class_index = int(self.classes[row]) if len(self.classes) else -1
-            colour = class_colour(class_index)
-            if class_index >= 2:
-                parts.append(LineShape(_cross(x, y, radius, class_index), colour, 0.7 * radius))
-            else:
-                rounding = radius if class_index <= 0 else 0.0
-                parts.append(
-                    BoxShape(x - radius, y - radius, 2 * radius, 2 * radius, colour, BACKGROUND, 1.0, rounding)
-                )
+            marker = self.markers[class_index] if class_index >= 0 else "o"
+            parts.append(_marker_shape(marker, x, y, radius, class_colour(class_index)))
+            if self.names is not None:
+                parts.append(TextShape(x + radius + 2, y - radius, safe(self.names[row]), 9.5, False, TEXT))
         return parts
 
-    def _candidates(self, node: NodeTrace) -> list[Part]:
-        """Return the thresholds of the node's candidates across its rows, each with its gain; the best is bold."""
+    def _candidates(self, node: NodeTrace, tree: Tree) -> list[Part]:
+        """Return the thresholds of the node's candidates across its area, each with its gain; the best is bold."""
         parts: list[Part] = []
-        rows = np.asarray(node.number_format.training_set.rows)[node.number_format.rows]
         best = node[node.winner].best if node.winner is not None else None
-        for axis, values, other in ((self.plane.x, self.x, self.y), (self.plane.y, self.y, self.x)):
+        area = next((area for area in self.plane.areas(tree)[0] if area.node == node.id), None)
+        if area is None:
+            return []
+        for axis, span in ((self.plane.x, area.y), (self.plane.y, area.x)):
             if axis.name not in node.columns or axis.encoding.is_categorical:
                 continue
-            across = self._up if axis is self.plane.x else self._across
-            ends = other[rows][np.isfinite(other[rows])]
-            if not len(ends) or not len(values):
+            other, move = (self.plane.y, self._up) if axis is self.plane.x else (self.plane.x, self._across)
+            ends = [move(end) for interval in other.intervals(span) for end in interval]
+            if not ends:
                 continue
             tests = [t for t in node[axis.name].tests if isinstance(t.candidate.split, Threshold)]
             tests = sorted(tests, key=lambda t: -t.gain)[:_MAX_LINES]
-            low, high = sorted((across(float(ends.min())), across(float(ends.max()))))
-            low, high = low - 12, high + 12
+            low, high = min(ends), max(ends)
             for test in tests:
                 split = test.candidate.split
                 assert isinstance(split, Threshold)
@@ -134,7 +135,7 @@ class PlanePicture:
                 if axis is self.plane.x:
                     at = self._across(cut)
                     parts.append(LineShape(((at, low, at, high),), TEXT, width))
-                    parts.append(TextShape(at, max(low - 2, 10), gain, 9.0, is_best, TEXT, "middle"))
+                    parts.append(TextShape(at, max(low - 3, 10), gain, 9.0, is_best, TEXT, "middle"))
                 else:
                     at = self._up(cut)
                     parts.append(LineShape(((low, at, high, at),), TEXT, width))
@@ -168,7 +169,58 @@ class PlanePicture:
         return parts
 
 
-def plane_picture(trees: Sequence[Tree], table: Table, columns: tuple[str | None, str | None]) -> PlanePicture | None:
+# The corners of markers, as shares of the radius.
+_STAR = tuple(
+    (size * math.sin(turn * math.pi / 5), -size * math.cos(turn * math.pi / 5))
+    for turn, size in enumerate([1.35, 0.55] * 5)
+)
+_PLUS = tuple(
+    (x / 3 * 1.15, y / 3 * 1.15)
+    for x, y in (
+        (-1, -3),
+        (1, -3),
+        (1, -1),
+        (3, -1),
+        (3, 1),
+        (1, 1),
+        (1, 3),
+        (-1, 3),
+        (-1, 1),
+        (-3, 1),
+        (-3, -1),
+        (-1, -1),
+    )
+)
+_CORNERS = {
+    "*": _STAR,
+    "P": _PLUS,
+    "X": tuple(((x - y) * math.sqrt(0.5), (x + y) * math.sqrt(0.5)) for x, y in _PLUS),
+    "^": ((0, -1.1), (1.05, 0.8), (-1.05, 0.8)),
+    "v": ((0, 1.1), (1.05, -0.8), (-1.05, -0.8)),
+    "<": ((-1.1, 0), (0.8, 1.05), (0.8, -1.05)),
+    ">": ((1.1, 0), (-0.8, 1.05), (-0.8, -1.05)),
+    "s": ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
+    "D": ((0, -1.2), (1.2, 0), (0, 1.2), (-1.2, 0)),
+    "p": tuple((math.sin(turn * math.tau / 5), -math.cos(turn * math.tau / 5)) for turn in range(5)),
+    "h": tuple((math.sin(turn * math.tau / 6), -math.cos(turn * math.tau / 6)) for turn in range(6)),
+}
+
+
+def _marker_shape(marker: Marker, x: float, y: float, radius: float, colour: str) -> Part:
+    """Return a marker of matplotlib, by its name or its corners, as a shape."""
+    if marker == "o":
+        return BoxShape(x - radius, y - radius, 2 * radius, 2 * radius, colour, BACKGROUND, 1.0, radius)
+    corners = _CORNERS[marker] if isinstance(marker, str) else marker
+    points = tuple((x + radius * right, y + radius * down) for right, down in corners)
+    return PathShape((*points, points[0]), BACKGROUND, 0.8, colour)
+
+
+def plane_picture(
+    trees: Sequence[Tree],
+    table: Table,
+    columns: tuple[str | None, str | None],
+    rows: bool | str | Sequence[str] = False,
+) -> PlanePicture | None:
     """Return the plane of two columns, by default the first two that the largest tree tests; None if it has one."""
     largest = max(trees, key=len)
     tested = [largest.columns[i] for i in largest.arrays.column.tolist() if i >= 0]
@@ -185,11 +237,5 @@ def plane_picture(trees: Sequence[Tree], table: Table, columns: tuple[str | None
         classes = np.full(len(table), -1, np.int64)
         classes[present] = encode_labels(largest, column.take(present))[0]
         classes[classes >= len(largest.classes)] = -1
-    return PlanePicture(plane, x, y, classes)
-
-
-def _cross(x: float, y: float, radius: float, class_index: int) -> tuple[Segment, ...]:
-    """Return a slanted cross, or an upright one for every other class."""
-    if class_index % 2:
-        return ((x - radius, y, x + radius, y), (x, y - radius, x, y + radius))
-    return ((x - radius, y - radius, x + radius, y + radius), (x - radius, y + radius, x + radius, y - radius))
+    markers = tuple(class_markers(largest.classes)) if len(classes) else ()
+    return PlanePicture(plane, x, y, classes, markers, name_rows(table, rows))

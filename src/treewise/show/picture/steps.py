@@ -38,6 +38,7 @@ class GrowthStep:
     tree: Tree
     caption: str
     next_node: int | None = None  # to be split
+    is_cut: bool = False
 
 
 def draw_steps(
@@ -65,17 +66,18 @@ def draw_steps(
     lists_rows = options.get("rows", False) is not False
     settings = DrawOptions(**options, data=data if lists_rows else None)
     steps = list_steps(tree, pruned, most)
-    builders = tuple(settings.builder(step.tree, has_title=False, has_legend=False) for step in steps)
-    panels = [(step.caption, builder.build()) for step, builder in zip(steps, builders, strict=True)]
+    panels = tuple((step.caption, settings.builder(step.tree, has_title=False, has_legend=False)) for step in steps)
+    scenes = [(caption, builder.build()) for caption, builder in panels]
     check_integer("across", across, 1, none="4")
     heading = legend_heading(tree, MARGIN)
-    scene = fit(side_by_side(panels, across or _ACROSS, *heading, title="growth step by step"), style)
-    picture = Picture(scene, trees=builders, dpi=dpi, fragment=fragment)
+    scene = fit(side_by_side(scenes, across or _ACROSS, *heading, title="growth step by step"), style)
+    picture = Picture(scene, panels=panels, across=across or _ACROSS, dpi=dpi, fragment=fragment)
     if is_page:
         from treewise.show.picture.steps_page import steps_page
 
         assert path is not None
-        write_whole(path, steps_page(steps, [scene for _, scene in panels], data, (x, y), settings.unit).encode())
+        trees = [scene for _, scene in scenes]
+        write_whole(path, steps_page(steps, trees, data, (x, y), settings.unit, settings.rows).encode())
     elif path is not None:
         picture.save(path)
     return picture
@@ -90,7 +92,7 @@ def list_steps(tree: Tree, pruned: Tree | None, most: int) -> list[GrowthStep]:
         node, done = cuts[count - 1], cuts[:count]
         caption = f"pruned at {typeset(tree.condition(node)) if node else 'the root'}"
         caption += "" if count <= n_cuts - 1 or n_cuts == len(cuts) else f" … after {plural(len(cuts), 'cut')}"
-        steps.append(GrowthStep(collapse_nodes(tree, done), caption))
+        steps.append(GrowthStep(collapse_nodes(tree, done), caption, is_cut=True))
     return steps
 
 

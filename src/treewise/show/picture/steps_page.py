@@ -8,6 +8,7 @@ alone: it makes no request.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from treewise.tree.tree import Tree
 
 _CHART_WIDTH, _CHART_HEIGHT = 420.0, 200.0
+_TREE_WIDTH, _TREE_HEIGHT, _LARGEST = 680.0, 440.0, 1.6  # small trees are enlarged
+_PLANE_SCALE = 1.25
 _MAX_CANDIDATES = 10
 
 
@@ -48,17 +51,23 @@ def steps_page(
     data: Any,
     columns: tuple[str | None, str | None],
     unit: str,
+    rows: bool | str | Sequence[str] = False,
 ) -> str:
     """Return the page; without data it shows the trees and the log-likelihood alone."""
     tree = steps[0].tree
     table = None if data is None else read(data, na_values=tree.na_values)
-    plane = None if table is None else plane_picture([step.tree for step in steps], table, columns)
+    plane = None if table is None else plane_picture([step.tree for step in steps], table, columns, rows)
+    largest = max(scene.width for scene in scenes), max(scene.height for scene in scenes)
+    scale = max(1.0, min(_TREE_WIDTH / largest[0], _TREE_HEIGHT / largest[1], _LARGEST))
     measure, values = _likelihoods([step.tree for step in steps], unit)
     pages = []
     for number, (step, scene) in enumerate(zip(steps, scenes, strict=True)):
         node = None if table is None or step.next_node is None else _trace(step, table, unit)
-        pages.append(_step_html(number, step, scene, node, plane, _chart(values, number, measure)))
-    title = f"{tree.target.name}: growth in {plural(len(steps) - 1, 'step')}"
+        pages.append(
+            _step_html(number, step, replace(scene, scale=scale), node, plane, _chart(values, number, measure))
+        )
+    what = "growth and pruning" if any(step.is_cut for step in steps) else "growth"
+    title = f"{tree.target.name}: {what} in {plural(len(steps) - 1, 'step')}"
     script, style = _read_asset("steps.js"), _read_asset("steps.css")
     body = f"""<header>
 <h1>{escape_html(safe(title))}</h1>
@@ -88,7 +97,8 @@ def _step_html(
     caption = escape_html(safe(step.caption))
     parts = [f'<div class="tree"><h3>tree</h3>{to_svg(scene)}</div>']
     if plane is not None:
-        parts.append(f'<div class="regions"><h3>regions</h3>{to_svg(plane.scene(step.tree, node))}</div>')
+        regions = replace(plane.scene(step.tree, node), scale=_PLANE_SCALE)
+        parts.append(f'<div class="regions"><h3>regions</h3>{to_svg(regions)}</div>')
     if node is not None:
         parts.append(f'<div class="candidates"><h3>candidates of the next split</h3>{_candidates_html(node)}</div>')
     parts.append(f'<div class="chart"><h3>{escape_html(chart.title)}</h3>{to_svg(chart)}</div>')

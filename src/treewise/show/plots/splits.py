@@ -144,7 +144,8 @@ def _draw_thresholds(node: NodeTrace, column_trace: ColumnTrace, tests: list[Can
             continue
         line = ax.axvline(_cut(marked), color=palette.INK, linewidth=1, linestyle=line_style, zorder=1)
         entries.append((line, f"{name}: {label_text(marked.label, 60)}"))
-    ax.set_ylim(bottom=min(0.0, *(t.gain for t in tests)))
+    low, high = min(0.0, *(t.gain for t in tests)), max(t.gain for t in tests)
+    ax.set_ylim(low, high + 0.06 * ((high - low) or 1.0))
     ax.set_xlabel(label_text(column_trace.name))
     if column_trace.encoding.kind == "datetime":
         ax.xaxis.set_major_formatter(lambda value, _: column_trace.encoding.format(round(value)))

@@ -24,8 +24,11 @@ _MIN_NAME_WIDTH, _MIN_LEVEL_WIDTH = 8, 5  # kept however narrow the page
 class ConditionText:
     """Formats the conditions of one tree; names and levels of columns are cached."""
 
-    def __init__(self, tree: Tree, ascii: bool = False, max_set_width: int | None = None) -> None:
+    def __init__(
+        self, tree: Tree, ascii: bool = False, max_set_width: int | None = None, is_read_back: bool = True
+    ) -> None:
         self.tree, self.ascii, self.max_set_width = tree, ascii, max_set_width
+        self.is_read_back = is_read_back  # then ordered levels that look like numbers are quoted
         self._has_rows, self._is_weighted = has_training_rows(tree), is_weighted(tree)
         self._columns: dict[tuple[int, bool], _ColumnWriter] = {}
 
@@ -74,7 +77,7 @@ class ConditionText:
         split = tree.split_at(node)
         assert split is not None
         column = int(a.column[node])
-        conditions = self._column_writer(column, isinstance(split, Ordinal)).conditions(split)
+        conditions = self._column_writer(column, self.is_read_back and isinstance(split, Ordinal)).conditions(split)
         joins_branch = not split.separates_missing
         says_missing = joins_branch and (a.missing_rows[node] > 0 or self._is_surprising(node, split.missing))
         if isinstance(split, Subset) and len(split.levels) > 1 and max_width is not None:
