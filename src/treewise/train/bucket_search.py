@@ -42,7 +42,7 @@ from treewise.train.reference import (
     choose,
     place_missing,
 )
-from treewise.train.source import Buckets, Floats, BinGrid, Request, Stats, TrainingSummary
+from treewise.train.source import BinGrid, Buckets, Floats, Request, Stats, TrainingSummary
 from treewise.tree.splits import Threshold, midpoint, midpoint_int
 
 FIRST_BINS = 256  # of a column at a node

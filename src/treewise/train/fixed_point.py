@@ -27,6 +27,20 @@ _MAX_DENOMINATOR = 1 << 24
 _MIN_UNIT = 1 << 20  # what the common unit is rounded to: the smallest integer that represents it
 
 
+def scale_of_targets(largest: float, lowest_bit: int) -> tuple[int, int | None]:
+    """Return what ``scale_targets`` does besides the integers, of targets that are elsewhere.
+
+    ``largest`` is their largest magnitude, ``lowest_bit`` the exponent of the lowest bit that is set in any of them.
+
+    >>> scale_of_targets(3.0, -1), scale_of_targets(1e30, 0)
+    ((1, None), (-39, 100))
+    """
+    if not largest:
+        return 0, None
+    top = math.frexp(largest)[1]
+    return (-lowest_bit, None) if top - lowest_bit <= _TARGET_BITS else (_TARGET_BITS - top, top)
+
+
 def scale_targets(raw: npt.NDArray[np.float64]) -> tuple[Ints, int, int | None]:
     """Convert targets to integers y·2^scale of at most 61 bits; return the largest's exponent if some were rounded.
 
@@ -74,8 +88,19 @@ def lowest_bit_exponents(weights: npt.NDArray[np.float64]) -> npt.NDArray[np.int
     return lowest
 
 
-def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
-    """Convert positive weights to integers w·2^scale whose sum stays below 2^53.
+def exact_sum(values: npt.NDArray[np.float64], times: Ints | None = None) -> float:
+    """Return the sum of numbers, each of which occurs some times, rounded once: the same in any order.
+
+    >>> exact_sum(np.array([0.1, 1e300, -1e300])), exact_sum(np.array([0.1, 0.5]), np.array([10, 1]))
+    (0.1, 1.5)
+    """
+    if times is None:
+        return math.fsum(values.tolist())
+    return float(sum(Fraction(v) * n for v, n in zip(values.tolist(), times.tolist(), strict=True)))
+
+
+def scale_weights(weight: npt.NDArray[np.float64], times: Ints | None = None) -> tuple[Ints, int]:
+    """Convert positive weights to integers w·2^scale whose sum stays below 2^53; each may occur several ``times``.
 
     >>> scale_weights(np.array([1.0, 2.0, 3.0]))[0].tolist()
     [1, 2, 3]
@@ -87,19 +112,21 @@ def scale_weights(weight: npt.NDArray[np.float64]) -> tuple[Ints, int]:
     True
     """
     largest = float(weight.max(initial=0.0))
+    n = len(weight) if times is None else int(times.sum())
     if weight.strides == (0,) and largest == 1.0:
         return np.broadcast_to(np.int64(1), len(weight)), 0  # one value, broadcast without memory
-    if largest * len(weight) < 2.0**53 and np.all(weight == np.rint(weight)):
+    if largest * n < 2.0**53 and np.all(weight == np.rint(weight)):
         return weight.astype(np.int64), 0
     top = math.frexp(largest)[1]
-    total = math.fsum(np.ldexp(weight, -top).tolist())  # as a multiple of 2^top, to avoid overflow
+    total = exact_sum(np.ldexp(weight, -top), times)  # as a multiple of 2^top, to avoid overflow
     bits = math.frexp(total)[1] + top
     if bits <= 53 and np.all(weight == np.rint(weight)):
         return weight.astype(np.int64), 0
     scale = 52 - bits
     multiples = _whole_proportions(weight)
     if multiples is not None:
-        unit = round(math.ldexp(total, top + scale) / float(multiples.sum(dtype=np.float64)))
+        whole = multiples.astype(np.float64) if times is None else multiples.astype(np.float64) * times
+        unit = round(math.ldexp(total, top + scale) / float(whole.sum()))
         if unit >= _MIN_UNIT:
             return multiples * unit, scale
     return np.maximum(1, np.rint(np.ldexp(weight, scale))).astype(np.int64), scale

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from treewise.tree.tree import Tree
 if TYPE_CHECKING:
     from treewise.prune.grow_and_prune import PruningPlan
 
+AnyTrainingSet = TypeVar("AnyTrainingSet", bound=TrainingSet)
 Progress = Callable[[float], None]  # receives the share of the work that is done
 StageProgress = Callable[[str], AbstractContextManager[Progress | None]]
 OnPrepared = Callable[[TrainingSet], None]
@@ -286,6 +287,13 @@ def pruning_for(
 
 def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     """Prepare a table under the options of ``grow``."""
+    roles, settings, cost = read_options(target, options)
+    return record_cost(build_training_set(data, roles, settings), cost)
+
+
+def read_options(target: Any, options: dict[str, Any]) -> tuple[ColumnRoles, Settings, Any]:
+    """Return the options of ``grow`` as roles of columns, settings, and the costs of mistakes as given."""
+    options = dict(options)
     roles = {name: options.pop(name) for name in ROLES if name in options}
     preset, cost = options.pop("preset", None), options.pop("cost", None)
     refuse_unknown(options, Settings.__dataclass_fields__, "help(treewise.grow)", also=(*ROLES, "preset", "cost"))
@@ -295,7 +303,11 @@ def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
             "must be a list, " + Param("na_values", [marker]) + ".", parameter="na_values", value=marker
         )
     column_roles = ColumnRoles(target=target, criterion=options.get("criterion"), **roles)
-    training_set = build_training_set(data, column_roles, Settings.of(preset, **options))
+    return column_roles, Settings.of(preset, **options), cost
+
+
+def record_cost(training_set: AnyTrainingSet, cost: Any) -> AnyTrainingSet:
+    """Return a training set whose trees predict by the costs of mistakes, if there are any."""
     if cost is None:
         return training_set
     if training_set.target.task == "regression":

@@ -25,7 +25,7 @@ from treewise.train.fixed_point import scale_beside
 from treewise.train.grow import finish_tree
 from treewise.train.price import deviation_shift
 from treewise.train.reference import Candidate, impurity_decrease, leaf_condition_of
-from treewise.train.source import Buckets, BinGrid, Request, Source, Totals, TrainingSummary
+from treewise.train.source import BinGrid, Buckets, Request, Source, Totals, TrainingSummary
 from treewise.train.training_set import name_quartiles
 from treewise.tree.arrays import DTYPES, STOPS, Arrays, split_entries
 from treewise.tree.splits import Ordinal, Threshold

@@ -136,8 +136,8 @@ class TrainingSet:
         return self.settings.limits(len(self), int(self.weight.sum()))
 
 
-class _Feature(NamedTuple):
-    """One prepared column."""
+class Feature(NamedTuple):
+    """One prepared column; without rows where these are elsewhere (``summary.py``)."""
 
     encoding: Encoding
     values: npt.NDArray[Any]
@@ -168,7 +168,7 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
     if not names:
         notes.append(f"{table.name}: no column is left to split on, so the tree is a single leaf")
     table.convert(names)
-    features: list[_Feature] = []
+    features: list[Feature] = []
     column_splits: dict[str, str] = {}
     for name in names:
         learned = encode.fit_encoding(_take_rows(table[name], weighted.rows), kinds.get(name))
@@ -178,26 +178,33 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
             learned = replace(learned, values=table.store.keep(learned.values))
         notes += learned.notes
         column_splits |= {name: learned.splits} if learned.splits else {}
-        splits = _allowed_splits(learned.encoding, learned.splits or settings.categorical, settings)
-        features.append(_Feature(learned.encoding, learned.values, splits))
-    fit_options = FitOptions(
+        splits = allowed_splits(learned.encoding, learned.splits or settings.categorical, settings)
+        features.append(Feature(learned.encoding, learned.values, splits))
+    fit_options = fit_options_of(roles, target, column_splits, table.na_values)
+    check_constraints(settings, [feature.encoding for feature in features], target)
+    settings = drop_idle_settings(settings, target, features)
+    assembled = _assemble(weighted, target, settings, features, weight, sample)
+    order = _read_order(table, roles.groups, roles.time, weighted.rows, target.name)
+    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
+
+
+def fit_options_of(
+    roles: ColumnRoles, target: Target, column_splits: dict[str, str], na_values: Sequence[str]
+) -> FitOptions:
+    """Return the options that the tree's history records."""
+    return FitOptions(
         sample_weight=roles.sample_weight if isinstance(roles.sample_weight, str) else None,
         has_weight_array=roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
         class_weight=label_class_weights(roles.class_weight),
         priors=label_priors(roles.priors, target),
         splits=column_splits,
         drop_missing_target=bool(roles.drop_missing_target),
-        na_values=tuple(table.na_values),
+        na_values=tuple(na_values),
         groups=roles.groups if isinstance(roles.groups, str) else None,
         time=roles.time if isinstance(roles.time, str) else None,
         exposure=roles.exposure if isinstance(roles.exposure, str) else None,
         has_exposure_array=roles.exposure is not None and not isinstance(roles.exposure, str),
     )
-    check_constraints(settings, [feature.encoding for feature in features], target)
-    settings = _drop_idle_settings(settings, target, features)
-    assembled = _assemble(weighted, target, settings, features, weight, sample)
-    order = _read_order(table, roles.groups, roles.time, weighted.rows, target.name)
-    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
 
 
 def build_like(
@@ -234,10 +241,10 @@ def build_like(
     table.convert(e.name for e in encodings)
     encodings = restore_levels(encodings, table)
     features = [
-        _Feature(
+        Feature(
             encoding,
             _take_rows(encode.encode_column(encoding, table[encoding.name], table.name), weighted.rows),
-            _allowed_splits(encoding, fit_options.splits.get(encoding.name, settings.categorical), settings),
+            allowed_splits(encoding, fit_options.splits.get(encoding.name, settings.categorical), settings),
         )
         for encoding in encodings
     ]
@@ -245,7 +252,7 @@ def build_like(
     if weight_name is not None and weight_column is None and sample_weight is None:
         lacking = f'{table.name} has no column "{safe(weight_name)}", the weights the tree was grown with'
         notes.append(f"{lacking}; every row has weight 1 here; give " + Param("sample_weight", ...))
-    settings = _drop_idle_settings(resolve_criterion(settings, target, None), target, features)
+    settings = drop_idle_settings(resolve_criterion(settings, target, None), target, features)
     assembled = _assemble(weighted, target, settings, features, weight, sample)
     order = _read_order(table, groups, time, weighted.rows, target.name)
     return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
@@ -279,7 +286,7 @@ def _read_order(table: Table, groups: Any, time: Any, rows: Rows, target: str) -
     return order
 
 
-def _drop_idle_settings(settings: Settings, target: Target, features: Sequence[_Feature]) -> Settings:
+def drop_idle_settings(settings: Settings, target: Target, features: Sequence[Feature]) -> Settings:
     """Return the settings without a price or a pool of rare levels that affect no column of the table.
 
     A tree on such a table is the one that the books' rule grows, and its record says so.
@@ -301,7 +308,7 @@ def _assemble(
     weighted: WeightedRows,
     target: Target,
     settings: Settings,
-    features: Sequence[_Feature],
+    features: Sequence[Feature],
     given: npt.NDArray[np.float64],
     sample: npt.NDArray[np.float64],
 ) -> TrainingSet:
@@ -338,7 +345,7 @@ def _take_rows(column: Cells, rows: Rows) -> Cells:
     return column if isinstance(rows, range) or len(rows) == len(column) else column.take(rows)
 
 
-def _allowed_splits(encoding: Encoding, categorical: str, settings: Settings) -> tuple[str, ...]:
+def allowed_splits(encoding: Encoding, categorical: str, settings: Settings) -> tuple[str, ...]:
     """Return the allowed split kinds of a column, in the order in which ties prefer them.
 
     Ordered categories are split by order unless another kind is requested; those of a monotone column always.

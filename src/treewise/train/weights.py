@@ -20,6 +20,7 @@ from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.errors import DataError, Param, ParameterError, brief, did_you_mean, join_few
 from treewise.train.column_roles import read_array
+from treewise.train.fixed_point import exact_sum
 from treewise.train.target import Rows
 from treewise.tree.arrays import Label, Target
 
@@ -58,13 +59,15 @@ class WeightedRows:
     raw: npt.NDArray[np.float64]
     weight: npt.NDArray[np.float64]
     factor: npt.NDArray[np.float64] | None = None  # the part of the weight that is class weight or exposure; None: 1
+    times: Ints | None = None  # how many rows of the table each stands for; None: one
 
     def take(self, selected: Ints) -> WeightedRows:
         """Return the selected rows."""
         raw = self.raw[selected] if len(self.raw) else self.raw
         rows = selected if isinstance(self.rows, range) else self.rows[selected]
         factor = None if self.factor is None else self.factor[selected]
-        return WeightedRows(rows, self.y[selected], raw, self.weight[selected], factor)
+        times = None if self.times is None else self.times[selected]
+        return WeightedRows(rows, self.y[selected], raw, self.weight[selected], factor, times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,10 +107,10 @@ def apply_class_weights(
         )
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):  # checked below
         if class_weight is not None:
-            weighted = _multiply_weights(rows, _class_factors(class_weight, target, rows.y, rows.weight))
+            weighted = _multiply_weights(rows, _class_factors(class_weight, target, rows))
         elif priors is not None:
             shares = read_priors(priors, target)
-            weighted = _multiply_weights(rows, _prior_factors(shares, rows.y, rows.weight))
+            weighted = _multiply_weights(rows, _prior_factors(shares, rows))
     infinite = np.flatnonzero(~np.isfinite(weighted.weight))
     if len(infinite):
         raise DataError(
@@ -118,7 +121,8 @@ def apply_class_weights(
             hint="Scale the weights down: only their proportions matter.",
         )
     with np.errstate(over="ignore"):
-        if np.isinf(weighted.weight.sum()):
+        total = weighted.weight if weighted.times is None else weighted.weight * weighted.times
+        if np.isinf(total.sum()):
             raise DataError("the sum of the weights overflows. Scale them down: only their proportions matter.")
     if not np.all(weighted.weight):
         weighted = weighted.take(np.flatnonzero(weighted.weight))
@@ -134,14 +138,12 @@ def _multiply_weights(rows: WeightedRows, factor: Floats) -> WeightedRows:
     return replace(rows, weight=rows.weight * factor, factor=factor)
 
 
-def _class_factors(
-    given: Mapping[Label, float] | str, target: Target, y: Ints, weight: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
+def _class_factors(given: Mapping[Label, float] | str, target: Target, rows: WeightedRows) -> Floats:
     """Return the class weight of each row: given by label, or "balanced" (equal total weight for all classes)."""
     if target.task == "regression":
         raise ParameterError("regression has no classes.", parameter="class_weight", hint="Leave it out.")
     if isinstance(given, str) and given == "balanced":
-        return _prior_factors(np.full(len(target.classes), 1 / len(target.classes)), y, weight)
+        return _prior_factors(np.full(len(target.classes), 1 / len(target.classes)), rows)
     if not isinstance(given, Mapping):
         raise ParameterError(
             'must be "balanced" or weights by class, such as ' + Param("class_weight", {target.classes[-1]: 2}) + ".",
@@ -162,16 +164,16 @@ def _class_factors(
                 + f" of {brief(label)} is {brief(factor)}: must be a number, 0 or more and finite."
             )
         factors[names[str(label)]] = factor
-    return factors[y]
+    return factors[rows.y]
 
 
-def _prior_factors(shares: Floats, y: Ints, weight: Floats) -> Floats:
+def _prior_factors(shares: Floats, rows: WeightedRows) -> Floats:
     """Return the factor of each row that gives each class its share of the total weight, which does not change."""
-    top = math.frexp(float(weight.max()))[1]  # scaled to avoid overflow; only proportions matter
-    scaled = np.ldexp(weight, -top)
-    by_class = np.split(scaled[np.argsort(y, kind="stable")], np.cumsum(np.bincount(y, minlength=len(shares)))[:-1])
-    totals = np.array([math.fsum(part.tolist()) for part in by_class])  # independent of the order of the rows
-    factors: Floats = shares[y] * (math.fsum(scaled.tolist()) / totals[y])
+    y, top = rows.y, math.frexp(float(rows.weight.max()))[1]  # scaled to avoid overflow; only proportions matter
+    scaled = np.ldexp(rows.weight, -top)
+    by_class = np.split(np.argsort(y, kind="stable"), np.cumsum(np.bincount(y, minlength=len(shares)))[:-1])
+    totals = [exact_sum(scaled[own], None if rows.times is None else rows.times[own]) for own in by_class]
+    factors: Floats = shares[y] * (exact_sum(scaled, rows.times) / np.array(totals)[y])
     return factors
 
 
