@@ -129,7 +129,7 @@ class NodeBuckets:
         joined = Buckets(grids, bins, low, high, Stats.concatenate([kept.stats, found.stats]), known.missing)
         self.columns[request.column] = joined.take(np.argsort(joined.low, kind="stable"))
 
-    # -- what must be asked ---------------------------------------------------------------------------------------------
+    # -- what must be asked ------------------------------------------------------------------------------------------
 
     def questions(self) -> list[Request]:
         """Return the requests for intervals that may hide a better or an equally good threshold."""

@@ -10,8 +10,8 @@ source keeps no state between two questions.
     moments    regression: sums of deviations and of their squares, about the mean of a node
 
 Bins are equal parts of an interval (``BinGrid``). Which bins a source is asked for affects the time, never the tree:
-each bucket comes back with the smallest and the largest value in it, and those that may hide a better threshold are asked
-for again, in finer bins, until a bucket is one value.
+each bucket comes back with the smallest and the largest value in it, and those that may hide a better threshold are
+asked for again, in finer bins, until a bucket is one value.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The summary of a training set whose rows are elsewhere, from facts that a database or a cluster counts.
 
-It is what ``training_set.py`` would find out from all rows, by the same functions: first the target and the weights, from
-distinct pairs with the number of rows of each; then, of the rows that are used, the encodings, from samples of the
-columns (``data/column_sample.py``).
+It is what ``training_set.py`` would find out from all rows, by the same functions: first the target and the weights,
+from distinct pairs with the number of rows of each; then, of the rows that are used, the encodings, from samples of
+the columns (``data/column_sample.py``).
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def summarise_target(facts: TargetFacts, roles: ColumnRoles, settings: Settings,
 
 
 def needs_values(kind: KindSpec | None) -> bool:
-    """Tell whether the sample of a column must have each value once: those of a column that is declared as categories."""
+    """Tell whether the sample of a column must have each value once: of one that is declared as categories."""
     return kind is not None and (not isinstance(kind, str) or kind not in ("number", "datetime"))
 
 
@@ -210,7 +210,7 @@ def build_summary(
     """
     roles, settings, pairs = about.roles, about.settings, about.pairs
     assert pairs.times is not None
-    kinds, column_splits = roles.kinds or {}, {}
+    kinds, column_splits = roles.kinds or {}, dict[str, str]()
     features, notes = [], []
     for name, sample in samples.items():
         learned = encode.fit_encoding(sample, kinds.get(name))
