@@ -204,6 +204,7 @@ def test_every_public_method_of_a_tree_is_thought_of():
         ),
         *("log_likelihood", "split", "with_split", "rows", "refit", "prune", "steps", "save", "to_frame"),
         *("score", "with_display", "displayed", "round_thresholds"),
+        "stored_encodings",
         "draw_steps",  # its page with hostile names: tests/unit/show/test_slides.py
     }
     own = {name for name in set(dir(Tree)) - set(vars(TreeStructure)) if not name.startswith("_")}

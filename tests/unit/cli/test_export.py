@@ -74,9 +74,11 @@ def test_verify(run, model, tmp_path):
     assert "flipper_length_mm=206.50000000000003" in answer.out
 
 
-def test_verify_without_an_engine(run, model):
-    run(f"export {model} -o a.sql --option dialect=snowflake")
-    answer = run(f"verify {model} a.sql")
+def test_verify_without_an_engine(run, model, monkeypatch):
+    run(f"export {model} -o a.js")
+    monkeypatch.setenv("PATH", "")
+    answer = run(f"verify {model} a.js")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err == "treewise: the export was not run: no engine runs sql (snowflake).\n"
+    missing = "no engine for it is installed here. Missing: node (no node: install Node.js)."
+    assert answer.err == f"treewise: the export was not run: {missing}\n"
     assert "cannot read nothing.sql" in run(f"verify {model} nothing.sql").err

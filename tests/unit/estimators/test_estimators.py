@@ -385,7 +385,7 @@ def test_a_tree_is_pickled_as_its_file():
     tree = TreeClassifier().fit(X, Y).tree_
     assert pickle.loads(pickle.dumps(tree)) == tree
     assert copy.deepcopy(tree) == tree
-    assert tree.__getstate__() == {"model_file": dumps(tree)}
+    assert tree.__getstate__() == {"model_file": dumps(tree, complete=True)}
     assert b"numpy" not in pickle.dumps(tree)
 
 
