@@ -78,7 +78,38 @@ def refit_at_nodes(
     settings: Settings,
 ) -> Arrays: ...
 def quartiles(columns: Sequence[Column], weight: npt.NDArray[np.int64]) -> list[tuple[float, float] | None]: ...
-def find_leaves(tree: Arrays, columns: Sequence[Column], n_rows: int) -> npt.NDArray[np.int64]: ...
+def find_leaves(
+    tree: Arrays, columns: Sequence[Column], n_rows: int, start: npt.NDArray[np.int64] | None = None
+) -> npt.NDArray[np.int64]: ...
+def rows_by_node(nodes: npt.NDArray[np.int64], n_nodes: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
+def count_buckets(
+    columns: Sequence[Column],
+    target: Target,
+    order: npt.NDArray[np.uint32],
+    starts: npt.NDArray[np.int64],
+    nodes: npt.NDArray[np.int64],
+    column_of: npt.NDArray[np.int64],
+    is_first: npt.NDArray[np.uint8],
+    n_grids: npt.NDArray[np.int64],
+    low: npt.NDArray[np.int64],
+    high: npt.NDArray[np.int64],
+    n_bins: npt.NDArray[np.int64],
+    centre: int,
+    shift: int,
+    n_jobs: int,
+) -> Arrays: ...
+def merge_counts(parts: Sequence[Arrays], is_number: npt.NDArray[np.uint8], n_classes: int) -> Arrays: ...
+def target_ranges(
+    target: Target, order: npt.NDArray[np.uint32], starts: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64]
+) -> list[tuple[int, int, float, float] | None]: ...
+def target_moments(
+    target: Target,
+    order: npt.NDArray[np.uint32],
+    starts: npt.NDArray[np.int64],
+    nodes: npt.NDArray[np.int64],
+    means: npt.NDArray[np.int64],
+    shifts: npt.NDArray[np.int64],
+) -> list[tuple[int, int]]: ...
 def shapley(
     tree: Arrays,
     columns: Sequence[Column],

@@ -69,12 +69,21 @@ nb::dict refit_tree_at_nodes(const nb::dict& tree, Array<int64_t> parent, Array<
     }));
 }
 
-nb::object find_tree_leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows) {
+nb::object find_tree_leaves(const nb::dict& tree, const std::vector<ColumnArray*>& columns, int64_t n_rows,
+                            std::optional<Array<int64_t>> from) {
     const TreeArrays tree_arrays = make_tree_view(tree);
     const std::vector<Column> columns_view = views(columns, n_rows, true);
+    if (from) {
+        if (from->size() != static_cast<size_t>(n_rows)) throw nb::value_error("lengths differ");
+        for (size_t row = 0; row < from->size(); ++row)
+            if (static_cast<uint64_t>((*from)(row)) >= tree_arrays.view.kind.size())
+                throw nb::value_error("no such node");
+    }
     std::unique_ptr<int64_t[]> result(new int64_t[static_cast<size_t>(n_rows)]);
-    without_gil(
-        [&] { find_leaves(tree_arrays.view, columns_view, n_rows, n_processors(), no_progress(), result.get()); });
+    without_gil([&] {
+        find_leaves(tree_arrays.view, columns_view, n_rows, n_processors(), no_progress(), result.get(),
+                    from ? from->data() : nullptr);
+    });
     return to_numpy(std::move(result), static_cast<size_t>(n_rows));
 }
 
@@ -102,8 +111,8 @@ void bind_trees(nb::module_& m) {
           "Recompute the statistics of a tree's nodes from a table.");
     m.def("refit_at_nodes", &refit_tree_at_nodes, "tree"_a, "parent"_a, "end_nodes"_a, "target"_a, "settings"_a,
           "The same for rows whose end nodes are known.");
-    m.def("find_leaves", &find_tree_leaves, "tree"_a, "columns"_a, "n_rows"_a,
-          "Return the node at which each row ends.");
+    m.def("find_leaves", &find_tree_leaves, "tree"_a, "columns"_a, "n_rows"_a, "start"_a = nb::none(),
+          "Return the node at which each row ends; rows begin at the root, or at the nodes of `start`.");
     m.def("shapley", &shapley, "tree"_a, "columns"_a, "n_rows"_a, "share"_a, "stay"_a, "answer_node"_a, "outputs"_a,
           "n_outputs"_a, "Return Shapley values: rows × columns × outputs numbers.");
 }

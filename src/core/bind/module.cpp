@@ -31,6 +31,7 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);  // objects alive at interpreter exit are not leaks of ours
     prepare_to_throw();
     bind_growing(m);
+    bind_counting(m);
     bind_trees(m);
     bind_boosting(m);
     bind_pruning(m);

@@ -109,6 +109,7 @@ struct Nodes;
 nb::dict to_dict(Nodes&& nodes);  // named as in tree/arrays.py
 
 void bind_growing(nb::module_& m);   // bind_grow.cpp
+void bind_counting(nb::module_& m);  // bind_counts.cpp
 void bind_trees(nb::module_& m);     // bind_tree.cpp
 void bind_forests(nb::module_& m);   // bind_forest.cpp
 void bind_boosting(nb::module_& m);  // bind_boosting.cpp

@@ -81,8 +81,8 @@ public:
             same_stride_ = same_stride_ && strides_[steps_[s].column] == strides_[steps_[0].column];
     }
 
-    void find(int64_t begin, int64_t end, int64_t* leaves) const {
-        same_stride_ ? find_by<true>(begin, end, leaves) : find_by<false>(begin, end, leaves);
+    void find(int64_t begin, int64_t end, const int64_t* from, int64_t* leaves) const {
+        same_stride_ ? find_by<true>(begin, end, from, leaves) : find_by<false>(begin, end, from, leaves);
     }
 
 private:
@@ -129,11 +129,14 @@ private:
     // Walks several rows in lockstep, branch-free, to hide memory latency. Rows at a test of another kind wait until no
     // row moves and are then advanced one by one.
     template <bool kSameStride>
-    void find_by(int64_t begin, int64_t end, int64_t* leaves) const {
+    void find_by(int64_t begin, int64_t end, const int64_t* from, int64_t* leaves) const {
         for (int64_t row = begin; row < end; row += kLanes) {
             int64_t rows[kLanes];
             uint32_t at[kLanes];
-            for (int64_t k = 0; k < kLanes; ++k) rows[k] = std::min(row + k, end - 1), at[k] = step_of_[0];
+            for (int64_t k = 0; k < kLanes; ++k) {
+                rows[k] = std::min(row + k, end - 1);
+                at[k] = step_of_[from ? static_cast<size_t>(from[rows[k]]) : 0];
+            }
             do {
                 if (n_threshold_steps_) descend<kSameStride>(at, rows);
             } while (step_other_tests(at, rows));
@@ -190,7 +193,7 @@ private:
 
 template <class T>
 void find_all_leaves(const TreeView& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
-                     const ProgressCallback& progress, int64_t* leaves) {
+                     const ProgressCallback& progress, int64_t* leaves, const int64_t* from) {
     constexpr int64_t kRows = 1 << 12;  // per task
     const LeafFinder<T> finder(tree, columns);
     const auto pieces = static_cast<size_t>((n_rows + kRows - 1) / kRows);
@@ -200,7 +203,7 @@ void find_all_leaves(const TreeView& tree, const std::vector<Column>& columns, i
         pieces,
         [&](size_t piece, int) {
             const int64_t begin = static_cast<int64_t>(piece) * kRows, end = std::min(n_rows, begin + kRows);
-            finder.find(begin, end, leaves);
+            finder.find(begin, end, from, leaves);
             done += end - begin;
         },
         [&] { progress(static_cast<double>(done) / static_cast<double>(n_rows)); });
@@ -209,7 +212,7 @@ void find_all_leaves(const TreeView& tree, const std::vector<Column>& columns, i
 }  // namespace
 
 void find_leaves(const TreeView& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
-                 const ProgressCallback& progress, int64_t* leaves) {
+                 const ProgressCallback& progress, int64_t* leaves, const int64_t* from) {
     if (tree.kind.size() >= 1u << 31 || columns.size() >= ~0u) throw std::length_error("a tree too large to walk");
     int64_t floats = 0, doubles = 0;  // the more frequent type is used for the steps
     for (size_t n = 0; n < tree.kind.size(); ++n) {
@@ -218,7 +221,7 @@ void find_leaves(const TreeView& tree, const std::vector<Column>& columns, int64
         floats += type == ValueType::f32, doubles += type == ValueType::f64;
     }
     (floats > doubles ? find_all_leaves<float> : find_all_leaves<double>)(tree, columns, n_rows, n_jobs, progress,
-                                                                          leaves);
+                                                                          leaves, from);
 }
 
 }  // namespace treewise

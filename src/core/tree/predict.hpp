@@ -31,8 +31,9 @@ inline constexpr int32_t kUnseen = -2;  // code of a category level unknown to t
 // The branch a row takes at a node; −1 if its unseen level has none and it stays.
 int32_t branch(const TreeView& tree, int64_t node, const Column& column, int64_t row);
 
-// The node at which each row ends: a leaf, or an inner node without a branch for an unseen level.
+// The node at which each row ends: a leaf, or an inner node without a branch for an unseen level. With `from`, rows
+// start at these nodes, not at the root; it may be `leaves` itself.
 void find_leaves(const TreeView& tree, const std::vector<Column>& columns, int64_t n_rows, int n_jobs,
-                 const ProgressCallback& progress, int64_t* leaves);
+                 const ProgressCallback& progress, int64_t* leaves, const int64_t* from = nullptr);
 
 }  // namespace treewise

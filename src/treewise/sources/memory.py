@@ -1,32 +1,24 @@
-"""The source of encoded arrays: the specification of all sources, and what each partition of a cluster runs.
+"""The source of encoded arrays: rows in memory, and what each partition of a cluster runs.
 
-A tree grown on it is the tree of ``train/grow.py``; ``tests/oracles/test_sources.py`` compares them. Counting here is
-NumPy; for tables in memory the core is many times faster.
+The core counts (``src/core/grow/bucket_counter.hpp``); ``tests/support/numpy_source.py`` is the readable version. A tree
+grown on this source is the tree of ``train/grow.py``, which is faster for tables in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from treewise import _core
 from treewise.data import encoding as encode
 from treewise.predict.predict import to_core_columns
+from treewise.sources.level_counts import LevelCounts
 from treewise.train.candidates import compute_stats
-from treewise.train.source import (
-    SINGLE_VALUE,
-    Array,
-    Buckets,
-    Ints,
-    Request,
-    Stats,
-    Totals,
-    TrainingSummary,
-    merge_buckets,
-)
+from treewise.train.source import Array, Buckets, Ints, Request, Totals, TrainingSummary
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
 
@@ -40,91 +32,132 @@ def summarise(training_set: TrainingSet) -> TrainingSummary:
     return TrainingSummary(**values | {"columns": ()}, n_rows=len(training_set), root=root, low=ends[0], high=ends[1])
 
 
+class RowsAtNodes(NamedTuple):
+    """Where the rows are in a tree; kept between two questions, to route them on from there."""
+
+    tree: Arrays
+    nodes: Ints
+    order: Array  # the rows by node …
+    starts: Ints  # … and where those of each node begin
+
+
 @dataclass(eq=False)
 class MemorySource:
     """Encoded columns, integer targets and weights of all rows, or of one partition."""
 
     summary: TrainingSummary
     columns: Sequence[Array]
-    y: Ints
+    y: Array  # classes as the core has them, or scaled targets
     weight: Ints
     raw: Array  # regression: the targets as given
+    n_jobs: int = 1
+    at: RowsAtNodes | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, training_set: TrainingSet) -> MemorySource:
         """Return a training set as a source."""
         t = training_set
-        return cls(summarise(t), t.columns, np.asarray(t.y), np.asarray(t.weight), t.raw)
+        return cls(summarise(t), t.columns, t.y, t.weight, t.raw)
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {name: value for name, value in self.__dict__.items() if name not in ("core_columns", "core_target")}
+        return kept | {"at": None}
+
+    @cached_property
+    def core_columns(self) -> list[_core.Column]:
+        """The columns for the core."""
+        return to_core_columns(self.summary.encodings, self.columns)
+
+    @cached_property
+    def core_target(self) -> _core.Target:
+        """The target and the weights for the core."""
+        s = self.summary
+        scales = (s.target_scale, s.weight_scale, s.target_top)
+        return _core.Target(self.y, self.raw, self.weight, len(s.target.classes), *scales)
 
     def ranges(self) -> list[tuple[Any, Any] | None]:
         """Return the smallest and the largest value of each column of numbers."""
         ends: list[tuple[Any, Any] | None] = []
         for encoding, values in zip(self.summary.encodings, self.columns, strict=True):
-            present = values[~encode.is_missing(encoding, values)]
-            has_ends = not encoding.is_categorical and len(present)
-            ends.append((present.min().item(), present.max().item()) if has_ends else None)
+            present = values[:0] if encoding.is_categorical else values[~encode.is_missing(encoding, values)]
+            ends.append((present.min().item(), present.max().item()) if len(present) else None)
         return ends
 
-    def route(self, tree: Arrays) -> Ints:
-        """Return the node of each row."""
-        columns = to_core_columns(self.summary.encodings, self.columns)
-        return _core.find_leaves(tree.for_core, columns, len(self.weight))
+    def route(self, tree: Arrays) -> RowsAtNodes:
+        """Return the rows of each node."""
+        at = self.at
+        if at is None or not _is_same(at.tree, tree):
+            start = at.nodes if at is not None and _continues(at.tree, tree) else None
+            nodes = _core.find_leaves(tree.for_core, self.core_columns, len(self.weight), start)
+            at = self.at = RowsAtNodes(tree, nodes, *_core.rows_by_node(nodes, len(tree.kind)))
+        return at
 
     def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
         """Count rows by bins."""
-        nodes = self.route(tree)
-        order = np.argsort(nodes, kind="stable")
-        ends = np.searchsorted(nodes[order], [(r.node, r.node + 1) for r in requests])
-        return [self._count_node(r, order[first:last]) for r, (first, last) in zip(requests, ends, strict=True)]
+        return self.count_level(tree, requests).split(self.summary, requests)
 
-    def _count_node(self, request: Request, rows: Ints) -> Buckets:
-        encoding, values = self.summary.encodings[request.column], self.columns[request.column][rows]
-        is_missing = encode.is_missing(encoding, values)
-        none = np.zeros(0, np.int64)
-        missing = self._stats(rows[is_missing & request.is_first])
-        start = Buckets(none, none, values[:0], values[:0], self._stats(rows[:0]), _total(missing))
-        grids = (None,) if encoding.is_categorical else request.grids
-        parts = [start]
-        for i, grid in enumerate(grids):
-            chosen = ~is_missing if grid is None else (values >= grid.low) & (values <= grid.high) & ~is_missing
-            inside = values[chosen]
-            bins = np.full(len(inside), SINGLE_VALUE) if grid is None or grid.n == 0 else grid.bins(inside)
-            empty = Stats.zeros(1, missing.counts.shape[1])
-            stats = self._stats(rows[chosen])
-            parts.append(Buckets(np.full(len(inside), i), bins, inside, inside, stats, empty))
-        return merge_buckets(parts)
-
-    def _stats(self, rows: Ints) -> Stats:
-        """Return the statistics of each of some rows."""
-        y, weight = self.y[rows], self.weight[rows]
-        if self.summary.target.task == "classification":
-            counts = np.zeros((len(rows), len(self.summary.target.classes)), np.int64)
-            counts[np.arange(len(rows)), y] = weight
-            return Stats.of(np.ones(len(rows), np.int64), weight, counts)
-        centre, shift = self.summary.deviations
-        q = (y - centre) >> shift
-        sums = {"target_sum": y.astype(object) * weight, "deviations": weight * q, "squares": weight * q * q}
-        return Stats.of(np.ones(len(rows), np.int64), weight, np.zeros((len(rows), 0), np.int64), **sums)
+    def count_level(self, tree: Arrays, requests: Sequence[Request]) -> LevelCounts:
+        """Count rows by bins; the answers to all requests in flat arrays."""
+        at = self.route(tree)
+        grids = [grid for request in requests for grid in request.grids]
+        counted = _core.count_buckets(
+            self.core_columns,
+            self.core_target,
+            at.order,
+            at.starts,
+            np.array([request.node for request in requests], np.int64),
+            np.array([request.column for request in requests], np.int64),
+            np.array([request.is_first for request in requests], np.uint8),
+            np.array([len(request.grids) for request in requests], np.int64),
+            np.array([_bits(grid.low) for grid in grids], np.int64),
+            np.array([_bits(grid.high) for grid in grids], np.int64),
+            np.array([grid.n for grid in grids], np.int64),
+            *self.summary.deviations,
+            self.n_jobs,
+        )
+        return LevelCounts.of(counted, len(self.summary.target.classes))
 
     def totals(self, tree: Arrays, nodes: Sequence[int]) -> list[Totals]:
         """Return the range of the targets of each node."""
+        return [Totals(*ends) for ends in self.target_ranges(tree, nodes) if ends is not None]
+
+    def target_ranges(self, tree: Arrays, nodes: Sequence[int]) -> list[tuple[int, int, float, float] | None]:
+        """Return the range of the targets of each node; None for a node without rows here."""
         at = self.route(tree)
-        found = []
-        for node in nodes:
-            y, raw = self.y[at == node], self.raw[at == node]
-            found.append(Totals(int(y.min()), int(y.max()), float(raw.min()), float(raw.max())))
-        return found
+        return _core.target_ranges(self.core_target, at.order, at.starts, np.array(nodes, np.int64))
 
     def moments(self, tree: Arrays, about: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift."""
         at = self.route(tree)
-        found = {}
-        for node, (mean, shift) in about.items():
-            deviations = (self.y[at == node].astype(object) - mean) >> shift
-            weights = self.weight[at == node]
-            found[node] = int((weights * deviations).sum()), int((weights * deviations * deviations).sum())
-        return found
+        nodes, means = np.array(list(about), np.int64), np.array(list(about.values()), np.int64).reshape(-1, 2)
+        means = np.ascontiguousarray(means.T)
+        found = _core.target_moments(self.core_target, at.order, at.starts, nodes, *means)
+        return dict(zip(about, found, strict=True))
 
 
-def _total(stats: Stats) -> Stats:
-    return stats.total() if len(stats) else Stats.zeros(1, stats.counts.shape[1])
+def _bits(value: Any) -> int:
+    """Return a number of a grid as the core reads it: a float by its bits."""
+    return int(np.float64(value).view(np.int64)) if isinstance(value, float) else value
+
+
+_SHAPE = ("kind", "column", "cut", "cut_int", "missing", "other", "parent", "codes", "code_start")
+
+
+def _is_same(one: Arrays, other: Arrays) -> bool:
+    return one is other or all(np.array_equal(getattr(one, n), getattr(other, n)) for n in _SHAPE)
+
+
+def _continues(before: Arrays, tree: Arrays) -> bool:
+    """Whether a tree has the nodes of the one before, with the same numbers and tests, and possibly more."""
+    inner, n = before.kind != 0, len(before.kind)
+    if n > len(tree.kind) or not np.array_equal(before.parent, tree.parent[:n]):
+        return False
+    same = all(np.array_equal(getattr(before, k)[inner], getattr(tree, k)[:n][inner]) for k in _SHAPE[:6])
+    return same and all(
+        np.array_equal(
+            before.codes[before.code_start[i] : before.code_start[i + 1]],
+            tree.codes[tree.code_start[i] : tree.code_start[i + 1]],
+        )
+        for i in np.flatnonzero(inner).tolist()
+        if before.code_start[i] < before.code_start[i + 1]
+    )

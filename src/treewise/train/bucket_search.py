@@ -112,9 +112,11 @@ class NodeBuckets:
     node: int
     columns: dict[int, Buckets] = field(default_factory=dict)
     fixed: dict[int, list[Candidate]] = field(default_factory=dict)  # candidates that are not thresholds
+    scanned: dict[int, ThresholdScan] = field(default_factory=dict)  # until there are finer buckets
 
     def add(self, request: Request, found: Buckets) -> None:
         """Add an answer: the first of a column, or the finer buckets of some of its intervals."""
+        self.scanned.pop(request.column, None)
         if request.is_first:
             self.columns[request.column] = found
             return
@@ -139,13 +141,13 @@ class NodeBuckets:
             buckets = scan.buckets
             is_open = (buckets.low < buckets.high) & scan.can_be_eligible()
             if not self.needs_all and is_open.any():
-                is_open[is_open] = scan.bounds(is_open) >= required[column]
+                is_open = scan.may_reach(required[column], is_open)
             if len(buckets) == 1 and buckets.low[0] < buckets.high[0]:
                 is_open[:] = True  # so that a split is known to be possible
             if is_open.any():
                 requests.append(Request(self.node, column, tuple(_finer_grids(buckets, is_open)), is_first=False))
         if requests:
-            del self.scans, self.lower_bounds
+            del self.lower_bounds
         return requests
 
     @property
@@ -154,25 +156,24 @@ class NodeBuckets:
         criterion = self.scorer.training_set.criterion
         return criterion.rule == "c45" or criterion.name == "poisson"
 
-    @cached_property
+    @property
     def scans(self) -> dict[int, ThresholdScan]:
         """The thresholds of the columns of numbers."""
-        encodings = self.scorer.training_set.encodings
-        allowed = [self.scorer.constraints.allows(own) for own in self.scorer.training_set.constraints]
-        return {
-            column: ThresholdScan(self.scorer, column, buckets)
-            for column, buckets in sorted(self.columns.items())
-            if not encodings[column].is_categorical and allowed[column]
-        }
+        training_set, allows = self.scorer.training_set, self.scorer.constraints.allows
+        for column in self.columns.keys() - self.scanned.keys():
+            if not training_set.encodings[column].is_categorical and allows(training_set.constraints[column]):
+                self.scanned[column] = ThresholdScan(self.scorer, column, self.columns[column])
+        return dict(sorted(self.scanned.items()))
 
     @cached_property
     def lower_bounds(self) -> dict[int, float]:
         """For each column, the score that a threshold must reach to win or to be tied with the winner."""
         best = max((self._lower(c) for c in self._fixed_candidates() if c.eligible), default=-math.inf)
+        scans = self.scans
         ranked = sorted(
             (
                 (upper, column, i, placement)
-                for column, scan in self.scans.items()
+                for column, scan in scans.items()
                 for upper, i, placement in scan.best_cuts(self.few_cuts)
             ),
             reverse=True,
@@ -180,11 +181,11 @@ class NodeBuckets:
         for upper, column, i, placement in ranked:
             if upper < best:
                 break
-            candidate = self.scans[column].candidate(i, placement)
+            candidate = scans[column].candidate(i, placement)
             if candidate is not None and candidate.eligible:
                 best = max(best, self._lower(candidate))
                 break
-        return dict.fromkeys(self.scans, best)
+        return dict.fromkeys(scans, best)
 
     @property
     def few_cuts(self) -> int:
@@ -296,24 +297,28 @@ class ThresholdScan:
         return [(0, 0)] if separate or not missing.rows else [(1, 0), (0, 1)]
 
     @cached_property
-    def sides(self) -> tuple[Floats, Floats]:
-        """The statistics before each bucket and after it, without the missing rows."""
+    def before(self) -> Floats:
+        """The statistics of the first 0, 1, … buckets, without the missing rows."""
         values = self.points.values
-        before = np.cumsum(values, axis=0) - values
-        return before, values.sum(axis=0) - before - values
+        return np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
+
+    @cached_property
+    def edges(self) -> list[tuple[Floats, Floats, Floats, Floats]]:
+        """For each placement: what is before each bucket edge and after it, and the purity of both."""
+        before, total = self.before, self.before[-1]
+        edges = []
+        for to_left, to_right in self.placements:
+            left, right = before + to_left * self.missing_point, total - before + to_right * self.missing_point
+            edges.append((left, right, self._purity(left), self._purity(right)))
+        return edges
 
     @cached_property
     def edge_scores(self) -> list[Floats]:
         """For each placement: upper bounds of the scores of the thresholds; -inf where a limit forbids one."""
-        before, _ = self.sides
-        left, right = before[1:], self.points.values.sum(axis=0) - before[1:]
         scores = []
-        for to_left, to_right in self.placements:
-            lefts, rights = left + to_left * self.missing_point, right + to_right * self.missing_point
-            purity = self._purity(lefts) + self._purity(rights) + self._separate_purity
-            score = self._score(purity, self._weight(lefts))
-            fits = self._fits(lefts) & self._fits(rights)
-            scores.append(np.where(fits, score, -np.inf))
+        for left, right, left_purity, right_purity in self.edges:
+            score = self._score(left_purity + right_purity + self._separate_purity, self._weight(left))
+            scores.append(np.where(self._fits(left) & self._fits(right), score, -np.inf)[1:-1])
         return scores
 
     def best_cuts(self, most: int) -> Iterator[tuple[float, int, int]]:
@@ -322,26 +327,40 @@ class ThresholdScan:
             order = np.argsort(-scores, kind="stable")[:most]
             yield from ((float(scores[i]), int(i), placement) for i in order if scores[i] > -np.inf)
 
+    def may_reach(self, least: float, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return those of some buckets in which a threshold may have this score: by a quick bound first."""
+        bound = np.full(len(self.buckets), -np.inf)
+        alone = self.points.purity_of_rows(self.scorer)
+        for left, _, left_purity, right_purity in self.edges:
+            purity = left_purity[:-1] + right_purity[1:] + alone + self._separate_purity
+            bound = np.maximum(bound, self._larger_score(purity, left[:-1], left[1:]))
+        reached: npt.NDArray[np.bool_] = chosen & (bound >= least)
+        if reached.any():
+            reached[reached] = self.bounds(reached) >= least
+        return reached
+
     def bounds(self, chosen: npt.NDArray[np.bool_]) -> Floats:
         """Return an upper bound of the score of every threshold inside each of some buckets."""
-        before, after = (side[chosen] for side in self.sides)
         points = self.points.take(chosen)
         bound = np.full(len(points.values), -np.inf)
-        for to_left, to_right in self.placements:
-            left, right = before + to_left * self.missing_point, after + to_right * self.missing_point
-            purity = points.bound(left, points.values, right, self.scorer) + self._separate_purity
-            weights = self._weight(left), self._weight(left + points.values)
-            bound = np.maximum(bound, np.maximum(*(self._score(purity, weight) for weight in weights)))
+        for left, right, _, _ in self.edges:
+            start, end = left[:-1][chosen], left[1:][chosen]
+            purity = points.bound(start, points.values, right[1:][chosen], self.scorer) + self._separate_purity
+            bound = np.maximum(bound, self._larger_score(purity, start, end))
+        return bound
+
+    def _larger_score(self, purity: Floats, start: Floats, end: Floats) -> Floats:
+        scores = [self._score(purity, self._weight(side)) for side in (start, end)]
+        bound: Floats = np.maximum(*scores)
         return bound
 
     def can_be_eligible(self) -> npt.NDArray[np.bool_]:
         """Return the buckets in which a threshold may leave enough rows on both sides."""
         limits = self.scorer.training_set.limits
-        before, after = self.sides
+        before, total = self.before, self.before[-1]
         missing = self.missing_point if self.placements != [(0, 0)] else 0 * self.missing_point
         fits = np.ones(len(self.buckets), bool)
-        for side in (before, after):
-            most = side + self.points.values + missing
+        for most in (before[1:] + missing, total - before[:-1] + missing):
             fits &= self._rows(most) - 1 >= limits["min_samples_leaf"]
             fits &= self._weight(most) >= limits["min_weight_fraction_leaf"]
         return fits
@@ -478,7 +497,7 @@ class Points:
         if training_set.target.task == "classification":
             return cls(np.column_stack([stats.rows, stats.weight, stats.counts]).astype(np.float64))
         mean = node.target_sum // node.weight
-        sums = np.array([s - mean * w for s, w in zip(stats.target_sum, stats.weight.tolist(), strict=True)], object)
+        sums = stats.target_sum - mean * stats.weight.astype(object)
         values = np.column_stack([stats.rows, stats.weight, sums.astype(np.float64)]).astype(np.float64)
         assert isinstance(training_set, TrainingSummary)
         weight = np.maximum(stats.weight.astype(np.float64), 1.0)
@@ -498,7 +517,7 @@ class Points:
             return self._bound_classes(left, inside, right, scorer)
         purity = scorer.purity
         weight = np.maximum(inside[:, 1], 1.0)
-        most = purity(left) + purity(right) + self.spread**2 + inside[:, 2] ** 2 / weight
+        most = purity(left) + purity(right) + self.purity_of_rows(scorer)
         reach = np.sqrt(weight) * self.spread / 2 + 1
         total = left + inside + right
         corners = []
@@ -510,13 +529,19 @@ class Points:
         bound: Floats = np.where(is_inner, np.minimum(most, np.maximum.reduce(corners)), most)
         return bound
 
-    @staticmethod
-    def _bound_classes(left: Floats, inside: Floats, right: Floats, scorer: BucketScorer) -> Floats:
+    def purity_of_rows(self, scorer: BucketScorer) -> Floats:
+        """Return Σ φ of the rows of each group alone; no cut inside has a larger purity (φ is subadditive)."""
+        weight = self.values[:, 1]
+        if self.spread is not None:
+            sums: Floats = self.spread**2 + self.values[:, 2] ** 2 / np.maximum(weight, 1.0)
+            return sums
+        return np.zeros(len(weight)) if scorer.impurity_name == "entropy" else weight
+
+    def _bound_classes(self, left: Floats, inside: Floats, right: Floats, scorer: BucketScorer) -> Floats:
         purity = scorer.purity
         n_classes, total = inside.shape[1] - 2, left + inside + right
         if n_classes > _MOST_CORNERS:
-            alone = 0.0 if scorer.impurity_name == "entropy" else inside[:, 1]  # Σ φ(a row alone)
-            most: Floats = purity(left) + purity(right) + alone
+            most: Floats = purity(left) + purity(right) + self.purity_of_rows(scorer)
             return most
         corners = []
         for corner in product((0.0, 1.0), repeat=n_classes):
