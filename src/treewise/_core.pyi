@@ -81,7 +81,9 @@ def quartiles(columns: Sequence[Column], weight: npt.NDArray[np.int64]) -> list[
 def find_leaves(
     tree: Arrays, columns: Sequence[Column], n_rows: int, start: npt.NDArray[np.int64] | None = None
 ) -> npt.NDArray[np.int64]: ...
-def rows_by_node(nodes: npt.NDArray[np.int64], n_nodes: int) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
+def rows_by_node(
+    nodes: npt.NDArray[np.int64], n_nodes: int
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
 def count_buckets(
     columns: Sequence[Column],
     target: Target,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,8 @@ class LevelCounts:
             left_out["weight"] = none
         if np.array_equal(self.rows, self.weight):
             left_out["rows"] = none
-        return replace(self, **{name: _smallest(array) for name, array in (self.arrays | left_out).items()})
+        packed = {name: _smallest(array) for name, array in (self.arrays | left_out).items()}
+        return LevelCounts.of(packed, self.n_classes)
 
     def unpack(self) -> LevelCounts:
         """Return the arrays as they were before ``pack``."""
@@ -79,7 +80,7 @@ class LevelCounts:
             wide["weight"] = wide["counts"].reshape(n, self.n_classes).sum(axis=1)
         if not len(wide["rows"]):
             wide["rows"] = wide["weight"]
-        return replace(self, **wide)
+        return LevelCounts.of(wide, self.n_classes)
 
     @staticmethod
     def merge(parts: Sequence[LevelCounts], summary: TrainingSummary, requests: Sequence[Request]) -> LevelCounts:

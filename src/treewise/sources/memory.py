@@ -1,7 +1,7 @@
 """The source of encoded arrays: rows in memory, and what each partition of a cluster runs.
 
-The core counts (``src/core/grow/bucket_counter.hpp``); ``tests/support/numpy_source.py`` is the readable version. A tree
-grown on this source is the tree of ``train/grow.py``, which is faster for tables in memory.
+The core counts (``src/core/grow/bucket_counter.hpp``); ``tests/support/numpy_source.py`` is the readable version. A
+tree grown on this source is the tree of ``train/grow.py``, which is faster for tables in memory.
 """
 
 from __future__ import annotations
