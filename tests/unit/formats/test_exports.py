@@ -51,6 +51,9 @@ MODELS = {
     "sums that overflow": lambda: tw.forest({"x": [1, 2, 3, 4], "y": [1e308, 1.5e308, -1e308, 1.7e308]}, "y", 9),
     "refuses missing": lambda: tw.grow(whole_table(), "y", missing="error"),
     "forest that refuses missing": lambda: tw.forest(whole_table(), "y", 3, missing="error"),
+    "forest of numbers that refuses missing": lambda: tw.forest(
+        {**whole_table(), "y": [1.0, 2, 4, 8, 16, 32]}, "y", 3, missing="error"
+    ),
     "wide integers and datetimes": lambda: tw.grow(wide_table(), "y"),
     "forest of wide columns": lambda: tw.forest(wide_table(), "y", 5),
     "answers of the root": lambda: tw.grow("admissions", preset="id3", empty_branch="root"),
@@ -76,6 +79,7 @@ def wide_table():
         "id": [2**60 + (i * 37) % n for i in range(n)],
         "day": [dt.date(1960, 1, 1) + dt.timedelta(days=(i * 31) % 97) for i in range(n)],
         "moment": [start + dt.timedelta(microseconds=(i * 17) % 53) for i in range(n)],
+        "tick": np.array([1_709_164_799_123_456_700 + (i * 23) % 61 for i in range(n)], "M8[ns]"),
         "flag": [None if i % 9 == 0 else i % 3 == 0 for i in range(n)],
         "y": ["abc"[(i * i + i // 7) % 3] for i in range(n)],
     }

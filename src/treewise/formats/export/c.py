@@ -194,14 +194,7 @@ class _Printer:
             return self._mask(x, condition, len(encoding.levels))
         if encoding.kind != "number":
             return _integer_condition(x, condition)
-        if condition.below and condition.above:
-            return f"{x} == {x}"
-        if not (condition.below or condition.above):
-            return f"{x} != {x}"
-        below, above = ("<=", ">") if condition.op == "<=" else ("<", ">=")
-        if condition.missing:
-            return f"!({x} {above if condition.below else below} {_double(condition.cut)})"
-        return f"{x} {below if condition.below else above} {_double(condition.cut)}"
+        return condition.compare(x, _double(condition.cut))
 
     def _mask(self, x: str, condition: BranchCondition, n_levels: int) -> str:
         codes = set(condition.levels)
@@ -285,9 +278,7 @@ class _Printer:
             if not program.is_regression:
                 yield f"static const int32_t {name}_labels_{t}[] = {{{_wrapped(map(str, routine.answers.label))}}};"
             if program.combine != "vote":
-                shares = routine.answers.probabilities.ravel().tolist()
-                if program.is_regression:
-                    shares = [value / program.unit for value in routine.answers.value]
+                shares = program.contributions(t).ravel().tolist()
                 yield f"static const double {name}_shares_{t}[] = {{{_wrapped(map(_double, shares))}}};"
         call = f"const {name}_cells c = {name}_read(row);"
         yield f"\n/* Writes {n} node numbers, one per tree; -1 for no answer. */"

@@ -179,15 +179,7 @@ def _condition(condition: BranchCondition, encoding: Encoding, sets: dict[str, s
             return f"{x} {'!==' if condition.negated else '==='} {values[0]}" if values else "true"
         name = sets.setdefault(_list(values), f"s{len(sets)}")
         return f"{'!' if condition.negated else ''}{name}.has({x})"
-    if condition.below and condition.above:
-        return f"{x} === {x}"
-    if not (condition.below or condition.above):
-        return f"{x} !== {x}"
-    below, above = ("<=", ">") if condition.op == "<=" else ("<", ">=")
-    cut = repr(condition.cut) if encoding.kind == "number" else f"{condition.cut}n"
-    if condition.missing:
-        return f"!({x} {above if condition.below else below} {cut})"
-    return f"{x} {below if condition.below else above} {cut}"
+    return condition.compare(x, repr(condition.cut) if encoding.kind == "number" else f"{condition.cut}n")
 
 
 def _tables(answers: LeafOutputs, program: Program) -> Iterator[str]:
@@ -197,11 +189,8 @@ def _tables(answers: LeafOutputs, program: Program) -> Iterator[str]:
         return
     labels = ["null" if label == NO_ANSWER else f"classes[{label}]" for label in answers.label]
     yield f"const predictions = {_list(labels)};"
-    rows = [
-        "null" if label == NO_ANSWER else _list(map(_number, row))
-        for label, row in zip(answers.label, answers.probabilities.tolist(), strict=True)
-    ]
-    yield f"const probabilities = {_list(rows)};"
+    rows = program.contributions(0).tolist()
+    yield f"const probabilities = {_list('null' if math.isnan(row[0]) else _list(map(_number, row)) for row in rows)};"
 
 
 def _many_trees(program: Program, sets: dict[str, str]) -> Iterator[str]:
@@ -223,17 +212,9 @@ def _many_trees(program: Program, sets: dict[str, str]) -> Iterator[str]:
 
 def _contributions(program: Program, t: int) -> Iterator[str]:
     """Yield what each answer of a tree adds to the sums: position, number, position, number, …"""
-    answers = program.routines[t].answers
-    if program.is_regression:
-        yield from ("null" if math.isnan(v) else f"[0, {_number(v / program.unit)}]" for v in answers.value)
-        return
-    for label, row in zip(answers.label, answers.probabilities.tolist(), strict=True):
-        if label == NO_ANSWER:
-            yield "null"
-        elif program.combine == "vote":
-            yield f"[{label}, {_number(program.votes[t])}]"
-        else:
-            yield _list(f"{k}, {_number(share)}" for k, share in enumerate(row) if share)
+    for row in program.contributions(t).tolist():
+        is_known = not math.isnan(row[0])
+        yield _list(f"{k}, {_number(share)}" for k, share in enumerate(row) if share) if is_known else "null"
 
 
 def _list(texts: Iterable[str]) -> str:

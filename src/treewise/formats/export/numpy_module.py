@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator
 
 from treewise._lib.text import safe
-from treewise.formats.export.program import NO_ANSWER, Answer, Program, Step, Switch, Test
+from treewise.formats.export.program import Answer, Program, Step, Switch, Test
 from treewise.formats.export.stamp import stamp
 
 _MISSING = -(2**63)
@@ -206,25 +206,12 @@ def _one_tree(program: Program) -> Iterator[str]:
         yield f"_PREDICTIONS = np.array([{', '.join(map(_float, answers.value))}])\n\n\n{_ONE_TREE}"
         return
     yield f"_PREDICTIONS = _LABELS.take({answers.label!r})"
-    labelled = zip(answers.label, answers.probabilities.tolist(), strict=True)
-    rows = [[math.nan] * len(row) if label == NO_ANSWER else row for label, row in labelled]
-    yield f"_PROBABILITIES = {_matrix(rows)}\n\n\n{_ONE_TREE}{_PROBABILITIES}"
+    yield f"_PROBABILITIES = {_matrix(program.contributions(0).tolist())}\n\n\n{_ONE_TREE}{_PROBABILITIES}"
 
 
 def _many_trees(program: Program) -> Iterator[str]:
     yield "_SHARES = ["
-    for t, routine in enumerate(program.routines):
-        if program.is_regression:
-            rows = [[value / program.unit] for value in routine.answers.value]
-        elif program.combine == "vote":
-            classes = range(len(program.classes))
-            rows = [[program.votes[t] if c == label else 0.0 for c in classes] for label in routine.answers.label]
-        else:
-            rows = routine.answers.probabilities.tolist()
-        if routine.answers.label:
-            known = zip(routine.answers.label, rows, strict=True)
-            rows = [[math.nan] * len(row) if label == NO_ANSWER else row for label, row in known]
-        yield f"    {_matrix(rows)},"
+    yield from (f"    {_matrix(program.contributions(t).tolist())}," for t in range(len(program.routines)))
     yield f"]\n_WIDTH = {max(1, len(program.classes))}\n\n"
     if program.is_regression:
         yield _MANY_TREES + _VALUES.format(divisor=program.divisor, unit=_float(program.unit))

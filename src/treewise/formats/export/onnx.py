@@ -22,13 +22,12 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from treewise._lib.text import safe
 from treewise.data.encoding import INT64_MIN, Encoding
 from treewise.errors import PackageError, ParameterError
 from treewise.formats.export.onnx_trees import integer_cuts, tree_attributes
-from treewise.formats.export.program import NO_ANSWER, Program
+from treewise.formats.export.program import Program
 from treewise.formats.export.stamp import stamp
 
 _IR_VERSION, _OPSET, _ML_OPSET = 10, 18, 5  # ONNX 1.16; TreeEnsemble is new in ai.onnx.ml 5
@@ -195,15 +194,14 @@ class _Graph:
         if program.is_regression:
             values = self.constant(answers.value, np.float64)
             return [self._output("prediction", "Gather", [values, at], self.types.DOUBLE, ["rows"]), leaves]
-        shares = answers.probabilities.copy()
-        shares[np.array(answers.label) == NO_ANSWER] = math.nan
+        shares = self.constant(program.contributions(0))
         labels, kind = self._labels()
         classes = np.array([max(label, 0) for label in answers.label], np.int64)
         number = self.node("Gather", [self.constant(classes), at])
         shape = ["rows", len(program.classes)]
         return [
             self._output("prediction", "Gather", [labels, number], kind, ["rows"]),
-            self._output("probabilities", "Gather", [self.constant(shares), at], self.types.DOUBLE, shape),
+            self._output("probabilities", "Gather", [shares, at], self.types.DOUBLE, shape),
             leaves,
         ]
 
@@ -213,7 +211,7 @@ class _Graph:
         total, node_numbers = "", []
         for t, routine in enumerate(program.routines):
             at = self._of_tree(t)
-            added = self.node("Gather", [self.constant(contributions(program, t)), at])
+            added = self.node("Gather", [self.constant(program.contributions(t)), at])
             total = self.node("Add", [total, added]) if total else added
             numbers = self.constant(np.array(routine.answers.node, np.int64)[:, None])
             node_numbers.append(self.node("Gather", [numbers, at]))
@@ -252,19 +250,6 @@ class _Graph:
         for label in classes:
             _check_text(str(label), f"class {safe(str(label))}")
         return self.constant([str(label) for label in classes]), self.types.STRING
-
-
-def contributions(program: Program, t: int) -> npt.NDArray[np.float64]:
-    """Return what each answer of a tree adds to the sums: answers × classes, or × 1 for values."""
-    answers = program.routines[t].answers
-    if program.is_regression:
-        return np.array(answers.value)[:, None] / program.unit
-    labels = np.array(answers.label)
-    table = answers.probabilities.copy()
-    if program.combine == "vote":
-        table = np.where(labels[:, None] == np.arange(len(program.classes)), program.votes[t], 0.0)
-    table[labels == NO_ANSWER] = math.nan
-    return table
 
 
 def _check_text(text: str, what: str) -> None:

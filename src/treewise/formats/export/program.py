@@ -82,6 +82,21 @@ class BranchCondition(NamedTuple):
     levels: tuple[int, ...] = ()
     negated: bool = False
 
+    def compare(self, x: str, cut: str, negation: str = "!({})") -> str:
+        """Write a ``Test`` outcome where missing is NaN, with which every comparison is false.
+
+        >>> BranchCondition(0, True, "<=", 1.5, below=True).compare("x", "1.5")
+        '!(x > 1.5)'
+        """
+        if self.below and self.above:
+            return f"{x} == {x}"
+        if not (self.below or self.above):
+            return f"{x} != {x}"
+        below, above = ("<=", ">") if self.op == "<=" else ("<", ">=")
+        if self.missing:
+            return negation.format(f"{x} {above if self.below else below} {cut}")
+        return f"{x} {below if self.below else above} {cut}"
+
 
 class Line(NamedTuple):
     """A line of nested code: the beginning of a block under a condition, its end, or the answer that ends a block."""
@@ -205,6 +220,20 @@ class Program:
     def is_regression(self) -> bool:
         """Whether numbers are predicted."""
         return self.target.task == "regression"
+
+    def contributions(self, t: int) -> npt.NDArray[np.float64]:
+        """Return what each answer of a tree adds to the sums: answers × classes, or × 1 for values; NaN: no answer.
+
+        For a single tree these are the probabilities, or the values.
+        """
+        answers = self.routines[t].answers
+        if self.is_regression:
+            return np.array(answers.value)[:, None] / self.unit
+        labels, table = np.array(answers.label), answers.probabilities.copy()
+        if self.combine == "vote":
+            table = np.where(labels[:, None] == np.arange(len(self.classes)), self.votes[t], 0.0)
+        table[labels == NO_ANSWER] = math.nan
+        return table
 
 
 def conditions(step: Step) -> list[tuple[BranchCondition, int]]:

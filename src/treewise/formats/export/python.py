@@ -190,14 +190,7 @@ def _condition(condition: BranchCondition, encoding: Encoding) -> str:
         if len(values) == 1 and values[0] == "None":
             return f"{x} is not None" if condition.negated else f"{x} is None"
         return f"{x} {'not in' if condition.negated else 'in'} {{{', '.join(values)}}}"
-    if condition.below and condition.above:
-        return f"{x} == {x}"
-    if not (condition.below or condition.above):
-        return f"{x} != {x}"
-    below, above = ("<=", ">") if condition.op == "<=" else ("<", ">=")
-    if condition.missing:
-        return f"not {x} {above if condition.below else below} {condition.cut!r}"
-    return f"{x} {below if condition.below else above} {condition.cut!r}"
+    return condition.compare(x, repr(condition.cut), "not {}")
 
 
 def _one_tree_tables(answers: LeafOutputs, program: Program) -> Iterator[str]:
@@ -207,12 +200,8 @@ def _one_tree_tables(answers: LeafOutputs, program: Program) -> Iterator[str]:
         return
     labels = ["None" if label == NO_ANSWER else f"CLASSES[{label}]" for label in answers.label]
     yield f"_PREDICTIONS = {_items(labels)}"
-    shares = answers.probabilities.tolist()
-    rows = [
-        "None" if label == NO_ANSWER else _items(map(_float, row))
-        for label, row in zip(answers.label, shares, strict=True)
-    ]
-    yield f"_PROBABILITIES = {_items(rows)}"
+    rows = program.contributions(0).tolist()
+    yield f"_PROBABILITIES = {_items('None' if math.isnan(row[0]) else _items(map(_float, row)) for row in rows)}"
 
 
 def _many_trees(program: Program) -> Iterator[str]:
@@ -232,17 +221,9 @@ def _many_trees(program: Program) -> Iterator[str]:
 
 def _contributions(program: Program, t: int) -> Iterator[str]:
     """Yield what each answer of a tree adds to the sums: pairs of position and number."""
-    answers = program.routines[t].answers
-    if program.is_regression:
-        yield from (f"((0, {_float(value / program.unit)}),)" for value in answers.value)
-        return
-    for label, row in zip(answers.label, answers.probabilities.tolist(), strict=True):
-        if label == NO_ANSWER:
-            yield "None"
-        elif program.combine == "vote":
-            yield f"(({label}, {_float(program.votes[t])}),)"
-        else:
-            yield _items(f"({k}, {_float(share)})" for k, share in enumerate(row) if share)
+    for row in program.contributions(t).tolist():
+        is_known = not math.isnan(row[0])
+        yield _items(f"({k}, {_float(share)})" for k, share in enumerate(row) if share) if is_known else "None"
 
 
 def _items(texts: Iterator[str] | map[str] | list[str]) -> str:

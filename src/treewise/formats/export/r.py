@@ -21,7 +21,7 @@ from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
 from treewise.formats.export.program import NO_ANSWER, Program
 from treewise.formats.export.stamp import stamp
-from treewise.formats.export.step_table import StepTable, answer_rows, tabulate
+from treewise.formats.export.step_table import StepTable, tabulate
 
 _PART = 10**9  # an integer is high * _PART + low
 _RUNTIME = Path(__file__).with_name("runtime.R")
@@ -76,7 +76,7 @@ def _tree(program: Program, t: int) -> Iterator[str]:
     yield f"      node = {_vector('NA' if node == NO_ANSWER else str(node) for node in answers.node)},"
     yield f"      label = {_vector('NA' if label == NO_ANSWER else str(label + 1) for label in answers.label)},"
     width = max(1, len(program.classes))
-    shares = [_double(share) for row in answer_rows(program, t) for share in (row or [math.nan] * width)]
+    shares = [_double(share) for share in program.contributions(t).ravel().tolist()]
     yield f"      shares = matrix({_vector(shares)}, ncol = {width}, byrow = TRUE)\n    )"
 
 

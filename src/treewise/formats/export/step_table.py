@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from treewise.data.encoding import INT64_MAX, Encoding
-from treewise.formats.export.program import NO_ANSWER, Answer, Program, Routine, Test
+from treewise.formats.export.program import Answer, Routine, Test
 
 
 @dataclass
@@ -60,18 +60,3 @@ def tabulate(routine: Routine, inputs: Sequence[Encoding]) -> StepTable:
         for name, value in zip(("column", "cut", "below", "above", "missing"), entry, strict=True):
             getattr(table, name).append(value)
     return table
-
-
-def answer_rows(program: Program, t: int) -> list[list[float] | None]:
-    """Return what each answer of a tree adds to the sums of the ensemble, class by class; None for no answer.
-
-    For a single tree these are the probabilities, or the value.
-    """
-    answers = program.routines[t].answers
-    if program.is_regression:
-        return [None if math.isnan(value) else [value / program.unit] for value in answers.value]
-    rows: list[list[float]] = answers.probabilities.tolist()
-    if program.combine == "vote":
-        rows = [[program.votes[t] if k == label else 0.0 for k in range(len(row))] for label, row in
-                zip(answers.label, rows, strict=True)]  # fmt: skip
-    return [None if label == NO_ANSWER else row for label, row in zip(answers.label, rows, strict=True)]

@@ -48,7 +48,7 @@ class EngineLimits:
     digits: int | None = None  # significant digits of a finite number; None: every double
     finite: bool = False  # no infinities
     surrogates: bool = False  # halves of surrogate pairs in text
-    datetime_step: int = 1000  # nanoseconds
+    datetime_step: int = 1  # nanoseconds; columns in coarser units have microseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ def _integers(cuts: list[Any]) -> list[int]:
 def _datetimes(cuts: list[Any], encoding: Encoding, limits: EngineLimits) -> list[int]:
     """Return moments in nanoseconds: the beginning and the end of the ticks around each cut."""
     step = NS_PER_DAY // TICKS_PER_DAY[encoding.unit]
-    resolution = limits.datetime_step
+    resolution = limits.datetime_step if encoding.unit == "ns" else max(1000, limits.datetime_step)
     low, high = _YEAR_1, _YEAR_10000
     if encoding.unit == "ns":
         low, high = -(2**63) + 10**9, 2**63 - 10**9

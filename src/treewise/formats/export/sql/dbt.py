@@ -131,7 +131,7 @@ def _test(name: str) -> str:
 
 def _seed(program: Program) -> list[list[str]]:
     """Return boundary rows with the node at which the program ends, as a table of texts."""
-    rows = fuzz_rows(program, _N_BOUNDARY_ROWS, 0, EngineLimits(nul=False))
+    rows = fuzz_rows(program, _N_BOUNDARY_ROWS, 0, EngineLimits(nul=False, datetime_step=1000))
     table = [["expected_leaf", *(encoding.name for encoding in program.inputs)]]
     routine = program.routines[0]
     keys = [_keys(e, values) for e, values in zip(program.inputs, rows.encoded, strict=True)]

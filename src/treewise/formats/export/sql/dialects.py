@@ -45,7 +45,7 @@ class Dialect:
     rounds_correctly: bool = True  # whether a literal is read as the nearest double
     double: str = "{}"  # a double that is computed with
     datetime: str = "TIMESTAMP '{}'"
-    datetime_ns: str = ""  # the same for columns in nanoseconds, where it differs
+    datetime_ns: str = ""  # a type of their own for columns in nanoseconds
     datetime_column: str = "{}"
     datetime_digits: int = 6  # of the fraction of a second
     has_short_datetimes: bool = False  # datetimes are text: midnight is written without a time
@@ -135,7 +135,8 @@ class Dialect:
         """Write the first moment after a tick: ``x <= tick`` is ``x < moment``, whatever the column's precision."""
         per_day = TICKS_PER_DAY[encoding.unit]
         ns = (ticks + 1) * (_NANOSECONDS_PER_DAY // per_day)
-        step = 10 ** (9 - self.datetime_digits)
+        is_ns = encoding.unit == "ns" and self.datetime_ns != ""
+        step = 1 if is_ns else 10 ** (9 - self.datetime_digits)
         day, in_day = divmod(-(-ns // step) * step, _NANOSECONDS_PER_DAY)
         try:
             date = dt.date.fromordinal(day + _UNIX_EPOCH)
@@ -151,7 +152,7 @@ class Dialect:
             text = f"{date.isoformat()} {clock}.{fraction:09}".rstrip("0")
         else:
             text = _shortest(date, clock) if self.has_short_datetimes else f"{date.isoformat()} {clock}"
-        return (self.datetime_ns if encoding.unit == "ns" and self.datetime_ns else self.datetime).format(text)
+        return (self.datetime_ns if is_ns else self.datetime).format(text)
 
 
 def _shortest(date: dt.date, clock: str) -> str:

@@ -161,11 +161,8 @@ class SqlPrinter:
                 (_none_for_nan(answers.value), self.value_text) if regression else (answers.label, self.label_text)
             )
         if "probabilities" in outputs and not regression:
-            known = [label != NO_ANSWER for label in answers.label]
-            for k in range(len(self.program.classes)):
-                shares = answers.probabilities[:, k].tolist()
-                values = [share if ok else None for share, ok in zip(shares, known, strict=True)]
-                columns[f"probability_{k}"] = values, self.value_text
+            for k, shares in enumerate(self.program.contributions(0).T.tolist()):
+                columns[f"probability_{k}"] = _none_for_nan(shares), self.value_text
         if "leaf" in outputs:
             columns["leaf"] = answers.node, self.leaf_text
         return columns
@@ -199,6 +196,7 @@ class SqlPrinter:
                 walks = {name: self._answer_number(program.routines[t]) for name, t in zip(numbers, trees, strict=True)}
                 query = self._select(walks, query, f"before_{trees[0]}_trees")
             columns: dict[str, list[str]] = {}
+            added = {t: program.contributions(t).T.tolist() for t in trees} if terms else {}
             hidden = list(numbers)
             for k, name in enumerate(terms):
                 total: list[str] = []
@@ -206,7 +204,7 @@ class SqlPrinter:
                     total = [self.output(f"{name}_of_{trees[0]}")]
                     hidden += [f"{name}_of_{trees[0]}"] * bool(numbers)
                 for t in trees:
-                    term = self._tree_term(t, self._contributions(t, k), self.value_text)
+                    term = self._tree_term(t, _none_for_nan(added[t][k]), self.value_text)
                     total += [f"+ {term[0]}", *term[1:]] if total else term
                 columns[name if block == last else f"{name}_of_{trees[-1] + 1}"] = total
             if "leaf" in outputs:
@@ -225,18 +223,6 @@ class SqlPrinter:
         if self.program.is_regression:
             return ["sum"]
         return [f"sum_{k}" for k in range(len(self.program.classes))]
-
-    def _contributions(self, t: int, k: int) -> list[float | None]:
-        """Return what each answer of a tree adds to a sum."""
-        program = self.program
-        answers = program.routines[t].answers
-        if program.is_regression:
-            return _none_for_nan([value / program.unit for value in answers.value])
-        if program.combine == "vote":
-            vote = program.votes[t]
-            return [None if c == NO_ANSWER else vote if c == k else 0.0 for c in answers.label]
-        shares = answers.probabilities[:, k].tolist()
-        return [None if c == NO_ANSWER else share for c, share in zip(answers.label, shares, strict=True)]
 
     def _combined(self, query: str | list[str], terms: list[str], outputs: Sequence[str]) -> list[str]:
         """Return the query that turns sums into predictions."""

@@ -4,7 +4,8 @@
     answers      doubles: class numbers or values, then probabilities row by row, then leaves; NaN for no answer
     classes      texts, as above
 
-All numbers are big-endian. Datetimes are microseconds since 1970, booleans the texts "true" and "false".
+All numbers are big-endian. Datetimes are microseconds since 1970, or nanoseconds if the column has them; booleans the
+texts "true" and "false".
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def _text(encoding: Encoding, cell: Cell) -> str | None:
     if cell is None:
         return None
     if encoding.kind == "datetime":
-        return str(int(cell) // 1000)
+        return str(int(cell) // (1 if encoding.unit == "ns" else 1000))
     return str(cell).lower() if encoding.kind == "boolean" else str(cell)
 
 

@@ -20,7 +20,7 @@ from treewise.formats.verify.engines.sql_rows import (
 )
 from treewise.formats.verify.fuzz import Cell, EngineLimits, Rows
 
-LIMITS = EngineLimits(finite=True)
+LIMITS = EngineLimits(finite=True, datetime_step=1000)
 _TYPES = {
     "number": "double",
     "integer": "bigint",

@@ -15,7 +15,7 @@ from treewise.formats.verify.engines.sql_rows import (
 )
 from treewise.formats.verify.fuzz import Cell, EngineLimits, Rows
 
-LIMITS = EngineLimits(nul=False)
+LIMITS = EngineLimits(nul=False, datetime_step=1000)
 _TYPES = {
     "number": "double precision",
     "integer": "bigint",

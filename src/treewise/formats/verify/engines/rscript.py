@@ -33,8 +33,7 @@ cells <- function(kind, per_day, file, n) {
     if (per_day == 1) return(as.Date(floor(as.numeric(x) / 86400e6), origin = "1970-01-01"))
     if (per_day == 86400) return(as.POSIXct(floor(as.numeric(x) / 1e6), origin = "1970-01-01", tz = "UTC"))
     cut <- 86400e6 / per_day
-    return(if (cut < 1) ifelse(is.na(x), NA, paste0(x, "000")) else if (cut == 1) x else
-      ifelse(is.na(x), NA, sprintf("%.0f", floor(as.numeric(x) / cut))))
+    return(if (cut <= 1) x else ifelse(is.na(x), NA, sprintf("%.0f", floor(as.numeric(x) / cut))))
   }
   x
 }

@@ -13,7 +13,7 @@ from treewise.formats.verify.engines.registry import Export, NotInstalled, Outpu
 from treewise.formats.verify.engines.sql_rows import ROW_NUMBER, read_outputs, source_table, to_datetime, to_tuples
 from treewise.formats.verify.fuzz import Cell, EngineLimits, Rows
 
-LIMITS = EngineLimits()
+LIMITS = EngineLimits(datetime_step=1000)
 _CONFIG = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

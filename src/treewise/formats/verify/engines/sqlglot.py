@@ -15,7 +15,7 @@ from treewise.formats.verify.engines import duckdb
 from treewise.formats.verify.engines.registry import Export, NotInstalled, Outputs
 from treewise.formats.verify.fuzz import EngineLimits, Rows
 
-LIMITS = EngineLimits()
+LIMITS = EngineLimits(datetime_step=100)  # that of SQL Server
 _DIALECTS = {"sqlserver": "tsql", "snowflake": "snowflake"}
 _SURROGATES = re.compile(r"NCHAR\((55(?:29[6-9]|[3-9]\d\d)|56(?:[0-2]\d\d|3[01]\d))\) \+ NCHAR\((5[67]\d{3})\)")
 _DIGITS = 6  # of the fraction of a second in DuckDB's TIMESTAMP

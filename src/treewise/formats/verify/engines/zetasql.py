@@ -15,7 +15,7 @@ from treewise.formats.verify.engines.registry import Export, NotInstalled, Outpu
 from treewise.formats.verify.engines.sql_rows import ROW_NUMBER, read_outputs, to_datetime, to_tuples
 from treewise.formats.verify.fuzz import Cell, EngineLimits, Rows
 
-LIMITS = EngineLimits()
+LIMITS = EngineLimits(datetime_step=1000)
 _TYPES = {"number": "DOUBLE", "integer": "INT64", "boolean": "BOOL", "datetime": "DATETIME"}
 _CELLS_PER_CALL = 400_000  # a table and its answers are copied to and from WebAssembly byte by byte
 
