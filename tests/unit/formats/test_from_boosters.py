@@ -100,9 +100,10 @@ class TestLightGBM:
         rows[:, 3] = np.random.default_rng(4).choice([*range(82), np.nan], ROWS)
         np.testing.assert_array_equal(ours.predict(rows), theirs.predict(rows))
 
-    def test_two_classes_are_imported_as_the_raw_score(self):
+    @pytest.mark.parametrize("options", [{}, {"boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1}], ids=str)
+    def test_two_classes_are_imported_as_the_raw_score(self, options):
         X, y = table()
-        theirs = self.lgb.LGBMClassifier(n_estimators=9, verbose=-1, n_jobs=1).fit(X, y > 0)
+        theirs = self.lgb.LGBMClassifier(n_estimators=9, verbose=-1, n_jobs=1, **options).fit(X, y > 0)
         with pytest.raises(tw.DataError, match="raw_score=True imports the sum"):
             tw.from_lightgbm(theirs)
         ours = tw.from_lightgbm(theirs, raw_score=True)
@@ -195,6 +196,13 @@ class TestXGBoost:
         rows = fuzz(ours)
         np.testing.assert_allclose(ours.predict(rows), theirs.predict(rows, output_margin=True), rtol=3e-6, atol=3e-6)
         assert any("cover" in note for note in ours.notes)
+
+    def test_the_margin_of_a_single_tree_is_the_same_to_the_last_bit(self):
+        X, y = table()
+        for cut in (-1.2, -0.7, -0.3, 0.1, 0.6, 1.1):  # the constant is the logarithm of a share, in float32
+            theirs = self.xgb.XGBClassifier(n_estimators=1, max_depth=3, n_jobs=1).fit(X, y > cut)
+            ours = tw.from_xgboost(theirs, output_margin=True)
+            np.testing.assert_array_equal(ours.predict(X), theirs.predict(X, output_margin=True).astype(float))
 
     def test_files_early_stopping_and_refusals(self, tmp_path):
         X, y = table()

@@ -1,8 +1,10 @@
 """Models imported from scikit-learn: the same answers on every input, and everything a model can do."""
 
+import math
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn import ensemble as forests
 from sklearn import tree as trees
@@ -137,6 +139,7 @@ def test_short_thresholds_agree_on_float32_and_are_short():
 
 
 @settings(max_examples=200, deadline=None)
+@example(math.nextafter(-np.finfo(np.float32).max.item(), -math.inf), [], 0.0)  # no float32 below
 @given(finite, st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=5), finite)
 def test_an_exact_cut_is_the_largest_double_on_the_left(threshold, singles, value):
     t = float32_at_most(np.array([threshold]))

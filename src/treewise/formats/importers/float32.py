@@ -28,7 +28,17 @@ def float32_at_most(thresholds: Floats) -> Floats32:
     """
     with np.errstate(over="ignore"):
         nearest = thresholds.astype(np.float32)
-    return np.where(nearest.astype(np.float64) > thresholds, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+    return np.where(nearest.astype(np.float64) > thresholds, float32_below(nearest), nearest)
+
+
+def float32_below(numbers: Floats32) -> Floats32:
+    """Return the next float32 below each number.
+
+    >>> float32_below(np.array([1.0, -_LARGEST], np.float32)).astype(float).tolist()
+    [0.9999999403953552, -inf]
+    """
+    with np.errstate(over="ignore"):
+        return np.nextafter(numbers, np.float32(-np.inf))
 
 
 def exact_cuts(largest_left: Floats32) -> Floats:

@@ -113,7 +113,8 @@ def from_lightgbm(
     )
     if len(trees) == 1:
         return build_tree(about, trees[0])
-    return build_ensemble(about, trees, "bagging" if content.is_averaged else "gradient_boosting")
+    is_mean = content.is_averaged and not raw_score  # LightGBM does not average raw scores
+    return build_ensemble(about, trees, "bagging" if is_mean else "gradient_boosting")
 
 
 def _text_of(model: Any) -> str:

@@ -22,7 +22,7 @@ from treewise._lib.text import safe
 from treewise.data.encoding import Encoding
 from treewise.ensemble.model import Ensemble
 from treewise.errors import DataError, ModelFormatError, ParameterError
-from treewise.formats.importers.float32 import exact_cuts
+from treewise.formats.importers.float32 import exact_cuts, float32_below
 from treewise.formats.importers.foreign_tree import (
     ForeignTree,
     Import,
@@ -151,7 +151,7 @@ def _base_margin(learner: Mapping[str, Any], output_margin: bool) -> np.float32:
     if objective in _IDENTITY:
         return bases[0]
     if objective in _LOGISTIC and output_margin:
-        return np.float32(-math.log(1.0 / float(bases[0]) - 1.0))
+        return np.float32(-math.log(float(np.float32(1) / bases[0] - np.float32(1))))  # rounded as XGBoost rounds it
     raise DataError(
         f"the prediction of this model ({safe(objective)}) is a function of the sum over its trees, which cannot be"
         " imported.",
@@ -201,7 +201,7 @@ def _read_tree(tree: Mapping[str, Any]) -> ForeignTree:
         left=np.where(by_set, right, left),
         right=np.where(by_set, left, right),
         column=np.array(tree["split_indices"], np.int64),
-        cut=exact_cuts(np.nextafter(conditions, np.float32(-np.inf))),
+        cut=exact_cuts(float32_below(conditions)),
         missing=np.where(by_set, 1 - missing, missing),
         rows=np.maximum(np.rint(cover), 1).astype(np.int64),
         weight=np.maximum(cover, np.finfo(np.float32).tiny),
