@@ -58,6 +58,13 @@ def test_targets_in_any_order_and_of_any_scale_for_absolute_error():
         assert found == reference_facts(training_set, grow_reference(training_set))
 
 
+def test_columns_of_different_costs_are_searched_one_after_the_other():
+    """The search of the last column must not change the rows of the first, which still count for its branches."""
+    data = {"x": [True, True, True], "z": ["b", "a", "e"], "y": [2.0, 4.0, 1.0]}
+    training_set = prepare(data, "y", categorical="ordinal", task="regression", feature_costs={"x": 1.0, "z": 0.01})
+    assert tree_facts(grow_training_set(training_set)) == reference_facts(training_set, grow_reference(training_set))
+
+
 def test_one_call_is_the_same_as_its_parts():
     data = {"x": [1.0, 2.0, 3.0, None], "y": ["a", "b", "b", "a"]}
     assert grow(data, "y") == grow_training_set(prepare(data, "y"))

@@ -91,7 +91,8 @@ public:
                                                               : kNoCandidate;
         const Candidate winner = best_.winner();
         if (gain_too_small(winner)) return kMinImpurityDecrease;
-        if (n_tried > 1 || has_pool_) load_winner(winner, node, stats);  // otherwise its buckets are still loaded
+        // Otherwise its buckets are still loaded. With costs, a later search may have overwritten the rows in them.
+        if (n_tried > 1 || has_costs_ || has_pool_) load_winner(winner, node, stats);
         if (pools(static_cast<SplitKind>(winner.order.kind))) pool_rare_levels();
         fill_chosen_split(winner, split);
         return kNone;
