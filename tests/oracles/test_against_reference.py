@@ -65,6 +65,19 @@ def test_columns_of_different_costs_are_searched_one_after_the_other():
     assert tree_facts(grow_training_set(training_set)) == reference_facts(training_set, grow_reference(training_set))
 
 
+def test_a_cost_changes_the_order_of_gains_per_branch():
+    """(4 − 2)/1 is more than (5 − 2)/2, and 4/1 more than 7/2: with costs, other candidates may win."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        n = int(rng.integers(8, 40))
+        x = [None if rng.random() < 0.3 else float(v) for v in rng.integers(0, 4, n)]
+        data = {"x": [0.0, *x], "z": rng.choice(list("abc"), n + 1).tolist(), "y": rng.normal(size=n + 1)}
+        options = {"categorical": "any", "missing": "branch", "feature_costs": {"x": 0.1, "z": 0.03}}
+        training_set = prepare(data, "y", task="regression", **options)
+        found = tree_facts(grow_training_set(training_set))
+        assert found == reference_facts(training_set, grow_reference(training_set))
+
+
 def test_one_call_is_the_same_as_its_parts():
     data = {"x": [1.0, 2.0, 3.0, None], "y": ["a", "b", "b", "a"]}
     assert grow(data, "y") == grow_training_set(prepare(data, "y"))

@@ -27,6 +27,13 @@ struct TieOrder {
     auto operator<=>(const TieOrder&) const = default;
 };
 
+// Totals over the branches of one candidate.
+struct SplitTotals {
+    int128 total = 0, nlogn_sum = 0;
+    int n_filled = 0;
+    bool meets_limits = true, valid = true, allowed = true;
+};
+
 struct Candidate {
     int128 score = 0;
     int128 gain = 0;  // decrease of total impurity; 0 if within rounding

@@ -102,13 +102,6 @@ public:
     double p_value() const { return test_selection_.p_value(); }
 
 private:
-    // Totals over the branches of one candidate.
-    struct SplitTotals {
-        int128 total = 0, nlogn_sum = 0;
-        int n_filled = 0;
-        bool meets_limits = true, valid = true, allowed = true;
-    };
-
     // Searches columns; returns the number of those with candidates that may win. Columns of different costs are
     // searched separately, since the engine compares gains without costs.
     size_t search_columns(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
@@ -124,17 +117,23 @@ private:
     // then scanned, and the other columns are searched again.
     size_t search_columns_of_one_cost(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
         size_t n_tried = search_filtered(node, stats, columns);
+        // The engine compares gains per branch, which a cost puts into another order.
+        if (cost_ != 0 && settings_.gain_per_branch && engine_.disable_filter())
+            return scan_unfiltered(node, columns), columns.size();
         if (best_.beats_forbidden() || !engine_.disable_filter()) return n_tried;
         for (std::vector<size_t> others = columns; !best_.beats_forbidden(); n_tried = columns_.size()) {
             const std::vector<size_t> opened = best_.take_forbidden_columns();
             std::erase_if(others, [&](size_t c) { return std::ranges::find(opened, c) != opened.end(); });
-            engine_.disable_filter();
-            scan_columns(node, opened);
-            opened_columns_.insert(opened_columns_.end(), opened.begin(), opened.end());
-            best_.clear_forbidden();
+            scan_unfiltered(node, opened);
             if (!others.empty()) search_filtered(node, stats, others);
         }
         return n_tried;
+    }
+    void scan_unfiltered(Segment node, const std::vector<size_t>& columns) {
+        engine_.disable_filter();
+        scan_columns(node, columns);
+        opened_columns_.insert(opened_columns_.end(), columns.begin(), columns.end());
+        best_.clear_forbidden();
     }
     size_t search_filtered(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
         const std::vector<size_t>& found = engine_.find_candidates(node, stats, columns, node_key_);
