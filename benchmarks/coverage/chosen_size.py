@@ -17,6 +17,7 @@ from benchmarks.coverage.measured import Measured
 from treewise.predict.leaf_probabilities import default_smoothing
 from treewise.prune.choice_error import estimate_choice_error
 from treewise.prune.cross_validation import RULES, CrossValidation, cross_validate
+from treewise.prune.losses import poisson_deviance
 from treewise.train.grow import grow_training_set, prepare
 
 FRESH_ROWS = 20_000
@@ -52,6 +53,7 @@ SIZES = (150, 600, 2000)
 OTHER_LOSSES = (  # table, rows, loss
     *(("slope", rows, loss) for loss in ("log_loss", "brier", "auc") for rows in (300, 1000)),
     *(("numbers", rows, "absolute_error") for rows in (300, 1000)),
+    *(("counts", rows, "poisson_deviance") for rows in (300, 1000)),
 )
 
 
@@ -65,8 +67,10 @@ def draw_table(name: str, rows: int, seed: int) -> dict[str, np.ndarray]:
 def true_loss(tree: tw.Tree, fresh: dict[str, np.ndarray], loss: str | None = None) -> float:
     """Return the loss on fresh rows: by default the error rate, or the mean squared error."""
     truth = fresh["y"]
-    if loss in (None, "absolute_error"):
+    if loss in (None, "absolute_error", "poisson_deviance"):
         predicted = tree.predict(fresh)
+        if loss == "poisson_deviance":
+            return float(np.mean(poisson_deviance(truth, predicted)))
         if tree.task == "classification":
             return float(np.mean(predicted != truth))
         return float(np.mean(np.abs(predicted - truth) if loss else (predicted - truth) ** 2))
@@ -131,7 +135,8 @@ def _covers(
     name: str, rows: int, seed: int, fresh: dict[str, np.ndarray], loss: str | None = None
 ) -> list[tuple[bool, bool]]:
     """Tell for each rule whether the printed interval, and the usual one, contain the loss on fresh rows."""
-    training_set = prepare(draw_table(name, rows, seed), "y")
+    criterion = {"criterion": "poisson", "task": "regression"} if loss == "poisson_deviance" else {}
+    training_set = prepare(draw_table(name, rows, seed), "y", **criterion)
     tree = grow_training_set(training_set, n_jobs=1)
     held_out = cross_validate(tree, training_set, CrossValidation(loss, random_state=seed), n_jobs=1)
     losses, nested = held_out.losses, held_out.nested

@@ -25,7 +25,10 @@ LEARNING, LIMITS, PRUNING, WEIGHTS = "Splits", "Limits", "Pruning", "Weights, ti
 ENSEMBLES = "Ensembles"
 WORDS = "Words and numbers"
 CROSS_VALIDATION, TO_A_SIZE = "Cross-validation", "Pruning to a size"
-LOSS_HELP = "error, cost, log_loss, brier, auc; squared_error, absolute_error (default: what the tree predicts by)."
+LOSS_HELP = (
+    "error, cost, log_loss, brier, auc; squared_error, absolute_error, poisson_deviance (default: what the tree"
+    " predicts by)."
+)
 REPEATS_HELP = "Cross-validate this many times, each time with other folds (default 1)."
 _SECTIONS = (
     *(SHOWN, VALIDATION, TABLE, OUTPUT, BASELINES, JUDGED),

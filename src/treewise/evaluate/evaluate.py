@@ -28,6 +28,7 @@ from treewise.evaluate.results import ClassificationEvaluation, Evaluation
 from treewise.predict.costs import CostMatrix, cost_matrix_of
 from treewise.predict.leaf_probabilities import LeafProbabilities, default_smoothing, label_probabilities
 from treewise.predict.predict import Answers, EncodedRows, TreeAnswers, encode_table, subtree_sizes
+from treewise.prune.losses import poisson_deviance
 from treewise.train.exposure import find_truth, weigh_by_exposure
 from treewise.train.target import (
     Ints,
@@ -151,7 +152,10 @@ def evaluate(
         is_ensemble=not isinstance(model, Tree),
     )
     if model.task == "regression":
-        return replace(_evaluate_numbers(compared, answers.values(), context), display=model.display)
+        evaluation = _evaluate_numbers(compared, answers.values(), context)
+        if model.criterion == "poisson":
+            evaluation = _with_deviance(evaluation, compared, answers.values())
+        return replace(evaluation, display=model.display)
     matrix = CostMatrix.of(cost, model.classes) if cost is not None else cost_matrix_of(model)
     truth, labels = encode_known_labels(model, compared.column)
     predicted = _predict_labels(answers, truth, labels)
@@ -337,6 +341,18 @@ def _evaluate_numbers(rows: EvaluationRows, y_pred: Floats, context: _Evaluation
         weight=None if weight is None else float(weight.sum()),
         estimate=context.estimate,
     )
+
+
+def _with_deviance(evaluation: RegressionEvaluation, rows: EvaluationRows, y_pred: Floats) -> RegressionEvaluation:
+    """Add the mean Poisson deviance, unless some of the true numbers are below 0."""
+    y_true, weight, root = encode.encode_numbers(rows.column), rows.weight, evaluation.root
+    if y_true.min() < 0 or y_pred.min() < 0:
+        return evaluation
+    losses, from_root = (poisson_deviance(y_true, np.full(len(y_true), rate)) for rate in (y_pred, root or 0.0))
+    is_finite = np.isfinite(losses).all()
+    deviance = mean_metric("poisson_deviance", losses, weight) if is_finite else Metric("poisson_deviance", math.inf)
+    baseline = None if root is None else mean(from_root, weight) if np.isfinite(from_root).all() else math.inf
+    return replace(evaluation, deviance=deviance, baseline_deviance=baseline)
 
 
 def refuse_infinite(truth: Floats, rows: EvaluationRows) -> None:

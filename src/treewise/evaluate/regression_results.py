@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from treewise._lib.result_table import WIDTH, ColumnSpec, ResultTable, Style
 from treewise._lib.text import format_count, format_rounded
-from treewise.evaluate.metrics import Interval
+from treewise.evaluate.metrics import Interval, Metric
 from treewise.evaluate.residuals import Residuals
 from treewise.evaluate.results import Evaluation
 
@@ -35,6 +35,8 @@ class RegressionEvaluation(Evaluation):
     r2_interval: Interval | None = None
     weight: float | None = None  # of all rows, where they have weights
     estimate: str = "maximum_likelihood"  # or by which shrinkage the values were made of the nodes' means
+    deviance: Metric | None = None  # mean Poisson deviance, of models grown by criterion="poisson"
+    baseline_deviance: float | None = None
 
     def draw(self, what: str = "predicted", ax: Axes | None = None, **image: Unpack[ImageOptions]) -> ChartPicture:
         """Draw the true values against the predicted ones, or the ``"residuals"``.
@@ -54,15 +56,17 @@ class RegressionEvaluation(Evaluation):
     @property
     def scores(self) -> dict[str, float | None]:
         """The metrics by name."""
-        return {name: getattr(self, name) for name in ("rmse", "mae", "r2", "baseline_rmse", "baseline_mae")}
+        found = {name: getattr(self, name) for name in ("rmse", "mae", "r2", "baseline_rmse", "baseline_mae")}
+        if self.deviance is not None:
+            found |= {"poisson_deviance": self.deviance.value, "baseline_poisson_deviance": self.baseline_deviance}
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""
         weight = {} if self.weight is None else {"weight": self.weight}
-        intervals = {
-            f"{name}_interval": bounds and list(bounds)
-            for name, bounds in (("rmse", self.rmse_interval), ("mae", self.mae_interval), ("r2", self.r2_interval))
-        }
+        named = [("rmse", self.rmse_interval), ("mae", self.mae_interval), ("r2", self.r2_interval)]
+        named += [] if self.deviance is None else [("poisson_deviance", self.deviance.interval)]
+        intervals = {f"{name}_interval": bounds and list(bounds) for name, bounds in named}
         return {
             **super().to_dict(),
             **intervals,
@@ -73,7 +77,9 @@ class RegressionEvaluation(Evaluation):
         }
 
     def _errors_to_compare(self) -> tuple[float | None, float | None]:
-        """Return the root mean squared error and that of the baseline."""
+        """Return the root mean squared error and that of the baseline; the deviances, if there are any."""
+        if self.deviance is not None:
+            return self.deviance.value, self.baseline_deviance
         return self.rmse, self.baseline_rmse
 
     def _baseline_text(self) -> str:
@@ -86,10 +92,15 @@ class RegressionEvaluation(Evaluation):
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return the metrics, one per line."""
         lines = [self._figure("rmse", self.rmse, self.rmse_interval), self._figure("mae", self.mae, self.mae_interval)]
-        if self.root is not None and self.baseline_rmse is not None and self.baseline_mae is not None:
-            always = f"always {format_rounded(self.root)}, as the root predicts"
-            lines[0] += f"   against {format_rounded(self.baseline_rmse)} for {always}"
-            lines[1] += f"   against {format_rounded(self.baseline_mae)}"
+        baselines = [self.baseline_rmse, self.baseline_mae]
+        if self.deviance is not None and self.deviance.value is not None:
+            lines.insert(0, self._figure("poisson deviance", self.deviance.value, self.deviance.interval))
+            baselines.insert(0, self.baseline_deviance)
+        if self.root is not None:
+            known = [(i, baseline) for i, baseline in enumerate(baselines) if baseline is not None]
+            for i, baseline in known:
+                lines[i] += f"   against {format_rounded(baseline)}"
+            lines[0] += f" for always {format_rounded(self.root)}, as the root predicts" if known else ""
         if self.r2 is None:
             lines.append("r2    not defined: all targets are equal")
         else:
@@ -122,7 +133,9 @@ def _format_ends(low: float, high: float) -> str:
 
 def _regression_table(evaluation: RegressionEvaluation) -> ResultTable:
     headings = (ColumnSpec("figure"), ColumnSpec("value", "number"), ColumnSpec("baseline", "number"))
+    deviance = evaluation.deviance
     rows = [
+        *([] if deviance is None else [("poisson_deviance", deviance.value, evaluation.baseline_deviance)]),
         ("rmse", evaluation.rmse, evaluation.baseline_rmse),
         ("mae", evaluation.mae, evaluation.baseline_mae),
         ("r2", evaluation.r2, None if evaluation.root is None else 0.0),

@@ -246,9 +246,13 @@ def describe_task(training_set: TrainingSet) -> str:
     target = training_set.target
     name = safe(target.name)
     if target.task == "regression":
-        raw = training_set.raw
-        low, mean, high = (format_rounded(float(value)) for value in (raw.min(), raw.mean(), raw.max()))
-        return f"regression of {name}: {low} to {high}, mean {mean}"
+        raw, weight = training_set.raw, np.asarray(training_set.weight, np.float64)
+        mean = float(np.average(raw, weights=weight if weight.sum() > 0 else None))
+        low, middle, high = (format_rounded(float(value)) for value in (raw.min(), mean, raw.max()))
+        exposure = training_set.fit_options.exposure
+        per_unit = f" per unit of {safe(exposure)}" if exposure else " per unit of exposure"
+        rate = per_unit if training_set.fit_options.predicts_rates else ""
+        return f"regression of {name}{rate}: {low} to {high}, mean {middle}"
     counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
     pattern = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
     listed = [pattern.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]

@@ -64,8 +64,8 @@ class CpTable(Displayable, Sequence[CpRow]):
     @property
     def title(self) -> str:
         """The heading: what is compared, and its value for the root."""
-        counted = {"error": "errors", "cost": "costs"}.get(self.loss, self.loss)
-        if LOSSES[self.loss].risk == "impurity":
+        counted = {"error": "errors", "cost": "costs", "poisson_deviance": "deviances"}.get(self.loss, self.loss)
+        if LOSSES[self.loss].risk == "impurity" and self.loss != "poisson_deviance":  # whose impurity is the deviance
             of_root = f"impurity and {'1 - auc' if self.loss == 'auc' else counted} relative to those of the root"
             return f"cp table of {safe(self.target)}: {of_root} ({format_rounded(self.root_error)})"
         per_row = f"{format_rounded(self.root_error)} per row"
@@ -143,12 +143,14 @@ def cp_table(tree: Tree) -> CpTable:
         chosen_rows = stored.best, stored.chosen, stored.left_out
         recorded = stored.loss if stored.loss in LOSSES else loss
         return CpTable(tree.target.name, stored.root_error, stored.rows, *chosen_rows, loss=recorded)
-    nested = find_nested_trees(tree, "error")
+    risk = LOSSES[loss].risk
+    nested = find_nested_trees(tree, risk)
     root = nested.root_risk or 1.0
     splits = nested.totals(tree, np.zeros(len(tree)), is_internal(tree).astype(float)).round().astype(int)
-    rel = nested.totals(tree, node_risks(tree, "error")) / float(tree.arrays.weight[0]) / root
+    rel = nested.totals(tree, node_risks(tree, risk)) / float(tree.arrays.weight[0]) / root
     rows = tuple(
         CpRow(float(nested.alpha[i]) / root, int(splits[i]), int(nested.n_leaves[i]), float(rel[i]), None, None)
         for i in range(len(nested) - 1, nested.first - 1, -1)
     )
-    return CpTable(tree.target.name, nested.root_risk, rows, loss=loss)
+    unit = 2.0 if loss == "poisson_deviance" else 1.0  # the impurity is half the deviance
+    return CpTable(tree.target.name, unit * nested.root_risk, rows, loss=loss)

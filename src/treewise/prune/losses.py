@@ -131,6 +131,23 @@ def _absolute(tree: Tree, truth: Floats, _: Floats | None) -> RowLosses:
     return lambda rows, nodes: np.asarray(np.abs(truth[rows] - tree.arrays.value[nodes]))
 
 
+def _poisson(tree: Tree, truth: Floats, _: Floats | None) -> RowLosses:
+    rate = np.maximum(tree.arrays.value, np.finfo(float).tiny)  # 0 only if no row of a fold has an event
+    return lambda rows, nodes: poisson_deviance(truth[rows], rate[nodes])
+
+
+def poisson_deviance(y: Floats, rate: Floats) -> Floats:
+    """Return the Poisson deviance of each row, 2·(y·log(y/rate) − (y − rate)): infinite for y > 0 at a rate of 0.
+
+    >>> poisson_deviance(np.array([0.0, 2.0, 3.0]), np.array([0.5, 2.0, 1.0])).round(3).tolist()
+    [1.0, 0.0, 2.592]
+    """
+    y, has_events = np.asarray(y, np.float64), y > 0
+    with np.errstate(divide="ignore"):
+        ratio = np.divide(y, rate, out=np.ones_like(y), where=has_events)
+    return np.asarray(2 * np.maximum(0.0, np.where(has_events, y, 0.0) * np.log(ratio) - (y - rate)))
+
+
 LOSSES = {
     each.name: each
     for each in (
@@ -141,6 +158,7 @@ LOSSES = {
         Loss("auc", "classification", "AUC", "impurity"),
         Loss("squared_error", "regression", "RMSE", of_rows=_squared),
         Loss("absolute_error", "regression", "mean absolute error", of_rows=_absolute),
+        Loss("poisson_deviance", "regression", "Poisson deviance", "impurity", _poisson),
     )
 }
 
@@ -148,7 +166,7 @@ LOSSES = {
 def default_loss(task: Task, criterion: str | None, has_cost: bool) -> str:
     """Return the loss that is used unless another is given: what the tree predicts by."""
     if task == "regression":
-        return "absolute_error" if criterion == "absolute_error" else "squared_error"
+        return {"absolute_error": "absolute_error", "poisson": "poisson_deviance"}.get(criterion or "", "squared_error")
     return "cost" if has_cost else "error"
 
 
@@ -170,6 +188,11 @@ def find_loss(tree: Tree, name: str | None) -> Loss:
     if name == "cost" and not has_cost:
         raise ParameterError(
             Param("loss", "cost") + " needs " + Param("cost", ...) + ", the costs of mistakes, when the tree is grown."
+        )
+    if name == "poisson_deviance" and tree.criterion != "poisson":
+        raise ParameterError(
+            Param("loss", name) + " is for trees that predict counts or rates, which are never below 0.",
+            hint="Grow the tree by " + Param("criterion", "poisson") + ", or choose squared_error.",
         )
     if name == "auc" and len(tree.classes) != 2:
         raise ParameterError(

@@ -115,8 +115,9 @@ class EditableTree(TreeStructure):
         """Cut subtrees that are not worth their leaves; returns a new tree, whose ``history[-1]`` says why.
 
         ``"cv"`` chooses the size by cross-validation on ``data=``, the training table: by ``loss=`` (``"error"``,
-        ``"cost"``, ``"log_loss"``, ``"brier"``, ``"auc"``; ``"squared_error"``, ``"absolute_error"``), ``rule=``
-        (``"1se"`` or ``"best"``), ``folds=``, ``repeats=``, ``groups=``, ``time=``, ``random_state=``.
+        ``"cost"``, ``"log_loss"``, ``"brier"``, ``"auc"``; ``"squared_error"``, ``"absolute_error"``,
+        ``"poisson_deviance"``), ``rule=`` (``"1se"`` or ``"best"``), ``folds=``, ``repeats=``, ``groups=``, ``time=``,
+        ``random_state=``.
         ``"reduced_error"`` (validation=), ``"gain"`` (threshold=, measure=), ``"cost_complexity"`` (ccp_alpha=, risk=),
         ``"pessimistic"`` (confidence=, raising=, data=), ``"mdl"``, ``"collapse"``; or without a method
         ``max_leaf_nodes=``, ``max_depth=``, ``at=[nodes]``.

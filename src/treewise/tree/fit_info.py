@@ -164,7 +164,7 @@ class CrossValidatedLoss:
     ('error', 0.035, 0.012, 0.071, 10)
     """
 
-    loss: str  # error, cost, log_loss, brier, auc (1 − AUC), squared_error or absolute_error
+    loss: str  # error, cost, log_loss, brier, auc (1 − AUC), squared_error, absolute_error or poisson_deviance
     value: float
     low: float  # ends of the 95 % interval
     high: float

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import log_loss, mean_poisson_deviance, roc_auc_score
 
 import treewise as tw
 from tests.support.errors import assert_refused
@@ -36,6 +36,8 @@ def loss_by_hand(tree, data, loss):
         return float(np.mean((tree.predict(data) - truth) ** 2))
     if loss == "absolute_error":
         return float(np.mean(np.abs(tree.predict(data) - truth)))
+    if loss == "poisson_deviance":
+        return mean_poisson_deviance(truth, tree.predict(data))
     probabilities = tree.predict_proba(data, estimate=default_smoothing(tree))
     if loss == "auc":
         return 1 - roc_auc_score(truth == tree.classes[-1], probabilities[:, -1])
@@ -48,7 +50,10 @@ def loss_by_hand(tree, data, loss):
 @pytest.mark.parametrize("loss", [name for name in LOSSES if name != "cost"])
 def test_every_loss_is_that_of_trees_grown_without_the_fold(noisy, loss):
     data = noisy if LOSSES[loss].task == "classification" else {**noisy, "y": noisy["x1"] + (noisy["y"] == "yes")}
-    training_set = prepare(data, "y")
+    criterion = "poisson" if loss == "poisson_deviance" else None
+    if criterion:
+        data = {**data, "y": np.maximum(0, np.rint(2 * data["y"]))}
+    training_set = prepare(data, "y", criterion=criterion, task=LOSSES[loss].task)
     tree = grow_training_set(training_set)
     found = cross_validate(tree, training_set, CrossValidation(loss=loss, folds=3, random_state=2))
     folds = make_folds(training_set, 3, random_state=2)

@@ -64,8 +64,8 @@ def curve(
         ``"max_leaf_nodes"`` (in the order of best-first growth), ``"max_depth"``, ``"min_samples_split"``,
         ``"ccp_alpha"`` (cost complexity by impurity, as in scikit-learn), ``"min_samples_leaf"``, or ``"rows"``: does
         more data help?
-    loss : ``"error"``, ``"cost"``, ``"log_loss"``, ``"brier"``, ``"auc"``; ``"squared_error"``, ``"absolute_error"``;
-        by default what the tree predicts by, as in ``pruning="cv"``.
+    loss : ``"error"``, ``"cost"``, ``"log_loss"``, ``"brier"``, ``"auc"``; ``"squared_error"``, ``"absolute_error"``,
+        ``"poisson_deviance"``; by default what the tree predicts by, as in ``pruning="cv"``.
     values : of that parameter; by default all at which the tree changes (at most 1,000), or some in equal ratios.
     validation : other rows to judge by: a table, or the share of the rows to keep for that, such as 0.3.
     folds : number of cross-validation folds, by default 10, or one fold number per row; 0 uses only ``truth``.

@@ -66,7 +66,7 @@ class ValidationCurve(Displayable):
     table: str
     target: str
     over: str
-    measure: str  # "error", "cost", "log_loss", "brier", "1 - auc", "rmse" or "absolute_error"
+    measure: str  # "error", "cost", "log_loss", "brier", "1 - auc", "rmse", "absolute_error" or "poisson_deviance"
     n: int
     judged_by: str
     points: tuple[CurvePoint, ...]
