@@ -1,18 +1,17 @@
 """Check that two builds of treewise save byte-identical models.
 
-    python -m benchmarks.same_models OLD_PYTHON NEW_PYTHON [--old-path DIR] [--new-path DIR]
+    python -m benchmarks.same_models OLD_PYTHON NEW_PYTHON [--old-path DIR] [--new-path DIR] [--resave]
 
 Each interpreter runs this file: it grows trees and ensembles on the built-in and on generated tables with many
-combinations of options, loads and saves every golden file, and prints the SHA-256 of each saved model. Only the public
-interface is used, so that builds with a different internal layout can be compared. The paths become ``PYTHONPATH`` of
-the interpreter. Exits with 1 and lists the models if any differ.
+combinations of options, loads every golden file, and saves all these models. Only the public interface is used, so that
+builds with a different internal layout can be compared. The paths become ``PYTHONPATH`` of the interpreter. With
+``--resave``, the new build loads the files of the old one and saves them again before they are compared, so that a
+change of the file format does not count. Exits with 1 and lists the models if any differ.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -25,27 +24,31 @@ import numpy as np
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"
 CLASSIFICATION = ("entropy", "gini", "error", "gain_ratio", "c45")
+REFUSED = "refused"
 REGRESSION = ("squared_error", "absolute_error", "poisson")
 
 
-def digests(golden: Path = GOLDEN) -> dict[str, str]:
-    """Return the SHA-256 of every model this build saves, by name."""
+def save_models(folder: Path) -> None:
+    """Save every model in a folder, numbered, with the list of their names."""
     import treewise as tw
 
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
+    models = [*grown_models(tw), *((f"golden {f.name}", lambda f=f: tw.load(f)) for f in sorted(GOLDEN.glob("*.json")))]
+    for number, (_, make) in enumerate(models):
+        path = folder / f"{number}.json"
+        try:
+            make().save(path)
+        except tw.TreewiseError as error:
+            path.write_text(f"{REFUSED}: {type(error).__name__}")  # messages may differ between builds
+    (folder / "names.txt").write_text("\n".join(name for name, _ in models), encoding="utf-8")
 
-        def digest(make: Callable[[], Any]) -> str:
-            try:
-                make().save(path)
-            except tw.TreewiseError as error:
-                return f"refused: {type(error).__name__}"  # messages may differ between builds
-            return hashlib.sha256(path.read_bytes()).hexdigest()
 
-        found = {name: digest(make) for name, make in grown_models(tw)}
-        for file in sorted(golden.glob("*.json")):
-            found[f"golden {file.name}"] = digest(lambda file=file: tw.load(file))
-        return found
+def resave_models(folder: Path) -> None:
+    """Load the models of a folder, which another build saved, and save them again."""
+    import treewise as tw
+
+    for path in folder.glob("*.json"):
+        if not path.read_bytes().startswith(REFUSED.encode()):
+            tw.load(path).save(path)
 
 
 def grown_models(tw: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -143,20 +146,25 @@ def generated_table(n: int) -> dict[str, Any]:
     }
 
 
-def run_digests(python: str, path: str | None) -> dict[str, str]:
-    """Return the digests another interpreter computes."""
+def run(action: str, folder: Path, python: str, path: str | None) -> None:
+    """Let another interpreter save or resave the models of a folder."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     if path:
         environment["PYTHONPATH"] = str(Path(path).resolve())
-    command = [python, "-P", __file__, "--digests"]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout)
+    folder.mkdir(exist_ok=True)
+    subprocess.run([python, "-P", "-W", "ignore", __file__, action, str(folder)], env=environment, check=True)
 
 
-def differences(old: dict[str, str], new: dict[str, str]) -> list[str]:
+def read_models(folder: Path) -> dict[str, bytes]:
+    """Return the content of every file that was saved, by the name of the model."""
+    names = (folder / "names.txt").read_text(encoding="utf-8").splitlines()
+    return {name: (folder / f"{number}.json").read_bytes() for number, name in enumerate(names)}
+
+
+def differences(old: dict[str, bytes], new: dict[str, bytes]) -> list[str]:
     """Name the models that differ or exist on one side only.
 
-    >>> differences({"a": "1", "b": "2"}, {"a": "1", "b": "3", "c": "4"})
+    >>> differences({"a": b"1", "b": b"2"}, {"a": b"1", "b": b"3", "c": b"4"})
     ['b', 'c']
     """
     return sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
@@ -169,10 +177,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("new_python")
     parser.add_argument("--old-path", help="PYTHONPATH of the old interpreter")
     parser.add_argument("--new-path", help="PYTHONPATH of the new interpreter")
+    parser.add_argument("--resave", action="store_true", help="compare the models, not the format of their files")
     given = parser.parse_args(arguments)
-    old, new = run_digests(given.old_python, given.old_path), run_digests(given.new_python, given.new_path)
+    with tempfile.TemporaryDirectory() as home:
+        old_folder, new_folder = Path(home, "old"), Path(home, "new")
+        run("--save", old_folder, given.old_python, given.old_path)
+        run("--save", new_folder, given.new_python, given.new_path)
+        if given.resave:
+            run("--resave", old_folder, given.new_python, given.new_path)
+        old, new = read_models(old_folder), read_models(new_folder)
     differing = differences(old, new)
-    refused = sum(digest.startswith("refused") for digest in new.values())
+    refused = sum(content.startswith(REFUSED.encode()) for content in new.values())
     print(f"{len(new)} models, {refused} of them refused, {len(differing)} differ")
     for name in differing:
         print(f"  {name}")
@@ -180,7 +195,8 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--digests"]:
-        print(json.dumps(digests()))
+    actions = {"--save": save_models, "--resave": resave_models}
+    if sys.argv[1] in actions:
+        actions[sys.argv[1]](Path(sys.argv[2]))
     else:
         sys.exit(main(sys.argv[1:]))

@@ -151,14 +151,35 @@ def test_the_root_of_tables_without_signal_is_counted(monkeypatch, capsys):
     assert all(sum(found) == pytest.approx(1, abs=0.002) for found in shares.values())
 
 
-def test_same_models_lists_what_differs(monkeypatch, capsys):
+def test_same_models_compares_saved_files_and_on_request_only_the_models(monkeypatch, capsys, tmp_path):
     from benchmarks import same_models
 
-    builds = {"old": {"a": "1", "b": "2", "c": "3"}, "new": {"a": "1", "b": "0"}}
-    monkeypatch.setattr(same_models, "run_digests", lambda python, _path: builds[python])
-    assert same_models.main(["old", "new"]) == 1
-    assert capsys.readouterr().out.splitlines() == ["2 models, 0 of them refused, 2 differ", "  b", "  c"]
-    assert same_models.main(["new", "new"]) == 0
+    import treewise as tw
+
+    golden = same_models.GOLDEN / "1-subset.json"  # in the format of an earlier version
+
+    class OldFile:
+        def save(self, path):
+            path.write_bytes(golden.read_bytes())
+
+    def run(action, folder, python, _path):
+        folder.mkdir(exist_ok=True)
+        monkeypatch.setattr(same_models, "grown_models", lambda _tw: builds[python])
+        {"--save": same_models.save_models, "--resave": same_models.resave_models}[action](folder)
+
+    xor, subset = tw.grow("xor"), tw.load(golden)
+    builds = {
+        "old": [("a", lambda: xor), ("b", OldFile), ("c", lambda: xor), ("d", lambda: xor)],
+        "new": [("a", lambda: xor), ("b", lambda: subset), ("c", lambda: xor.prune(max_depth=1))],
+    }
+    monkeypatch.setattr(same_models, "run", run)
+    monkeypatch.setattr(same_models, "GOLDEN", tmp_path)
+    outputs = []
+    for arguments, code in (["new", "new"], 0), (["old", "new"], 1), (["old", "new", "--resave"], 1):
+        assert same_models.main(arguments) == code
+        outputs.append([line.strip() for line in capsys.readouterr().out.splitlines()])
+    head = "3 models, 0 of them refused, "
+    assert outputs == [[head + "0 differ"], [head + "3 differ", "b", "c", "d"], [head + "2 differ", "c", "d"]]
 
 
 def test_same_models_grows_at_least_fifty_and_reads_golden_files():
