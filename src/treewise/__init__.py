@@ -177,8 +177,8 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     home = _HOMES[name]
-    found = import_module(f"treewise.{home or name}")
-    value = getattr(found, name) if home else found
+    module = import_module(f"treewise.{home or name}")
+    value = getattr(module, name) if home else module
     globals()[name] = value
     return value
 

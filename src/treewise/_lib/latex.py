@@ -137,9 +137,9 @@ def latex_sentence(text: str) -> str:
     'split on $x_1 \\le 0.5$; 50\\% of x\\_1'
     """
     parts, end = [], 0
-    for found in _CONDITION.finditer(text):
-        name, relation, number = found.groups()
+    for condition in _CONDITION.finditer(text):
+        name, relation, number = condition.groups()
         mathematics = f"${latex_name(name)} {_RELATIONS[relation]} {latex_number(number)}$"
-        parts += [escape_latex(text[end : found.start()]), mathematics]
-        end = found.end()
+        parts += [escape_latex(text[end : condition.start()]), mathematics]
+        end = condition.end()
     return "".join([*parts, escape_latex(text[end:])])

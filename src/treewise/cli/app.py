@@ -316,8 +316,8 @@ def _reword_value_error(message: str) -> str:
         (" is not a valid float", " is not a number"),
     ):
         message = message.replace(theirs, ours)
-    if found := re.fullmatch(r"'(.*?)' (is not one of )(.*)", message, re.DOTALL):
-        return f'"{found[1]}" {found[2]}' + found[3].replace("'", "")
+    if choice := re.fullmatch(r"'(.*?)' (is not one of )(.*)", message, re.DOTALL):
+        return f'"{choice[1]}" {choice[2]}' + choice[3].replace("'", "")
     return re.sub(r"^'(.*?)' is not", r'"\1" is not', message)
 
 

@@ -89,31 +89,32 @@ def find_files(data: Any) -> list[DataFile] | None:
         return None
     path = _expand(data)
     if os.path.isdir(path):  # False for what cannot be a path
-        root, found = path, _entries_below(path)
+        root, entries = path, _entries_below(path)
     elif isinstance(data, str) and glob.has_magic(data) and not os.path.exists(path):
-        root, found = _matches(path)
+        root, entries = _matches(path)
     else:
         return None
-    files = [p for p in sorted(found) if p.is_file() and p.name.lower().endswith(_ENDINGS) and not _is_hidden(p, root)]
+    tables = (p for p in sorted(entries) if p.is_file() and p.name.lower().endswith(_ENDINGS))
+    files = [p for p in tables if not _is_hidden(p, root)]
     if not files:
-        what = "the folder has" if path.is_dir() else f"{len(found)} files match, but"
-        raise DataError(f"{truncate(data, 200)}: {what} no CSV, TSV or Parquet file." if found or path.is_dir()
+        what = "the folder has" if path.is_dir() else f"{len(entries)} files match, but"
+        raise DataError(f"{truncate(data, 200)}: {what} no CSV, TSV or Parquet file." if entries or path.is_dir()
                         else f"no file matches {truncate(data, 200)}.")  # fmt: skip
     return [DataFile(p, _partition_of(p, root)) for p in files]
 
 
 def _entries_below(folder: Path) -> list[Path]:
     """Return what is in a folder and its subfolders; links to folders are not followed, as they may lead in circles."""
-    found: list[Path] = []
+    entries: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        found += [Path(parent, name) for name in names]
-        if len(found) + len(folders) > _MOST_ENTRIES:
+        entries += [Path(parent, name) for name in names]
+        if len(entries) + len(folders) > _MOST_ENTRIES:
             raise DataError(
                 f"{truncate(folder, 200)} and its subfolders hold more than {_MOST_ENTRIES:,} files.",
                 hint="Name the folder of one table, or give a pattern.",
             )
-    return found
+    return entries
 
 
 def _matches(pattern: Path) -> tuple[Path, list[Path]]:
@@ -303,26 +304,26 @@ def parse_memory(memory: int | str | None) -> int | None:
 
 def available_memory() -> int:
     """Return how many bytes may still be allocated: by the machine, the container and the limits of the process."""
-    found = []
+    sizes = []
     for path, key in (("/proc/meminfo", "MemAvailable:"),):
         try:
             with open(path, encoding="ascii") as file:
-                found += [int(line.split()[1]) * 1024 for line in file if line.startswith(key)]
+                sizes += [int(line.split()[1]) * 1024 for line in file if line.startswith(key)]
         except OSError:
-            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+            sizes.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         try:
-            found.append(int(Path(name).read_text(encoding="ascii")))
+            sizes.append(int(Path(name).read_text(encoding="ascii")))
         except (OSError, ValueError):  # no such file, or "max"
             continue
     try:
         import resource
 
         limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
-        found += [limit for limit in limits if limit != resource.RLIM_INFINITY]
+        sizes += [limit for limit in limits if limit != resource.RLIM_INFINITY]
     except ImportError:  # no such limits
         pass
-    return min(found)
+    return min(sizes)
 
 
 class _BatchReader:
@@ -555,10 +556,10 @@ def _add_facts(facts: dict[str, NumberFacts | None], name: str, bare: pl.Series)
 def _csv_spec(name: str, facts: Mapping[str, NumberFacts | None]) -> ColumnPlan:
     if name not in facts:
         return ColumnPlan(name, "missing")
-    found = facts[name]
-    if found is None or not found.are_numbers:
+    number_facts = facts[name]
+    if number_facts is None or not number_facts.are_numbers:
         return ColumnPlan(name, "text", finish=_finish_text)
-    return ColumnPlan(name, "int", "int64") if found.are_integers else ColumnPlan(name, "float")
+    return ColumnPlan(name, "int", "int64") if number_facts.are_integers else ColumnPlan(name, "float")
 
 
 def _finish_text(column: Column) -> Column:

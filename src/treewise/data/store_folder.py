@@ -134,8 +134,8 @@ def _users_folder() -> Path:
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(FileNotFoundError):  # another process has just removed it: _take_folder makes it again
-        found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & 0o077:
+        status = folder.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != user or status.st_mode & 0o077:
             return Path(tempfile.mkdtemp(prefix="treewise-"))
     return folder
 

@@ -92,7 +92,7 @@ class Importances(Displayable):
         """The importances with the display names of the columns."""
         if self.display is None:
             return self
-        columns = tuple(replace(found, column=self.display.name(found.column)) for found in self.columns)
+        columns = tuple(replace(importance, column=self.display.name(importance.column)) for importance in self.columns)
         return replace(self, columns=columns, target=self.display.target_name(self.target), display=None)
 
     def __getitem__(self, column: str) -> ColumnImportance:

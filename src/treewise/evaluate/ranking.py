@@ -126,8 +126,8 @@ class Ranking:
         """
         if not self.positives.sum():
             return None
-        rows, found = self.gains
-        return float(np.interp(share, rows, found)) / share
+        rows, positives = self.gains
+        return float(np.interp(share, rows, positives)) / share
 
     @property
     def precision_recall(self) -> tuple[Floats, Floats]:

@@ -184,7 +184,7 @@ class ClassificationEvaluation(Evaluation):
         rankings = {ranking.positive: ranking for ranking in self.rankings}
         if len(self.classes) == 2 and self.rankings:  # ranked by one class is ranked by the other
             rankings = dict.fromkeys(self.classes, self.rankings[0])
-        found = []
+        classes = []
         for label, hit_rows, rows, support in zip(
             self.classes, hits, predicted, self.support[:k].tolist(), strict=True
         ):
@@ -193,8 +193,8 @@ class ClassificationEvaluation(Evaluation):
             metrics = class_metrics(label, hit_rows, rows, support, self.effective_n / self.total)
             if (ranking := rankings.get(label)) is not None:
                 metrics = replace(metrics, auc=Metric("auc", ranking.auc, ranking.auc_interval))
-            found.append(metrics)
-        return tuple(found)
+            classes.append(metrics)
+        return tuple(classes)
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -363,12 +363,12 @@ class ClassificationEvaluation(Evaluation):
             "log_loss_interval": self.log_loss_interval and list(self.log_loss_interval),
             "by_class": [
                 {
-                    "class": found.label,
-                    "support": found.support,
-                    **{metric.name: metric.value for metric in found.metrics},
-                    **_interval_entries(found.metrics),
+                    "class": metrics.label,
+                    "support": metrics.support,
+                    **{metric.name: metric.value for metric in metrics.metrics},
+                    **_interval_entries(metrics.metrics),
                 }
-                for found in self.by_class[:_LARGEST_MATRIX]
+                for metrics in self.by_class[:_LARGEST_MATRIX]
             ],
             "interval": self.interval_name,
             "log_loss_unit": "nats",
@@ -469,7 +469,7 @@ class ClassificationEvaluation(Evaluation):
         cells = [["class", "rows", *[cell for head in heads for cell in (head, self.interval_name)][:-1]]]
         means = {metric.name: metric for metric in self.metrics}
         lines_of: list[tuple[str, str, Sequence[Metric]]] = [
-            (_short_label(found.label), format_count(found.support), found.metrics) for found in shown
+            (_short_label(metrics.label), format_count(metrics.support), metrics.metrics) for metrics in shown
         ]
         lines_of.append(("mean", "", [means[name] for name in _CLASS_METRICS]))
         for name, support, metrics in lines_of:
@@ -557,14 +557,14 @@ def _interval_entries(metrics: Sequence[Metric]) -> dict[str, list[float]]:
 
 def _macro_mean(name: str, classes: Sequence[ClassMetrics]) -> Metric:
     """Return the mean of a metric over the classes; an undefined precision counts 0, an undefined AUC makes it so."""
-    values = [getattr(found, name).value for found in classes]
+    values = [getattr(metrics, name).value for metrics in classes]
     if name == "auc" and (not values or None in values):
         return Metric(name, None)
     return Metric(name, math.fsum(value or 0.0 for value in values) / len(values) if values else None)
 
 
-def _f1_order(found: ClassMetrics) -> float:
-    return found.f1.value or 0.0
+def _f1_order(metrics: ClassMetrics) -> float:
+    return metrics.f1.value or 0.0
 
 
 def _short_label(label: Label) -> str:

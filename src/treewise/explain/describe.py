@@ -182,8 +182,8 @@ def _describe_column(learned: EncodedColumn) -> ColumnDescription:
     encoding, values = learned.encoding, learned.values
     missing = is_missing(encoding, values)
     present = values[~missing]
-    found = _summarise_levels(encoding, present) if encoding.is_categorical else _summarise_numbers(encoding, present)
-    distinct, summary, histogram = found
+    summarise = _summarise_levels if encoding.is_categorical else _summarise_numbers
+    distinct, summary, histogram = summarise(encoding, present)
     return ColumnDescription(
         encoding.name, encoding.kind, int(missing.sum()), distinct, summary, histogram, notes=tuple(learned.notes)
     )
@@ -215,7 +215,7 @@ def _summarise_numbers(encoding: Encoding, values: Array) -> tuple[int, str, tup
 def _strengths(training_set: TrainingSet) -> dict[str, float]:
     """Return the share of the root's impurity that the best split on each column alone removes."""
     settings = replace(training_set.settings, max_depth=1)
-    found = {}
+    strengths = {}
     for i, encoding in enumerate(training_set.encodings):
         alone = replace(
             training_set,
@@ -226,8 +226,8 @@ def _strengths(training_set: TrainingSet) -> dict[str, float]:
         )
         tree = grow_training_set(alone, n_jobs=1, keep_quartiles=False)
         root = float(tree.arrays.impurity[0])
-        found[encoding.name] = float(tree.impurity_decreases[0, 0]) / root if root else 0.0
-    return found
+        strengths[encoding.name] = float(tree.impurity_decreases[0, 0]) / root if root else 0.0
+    return strengths
 
 
 def _with_target_notes(column: ColumnDescription, target: str) -> ColumnDescription:

@@ -131,8 +131,8 @@ class MemorySource:
         at = self.route(tree)
         nodes, means = np.array(list(about), np.int64), np.array(list(about.values()), np.int64).reshape(-1, 2)
         means = np.ascontiguousarray(means.T)
-        found = _core.target_moments(self.core_target, at.order, at.starts, nodes, *means)
-        return dict(zip(about, found, strict=True))
+        moments = _core.target_moments(self.core_target, at.order, at.starts, nodes, *means)
+        return dict(zip(about, moments, strict=True))
 
 
 def _bits(value: Any) -> int:

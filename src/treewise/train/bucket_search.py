@@ -114,11 +114,11 @@ class NodeBuckets:
     fixed: dict[int, list[Candidate]] = field(default_factory=dict)  # candidates that are not thresholds
     scanned: dict[int, ThresholdScan] = field(default_factory=dict)  # until there are finer buckets
 
-    def add(self, request: Request, found: Buckets) -> None:
+    def add(self, request: Request, answer: Buckets) -> None:
         """Add an answer: the first of a column, or the finer buckets of some of its intervals."""
         self.scanned.pop(request.column, None)
         if request.is_first:
-            self.columns[request.column] = found
+            self.columns[request.column] = answer
             return
         known = self.columns[request.column]
         replaced = np.zeros(len(known), bool)
@@ -126,9 +126,9 @@ class NodeBuckets:
             replaced |= (known.low >= grid.low) & (known.high <= grid.high)
         kept = known.take(~replaced)
         grids, bins, low, high = (
-            np.concatenate([getattr(part, name) for part in (kept, found)]) for name in ("grid", "bin", "low", "high")
+            np.concatenate([getattr(part, name) for part in (kept, answer)]) for name in ("grid", "bin", "low", "high")
         )
-        joined = Buckets(grids, bins, low, high, Stats.concatenate([kept.stats, found.stats]), known.missing)
+        joined = Buckets(grids, bins, low, high, Stats.concatenate([kept.stats, answer.stats]), known.missing)
         self.columns[request.column] = joined.take(np.argsort(joined.low, kind="stable"))
 
     # -- what must be asked ------------------------------------------------------------------------------------------
@@ -208,8 +208,8 @@ class NodeBuckets:
             listed[column] += [c for c in scan.candidates(least) if c is not None]
         constraints = self.scorer.training_set.constraints
         listed = {
-            column: sorted(found, key=lambda c: c.order)
-            for column, found in listed.items()
+            column: sorted(candidates, key=lambda c: c.order)
+            for column, candidates in listed.items()
             if self.scorer.constraints.allows(constraints[column])
         }
         if not any(listed.values()):  # thresholds that no limit allows are not listed, but there are some

@@ -252,8 +252,8 @@ class SourceGrower:
             searches[0].columns |= self.at_root
         open_nodes = set(numbers)
         while open_nodes:
-            for request, found in zip(requests, self.source.count(tree, requests) if requests else (), strict=True):
-                searches[request.node].add(request, found)
+            for request, buckets in zip(requests, self.source.count(tree, requests) if requests else (), strict=True):
+                searches[request.node].add(request, buckets)
             requests = [request for number in sorted(open_nodes) for request in searches[number].questions()]
             requests.sort(key=lambda request: (request.column, request.node))
             open_nodes = {request.node for request in requests}
@@ -269,8 +269,8 @@ class SourceGrower:
     def _decide(self, number: int, search: NodeBuckets) -> None:
         node, scorer = self.nodes[number], search.scorer
         is_random = self.summary.settings.ties == "random"
-        found = search.search(partial(rng.tie_key, node.key) if is_random else None)
-        node.stop, node.best = found.reason, found.best
+        result = search.search(partial(rng.tie_key, node.key) if is_random else None)
+        node.stop, node.best = result.reason, result.best
         if node.best is None:
             return
         node.gain = impurity_decrease(self.summary, scorer.measure, node.best.gain, node.stats.weight)

@@ -142,7 +142,7 @@ def _roundest(low: float, high: float, cut: float) -> float:
     largest = math.floor(math.log10(max(abs(low), abs(high)))) + 1
     for exponent in range(largest, largest - _FINEST, -1):
         for multiple in (5, 1) if exponent < largest else (1,):
-            found = _Multiples(Decimal(multiple).scaleb(exponent)).nearest(exact_low, exact_high, exact_cut)
-            if found is not None and low <= found < high:
-                return found + 0.0
+            rounded = _Multiples(Decimal(multiple).scaleb(exponent)).nearest(exact_low, exact_high, exact_cut)
+            if rounded is not None and low <= rounded < high:
+                return rounded + 0.0
     return cut

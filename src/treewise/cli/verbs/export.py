@@ -72,15 +72,15 @@ def command(model: str, member: int | None, form: str | None, given: tuple[str, 
 
 def _format_of(output: str | None) -> str:
     """Return the format for the ending of a file; an ending that names none, such as .xls, is refused."""
-    found = format_of_ending(output or "")
+    format_name = format_of_ending(output or "")
     ending = Path(output or "").suffix
-    if found is None and ending:
+    if format_name is None and ending:
         known = [each for format in FORMATS.values() for each in format.endings]
         raise ParameterError(
             f"--output {safe(output)}: the ending {safe(ending)} names no format.",
             hint=f"Name one with --format. Endings: {', '.join(known)}.",
         )
-    return found or _DEFAULT
+    return format_name or _DEFAULT
 
 
 def _options(format: ExportFormat, given: tuple[str, ...]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def command(
     loaded = read_model(model, member=member).model
     table = None if data is None else read_data(data, loaded.na_values)
     with progress_bar("rows") as progress:
-        found = verify_export(
+        verification = verify_export(
             loaded,
             exported,
             table,
@@ -59,8 +59,8 @@ def command(
             progress=progress,
         )
     if form == "json":
-        write_output(json_text(found.to_dict()), None)
+        write_output(json_text(verification.to_dict()), None)
     else:
-        print_text(str(found))
-    if not found.ok:
+        print_text(str(verification))
+    if not verification.ok:
         raise click.exceptions.Exit(1)

@@ -36,11 +36,11 @@ def read_sheet(sheet: Any) -> tuple[str, tuple[Blank, ...], str]:
     text = _read_text(sheet, "a sheet")
     embedded = _EMBEDDED.search(text)
     try:
-        found: Any = json.loads(embedded[1] if embedded else text)
+        content: Any = json.loads(embedded[1] if embedded else text)
     except ValueError:
-        found = {}
-    blanks = blanks_from(found)
-    return str(found.get("title", "")), blanks, str(found.get("id", ""))
+        content = {}
+    blanks = blanks_from(content)
+    return str(content.get("title", "")), blanks, str(content.get("id", ""))
 
 
 def read_answers(answers: Any, sheet_id: str) -> StudentAnswers:
@@ -56,8 +56,8 @@ def read_answers(answers: Any, sheet_id: str) -> StudentAnswers:
             raise DataError(f"the answers are no valid JSON: {error}.") from None
     else:
         data = _parse_lines(text)
-    found = _answers_from(data, sheet_id)
-    return found if found.name else replace(found, name=name)
+    student = _answers_from(data, sheet_id)
+    return student if student.name else replace(student, name=name)
 
 
 def _answers_from(data: Mapping[Any, Any], sheet_id: str) -> StudentAnswers:
@@ -83,7 +83,7 @@ def _answer_text(number: object, value: object) -> str:
 
 def _parse_lines(text: str) -> dict[str, str]:
     """Read ``7 = 0.97`` line by line; indented lines continue the answer above."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     last = None
     for at, line in enumerate(text.lstrip("\ufeff").splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
@@ -91,16 +91,16 @@ def _parse_lines(text: str) -> dict[str, str]:
         if line[0] in " \t":
             if last is None:
                 raise DataError(f"line {at} of the answers is indented, but there is no blank above it.")
-            found[last] += f"\n{line}"
+            values[last] += f"\n{line}"
             continue
         number, equals, value = line.partition("=")
         last = number.strip()
         if not equals:
             raise DataError(f'line {at} of the answers, "{safe(line[:60])}", is not of the form "7 = 0.97".')
-        if last in found:
+        if last in values:
             raise DataError(f'line {at} of the answers: there is a line for "{safe(last)}" above already.')
-        found[last] = value.strip()
-    return {number: _dedented(value) for number, value in found.items()}
+        values[last] = value.strip()
+    return {number: _dedented(value) for number, value in values.items()}
 
 
 def _dedented(text: str) -> str:

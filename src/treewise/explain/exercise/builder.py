@@ -92,8 +92,8 @@ def number_text(value: float) -> str:
 
 def impurity(criterion: str, unit: str, counts: Sequence[Formula]) -> Formula:
     """Return the formula of the impurity of class counts, in the unit of the sheet."""
-    found: Formula = (criterion, *counts)
-    return ("*", 0.6931471805599453, found) if criterion == "entropy" and unit == "nats" else found
+    formula: Formula = (criterion, *counts)
+    return ("*", 0.6931471805599453, formula) if criterion == "entropy" and unit == "nats" else formula
 
 
 def label_text(label: object) -> str:

@@ -49,8 +49,8 @@ def evaluate(formula: Formula, values: Mapping[str, Any], near: float = 0.0) -> 
     (('GPA',), None)
     """
     try:
-        found: float | tuple[str, ...] = _value(formula, values, near)
-        return found
+        value: float | tuple[str, ...] = _value(formula, values, near)
+        return value
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
 

@@ -213,8 +213,8 @@ def _read_answer(blank: Blank, answers: StudentAnswers) -> Any:
     """Return a number in the unit of the blank, or one of its options; None for what is neither."""
     text = answers.written.get(blank.id, "").strip()
     if blank.kind == "choice":
-        found = [option for option in blank.options if _simplified(option) == _simplified(text)]
-        return found[0] if found else None
+        matches = [option for option in blank.options if _simplified(option) == _simplified(text)]
+        return matches[0] if matches else None
     return read_number(text, blank.unit, answers.unit) if blank.kind in ("count", "number") else None
 
 

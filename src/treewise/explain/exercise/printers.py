@@ -145,7 +145,7 @@ def _latex_text(text: str) -> str:
     $m_{b}$ of a\_b
     """
     short = _LONG_WORD.sub(lambda word: f"{word[0][:_LONGEST]}…", text)
-    return _INDEXED.sub(lambda found: f"${found[1].strip('$')}_{{{found[2]}}}$", escape_latex(short))
+    return _INDEXED.sub(lambda match: f"${match[1].strip('$')}_{{{match[2]}}}$", escape_latex(short))
 
 
 # -- all formats --------------------------------------------------------------------------------------------

@@ -46,11 +46,11 @@ class _Draws:
         return items[self.below(len(items))]
 
     def shuffled(self, items: Sequence[_T]) -> list[_T]:
-        found = list(items)
-        for i in range(len(found) - 1, 0, -1):
+        shuffled = list(items)
+        for i in range(len(shuffled) - 1, 0, -1):
             j = self.below(i + 1)
-            found[i], found[j] = found[j], found[i]
-        return found
+            shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+        return shuffled
 
 
 def random_tables(seed: int) -> Iterator[tuple[Table, Table]]:

@@ -81,17 +81,17 @@ def tree_nodes(tree: Tree, table: Table) -> list[list[Any]]:
     Two trees that ask the same questions of a table have equal nodes, whatever thresholds between two values they name
     and in whichever order they list the branches.
     """
-    found = []
+    nodes = []
     for node in range(len(tree)):
         rows = tree.rows(table, node).tolist()
         if not rows:
             continue
         if (split := tree.split_at(node)) is None:
-            found.append([rows, label_text(tree.prediction(node))])
+            nodes.append([rows, label_text(tree.prediction(node))])
         else:
             parts = [tree.rows(table, child).tolist() for child in tree.children(node)]
-            found.append([rows, [split.column, sorted(part for part in parts if part)]])
-    return found
+            nodes.append([rows, [split.column, sorted(part for part in parts if part)]])
+    return nodes
 
 
 def typed_nodes(data: Mapping[str, Any], text: str) -> list[list[Any]]:

@@ -164,12 +164,12 @@ def trace_round(
     table = read(data, na_values=ensemble.na_values)
     weight = np.zeros(len(table))
     weight[worked.rows - 1] = worked.unit_weights
-    found = trace(ensemble[worked.number - 1], table, sample_weight=weight, **view)
+    result = trace(ensemble[worked.number - 1], table, sample_weight=weight, **view)
     options = ensemble.fit_info.ensemble.options if ensemble.fit_info.ensemble else {}
     b, total = worked.number, format_count(float(weight.sum()))
     if not options.get("resample"):  # a learner of a sample of rows need not be the best on all of them
-        found.notes = (f"weighted by D_{b}, the weights of round {b} of AdaBoost, here with a sum of {total}",)
-    return found
+        result.notes = (f"weighted by D_{b}, the weights of round {b} of AdaBoost, here with a sum of {total}",)
+    return result
 
 
 class Trace:

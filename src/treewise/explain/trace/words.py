@@ -115,13 +115,13 @@ def worked_terms(node: NodeTrace) -> dict[str, WorkedImpurity]:
     for column in shown_columns(node):
         tests = column.tests if writes_formulas(node) else column.tests[:0]
         groups += [part for test in tests for part in test.parts if part.rows]
-    found: dict[str, WorkedImpurity] = {}
+    terms: dict[str, WorkedImpurity] = {}
     for part in groups:
         symbol = f"{number_format.letter}({', '.join(number_format.shares(part))})"
         counts = part.counts[::-1] if len(part.counts) == 2 else part.counts  # the positive class comes first
-        if symbol not in found:
-            found[symbol] = worked_impurity(counts, _WORKED[number_format.letter], number_format.unit)
-    return found
+        if symbol not in terms:
+            terms[symbol] = worked_impurity(counts, _WORKED[number_format.letter], number_format.unit)
+    return terms
 
 
 # -- its candidates ----------------------------------------------------------------------------------------

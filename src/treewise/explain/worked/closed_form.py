@@ -70,11 +70,11 @@ def entropy_of(counts: Sequence[int]) -> LogSum:
     ('log 7 − 5/7·log 5 − 2/7·log 2', 'log₂ 3 − 2/3', '0')
     """
     total = sum(counts)
-    found = _logarithm(total)
+    entropy = _logarithm(total)
     for c in counts:
         if c:
-            found = found + _logarithm(c).times(Fraction(-c, total))
-    return found
+            entropy = entropy + _logarithm(c).times(Fraction(-c, total))
+    return entropy
 
 
 def as_counts(values: Sequence[float]) -> list[int] | None:

@@ -113,14 +113,14 @@ def huffman_code(probabilities: Mapping[Any, float] | Sequence[float]) -> Huffma
 def _in_order_of_length(words: Mapping[Any, str], shares: Mapping[Any, float]) -> dict[Any, str]:
     """Give words of the same lengths in counting order, likelier values first: 0, 10, 110, 111 (a canonical code)."""
     ordered = sorted(words, key=lambda value: (len(words[value]), -shares[value]))
-    found: dict[Any, str] = {}
+    codes: dict[Any, str] = {}
     number, length = 0, len(words[ordered[0]])
     for value in ordered:
         number <<= len(words[value]) - length
         length = len(words[value])
-        found[value] = format(number, f"0{length}b")
+        codes[value] = format(number, f"0{length}b")
         number += 1
-    return {value: found[value] for value in shares}
+    return {value: codes[value] for value in shares}
 
 
 def _share_text(share: float) -> str:

@@ -124,10 +124,10 @@ class JointDistribution(Displayable):
         terms, values = [], []
         for i, (name, weight) in enumerate(zip(self.z_values, self.marginal_z, strict=True)):
             if weight:
-                found = self.worked(i)
-                lines.append(f"H({x}|{z}={safe(name)}) = {_after_symbol(found)}")
+                worked = self.worked(i)
+                lines.append(f"H({x}|{z}={safe(name)}) = {_after_symbol(worked)}")
                 terms.append(f"{_text(weight)}·H({x}|{z}={safe(name)})")
-                values.append(f"{_text(weight)}·{_in_product(found)}")
+                values.append(f"{_text(weight)}·{_in_product(worked)}")
         result, exact = with_unit(self.conditional_entropy, self.unit), self.exact_conditional_entropy
         parts = [" + ".join(terms), " + ".join(values), *([exact] if exact and not result.startswith(exact) else [])]
         lines.append(f"H({x}|{z}) = " + " = ".join(dict.fromkeys([*parts, result])))
@@ -147,8 +147,8 @@ class JointDistribution(Displayable):
         cell = f"{x}={safe(self.x_values[j])}, {z}={safe(self.z_values[i])}"
         product = self.marginal_x[j] * self.marginal_z[i]
         factors = f"{_text(self.marginal_x[j])}·{_text(self.marginal_z[i])}"
-        found = _text(self.groups[i][j])
-        return f"independent: no, P({cell}) = {found}, and P({x})·P({z}) = {factors} = {_text(product)}"
+        joint_share = _text(self.groups[i][j])
+        return f"independent: no, P({cell}) = {joint_share}, and P({x})·P({z}) = {factors} = {_text(product)}"
 
     def to_latex(self) -> str:
         """Return the two tables and the working as LaTeX, for a document with ``amsmath``."""
@@ -158,11 +158,11 @@ class JointDistribution(Displayable):
         terms, values = [], []
         for i, weight in enumerate(self.marginal_z):
             if weight:
-                found = self.worked(i)
-                steps.append(found.latex_of(given[i]))
+                worked = self.worked(i)
+                steps.append(worked.latex_of(given[i]))
                 factor = latex_number(_text(weight))
                 terms.append(rf"{factor}\,{given[i]}")
-                values.append(rf"{factor}({found.exact_latex or _decimal(found.value)})")
+                values.append(rf"{factor}({worked.exact_latex or _decimal(worked.value)})")
         whole, form = rf"H({x} \mid {z})", self._conditional_form()
         lines = [f"{whole} & = {' + '.join(terms)}", f"& = {' + '.join(values)}"]
         is_told = form is None or form.text(self.unit) == _decimal(self.conditional_entropy)
@@ -234,7 +234,7 @@ class JointDistribution(Displayable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: entropies, gain, independence, and the table."""
-        found = {
+        values = {
             "entropy": self.entropy,
             "conditional_entropy": self.conditional_entropy,
             "gain": self.gain,
@@ -242,7 +242,7 @@ class JointDistribution(Displayable):
             "independent": self.independent,
             "steps": list(self.steps),
         }
-        return {**found, **super().to_dict()}
+        return {**values, **super().to_dict()}
 
     @property
     def _unit(self) -> Literal["bits", "nats"]:
@@ -310,16 +310,16 @@ def _decimal(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.4f}"
 
 
-def _in_product(found: WorkedImpurity) -> str:
+def _in_product(worked: WorkedImpurity) -> str:
     """Return an entropy as a factor: in closed form, where it is short, with the parentheses it needs."""
-    if not found.exact:
-        return _decimal(found.value)
-    is_sum = " " in found.exact.replace("log₂ ", "log").replace("log ", "log")
-    return f"({found.exact})" if is_sum else found.exact
+    if not worked.exact:
+        return _decimal(worked.value)
+    is_sum = " " in worked.exact.replace("log₂ ", "log").replace("log ", "log")
+    return f"({worked.exact})" if is_sum else worked.exact
 
 
-def _after_symbol(found: WorkedImpurity) -> str:
-    return found.text.partition(" = ")[2]
+def _after_symbol(worked: WorkedImpurity) -> str:
+    return worked.text.partition(" = ")[2]
 
 
 def _plain(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:

@@ -110,7 +110,7 @@ def leaf_likelihoods(tree: Tree, data: Any, unit: str = "nats") -> LeafLikelihoo
     k = len(tree.classes)
     counts = np.zeros((len(tree), k), np.int64)
     np.add.at(counts, (reached, truth), 1)
-    found = []
+    leaves = []
     for node in range(len(tree)):
         if tree.arrays.kind[node] != LEAF and not counts[node].any():
             continue
@@ -118,8 +118,8 @@ def leaf_likelihoods(tree: Tree, data: Any, unit: str = "nats") -> LeafLikelihoo
         terms = (n * log(p) if p > 0 else -math.inf for n, p in zip(own, shares, strict=True) if n)
         impurity = entropy(own, "nats" if unit == "nats" else "bits") if any(own) else 0.0
         rule = " and ".join(tree.condition(step) for step in tree.path(node)[1:]) or "all rows"
-        found.append(LeafLikelihood(node, rule, tuple(own), impurity, math.fsum(terms) + 0.0))
-    return LeafLikelihoods(tuple(found), tree.classes, unit, table.name)
+        leaves.append(LeafLikelihood(node, rule, tuple(own), impurity, math.fsum(terms) + 0.0))
+    return LeafLikelihoods(tuple(leaves), tree.classes, unit, table.name)
 
 
 def _decimal(value: float) -> str:

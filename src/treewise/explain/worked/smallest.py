@@ -76,8 +76,8 @@ def smallest_tree(data: Any, target: Any = None, **grow_options: Any) -> Tree:
         for index, (_, masks) in enumerate(tests):
             parts = [rows & mask for mask in masks]
             if all(parts):
-                found = [search(part) for part in parts]
-                best = min(best, (sum(f[0] for f in found), sum(f[1] for f in found), index), key=lambda b: b[:2])
+                subtrees = [search(part) for part in parts]
+                best = min(best, (sum(f[0] for f in subtrees), sum(f[1] for f in subtrees), index), key=lambda b: b[:2])
         return best
 
     lines: list[str] = []
@@ -96,8 +96,8 @@ def smallest_tree(data: Any, target: Any = None, **grow_options: Any) -> Tree:
         test, masks = tests[index]
         conditions = [test.candidate.split.condition(b, test.encoding) for b in range(len(masks))]
         todo += [(rows & mask, depth + 1, text) for mask, text in reversed(list(zip(masks, conditions, strict=True)))]
-    found = parse("\n".join(lines) + "\n", target=training_set.target.name, data=table)
-    return found.refit(table)
+    tree = parse("\n".join(lines) + "\n", target=training_set.target.name, data=table)
+    return tree.refit(table)
 
 
 def _masks(taken: Any) -> list[int]:

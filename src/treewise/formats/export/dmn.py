@@ -103,7 +103,7 @@ def _outputs(program: Program) -> dict[str, tuple[str, str, list[str]]]:
     answers = program.routines[0].answers
     if program.is_regression:
         values = ["null" if math.isnan(value) else _number(value) for value in answers.value]
-        found = {"prediction": (program.target.name, "number", values)}
+        outputs = {"prediction": (program.target.name, "number", values)}
     else:
         kinds = {type(label) for label in program.classes}
         kind = "string"
@@ -111,16 +111,16 @@ def _outputs(program: Program) -> dict[str, tuple[str, str, list[str]]]:
             kind = "boolean" if bool in kinds else "number"
         texts = [_text(str(label)) if kind == "string" else _literal(label) for label in program.classes]
         labels = ["null" if number == NO_ANSWER else texts[number] for number in answers.label]
-        found = {"prediction": (program.target.name, kind, labels)}
+        outputs = {"prediction": (program.target.name, kind, labels)}
         for k, label in enumerate(program.classes):
             shares = answers.probabilities[:, k].tolist()
             known = [
                 "null" if number == NO_ANSWER else _number(share)
                 for number, share in zip(answers.label, shares, strict=True)
             ]
-            found[f"probability_{k + 1}"] = f"probability of {label}", "number", known
-    found["leaf"] = "leaf", "number", ["null" if node == NO_ANSWER else str(node) for node in answers.node]
-    return found
+            outputs[f"probability_{k + 1}"] = f"probability of {label}", "number", known
+    outputs["leaf"] = "leaf", "number", ["null" if node == NO_ANSWER else str(node) for node in answers.node]
+    return outputs
 
 
 def _rules(program: Program, outputs: dict[str, tuple[str, str, list[str]]]) -> Iterator[str]:

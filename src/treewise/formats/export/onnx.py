@@ -174,8 +174,8 @@ class _Graph:
             name: self.tensor(values) if isinstance(values, np.ndarray) else values
             for name, values in tree_attributes(self.program).items()
         }
-        found = self.node("TreeEnsemble", [self.features], domain=_ML, **attributes)
-        self.answers = self.node("Cast", [found], to=self.types.INT64)
+        numbers = self.node("TreeEnsemble", [self.features], domain=_ML, **attributes)
+        self.answers = self.node("Cast", [numbers], to=self.types.INT64)
 
     def _of_tree(self, t: int) -> str:
         """Return the answers of one tree, one per row."""
@@ -254,9 +254,9 @@ class _Graph:
 
 def _check_text(text: str, what: str) -> None:
     """Refuse text that ONNX cannot hold."""
-    found = "a NUL character" if "\0" in text else "half of a surrogate pair" if _has_surrogate(text) else ""
-    if found:
-        raise ParameterError(f"{what} contains {found}, which ONNX engines cannot hold.", hint="Rename it.")
+    character = "a NUL character" if "\0" in text else "half of a surrogate pair" if _has_surrogate(text) else ""
+    if character:
+        raise ParameterError(f"{what} contains {character}, which ONNX engines cannot hold.", hint="Rename it.")
 
 
 def _has_surrogate(text: str) -> bool:

@@ -37,7 +37,7 @@ def read_stamp(text: str) -> dict[str, Any] | None:
     if start < 0:
         return None
     try:
-        found, _ = json.JSONDecoder().raw_decode(text, start + len(sign))
+        stamp_data, _ = json.JSONDecoder().raw_decode(text, start + len(sign))
     except ValueError:
         return None
-    return found if isinstance(found, dict) and isinstance(found.get("format"), str) else None
+    return stamp_data if isinstance(stamp_data, dict) and isinstance(stamp_data.get("format"), str) else None

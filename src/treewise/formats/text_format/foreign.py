@@ -106,9 +106,9 @@ def read_rpart(lines: Lines) -> Outline:
 
 def _rpart_cells(words: str, line: int) -> tuple[str, float, str, list[float]]:
     """Split ``Start< 14.5 33 6 absent (0.8 0.2)`` into test, rows, prediction and class shares."""
-    found = _PROBABILITIES.search(words)
-    shares = [float(part) for part in found[1].split()] if found else []
-    cells = (words[: found.start()] if found else words).split()
+    probabilities = _PROBABILITIES.search(words)
+    shares = [float(part) for part in probabilities[1].split()] if probabilities else []
+    cells = (words[: probabilities.start()] if probabilities else words).split()
     for i in range(1, len(cells) - 2):
         test = "root" if cells[0] == "root" and i == 1 else _rpart_test(" ".join(cells[:i]))
         if test and cells[i].isdigit() and parse_number(cells[i + 1]) is not None:

@@ -212,11 +212,11 @@ def _datetimes(cuts: list[Any], encoding: Encoding, limits: EngineLimits) -> lis
     low, high = _YEAR_1, _YEAR_10000
     if encoding.unit == "ns":
         low, high = -(2**63) + 10**9, 2**63 - 10**9
-    found = [0, 86_399 * 10**9, low + NS_PER_DAY, high - NS_PER_DAY, -resolution]
+    ticks = [0, 86_399 * 10**9, low + NS_PER_DAY, high - NS_PER_DAY, -resolution]
     for cut in cuts:
         edge = (cut + 1) * step  # the first moment after the cut
-        found += [edge - step, edge - resolution, edge, edge + resolution]
-    return [v // resolution * resolution for v in found if low + resolution <= v < high]
+        ticks += [edge - step, edge - resolution, edge, edge + resolution]
+    return [v // resolution * resolution for v in ticks if low + resolution <= v < high]
 
 
 def _boolean_or_levels(encoding: Encoding, limits: EngineLimits, rng: random.Random) -> list[Cell]:

@@ -150,16 +150,16 @@ def verify_export(
     content = read_export(export)
     stamp = find_stamp(content)
     program = compile_model(model, estimate)
-    runs, not_run, found = [], {}, {}
+    runs, not_run, versions = [], {}, {}
     for name, each in _engines_for(stamp, engine).items():
         try:
-            found[each] = each.find()
+            versions[each] = each.find()
         except NotInstalled as reason:
             not_run[name] = str(reason)
     given = [] if data is None else [_given_rows(model, program, data)]
-    for i, (each, version) in enumerate(found.items()):
+    for i, (each, version) in enumerate(versions.items()):
         batches = [fuzz_rows(program, rows, random_state, each.limits), *given]
-        report = None if progress is None else (lambda done, i=i: progress((i + done) / len(found)))
+        report = None if progress is None else (lambda done, i=i: progress((i + done) / len(versions)))
         runs.append(_run(each, version, model, Export(content, stamp, program), batches, estimate, report))
     if not runs:
         listed = "; ".join(f"{name} ({reason})" for name, reason in not_run.items())
@@ -188,9 +188,9 @@ def find_stamp(content: Exported) -> dict[str, Any]:
     """Return the stamp of an export, or raise."""
     texts = content.values() if isinstance(content, dict) else [content]
     for text in texts:
-        found = read_stamp(text if isinstance(text, str) else text.decode("utf-8", "replace"))
-        if found is not None:
-            return found
+        stamp = read_stamp(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+        if stamp is not None:
+            return stamp
     raise ParameterError(
         'the file has no line "treewise-export {…}", which says in which format it is.',
         hint="Verify a file as treewise export wrote it, in a format that can be run.",
@@ -225,9 +225,9 @@ def _run(
     outputs: tuple[str, ...] = ()
     total, done = sum(map(len, batches)), 0
     for rows in batches if progress is None else (part for batch in batches for part in _parts(batch)):
-        found, expected = engine.run(export, rows), expected_outputs(model, export.program, rows, estimate)
-        outputs = tuple(name for name in ("prediction", "probabilities", "leaf") if getattr(found, name) is not None)
-        mismatches += compare(export.program, rows, expected, found, outputs)
+        actual, expected = engine.run(export, rows), expected_outputs(model, export.program, rows, estimate)
+        outputs = tuple(name for name in ("prediction", "probabilities", "leaf") if getattr(actual, name) is not None)
+        mismatches += compare(export.program, rows, expected, actual, outputs)
         done += len(rows)
         if progress is not None:
             progress(done / total)
@@ -305,16 +305,16 @@ def _decode(encoding: Encoding, values: Any) -> list[Cell]:
 # -- comparing --------------------------------------------------------------------------------------------------------
 
 
-def compare(program: Program, rows: Rows, expected: Outputs, found: Outputs, outputs: Sequence[str]) -> list[Mismatch]:
+def compare(program: Program, rows: Rows, expected: Outputs, actual: Outputs, outputs: Sequence[str]) -> list[Mismatch]:
     """Return the first difference of each row."""
     names = [encoding.name for encoding in program.inputs]
     mixed = len({type(label) for label in program.classes}) > 1
     differences: dict[int, Mismatch] = {}
     for output in outputs:
-        wanted, got = getattr(expected, output), getattr(found, output)
-        if len(wanted) != len(got):
-            raise DataError(f"the export answered {plural(len(got), 'row')} of {len(wanted):,}.")
-        for i, (a, b) in enumerate(zip(wanted, got, strict=True)):
+        expected_values, actual_values = getattr(expected, output), getattr(actual, output)
+        if len(expected_values) != len(actual_values):
+            raise DataError(f"the export answered {plural(len(actual_values), 'row')} of {len(expected_values):,}.")
+        for i, (a, b) in enumerate(zip(expected_values, actual_values, strict=True)):
             if mixed and output == "prediction" and a is not None:
                 a = str(a)
             if not _equal(a, b):

@@ -162,9 +162,9 @@ def _heading(node: ForestNode) -> str:
     """Return the first line in bold; a column with an index, and a question about it, in mathematics."""
     name = latex_name(node.column) if node.column else ""
     if name and not name.startswith(r"\text{"):
-        before, found, after = node.heading.partition(node.column)
+        before, separator, after = node.heading.partition(node.column)
         condition = latex_condition(f"{node.column}{after.removesuffix('?')}", node.column)
-        if found and r"\text{" not in condition:
+        if separator and r"\text{" not in condition:
             return f"{_bold(before)}$\\boldsymbol{{{condition}}}$?"
     return _bold(node.heading)
 

@@ -49,10 +49,10 @@ def draw_boundaries(node: NodeTrace, x: str | None = None, y: str | None = None,
     ax.set(xlim=limits[0], ylim=limits[1])
     _draw_rows(node, positions, inside, ax)
     lines = [_thresholds(node, name) for name in names]
-    n_hidden = sum(max(0, len(found) - _MAX_LINES) for found in lines)
-    for axis, found in enumerate(lines):
+    n_hidden = sum(max(0, len(tests) - _MAX_LINES) for tests in lines)
+    for axis, tests in enumerate(lines):
         other = positions[1 - axis][inside]
-        _draw_lines(node, found[:_MAX_LINES], axis, _extent(other, limits[1 - axis], bool(inside.all())), ax)
+        _draw_lines(node, tests[:_MAX_LINES], axis, _extent(other, limits[1 - axis], bool(inside.all())), ax)
     for name, values, mpl_axis in zip(names, positions, (ax.xaxis, ax.yaxis), strict=True):
         mpl_axis.set_label_text(label_text(name))
         distinct = np.unique(values[np.isfinite(values)])
@@ -155,10 +155,10 @@ def _draw_rows(node: NodeTrace, positions: list[Floats], inside: npt.NDArray[np.
     add_legend(ax, entries, beside=True)
 
 
-def _draw_lines(node: NodeTrace, found: list[CandidateTrace], axis: int, extent: tuple[float, float], ax: Axes) -> None:
+def _draw_lines(node: NodeTrace, tests: list[CandidateTrace], axis: int, extent: tuple[float, float], ax: Axes) -> None:
     """Draw the thresholds of one column across the plane, each with its gain at the end of the line."""
     winner = node[node.winner].best if node.winner is not None else None
-    for test in found:
+    for test in tests:
         split = test.candidate.split
         assert isinstance(split, Threshold)
         cut, is_best = float(split.cut), test is winner or (winner is not None and test.candidate is winner.candidate)

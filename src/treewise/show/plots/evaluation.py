@@ -165,8 +165,8 @@ def _precision_recall_chart(evaluation: ClassificationEvaluation, ranking: Ranki
 
 def _gains_chart(evaluation: ClassificationEvaluation, ranking: Ranking) -> Chart:
     """Which share of the positive rows the rows of the highest probabilities hold; the dashes are perfect."""
-    rows, found = ranking.gains
-    curve = _curve(rows, found)
+    rows, positives = ranking.gains
+    curve = _curve(rows, positives)
     chance = Curve((0.0, 1.0), (0.0, 1.0), _BASELINE, 1.4, DOTTED)
     prevalence = float(ranking.positives.sum() / (ranking.positives + ranking.others).sum())
     perfect = Curve((0.0, prevalence, 1.0), (0.0, 1.0, 1.0), _BASELINE, 1.2, DASHED)
@@ -183,8 +183,8 @@ def _gains_chart(evaluation: ClassificationEvaluation, ranking: Ranking) -> Char
 
 def _lift_chart(evaluation: ClassificationEvaluation, ranking: Ranking) -> Chart:
     """How many times as many positive rows as the average each tenth of the rows holds, best tenth first."""
-    rows, found = ranking.gains
-    tenths = np.interp(np.linspace(0, 1, 11), rows, found)
+    rows, positives = ranking.gains
+    tenths = np.interp(np.linspace(0, 1, 11), rows, positives)
     lifts = (10 * np.diff(tenths)).tolist()
     bars = [Bar(i + 0.6, 0.0, i + 1.4, lift, palette.tint(_CURVE, 0.75)) for i, lift in enumerate(lifts)]
     average = Curve((0.5, 10.5), (1.0, 1.0), _BASELINE, 1.4, DASHED)

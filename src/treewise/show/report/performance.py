@@ -79,10 +79,10 @@ def _cross_validation_tile(text: str) -> Tile:
     >>> _cross_validation_tile("cross-validated error 3.5 % (95 % interval 1.3 to 9.0 %), corrected for the choice")
     Tile(label='Cross-validated error', value='3.5 %', note='95 % interval 1.3 to 9.0 %')
     """
-    found = _LOSS.match(text.split(", corrected", maxsplit=1)[0])
-    if found is None:
+    loss = _LOSS.match(text.split(", corrected", maxsplit=1)[0])
+    if loss is None:
         return Tile("Cross-validated", text)
-    return Tile(found[1][:1].upper() + found[1][1:], found[2], found[3] or "")
+    return Tile(loss[1][:1].upper() + loss[1][1:], loss[2], loss[3] or "")
 
 
 def _error_tile(evaluation: Evaluation, name: str) -> Tile:

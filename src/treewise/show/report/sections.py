@@ -250,14 +250,14 @@ def subgroups_section(tree: Tree, table: Table, test: Table | None) -> ReportSec
         return None
     drop = tree.fit_info.drop_missing_target
     try:
-        found = tree.subgroups(table, test=test, drop_missing_target=drop)
+        subgroups = tree.subgroups(table, test=test, drop_missing_target=drop)
     except ValueError:
         return None  # one row, or none
-    if not len(found):
+    if not len(subgroups):
         return None
     tables = "".join(
         f"<p>{escape_html(result.title)}</p>{_table_html(replace(result, max_rows=_MAX_SUBGROUPS), is_stacked=True)}"
-        for result in found.result_tables()[:1]
+        for result in subgroups.result_tables()[:1]
     )
     return ReportSection("subgroups", "Subgroups", tables)
 

@@ -39,10 +39,10 @@ def find() -> str:
 
 
 def _compiler() -> str:
-    found = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
-    if found is None:
+    compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
         raise NotInstalled("no C compiler: install gcc or clang")
-    return found
+    return compiler
 
 
 def run(export: Export, rows: Rows) -> Outputs:

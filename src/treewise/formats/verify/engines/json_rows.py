@@ -26,13 +26,13 @@ def run(export: Export, rows: Rows) -> Outputs:
         trees.setdefault(step["tree"], []).append(step)
     inputs = export.program.inputs
     cells = {e.name: [_convert(cell, e) for cell in column] for e, column in zip(inputs, rows.cells, strict=True)}
-    found = [[_walk(steps, cells, i) for steps in trees.values()] for i in range(len(rows))]
+    tree_answers = [[_walk(steps, cells, i) for steps in trees.values()] for i in range(len(rows))]
     if model["combine"]["how"] == "tree":
-        answers = [row[0] for row in found]
+        answers = [row[0] for row in tree_answers]
         probabilities = None if export.program.is_regression else [answer["probabilities"] for answer in answers]
         return Outputs([a["prediction"] for a in answers], probabilities, [a["node"] for a in answers])
-    leaves = [None if row[0]["node"] is None else [answer["node"] for answer in row] for row in found]
-    sums = [None if any(a["prediction"] is None for a in row) else _combine(model, row) for row in found]
+    leaves = [None if row[0]["node"] is None else [answer["node"] for answer in row] for row in tree_answers]
+    sums = [None if any(a["prediction"] is None for a in row) else _combine(model, row) for row in tree_answers]
     if export.program.is_regression:
         return Outputs(sums, None, leaves)
     classes = model["target"]["classes"]

@@ -29,8 +29,8 @@ def find() -> str:
     program = shutil.which("soffice")
     if program is None:
         raise NotInstalled("apt install libreoffice-calc")
-    found = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False)
-    return " ".join(found.stdout.split()[:2]) or "LibreOffice"
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    return " ".join(version.stdout.split()[:2]) or "LibreOffice"
 
 
 def run(export: Export, rows: Rows) -> Outputs:
@@ -79,8 +79,8 @@ def _read(export: Export, path: Path, n_rows: int) -> Outputs:
     sheet = openpyxl.load_workbook(path, data_only=True)["Calculator"]
     cells = []
     for row in sheet.iter_rows(2, n_rows + 1, first + 1, first + len(entries), values_only=True):
-        found = [_nearest(known, value) for known, value in zip(entries, row, strict=True)]
-        cells.append([None if value in ("", None) else value for value in found])
+        values = [_nearest(known, value) for known, value in zip(entries, row, strict=True)]
+        cells.append([None if value in ("", None) else value for value in values])
     prediction, leaf = [row[0] for row in cells], [row[-1] for row in cells]
     if program.is_regression:
         return Outputs(prediction, None, leaf)

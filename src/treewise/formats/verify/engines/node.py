@@ -65,8 +65,8 @@ def run(export: Export, rows: Rows) -> Outputs:
         done = subprocess.run(["node", "run.mjs"], cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise DataError(f"the export does not run: {done.stderr.strip()[-2000:]}")
-        found = json.loads((folder / "out.json").read_text(encoding="utf-8"))
-    answers = {output: [_from_json(value) for value in values] for output, values in found.items()}
+        outputs = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+    answers = {output: [_from_json(value) for value in values] for output, values in outputs.items()}
     return Outputs(answers["prediction"], answers["probabilities"] or None, answers["leaf"])
 
 

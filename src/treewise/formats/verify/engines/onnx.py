@@ -26,5 +26,5 @@ def run(export: Export, rows: Rows) -> Outputs:
     assert isinstance(export.content, bytes)
     model = onnx.load_from_string(export.content)
     onnx.checker.check_model(model, full_check=True)
-    found = ReferenceEvaluator(model).run(export.stamp["outputs"], feeds(export, rows))
-    return outputs(export, list(found))
+    arrays = ReferenceEvaluator(model).run(export.stamp["outputs"], feeds(export, rows))
+    return outputs(export, list(arrays))

@@ -32,13 +32,13 @@ def _column(encoding: Encoding, cells: list[Cell], missing: str) -> Any:
     return np.array([INT64_MIN if cell is None else int(cell) // step for cell in cells], np.int64)
 
 
-def outputs(export: Export, found: list[Any]) -> Outputs:
+def outputs(export: Export, arrays: list[Any]) -> Outputs:
     """Return the arrays of a graph as outputs; NaN stands for no answer."""
     program = export.program
     if program.is_regression:
-        prediction, leaf = (np.asarray(array).tolist() for array in found)
+        prediction, leaf = (np.asarray(array).tolist() for array in arrays)
         return Outputs([None if math.isnan(value) else value for value in prediction], None, _leaves(leaf))
-    labels, shares, leaf = (np.asarray(array).tolist() for array in found)
+    labels, shares, leaf = (np.asarray(array).tolist() for array in arrays)
     answered = [not math.isnan(row[0]) for row in shares]
     return Outputs(
         [label if ok else None for label, ok in zip(labels, answered, strict=True)],

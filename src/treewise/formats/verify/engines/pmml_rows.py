@@ -19,17 +19,17 @@ def rows_by_name(export: Export, rows: Rows) -> Iterator[dict[str, Any]]:
         yield {name: None if cell is None or cell != cell else cell for name, cell in zip(names, cells, strict=True)}
 
 
-def read_outputs(export: Export, found: Sequence[Mapping[str, Any]]) -> Outputs:
+def read_outputs(export: Export, records: Sequence[Mapping[str, Any]]) -> Outputs:
     """Return the outputs of a model by name; inner nodes and absent scores are no answer."""
     program = export.program
     prediction, *probabilities, leaf = export.stamp["outputs"]
     labels = {str(label): label for label in program.classes}
-    leaves = [_number(row.get(leaf)) for row in found]
+    leaves = [_number(row.get(leaf)) for row in records]
     if program.is_regression:
-        values = [row.get(prediction) for row in found]
+        values = [row.get(prediction) for row in records]
         return Outputs([None if v is None or math.isnan(v) else v for v in values], None, leaves)
-    classes = [labels.get(str(row.get(prediction))) for row in found]
-    shares = [[row.get(name) for name in probabilities] for row in found]
+    classes = [labels.get(str(row.get(prediction))) for row in records]
+    shares = [[row.get(name) for name in probabilities] for row in records]
     return Outputs(
         classes, [None if label is None else row for label, row in zip(classes, shares, strict=True)], leaves
     )

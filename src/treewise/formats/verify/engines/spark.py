@@ -54,8 +54,8 @@ def run(export: Export, rows: Rows) -> Outputs:
         data = session.createDataFrame(tuples, _schema(export.program.inputs), verifySchema=False)
     data.createOrReplaceTempView(_VIEW)
     session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {source_table(export)} AS SELECT * FROM {_VIEW}")
-    found = session.sql(export.text)
-    return read_outputs(export, found.columns, found.collect())
+    frame = session.sql(export.text)
+    return read_outputs(export, frame.columns, frame.collect())
 
 
 def _schema(inputs: Sequence[Encoding]) -> Any:

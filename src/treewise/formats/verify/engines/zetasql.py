@@ -37,8 +37,8 @@ def run(export: Export, rows: Rows) -> Outputs:
     names: list[str] = []
     fetched: list[list[Any]] = []
     for first in range(0, len(tuples), at_once):
-        names, found = _evaluate(export, tuples[first : first + at_once])
-        fetched += found
+        names, records = _evaluate(export, tuples[first : first + at_once])
+        fetched += records
     return read_outputs(export, names, fetched)
 
 
