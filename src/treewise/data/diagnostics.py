@@ -263,5 +263,11 @@ def _count_distinct_integers(values: Array, least: float) -> int:
 
 
 def is_whole(values: Array) -> bool:
-    """Return whether all values are finite integers."""
+    """Return whether all values are finite integers; of fractions, the first value usually decides it.
+
+    >>> [is_whole(np.array(values)) for values in ([], [1.0, -2.0], [1.0, 0.5], [0.5, 1.0], [np.inf], [np.nan], [3])]
+    [True, True, False, False, False, False, True]
+    """
+    if len(values) and values.item(0) % 1 != 0:
+        return False
     return bool(np.all(np.isfinite(values) & (np.floor(values) == values)))

@@ -191,8 +191,8 @@ def fit_encoding(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
     encoding = Encoding(column.name, cast(Kind, kind_name))
     if kind_name == "number" and _needs_integers(column):
         encoding = replace(encoding, kind="integer")
-    elif kind_name == "number":
-        encoding = replace(encoding, numbers=_number_fact(column))
+    elif kind_name == "number" and (fact := _number_fact(column)):
+        encoding = replace(encoding, numbers=fact)
     elif kind_name == "datetime":
         encoding = replace(encoding, unit=column.unit or "D")
     elif kind_name == "boolean":
