@@ -98,11 +98,11 @@ def run_in_threads(work: Sequence[Callable[[], object]], rows: int) -> None:
     n_threads = min(len(work), n_cpus)
     if rows < MIN_ROWS_FOR_THREAD or n_threads < 2 or not in_main_thread():
         return
-    todo = iter(work)
+    remaining = iter(work)
     stopped = threading.Event()
 
     def run() -> None:
-        while not stopped.is_set() and (piece := next(todo, None)) is not None:
+        while not stopped.is_set() and (piece := next(remaining, None)) is not None:
             with suppress(BaseException):
                 piece()
 

@@ -336,8 +336,8 @@ def _tree_sentences(tree: Tree, answers: Answers) -> list[list[str]]:
         lines = [
             f"{safe(tree.target.name)} = {describe_prediction(tree, node, prediction, estimator)}, because {because}."
         ]
-        if path.stays:
+        if path.stopping_column:
             source = "the root" if tree.empty_branch == "root" else "the node that tests it"
-            lines.append(f"(Its {safe(path.stays)} was never seen; the prediction is that of {source}.)")
+            lines.append(f"(Its {safe(path.stopping_column)} was never seen; the prediction is that of {source}.)")
         row_sentences.append(lines)
     return row_sentences

@@ -101,8 +101,8 @@ class Column:
         missing = None if self.missing is None else self.missing[rows]
         if missing is not None and not missing.any():
             missing = None
-        taken = replace(self, values=self.values[rows], missing=missing)
-        return taken.drop_unused_labels() if self.form == "text" else taken
+        selected = replace(self, values=self.values[rows], missing=missing)
+        return selected.drop_unused_labels() if self.form == "text" else selected
 
     def drop_unused_labels(self) -> Column:
         """Return the column with only the labels that occur."""

@@ -38,7 +38,7 @@ class RowPath:
     tests: tuple[str, ...]  # the conditions it satisfies
     prediction: Label | None
     truth: Label | None  # the true label; None if unknown
-    stays: str = ""  # the column whose unseen level stops the row at an internal node
+    stopping_column: str = ""  # the column whose unseen level stops the row at an internal node
 
     @property
     def wrong(self) -> bool:
@@ -47,7 +47,9 @@ class RowPath:
 
     def __str__(self) -> str:
         text = " and ".join(self.tests) or "all rows"
-        return f"{text}, where it stays: its {safe(self.stays)} was never seen" if self.stays else text
+        return (
+            f"{text}, where it stays: its {safe(self.stopping_column)} was never seen" if self.stopping_column else text
+        )
 
 
 class Paths(Displayable, Sequence[RowPath]):
@@ -77,7 +79,7 @@ class Paths(Displayable, Sequence[RowPath]):
             tests=self._tests(row, node),
             prediction=self._tree.prediction(int(self._answering[row])),
             truth=self._truth[row],
-            stays=split.column if split else "",
+            stopping_column=split.column if split else "",
         )
 
     def _tests(self, row: int, node: int) -> tuple[str, ...]:

@@ -231,7 +231,7 @@ def test_a_row_a_tree_by_hand_has_no_answer_for():
     with pytest.raises(tw.DataError, match="row 2 of the table stops at node 0"):
         tree.evaluate({"a": ["x", "z"], "class": [1, 0]})
     path = paths(tree, {"a": ["x", "z"]})[1]
-    assert (path.node, path.prediction, path.stays) == (0, None, "a")
+    assert (path.node, path.prediction, path.stopping_column) == (0, None, "a")
     assert str(path) == "all rows, where it stays: its a was never seen"
 
 

@@ -88,18 +88,18 @@ def _is_friendly(rows: list[dict[str, Any]], columns: list[str], target: str) ->
     """Tell whether the tree of these rows is easily worked out by hand, and takes more than one split."""
     nodes, n_splits = [(rows, columns)], 0
     while nodes:
-        here, left = nodes.pop()
-        if len({row[target] for row in here}) == 1:
+        node_rows, unused = nodes.pop()
+        if len({row[target] for row in node_rows}) == 1:
             continue
-        splits = {name: _branches(here, name) for name in left if len({row[name] for row in here}) > 1}
+        splits = {name: _branches(node_rows, name) for name in unused if len({row[name] for row in node_rows}) > 1}
         gains = sorted((_remaining(branches, target), name) for name, branches in splits.items())
         impure = [b for branches in splits.values() for b in branches if len({row[target] for row in b}) > 1]
         if not gains or max(map(len, impure), default=0) > _LARGEST_IMPURE:
             return False
-        if len(gains) > 1 and gains[1][0] - gains[0][0] < _CLEAR * len(here):
+        if len(gains) > 1 and gains[1][0] - gains[0][0] < _CLEAR * len(node_rows):
             return False
         best = gains[0][1]
-        nodes += [(branch, [name for name in left if name != best]) for branch in splits[best]]
+        nodes += [(branch, [name for name in unused if name != best]) for branch in splits[best]]
         n_splits += 1
     return n_splits > 1
 

@@ -491,27 +491,27 @@ def same_partition(a: CandidateTrace, b: CandidateTrace) -> bool:
     return np.array_equal(number_by_first_row(a.taken), number_by_first_row(b.taken))
 
 
-def number_by_first_row(taken: encode.Array) -> encode.Array:
+def number_by_first_row(branches: encode.Array) -> encode.Array:
     """Number branches by the first row that takes each, so that equal partitions get equal numbers.
 
     >>> number_by_first_row(np.array([2, 0, 2])).tolist(), number_by_first_row(np.array([1, 7, 1])).tolist()
     ([0, 1, 0], [0, 1, 0])
     """
-    _, first_row, branch = np.unique(taken, return_index=True, return_inverse=True)
+    _, first_row, branch = np.unique(branches, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first_row))[branch]
 
 
 def assign_branches(split: Split, encoding: Encoding, values: encode.Array) -> encode.Array:
     """Return the branch each encoded value takes."""
     if isinstance(split, Presence):
-        taken = np.full(len(values), 1 - split.missing)
+        branches = np.full(len(values), 1 - split.missing)
     elif isinstance(split, Threshold):
-        taken = (values > np.array([split.cut])).astype(np.int64)  # an array: float32 is compared as double
+        branches = (values > np.array([split.cut])).astype(np.int64)  # an array: float32 is compared as double
     else:
         by_level = [split.branch(level, encoding) for level in encoding.levels]
-        taken = np.array([-1 if b is None else b for b in [*by_level, -1]], np.int64)[values]
-    taken[encode.is_missing(encoding, values)] = split.missing
-    return taken
+        branches = np.array([-1 if b is None else b for b in [*by_level, -1]], np.int64)[values]
+    branches[encode.is_missing(encoding, values)] = split.missing
+    return branches
 
 
 def display_score(number_format: NumberFormat, score: int, is_ratio: bool) -> float:

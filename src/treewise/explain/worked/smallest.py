@@ -81,9 +81,9 @@ def smallest_tree(data: Any, target: Any = None, **grow_options: Any) -> Tree:
         return best
 
     lines: list[str] = []
-    todo = [(everything, 0, "")]
-    while todo:
-        rows, depth, condition = todo.pop()
+    stack = [(everything, 0, "")]
+    while stack:
+        rows, depth, condition = stack.pop()
         _, _, index = search(rows)
         margin = "    " * (depth - 1)
         if index < 0:
@@ -95,7 +95,7 @@ def smallest_tree(data: Any, target: Any = None, **grow_options: Any) -> Tree:
             lines.append(f"{margin}{condition}")
         test, masks = tests[index]
         conditions = [test.candidate.split.condition(b, test.encoding) for b in range(len(masks))]
-        todo += [(rows & mask, depth + 1, text) for mask, text in reversed(list(zip(masks, conditions, strict=True)))]
+        stack += [(rows & mask, depth + 1, text) for mask, text in reversed(list(zip(masks, conditions, strict=True)))]
     tree = parse("\n".join(lines) + "\n", target=training_set.target.name, data=table)
     return tree.refit(table)
 

@@ -83,14 +83,14 @@ def variable_names(program: Program) -> list[str]:
         re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", encoding.name) is not None and encoding.name not in reserved
         for encoding in program.inputs
     ]
-    taken = {encoding.name for encoding, is_plain in zip(program.inputs, plain, strict=True) if is_plain}
+    used_names = {encoding.name for encoding, is_plain in zip(program.inputs, plain, strict=True) if is_plain}
     names = []
     for i, (encoding, is_plain) in enumerate(zip(program.inputs, plain, strict=True), 1):
         name = encoding.name if is_plain else f"column_{i}"
-        while not is_plain and name in taken:
+        while not is_plain and name in used_names:
             name += "_"
         names.append(name)
-        taken.add(name)
+        used_names.add(name)
     return names
 
 

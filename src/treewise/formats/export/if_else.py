@@ -104,11 +104,11 @@ class _Writer:
         return 0
 
     def _block(self, top: int) -> Iterator[str]:
-        """Write one node and its subtree, as deep as the block goes; ``todo`` is a stack of lines and nodes."""
-        todo: list[str | int] = [top]
+        """Write one node and its subtree, as deep as the block goes; ``stack`` is a stack of lines and nodes."""
+        stack: list[str | int] = [top]
         base_depth = int(self.depths[top]) - (1 if top else self.margin)
-        while todo:
-            item = todo.pop()
+        while stack:
+            item = stack.pop()
             if isinstance(item, str):
                 yield item
                 continue
@@ -120,7 +120,7 @@ class _Writer:
                 self.blocks.append(item)
                 yield margin + self.continuation(item)
             else:
-                todo += reversed(list(self._parts(item, margin)))
+                stack += reversed(list(self._parts(item, margin)))
 
     def _parts(self, node: int, margin: str) -> Iterator[str | int]:
         """Yield the lines and children of one split, in order."""

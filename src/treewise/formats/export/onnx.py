@@ -87,12 +87,12 @@ class _Graph:
         self.count = 0
         self.features = ""
 
-    def name(self, wanted: str) -> str:
-        """Return a name that is not taken yet: the wanted one, or with a number after it."""
-        name = wanted
+    def name(self, base: str) -> str:
+        """Return an unused name: the base name, or with a number after it."""
+        name = base
         while name in self.names:
             self.count += 1
-            name = f"{wanted}_{self.count}"
+            name = f"{base}_{self.count}"
         self.names.add(name)
         return name
 

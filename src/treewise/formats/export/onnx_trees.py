@@ -114,9 +114,9 @@ def _add_tree(nodes: _Nodes, t: int, routine: Routine, ranks: Sequence[dict[int,
         for side in (True, False):
             nodes.add_leaf(root, side, t, start.number)
         return
-    todo: list[tuple[_OnnxSplit | Answer, int, bool, int]] = [(start, -1, True, 1)]
-    while todo:
-        item, parent, side, depth = todo.pop()
+    stack: list[tuple[_OnnxSplit | Answer, int, bool, int]] = [(start, -1, True, 1)]
+    while stack:
+        item, parent, side, depth = stack.pop()
         if isinstance(item, Answer):
             nodes.add_leaf(parent, side, t, item.number)
             continue
@@ -129,8 +129,8 @@ def _add_tree(nodes: _Nodes, t: int, routine: Routine, ranks: Sequence[dict[int,
         at = nodes.add(item)
         if parent >= 0:
             nodes.child[side][parent] = at
-        todo.append((_resolve(item.false, routine.steps, ranks), at, False, depth + 1))
-        todo.append((_resolve(item.true, routine.steps, ranks), at, True, depth + 1))
+        stack.append((_resolve(item.false, routine.steps, ranks), at, False, depth + 1))
+        stack.append((_resolve(item.true, routine.steps, ranks), at, True, depth + 1))
 
 
 def integer_cuts(program: Program, column: int) -> list[int]:

@@ -61,8 +61,8 @@ def write(program: Program) -> str:
 def output_names(program: Program) -> list[str]:
     """Return the names of the outputs, which are those of no input."""
     names = ["prediction", *(f"probability_{k + 1}" for k in range(len(program.classes))), "leaf"]
-    taken = {encoding.name for encoding in program.inputs}
-    while taken & set(names):
+    used_names = {encoding.name for encoding in program.inputs}
+    while used_names & set(names):
         names = [f"{name}_" for name in names]
     return names
 
@@ -120,8 +120,8 @@ def _header(program: Program) -> Iterator[str]:
 
 def _target(program: Program) -> str:
     """Return the name of the target, which is that of no input and no output."""
-    name, taken = "target", {*(e.name for e in program.inputs), *output_names(program)}
-    while name in taken:
+    name, used_names = "target", {*(e.name for e in program.inputs), *output_names(program)}
+    while name in used_names:
         name += "_"
     return name
 
@@ -152,9 +152,9 @@ def _model(program: Program) -> Iterator[str]:
 def _nodes(program: Program) -> Iterator[str]:
     """Yield the nodes, without recursion; inner nodes have no score and no number of a leaf."""
     steps, answers = program.routines[0].steps, program.routines[0].answers
-    todo: list[tuple[int, BranchCondition | None, int] | str] = [(0, None, 2)]
-    while todo:
-        item = todo.pop()
+    stack: list[tuple[int, BranchCondition | None, int] | str] = [(0, None, 2)]
+    while stack:
+        item = stack.pop()
         if isinstance(item, str):
             yield item
             continue
@@ -165,11 +165,11 @@ def _nodes(program: Program) -> Iterator[str]:
             continue
         yield f'{margin}<Node id="inner {at}">'
         yield from (f"{margin}  {line}" for line in _predicate(condition, program))
-        todo.append(f"{margin}</Node>")
+        stack.append(f"{margin}</Node>")
         for way, child in reversed(conditions(step)):
             below = steps[child]
             if not isinstance(below, Answer) or answers.node[below.number] != NO_ANSWER:  # no child, no prediction
-                todo.append((child, way, depth + 1))
+                stack.append((child, way, depth + 1))
 
 
 def _leaf(program: Program, number: int, predicate: list[str]) -> Iterator[str]:

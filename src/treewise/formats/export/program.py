@@ -151,9 +151,9 @@ class Routine:
         blocks nest at most log2(steps) deep, however deep the tree.
         """
         known = self._known_answers(answers)
-        todo: list[Line | tuple[int, int]] = [(0, 0)]
-        while todo:
-            item = todo.pop()
+        stack: list[Line | tuple[int, int]] = [(0, 0)]
+        while stack:
+            item = stack.pop()
             if isinstance(item, Line):
                 yield item
                 continue
@@ -164,11 +164,11 @@ class Routine:
             ways = conditions(self.steps[at])
             # Of equals the child that takes missing values, so that no condition has to name them.
             last = max(range(len(ways)), key=lambda k: (self.sizes[ways[k][1]], ways[k][0].missing))
-            todo.append((ways[last][1], depth))
+            stack.append((ways[last][1], depth))
             for k in range(len(ways) - 1, -1, -1):
                 if k != last:
                     condition, child = ways[k]
-                    todo += [Line(depth, "end"), (child, depth + 1), Line(depth, "if", condition)]
+                    stack += [Line(depth, "end"), (child, depth + 1), Line(depth, "if", condition)]
 
     def _known_answers(self, answers: Sequence[Hashable]) -> list[Any]:
         """Return the one answer that each step leads to, ``_SEVERAL`` where there are more."""

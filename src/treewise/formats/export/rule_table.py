@@ -69,9 +69,9 @@ def rules_of(routine: Routine) -> list[tuple[dict[int, Values], int]]:
     [(-inf, 1.0, 0), (1.0, 5.0, 1), (5.0, inf, 2)]
     """
     rules: list[tuple[dict[int, Values], int]] = []
-    todo: list[tuple[int, dict[int, Values]]] = [(0, {})]
-    while todo:
-        at, admitted = todo.pop()
+    stack: list[tuple[int, dict[int, Values]]] = [(0, {})]
+    while stack:
+        at, admitted = stack.pop()
         step = routine.steps[at]
         if isinstance(step, Answer):
             rules.append((admitted, step.number))
@@ -79,7 +79,7 @@ def rules_of(routine: Routine) -> list[tuple[dict[int, Values], int]]:
         for condition, child in reversed(conditions(step)):
             values = admitted.get(condition.column, Values()).meet(condition)
             if values.has_present or values.missing:
-                todo.append((child, {**admitted, condition.column: values}))
+                stack.append((child, {**admitted, condition.column: values}))
     return rules
 
 

@@ -81,7 +81,7 @@ def _words(tree: Tree) -> Iterator[tuple[str, int | None]]:
     """Yield the text of each line with its node; None where a block repeats the line of a node."""
     page = LinePrinter(tree, TextView(0), describe_subtrees(tree), ConditionText(tree), UNICODE)
     digits, lines = len(str(len(tree) - 1)), list(page.lines())
-    left = [f"{str(line.node).rjust(digits)}  {line.lead}{line.condition}" for line in lines]
+    left = [f"{str(line.node).rjust(digits)}  {line.prefix}{line.condition}" for line in lines]
     wide = widest(left, MAX_LEFT_WIDTH), widest([line.prediction for line in lines], MAX_LABEL_WIDTH)
     for line, text in zip(lines, left, strict=True):
         words = f"{pad(text, wide[0])}  {pad(line.prediction, wide[1])}"

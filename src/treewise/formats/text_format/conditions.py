@@ -305,14 +305,15 @@ def resolve_siblings(siblings: Sequence[Condition]) -> list[Condition]:
     unequal = next((i for i, c in enumerate(resolved) if c.test == "!="), None)
     if unequal is None:
         return resolved
-    this, others = resolved[unequal], [i for i, c in enumerate(resolved) if i != unequal and c.test != "missing"]
+    negation, others = resolved[unequal], [i for i, c in enumerate(resolved) if i != unequal and c.test != "missing"]
     other = resolved[others[0]] if len(others) == 1 else None
     if other is not None and other.test == "otherwise":
-        resolved[others[0]] = replace(other, test="=", values=this.values, uses_is=this.uses_is)
-    elif other is None or other.test != "=" or set(other.values) != set(this.values):
-        expected = f'"{this.column} in {{…}}"' if len(this.values) > 1 else f'"{this.column} = {this.values[0]}"'
-        raise this.error(f'is a negation: it needs exactly one sibling, {expected} or "else".')
-    resolved[unequal] = replace(this, test="otherwise", values=())
+        resolved[others[0]] = replace(other, test="=", values=negation.values, uses_is=negation.uses_is)
+    elif other is None or other.test != "=" or set(other.values) != set(negation.values):
+        test = "in {…}" if len(negation.values) > 1 else f"= {negation.values[0]}"
+        expected = f'"{negation.column} {test}"'
+        raise negation.error(f'is a negation: it needs exactly one sibling, {expected} or "else".')
+    resolved[unequal] = replace(negation, test="otherwise", values=())
     return resolved
 
 
@@ -416,20 +417,20 @@ def _split_present_values(siblings: list[Condition], encoding: Encoding) -> Spli
 def _split_by_order(siblings: list[Condition], encoding: Encoding) -> SplitAndOrder:
     """Return the split at one threshold; the comparison gives it, the other side must agree."""
     at = next(i for i, c in enumerate(siblings) if c.is_comparison)
-    this, that = siblings[at], siblings[1 - at]
-    cut, this_is_low = _threshold(this, encoding), this.test in ("<=", "<")
+    comparison, other_side = siblings[at], siblings[1 - at]
+    cut, comparison_is_low = _threshold(comparison, encoding), comparison.test in ("<=", "<")
     fits = True
-    if that.is_comparison:
-        fits = _threshold(that, encoding) == cut and this_is_low != (that.test in ("<=", "<"))
-    elif that.test == "=":
-        side = encoding.levels[int(cut) + 1 :] if this_is_low else encoding.levels[: int(cut) + 1]
-        fits = set(that.values) == set(side)
+    if other_side.is_comparison:
+        fits = _threshold(other_side, encoding) == cut and comparison_is_low != (other_side.test in ("<=", "<"))
+    elif other_side.test == "=":
+        side = encoding.levels[int(cut) + 1 :] if comparison_is_low else encoding.levels[: int(cut) + 1]
+        fits = set(other_side.values) == set(side)
     if not fits:
-        raise that.error(
-            f'does not fit "{this.text}" (line {this.line}). Both sides must name the same threshold, '
+        raise other_side.error(
+            f'does not fit "{comparison.text}" (line {comparison.line}). Both sides must name the same threshold, '
             'one with "<=", one with ">".'
         )
-    order = [at, 1 - at] if this_is_low else [1 - at, at]
+    order = [at, 1 - at] if comparison_is_low else [1 - at, at]
     if encoding.is_categorical:
         return Ordinal(encoding.name, encoding.levels[int(cut)]), order
     return Threshold(encoding.name, cut), order

@@ -25,7 +25,7 @@ from treewise.formats.text_format.conditions import Condition, parse_condition
 from treewise.formats.text_format.notation import QUOTED, cut_comment, read_text, split_list
 from treewise.formats.text_format.outline import SUMMARY, Outline, OutlineEntry, read_prediction
 
-_LEAD = re.compile(r"[\s{};]*")
+_MARGIN = re.compile(r"[\s{};]*")
 _WORD = re.compile(r"(else\s*if|elif|elsif|if|then|else|predict|return|continue at node|node)\b", re.IGNORECASE)
 _START = re.compile(r"[\s{};]*if\b", re.IGNORECASE)
 _ANSWER = re.compile(r"(?:^|[:;)])[\s{]*(?:predict|return)\b|\bthen\b|\belse\s+(?:predict|return)\b", re.IGNORECASE)
@@ -97,7 +97,7 @@ class _CodeReader:
             return
         rest, keyword = text, ""
         self.indent = len(text) - len(text.lstrip())
-        while rest := rest[_LEAD.match(rest).end() :]:  # type: ignore[union-attr]  # matches the empty string too
+        while rest := rest[_MARGIN.match(rest).end() :]:  # type: ignore[union-attr]  # matches the empty string too
             word = _WORD.match(rest)
             if word is None and keyword in ("then", "else"):
                 rest, keyword = self._read_answer(number, rest, comment), ""

@@ -31,7 +31,7 @@ from treewise.formats.text_format.notation import (
     split_list,
 )
 
-_LEAD = re.compile(r"[\s|│]*(?:(?:[├└]─*|`-*|(?<=\|)-+)\s*)?")
+_PREFIX = re.compile(r"[\s|│]*(?:(?:[├└]─*|`-*|(?<=\|)-+)\s*)?")
 _ARROW = re.compile(rf"{QUOTED}|→|->")
 _COLON = re.compile(rf"{QUOTED}|:(?=\s+\S)|:$")
 _BRACES = re.compile(rf"{QUOTED}|[{{}}]")
@@ -111,9 +111,9 @@ class _Depths:
     def __init__(self) -> None:
         self.open: list[tuple[int, int, int]] = [(-1, -1, 0)]  # width with wide tabs, with narrow ones, entry
 
-    def parent_of(self, lead: str, line: int) -> int:
+    def parent_of(self, prefix: str, line: int) -> int:
         """Return the parent entry of a line with this indentation."""
-        wide, narrow = len(lead.expandtabs(8)), len(lead)
+        wide, narrow = len(prefix.expandtabs(8)), len(prefix)
         while True:
             top_wide, top_narrow, entry = self.open[-1]
             if (top_wide < wide) != (top_narrow < narrow) or (top_wide == wide) != (top_narrow == narrow):
@@ -122,9 +122,9 @@ class _Depths:
                 return entry
             self.open.pop()
 
-    def put(self, lead: str, entry: int) -> None:
+    def put(self, prefix: str, entry: int) -> None:
         """Push the indentation of a new entry."""
-        self.open.append((len(lead.expandtabs(8)), len(lead), entry))
+        self.open.append((len(prefix.expandtabs(8)), len(prefix), entry))
 
     def restart(self, entry: int) -> None:
         """Begin a block at the margin."""
@@ -258,17 +258,17 @@ def _read_bare(lines: Iterable[tuple[int, str]]) -> Outline:
     for number, text in lines:
         if outline.declare(text.strip()) or _WEKA_AROUND.match(text.strip()):
             continue
-        match = _LEAD.match(text)
-        lead = match[0] if match else ""
-        entry = _entry(text[len(lead) :], number, depths.parent_of(lead, number))
+        match = _PREFIX.match(text)
+        prefix = match[0] if match else ""
+        entry = _entry(text[len(prefix) :], number, depths.parent_of(prefix, number))
         if entry.condition in ("", "all rows"):
             if len(outline.entries) > 1 or outline.entries[0].label is not None:
                 raise ParseError(f'line {number}: "{text.strip()}" has no condition. Write one before the arrow.')
             entry.condition, entry.parent = "all rows", -1
             outline.entries[0] = entry
-            depths.put(lead, 0)
+            depths.put(prefix, 0)
         else:
-            depths.put(lead, outline.add(entry))
+            depths.put(prefix, outline.add(entry))
     return outline
 
 
@@ -282,17 +282,17 @@ def _read_numbered(lines: Iterable[tuple[int, str]]) -> Outline:
             _read_unnumbered(outline, number, text, has_root)
             continue
         body = _TAIL.sub("", match[2])
-        lead = _LEAD.match(body)[0]  # type: ignore[index]  # the pattern also matches the empty string
-        words, cells = _split_cells(body[len(lead) :], len(outline.headings), number)
-        if has_root and not lead:
+        prefix = _PREFIX.match(body)[0]  # type: ignore[index]  # the pattern also matches the empty string
+        words, cells = _split_cells(body[len(prefix) :], len(outline.headings), number)
+        if has_root and not prefix:
             if match[1] not in continued:
                 raise ParseError(f"line {number}: node {match[1]} is at the margin, but no line continues there.")
             depths.restart(continued.pop(match[1]))
             continue
-        entry = _entry(words, number, depths.parent_of(lead, number) if has_root else -1)
+        entry = _entry(words, number, depths.parent_of(prefix, number) if has_root else -1)
         entry.cells = cells
         if has_root:
-            depths.put(lead, outline.add(entry))
+            depths.put(prefix, outline.add(entry))
         else:
             outline.entries[0] = entry
             has_root = True

@@ -262,9 +262,9 @@ def _nodes(
     columns = {encoding.name: i for i, encoding in enumerate(encodings)}
     codes = [{level: code for code, level in enumerate(encoding.levels)} for encoding in encodings]
     nodes: list[dict[str, Any]] = []
-    todo = [(0, -1)]  # a stack of entries still to be numbered, with the numbers of their parents
-    while todo:
-        at, parent = todo.pop()
+    stack = [(0, -1)]  # a stack of entries still to be numbered, with the numbers of their parents
+    while stack:
+        at, parent = stack.pop()
         node, children = {**facts[at], "parent": parent}, outline.entries[at].children
         if children:
             column = columns[siblings[at][0].column]
@@ -274,7 +274,7 @@ def _nodes(
             # "or missing" on the branch they would take by default is printed only if some training rows were missing
             if node.get("rows") and siblings[at][weights.index(max(weights))].or_missing:
                 node["missing_rows"] = 1  # their number is not printed
-            todo.extend((children[i], len(nodes)) for i in reversed(branches))
+            stack.extend((children[i], len(nodes)) for i in reversed(branches))
         nodes.append(node)
     return nodes
 

@@ -80,8 +80,8 @@ def fuzz_rows(program: Program, n: int, seed: int, limits: EngineLimits) -> Rows
         if budget <= 0:
             rows.append([pool.any_value(rng) for pool in pools])
             continue
-        row, taken = _led_row(rng.choice(program.routines), pools, rng)
-        budget -= taken
+        row, n_steps = _row_to_random_answer(rng.choice(program.routines), pools, rng)
+        budget -= n_steps
         rows.append(row)
     rng.shuffle(rows)
     columns = [[row[i] for row in rows] for i in range(len(pools))]
@@ -148,11 +148,11 @@ class _Pool:
         return encode_cells(self.encoding, [value])[0].item()
 
 
-def _led_row(routine: Routine, pools: list[_Pool], rng: random.Random) -> tuple[list[Cell], int]:
+def _row_to_random_answer(routine: Routine, pools: list[_Pool], rng: random.Random) -> tuple[list[Cell], int]:
     """Return a row that goes to a random answer, and the number of steps on its way."""
     row: list[Cell] = [pool.any_value(rng) for pool in pools]
     fixed: dict[int, list[tuple[Step, int]]] = {}  # column → tests passed and the step after each
-    at, taken = 0, 0
+    at, n_steps = 0, 0
     while not isinstance(step := routine.steps[at], tuple) or isinstance(step, Test | Switch):
         assert isinstance(step, Test | Switch)
         passed = fixed.setdefault(step.column, [])
@@ -168,8 +168,8 @@ def _led_row(routine: Routine, pools: list[_Pool], rng: random.Random) -> tuple[
             row[step.column] = pool.value_among(admits, rng)
         at_next = next_step(step, pool.key(row[step.column]))
         passed.append((step, at_next))
-        at, taken = at_next, taken + 1
-    return row, taken
+        at, n_steps = at_next, n_steps + 1
+    return row, n_steps
 
 
 def next_step(step: Step, key: Any) -> int:

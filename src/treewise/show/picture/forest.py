@@ -71,15 +71,15 @@ def forest(nodes: Sequence[ForestNode], direction: str = "down") -> str:
     lines = [r"% needs \usepackage{amsmath,forest}"]
     lines += [rf"\definecolor{{{name}}}{{HTML}}{{{colour.removeprefix('#')}}}" for colour, name in colours.items()]
     lines += [r"\begin{forest}", *style.split("\n")]
-    todo: list[tuple[int, int]] = [(0, 0)]  # a node and its level, or ~node for its closing bracket
-    while todo:
-        index, level = todo.pop()
+    stack: list[tuple[int, int]] = [(0, 0)]  # a node and its level, or ~node for its closing bracket
+    while stack:
+        index, level = stack.pop()
         margin = "  " * level
         if index < 0:
             lines.append(f"{margin}]")
         elif children[index]:
             lines.append(f"{margin}[{_node_text(nodes[index], colours)}")
-            todo += [(~index, level), *((child, level + 1) for child in reversed(children[index]))]
+            stack += [(~index, level), *((child, level + 1) for child in reversed(children[index]))]
         else:
             lines.append(f"{margin}[{_node_text(nodes[index], colours)}]")
     return "\n".join([*lines, r"\end{forest}"])

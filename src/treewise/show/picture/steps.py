@@ -133,9 +133,9 @@ def find_cuts(tree: Tree, pruned: Tree) -> list[int]:
     [5, 3, 2]
     """
     cuts: list[int] = []
-    todo = [(0, 0)]
-    while todo:
-        node, other = todo.pop()
+    stack = [(0, 0)]
+    while stack:
+        node, other = stack.pop()
         split, children = pruned.split_at(other), pruned.children(other)
         if tree.split_at(node) is None:
             if split is not None:
@@ -144,11 +144,11 @@ def find_cuts(tree: Tree, pruned: Tree) -> list[int]:
         if split is None:
             cuts.append(node)
             continue
-        mine = tree.split_at(node)
-        is_same = mine is not None and replace(mine, missing=0) == replace(split, missing=0)
+        full_split = tree.split_at(node)
+        is_same = full_split is not None and replace(full_split, missing=0) == replace(split, missing=0)
         if not is_same or len(children) != len(tree.children(node)):
             raise _not_pruned()
-        todo += zip(tree.children(node), children, strict=True)
+        stack += zip(tree.children(node), children, strict=True)
     inner = [node for node in range(len(tree)) if tree.arrays.kind[node] != LEAF]
     below = [node for node in inner if any(cut <= node < int(tree.arrays.ends[cut]) for cut in cuts)]
     return sorted(below, key=lambda node: (-int(tree.depths[node]), node))

@@ -147,7 +147,7 @@ class ColumnLayout:
 
         Nothing is wrapped within a width: there, long sets have been shortened.
         """
-        lefts = [self._lead(line) + line.condition for line in self.lines]
+        lefts = [self._prefix(line) + line.condition for line in self.lines]
         above: dict[int, list[str]] = {}
         room = widest(lefts, _WRAP_ABOVE, _MIN_WRAP_WIDTH)
         for i, line in enumerate(self.lines if self.width is None else ()):
@@ -157,12 +157,12 @@ class ColumnLayout:
 
     def _wrap_set(self, line: TreeLine, room: int) -> list[str]:
         """Write a set over several lines, each but the last ending with a comma, with the tree's glyphs continued."""
-        glyphs, lead = self.printer.glyphs, self._lead(line)
-        indent = lead[: -len(line.lead)] if line.lead else lead
-        below = " " * len(indent) + line.lead.replace(glyphs.tee, glyphs.bar).replace(glyphs.corner, "   ") + "   "
+        glyphs, prefix = self.printer.glyphs, self._prefix(line)
+        indent = prefix[: -len(line.prefix)] if line.prefix else prefix
+        below = " " * len(indent) + line.prefix.replace(glyphs.tee, glyphs.bar).replace(glyphs.corner, "   ") + "   "
         head, brace, rest = line.condition.partition(" in {")
         levels = split_list(rest)
-        lines = [f"{lead}{head}{brace}{levels[0]}"]
+        lines = [f"{prefix}{head}{brace}{levels[0]}"]
         for level in levels[1:]:
             if display_width(lines[-1]) + display_width(level) + len(", ,") > room:
                 lines[-1] += ","
@@ -173,16 +173,16 @@ class ColumnLayout:
 
     # -- widths -------------------------------------------------------------------------------------------------
 
-    def _lead(self, line: TreeLine) -> str:
+    def _prefix(self, line: TreeLine) -> str:
         """Return the text left of a condition: the node number and the branch glyphs."""
         number = "" if line.node is None else str(line.node)
-        return f"{number.rjust(self._digits)}  {line.lead}"
+        return f"{number.rjust(self._digits)}  {line.prefix}"
 
     def _condition_width(self, line: TreeLine) -> int:
-        return max(_MIN_CONDITION_WIDTH, self._left_width - display_width(self._lead(line)))
+        return max(_MIN_CONDITION_WIDTH, self._left_width - display_width(self._prefix(line)))
 
     def _width_of(self, line: TreeLine) -> int:
-        return display_width(self._lead(line)) + display_width(line.condition)
+        return display_width(self._prefix(line)) + display_width(line.condition)
 
     def _is_too_wide(self, line: TreeLine) -> bool:
         return self._width_of(line) > self._left_width

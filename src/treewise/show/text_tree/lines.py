@@ -3,7 +3,7 @@
 ``layout.py`` arranges the lines for people, ``formats/export/text.py`` with every number. A line is
 
     " 4"  "│  └─ "  "age > 71.5 or missing"   "→ no"        "… continues at 4 below"
-    number  lead         condition           prediction              tail
+    number  prefix       condition           prediction              tail
 
 No line is deeper than 20 levels: a deeper subtree continues at the margin in a block of its own, so the text of a tree
 of any depth is O(nodes).
@@ -161,7 +161,7 @@ class TreeLine:
     """One line of a text tree."""
 
     node: int | None  # None: the line represents folded nodes
-    lead: str
+    prefix: str
     condition: str
     prediction: str = ""
     tail: str = ""
@@ -171,7 +171,7 @@ class TreeLine:
 @dataclass(frozen=True)
 class _PendingLine:
     node: int
-    lead_above: str
+    prefix_above: str
     glyph: str
     condition: str
     depth: int = 0  # in the block
@@ -204,54 +204,54 @@ class LinePrinter:
             if isinstance(item, TreeLine):
                 yield item
                 continue
-            node, lead = item.node, item.lead_above + item.glyph
+            node, prefix = item.node, item.prefix_above + item.glyph
             if kinds[node] == LEAF:
-                yield TreeLine(node, lead, item.condition, f"{glyphs.arrow} {self._prediction(node)}")
+                yield TreeLine(node, prefix, item.condition, f"{glyphs.arrow} {self._prediction(node)}")
             elif not self.view.is_open(node):
-                yield TreeLine(node, lead, item.condition)
-                yield self._folded_line(node, self._lead_below(item) + "   ")
+                yield TreeLine(node, prefix, item.condition)
+                yield self._folded_line(node, self._prefix_below(item) + "   ")
             elif item.depth == MAX_BLOCK_DEPTH:
-                yield TreeLine(node, lead, item.condition, tail=f"{glyphs.ellipsis} continues at {node} below")
+                yield TreeLine(node, prefix, item.condition, tail=f"{glyphs.ellipsis} continues at {node} below")
                 continued.append(node)
             else:
-                yield TreeLine(node, lead, item.condition, is_repeated=node == head != self.view.top)
+                yield TreeLine(node, prefix, item.condition, is_repeated=node == head != self.view.top)
                 stack.extend(reversed(self._child_lines(item)))
 
-    def _lead_below(self, item: _PendingLine) -> str:
-        return item.lead_above + {"": "", self.glyphs.tee: self.glyphs.bar}.get(item.glyph, "   ")
+    def _prefix_below(self, item: _PendingLine) -> str:
+        return item.prefix_above + {"": "", self.glyphs.tee: self.glyphs.bar}.get(item.glyph, "   ")
 
     def _child_lines(self, item: _PendingLine) -> list[TreeLine | _PendingLine]:
         children, conditions = self.tree.children(item.node), self.conditions.branches(item.node)
         n_shown = self.view.branches_shown.get(item.node, len(children))
-        lead, last = self._lead_below(item), len(children) - 1
+        prefix, last = self._prefix_below(item), len(children) - 1
         glyphs = [*([self.glyphs.tee] * last), self.glyphs.corner]
         lines: list[TreeLine | _PendingLine] = [
-            _PendingLine(children[i], lead, glyphs[i], conditions[i], item.depth + 1) for i in range(n_shown)
+            _PendingLine(children[i], prefix, glyphs[i], conditions[i], item.depth + 1) for i in range(n_shown)
         ]
         if n_shown <= last:
             branches = plural(last + 1 - n_shown, "more branch", "more branches")
             leaves = self._leaves_between(children[n_shown], int(self.subtrees.end[children[last]]))
             omission = f"{self.glyphs.ellipsis} {branches}, {plural(len(leaves), 'leaf', 'leaves')}"
-            lines.append(TreeLine(None, lead + self.glyphs.corner, omission))
+            lines.append(TreeLine(None, prefix + self.glyphs.corner, omission))
         return lines
 
-    def _folded_line(self, node: int, lead: str) -> TreeLine:
+    def _folded_line(self, node: int, prefix: str) -> TreeLine:
         """Summarise the predictions of a folded subtree."""
         tree, ellipsis, ascii = self.tree, self.glyphs.ellipsis, self.conditions.ascii
         leaves = self._leaves_between(node, int(self.subtrees.end[node]))
         summary = f"{ellipsis} {plural(len(leaves), 'leaf', 'leaves')}"
         if self.subtrees.is_uniform[node]:
             prediction = self._prediction(int(leaves[0]))
-            return TreeLine(None, lead, f"{summary}, all {prediction}", f"{self.glyphs.arrow} {prediction}")
+            return TreeLine(None, prefix, f"{summary}, all {prediction}", f"{self.glyphs.arrow} {prediction}")
         if tree.task == "regression":
             values = tree.arrays.value[leaves]
             low, high = format_rounded(np.nanmin(values)), format_rounded(np.nanmax(values))
-            return TreeLine(None, lead, f"{summary}, {low} to {high}")
+            return TreeLine(None, prefix, f"{summary}, {low} to {high}")
         labels, counts = np.unique(tree.arrays.label[leaves], return_counts=True)
         commonest = [i for i in np.argsort(-counts, kind="stable")[:3] if labels[i] >= 0]
         times = f" {self.glyphs.times} " if not any(isinstance(label, str) for label in tree.classes) else " "
         parts = [f"{counts[i]:,}{times}{write_label(tree.classes[labels[i]], ascii)}" for i in commonest]
-        return TreeLine(None, lead, f"{summary}: {', '.join(parts + [ellipsis] * (len(labels) > 3))}")
+        return TreeLine(None, prefix, f"{summary}: {', '.join(parts + [ellipsis] * (len(labels) > 3))}")
 
     def _leaves_between(self, first: int, end: int) -> list[int]:
         return (first + np.flatnonzero(self.tree.arrays.kind[first:end] == LEAF)).tolist()

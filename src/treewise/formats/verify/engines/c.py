@@ -73,9 +73,9 @@ def compile_header(export: Export, folder: Path) -> Any:
     (folder / "rows.c").write_text("\n".join(_loop(export)), encoding="utf-8")
     target = folder / "rows.so"
     command = [_compiler(), *_FLAGS, "-o", str(target), str(folder / "rows.c")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise DataError(f"the export does not compile: {done.stderr.strip()[:2000]}")
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    if completed.returncode:
+        raise DataError(f"the export does not compile: {completed.stderr.strip()[:2000]}")
     return ctypes.CDLL(str(target))
 
 

@@ -62,9 +62,9 @@ def run(export: Export, rows: Rows) -> Outputs:
         (folder / "model.mjs").write_text(export.text, encoding="utf-8")
         (folder / "run.mjs").write_text(_DRIVER, encoding="utf-8")
         (folder / "rows.json").write_text(json.dumps(given), encoding="utf-8")
-        done = subprocess.run(["node", "run.mjs"], cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise DataError(f"the export does not run: {done.stderr.strip()[-2000:]}")
+        completed = subprocess.run(["node", "run.mjs"], cwd=folder, capture_output=True, text=True, check=False)
+        if completed.returncode:
+            raise DataError(f"the export does not run: {completed.stderr.strip()[-2000:]}")
         outputs = json.loads((folder / "out.json").read_text(encoding="utf-8"))
     answers = {output: [_from_json(value) for value in values] for output, values in outputs.items()}
     return Outputs(answers["prediction"], answers["probabilities"] or None, answers["leaf"])

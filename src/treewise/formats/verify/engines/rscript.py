@@ -61,8 +61,8 @@ def find() -> str:
     """Return the version of R."""
     if (rscript := shutil.which("Rscript")) is None:
         raise NotInstalled("no Rscript: install R")
-    done = subprocess.run([rscript, "--version"], check=True, capture_output=True, text=True)
-    return (done.stdout or done.stderr).strip().replace("Rscript (R) version", "R").partition(" (")[0]
+    completed = subprocess.run([rscript, "--version"], check=True, capture_output=True, text=True)
+    return (completed.stdout or completed.stderr).strip().replace("Rscript (R) version", "R").partition(" (")[0]
 
 
 def run(export: Export, rows: Rows) -> Outputs:
@@ -76,9 +76,9 @@ def run(export: Export, rows: Rows) -> Outputs:
         (folder / "run.R").write_text(driver, encoding="utf-8")
         write_rows(folder, inputs, rows)
         command = ["Rscript", "--vanilla", "run.R"]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
-        if done.returncode:
-            raise DataError(f"the export does not run: {done.stderr.strip()[-2000:]}")
+        completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+        if completed.returncode:
+            raise DataError(f"the export does not run: {completed.stderr.strip()[-2000:]}")
         return read_outputs(folder, export.program, len(rows))
 
 
