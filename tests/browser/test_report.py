@@ -44,11 +44,15 @@ def test_boxes_do_not_overlap(penguins, open_page):
 def test_every_box_is_seen_at_first(tmp_path, open_page):
     path = tmp_path / "page.html"
     tw.grow("noisy", max_leaf_nodes=12).report(path, "noisy")
-    for width in (1300, 700):
-        here = open_page(path, width=width)
+    chain = {"x": list(range(40)), "y": list(range(40))}  # a tree as deep as it has leaves
+    deep = tmp_path / "deep.html"
+    tw.grow({**chain, "y": [2.0**i for i in range(40)]}, "y").report(deep, {**chain, "y": [2.0**i for i in range(40)]})
+    for page, width in ((path, 1300), (path, 700), (deep, 1300)):
+        here = open_page(page, width=width)
         view = here.page.locator("#tree").bounding_box()
         for box in here.page.locator("#tree .node").all():
             assert box.bounding_box()["x"] + box.bounding_box()["width"] <= view["x"] + view["width"]
+            assert box.bounding_box()["y"] + box.bounding_box()["height"] <= view["y"] + view["height"]
 
 
 def test_text_is_readable_at_rest(penguins, open_page):
@@ -368,6 +372,34 @@ def test_the_counterfactual_is_that_of_explain(penguins, open_page):
         assert f"(node {found.node}:" in told
 
 
+def test_the_panels_come_beside_a_wide_tree(tmp_path, open_page):
+    """A tree that needs the whole width has its panels below it; a click or the form brings them beside it."""
+    path, table = tmp_path / "page.html", tw.datasets.noisy(2000, seed=1)
+    tree = tw.grow(table, "y", max_leaf_nodes=24)
+    tree.report(path, table)
+    here = open_page(path, width=1440)
+    below = here.page.locator("#tree").bounding_box()
+    assert here.page.locator("#ask").bounding_box()["y"] > below["y"] + below["height"]
+    here.box(tree.children(0)[0]).click()
+    picture, panel = here.page.locator("#picture").bounding_box(), here.page.locator("#details").bounding_box()
+    assert panel["x"] >= picture["x"] + picture["width"]
+    assert here.page.locator("#details").inner_text().startswith(f"Node {tree.children(0)[0]}")
+    here.page.click("#fit")
+    assert here.page.locator("#tree").bounding_box()["width"] == below["width"]
+    here.page.click("#predict")
+    assert here.page.evaluate("document.activeElement.closest('#form') !== null")
+    assert here.page.locator("#ask").bounding_box()["x"] >= picture["x"] + picture["width"]
+
+
+def test_the_conditions_of_a_counterfactual_are_merged(tmp_path, open_page):
+    path, table = tmp_path / "page.html", {"x": [0, 1, 2, 3] * 5, "y": ["a", "b", "a", "a"] * 5}
+    tree = tw.grow(table, "y", selection="gain")
+    tree.report(path, table)
+    here = open_page(path)
+    here.page.fill("#input-0", "3")
+    assert "Would be b if 0.5 < x <= 1.5" in here.page.locator(".counterfactual").inner_text()
+
+
 def test_a_value_outside_the_training_range_is_marked(penguins, open_page):
     tree, path = penguins
     here = open_page(path)
@@ -452,7 +484,7 @@ def test_charts_follow_the_colour_scheme(tmp_path, open_page):
     path = tmp_path / "page.html"
     tw.grow("noisy", max_depth=3).report(path, "noisy", test=tw.datasets.noisy(seed=1))
     here = open_page(path, color_scheme="dark")
-    assert here.page.locator("#performance .chart").count() == 5
+    assert here.page.locator("#performance .chart").count() == 6
     ground = here.page.locator("#performance .chart svg > rect").first
     assert ground.evaluate("it => getComputedStyle(it).fill") == "rgb(21, 24, 29)"
     sizes = here.page.evaluate(

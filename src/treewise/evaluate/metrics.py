@@ -170,3 +170,11 @@ def _share(name: str, part: float, whole: float, rows_per_weight: float) -> Metr
 
 def _f1_of(jaccard: float) -> float:
     return 2 * jaccard / (1 + jaccard)
+
+
+def macro_mean(name: str, classes: Sequence[ClassMetrics]) -> Metric:
+    """Return the mean of a metric over the classes; an undefined precision counts 0, an undefined AUC makes it so."""
+    values = [getattr(metrics, name).value for metrics in classes]
+    if name == "auc" and (not values or None in values):
+        return Metric(name, None)
+    return Metric(name, math.fsum(value or 0.0 for value in values) / len(values) if values else None)

@@ -109,6 +109,19 @@ class RegressionEvaluation(Evaluation):
         rows += "" if self.estimate == "maximum_likelihood" else f"   predicted by {self.estimate}"
         return "\n".join([rows, *lines, *(f"note  {note}" for note in self.notes)])
 
+    def metric_cells(self) -> list[list[str]]:
+        """Return the metrics as text, under headings, beside those of the baseline."""
+        rows = [["", "value", self.interval_name, "baseline"]]
+        for title, value, ends, baseline in (
+            ("RMSE", self.rmse, self.rmse_interval, self.baseline_rmse),
+            ("MAE", self.mae, self.mae_interval, self.baseline_mae),
+            ("R²", self.r2, self.r2_interval, None if self.root is None else 0.0),
+        ):
+            shown = "–" if value is None else f"{value:.4f}" if title == "R²" else format_rounded(value)
+            bounds = "" if ends is None or not ends[0] < ends[1] else _format_ends(*ends)
+            rows.append([title, shown, bounds, "" if baseline is None else format_rounded(baseline)])
+        return rows
+
     def _figure(self, name: str, value: float, interval: Interval | None) -> str:
         """Format a metric with its interval."""
         text = f"{value:.4f}" if name == "r2" else format_rounded(value)

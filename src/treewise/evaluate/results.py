@@ -18,7 +18,7 @@ import numpy.typing as npt
 from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import clip, format_count, format_rounded, format_share, plural, safe
 from treewise.errors import ParameterError, join_few
-from treewise.evaluate.metrics import ClassMetrics, Interval, Metric, balanced_accuracy, class_metrics
+from treewise.evaluate.metrics import ClassMetrics, Interval, Metric, balanced_accuracy, class_metrics, macro_mean
 from treewise.evaluate.ranking import Ranking
 from treewise.evaluate.threshold import ThresholdChoice, check_goal, choose_threshold
 from treewise.predict.confidence_intervals import interval_name, wilson
@@ -211,7 +211,7 @@ class ClassificationEvaluation(Evaluation):
         unknown = [Metric("recall", 0.0, (0.0, 0.0)) for rows in self.unknown.values() if rows]
         balanced = balanced_accuracy([*(c.recall for c in self.by_class), *unknown])
         if len(self.classes) != 2:
-            means = (_macro_mean(name, self.by_class) for name in ("precision", "f1", "auc"))
+            means = (macro_mean(name, self.by_class) for name in ("precision", "f1", "auc"))
             precision, f1, auc = means
             return balanced, precision, replace(balanced, name="recall"), f1, auc, self.brier
         positive = next((c for c in self.by_class if c.label == self.classes[1]), None)
@@ -290,8 +290,11 @@ class ClassificationEvaluation(Evaluation):
     @cached_property
     def errors(self) -> float:
         """The number of misclassified rows, or their weight."""
-        wrong = self.pair_weights[self.pairs[:, 0] != self.pairs[:, 1]].tolist()
-        return sum(wrong) if self.weights is None else math.fsum(wrong)
+        return self._sum(self.pair_weights[self.pairs[:, 0] != self.pairs[:, 1]])
+
+    def _sum(self, weights: npt.NDArray[Any]) -> float:
+        """Return a sum that does not depend on the order: of counts, or rounded once."""
+        return sum(weights.tolist()) if self.weights is None else math.fsum(weights.tolist())
 
     @property
     def error(self) -> float:
@@ -313,7 +316,7 @@ class ClassificationEvaluation(Evaluation):
         """The error of always predicting the majority class of the training rows."""
         if self.majority is None:
             return None
-        return 1 - float(self.support[self.classes.index(self.majority)]) / self.total
+        return self._sum(np.delete(self.support, self.classes.index(self.majority))) / self.total
 
     @property
     def cost(self) -> float | None:
@@ -455,7 +458,14 @@ class ClassificationEvaluation(Evaluation):
         return [*lines, *align_columns(rows[many:], right=range(1, len(rows[0]))).splitlines()]
 
     def _metric_lines(self) -> list[str]:
-        """Format the metrics: those of the positive class one per line, or a table of classes."""
+        """Format the metrics in columns."""
+        cells = self.metric_cells()
+        is_cut = self._has_many_classes and len(self.classes) != 2
+        heading = [f"lowest F1 of {len(self.by_class)} classes"] * is_cut
+        return [*heading, *align_columns(cells, right=range(1, len(cells[0]))).splitlines()]
+
+    def metric_cells(self) -> list[list[str]]:
+        """Return the metrics as text, under headings: those of the positive class one per row, or a row per class."""
         if len(self.classes) == 2:
             rows = [["", "value", self.interval_name]]
             of_positive = f" of {_short_label(self.classes[1])}"
@@ -463,8 +473,10 @@ class ClassificationEvaluation(Evaluation):
                 title = _TITLES.get(metric.name, metric.name)
                 title += of_positive if metric.name in ("precision", "recall", "f1") else ""
                 rows.append([title, *_format_metric(metric)])
-            return align_columns(rows, right=range(1, 3)).splitlines()
-        shown = sorted(self.by_class, key=_f1_order)[:_WIDEST_MATRIX] if self._has_many_classes else self.by_class
+            return rows
+        shown: Sequence[ClassMetrics] = self.by_class
+        if self._has_many_classes:
+            shown = sorted(shown, key=lambda found: found.f1.value or 0.0)[:_WIDEST_MATRIX]
         heads = [f"{_TITLES.get(name, name)} %" if name in _PERCENT else "AUC" for name in _CLASS_METRICS]
         cells = [["class", "rows", *[cell for head in heads for cell in (head, self.interval_name)][:-1]]]
         means = {metric.name: metric for metric in self.metrics}
@@ -475,8 +487,7 @@ class ClassificationEvaluation(Evaluation):
         for name, support, metrics in lines_of:
             figures = [cell.removesuffix(" %") for metric in metrics for cell in _format_metric(metric)]
             cells.append([name, support, *figures[:-1]])  # JSON has the intervals of the AUC as well
-        lines = align_columns(cells, right=range(1, len(cells[0]))).splitlines()
-        return [f"lowest F1 of {len(self.by_class)} classes", *lines] if self._has_many_classes else lines
+        return cells
 
     @property
     def _has_many_classes(self) -> bool:
@@ -553,18 +564,6 @@ def _format_metric(metric: Metric) -> tuple[str, str]:
 def _interval_entries(metrics: Sequence[Metric]) -> dict[str, list[float]]:
     """Return the intervals for JSON, as ``auc_interval``."""
     return {f"{metric.name}_interval": list(metric.interval) for metric in metrics if metric.interval is not None}
-
-
-def _macro_mean(name: str, classes: Sequence[ClassMetrics]) -> Metric:
-    """Return the mean of a metric over the classes; an undefined precision counts 0, an undefined AUC makes it so."""
-    values = [getattr(metrics, name).value for metrics in classes]
-    if name == "auc" and (not values or None in values):
-        return Metric(name, None)
-    return Metric(name, math.fsum(value or 0.0 for value in values) / len(values) if values else None)
-
-
-def _f1_order(metrics: ClassMetrics) -> float:
-    return metrics.f1.value or 0.0
 
 
 def _short_label(label: Label) -> str:

@@ -381,12 +381,17 @@ def columns_with_missing(tree: Tree) -> list[bool]:
 
 def describe_conditions(region: Region, had_missing: Sequence[bool], or_unseen: bool) -> tuple[str, ...]:
     """Describe a region, one condition per column; missing values only for columns that had some."""
+    return tuple(conditions_by_column(region, had_missing, or_unseen).values())
+
+
+def conditions_by_column(region: Region, had_missing: Sequence[bool], or_unseen: bool) -> dict[int, str]:
+    """Return the conditions of a region by the index of their column."""
     pairs = ((i, region.encodings[i], condition) for i, condition in region.conditions.items())
-    return tuple(
-        describe_condition(c, e, or_missing=had_missing[i], or_unseen=or_unseen)
+    return {
+        i: describe_condition(c, e, or_missing=had_missing[i], or_unseen=or_unseen)
         for i, e, c in pairs
         if not is_free(c, e)
-    )
+    }
 
 
 # -- statistics -----------------------------------------------------------------------------------------------

@@ -171,7 +171,9 @@ def test_the_facts_are_the_trees_own(page):
     tree, facts = tw.grow("penguins", max_leaf_nodes=4), facts_in(page)
     assert facts["nodes"]["parent"] == tree.arrays.parent.tolist()
     assert facts["nodes"]["condition"] == [tree.condition(node) for node in range(len(tree))]
-    assert facts["rules"]["2"] == ["flipper_length_mm <= 206.5", "bill_length_mm <= 43.35"]
+    texts = [text for _, text in facts["rules"]["2"]]
+    assert texts == ["flipper_length_mm <= 206.5", "bill_length_mm <= 43.35"]
+    assert [tree.columns[column] for column, _ in facts["rules"]["2"]] == ["flipper_length_mm", "bill_length_mm"]
     assert facts["test"]["rows"][0] == 100
     assert facts["computations"]["0"]["candidates"][0] == {
         "split": "flipper_length_mm > 206.5 or missing",
@@ -267,7 +269,8 @@ def test_a_table_that_is_not_the_training_table_is_a_test_table():
     assert facts["test"] is not None
     assert "<h3>Test table</h3>" in page
     assert "<h3>Training table</h3>" not in page
-    assert tree.evaluate(other).to_text().splitlines()[0] in page
+    assert "error 14.0 %: 21 of 150 rows wrong; 95 % interval 9.3 to 20.5 % (Wilson)" in page
+    assert "<td>recall of" in page
     same = report_html(tree, train)
     assert "<h3>Training table</h3>" in same
     assert "<h3>Test table</h3>" not in same
@@ -311,3 +314,29 @@ def test_training_ranges_are_rounded_outwards():
     column = facts_in(report_html(tw.grow(table, "y"), table))["columns"][0]
     assert column["range"] == {"low": 1.23, "high": 251000.0, "text": "1.23 to 251,000"}
     assert column["never_missing"]
+
+
+def test_a_report_names_the_file_of_its_model(tmp_path):
+    """What is signed: the checksum is that of the file, also of a tree with words for readers."""
+    tree = tw.grow("xor").with_display(labels={1: "yes"})
+    tree.save(tmp_path / "model.json")
+    sha256 = hashlib.sha256((tmp_path / "model.json").read_bytes()).hexdigest()
+    assert f"<td>sha256 {sha256}</td>" in report_html(tree, "xor")
+    assert f"<td>sha256 {sha256}</td>" in report_html(tw.load(tmp_path / "model.json"))
+
+
+def test_a_single_leaf_has_no_form_and_no_ranking():
+    table = tw.datasets.noisy(200, seed=1)
+    page = report_html(tw.grow(table, "y", max_depth=0), table)
+    assert 'class="workspace single"' in page
+    assert [title for title in ("Confusion matrix", "ROC curve", "Importances") if title in page] == [
+        "Confusion matrix"
+    ]
+    assert "worse than the baseline" not in page
+
+
+def test_numbers_have_the_baseline_beside_the_error():
+    table = tw.datasets.noisy(200, seed=1)
+    page = report_html(tw.grow(table, "x1", max_depth=2), table)
+    assert "<dt>Baseline RMSE</dt>" in page
+    assert "<td>RMSE</td>" in page

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 EVALUATIONS = ("confusion", "roc", "precision_recall", "gains", "lift", "calibration")
 REGRESSION_EVALUATIONS = ("predicted", "residuals")
-_MAX_CLASSES, _MAX_CLASSES_WITH_COUNTS = 40, 20  # of a confusion matrix
+_MAX_CLASSES, _MAX_CLASSES_WITH_COUNTS, _MAX_CLASSES_WITH_SHARES = 40, 20, 3  # of a confusion matrix
 _CURVE, _BASELINE, _MODEL = palette.class_colour(0), palette.MUTED, palette.class_colour(5)
 
 _Legend = tuple[tuple[Mark, str], ...]
@@ -107,6 +107,7 @@ def _cell(i: int, j: int, share: float, count: float, n: int) -> Bar:
     """Return one cell, correct predictions in blue and errors in orange, by the share of the true class."""
     fill = palette.tint(palette.class_colour(0 if i == j else 5), 0.04 + 0.76 * share if count else 0.0)
     text = (format_count(count) if count else "·") if n <= _MAX_CLASSES_WITH_COUNTS else ""
+    text += f" ({format_share(share)} %)" if count and n <= _MAX_CLASSES_WITH_SHARES else ""
     return Bar(j - 0.5, i - 0.5, j + 0.5, i + 0.5, fill, text, palette.text_colour_on(fill), "#DDDDDD")
 
 

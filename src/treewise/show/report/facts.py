@@ -18,11 +18,12 @@ from treewise._lib.text import format_exact, format_p_value, format_rounded, plu
 from treewise.data.encoding import UNSEEN, Encoding, encode_column, is_missing
 from treewise.data.table import Table
 from treewise.explain.row_explanation.counterfactual import distance_unit
-from treewise.explain.rules import columns_with_missing, describe_conditions
+from treewise.explain.rules import columns_with_missing, conditions_by_column
 from treewise.explain.trace import ColumnTrace, Trace
 from treewise.predict.leaf_probabilities import nodes_with_counts
 from treewise.predict.predict import encode_columns, find_leaves
 from treewise.show.palette import CLASS_COLOURS
+from treewise.show.report.plots import unit_text
 from treewise.show.text_tree.conditions import ConditionText
 from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS
 from treewise.tree.regions.region import regions
@@ -109,7 +110,7 @@ def _training_range(encoding: Encoding, values: npt.NDArray[Any]) -> dict[str, A
     low, high = (_round_outwards(float(end), is_up) for end, is_up in ((low, False), (high, True)))
     if not (np.isfinite(low) and np.isfinite(high)):
         return None
-    return {"low": low, "high": high, "text": f"{format_rounded(low)} to {format_rounded(high)}"}
+    return {"low": low, "high": high, "text": f"{format_rounded(low)} to {format_rounded(high)}{unit_text(encoding)}"}
 
 
 def _round_outwards(value: float, is_up: bool) -> float:
@@ -196,12 +197,16 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _merged_conditions(tree: Tree) -> dict[int, list[str]]:
-    """Return the merged conditions of each node, up to a total length; the page joins the path of the other nodes."""
+def _merged_conditions(tree: Tree) -> dict[int, list[tuple[int, str]]]:
+    """Return the merged conditions of each node, each with its column, up to a total length.
+
+    The page joins the path of the other nodes.
+    """
     by_node, room, with_missing = {}, _MAX_RULE_LETTERS, columns_with_missing(tree)
     for node, region in regions(tree):
-        by_node[node] = [_shorten_set(text) for text in describe_conditions(region, with_missing, or_unseen=False)]
-        room -= sum(map(len, by_node[node]))
+        conditions = conditions_by_column(region, with_missing, or_unseen=False)
+        by_node[node] = [(column, _shorten_set(text)) for column, text in conditions.items()]
+        room -= sum(len(text) for _, text in by_node[node])
         if room < 0:
             break
     return by_node

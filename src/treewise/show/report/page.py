@@ -39,9 +39,11 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
     script = "\n".join(_read_asset(name) for name in _SCRIPTS)
     style = _read_asset("report.css")
     menu = "".join(f'<a href="#{section.id}">{escape_html(section.title)}</a>' for section in sections)
-    below = "".join(f'<section id="{s.id}"><h2>{escape_html(s.title)}</h2>{s.html}</section>' for s in sections)
+    below = _sections_html(sections)
     workspace = _WORKSPACE.replace("<!--tables-->", _TABLE_BUTTONS if facts["test"] else "")
     workspace = workspace.replace("<!--legend-->", colour_legend(tree))
+    if tree.n_leaves == 1:  # nothing to ask or to unfold
+        workspace = workspace.replace('class="workspace"', 'class="workspace single"')
     body = f"""<header>
 <h1>{escape_html(head.title)}</h1>
 <div class="tools"><button id="theme" type="button" title="Dark or light">◐</button>
@@ -61,13 +63,21 @@ def page_html(tree: Tree, head: PageHead, facts: dict[str, Any], sections: Seque
     return html_page(head.title, style, script, body)
 
 
+def _sections_html(sections: Sequence[ReportSection]) -> str:
+    """Return the sections, one below the other; two charts of their own stand side by side."""
+    html = {s.id: f'<section id="{s.id}"><h2>{escape_html(s.title)}</h2>{s.html}</section>' for s in sections}
+    if html.keys() >= {"importances", "size"}:
+        html["importances"] = f'<div class="pair">{html["importances"]}{html.pop("size")}</div>'
+    return "".join(html.values())
+
+
 _TABLE_BUTTONS = """<span role="group" aria-label="Rows counted in the boxes">
 <button type="button" data-table="training" aria-pressed="true">training</button>
 <button type="button" data-table="test" aria-pressed="false">test</button></span>"""
 
 _WORKSPACE = """<div class="workspace">
 <div class="panel" id="picture">
-<div class="tools"><!--tables-->
+<div class="tools"><button id="predict" type="button">predict a row</button><!--tables-->
 <label>search columns <input id="search" type="search" autocomplete="off"></label><span id="matches" class="muted"
 role="status"></span><span class="space"></span>
 <span role="group" aria-label="View"><button type="button" data-view="tree" aria-pressed="true">tree</button>
@@ -92,7 +102,7 @@ or − and +. Keys: arrows, space, + − 0.</p>
 equivalent.</p></noscript>
 </div>
 <div class="side">
-<div class="panel"><h3>Predict a row</h3><form id="form"></form><div id="prediction" role="status"></div>
+<div class="panel" id="ask"><h3>Predict a row</h3><form id="form"></form><div id="prediction" role="status"></div>
 <button id="clear" type="button" class="small">clear</button></div>
 <div class="panel" id="details"></div>
 </div>

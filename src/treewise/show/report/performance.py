@@ -23,12 +23,14 @@ from treewise.tree.tree import Tree
 _CHARTS = {
     "confusion": "Confusion matrix",
     "roc": "ROC curve",
+    "precision_recall": "Precision and recall",
     "gains": "Gains",
     "lift": "Lift",
     "calibration": "Calibration",
 }
 _REGRESSION_CHARTS = {"predicted": "Predicted and true", "residuals": "Residuals"}
 _MAX_CONFUSION_CLASSES = 20
+_SIDE = 300.0  # of the confusion matrix at least, in pixels: about as large as the other charts
 _LOSS = re.compile(r"^(\D*?) (<?>?-?[\d.,]+(?: ± [\d.,]+)?(?: %)?)(?: \((.*)\))?$")  # "error 3.5 % (95 % interval …)"
 
 
@@ -68,8 +70,8 @@ def headline_tiles(tree: Tree, test: Evaluation | None, training: Evaluation | N
     rows = [Tile("Grown on", plural(int(tree.arrays.rows[0]), "row"))] if has_training_rows(tree) else []
     if rows and (test is not None or describe_cross_validation(tree)) and (error := training_error(tree)) is not None:
         is_rate = tree.task == "classification"
-        text = f"{format_share(error)} %" if is_rate else format_rounded(error)
-        rows = [replace(rows[0], note=f"training error {text}")]
+        text = f"error {format_share(error)} %" if is_rate else f"RMSE {format_rounded(error)}"
+        rows = [replace(rows[0], note=f"training {text}")]
     return [*tiles, size, *rows]
 
 
@@ -87,9 +89,8 @@ def _cross_validation_tile(text: str) -> Tile:
 
 def _error_tile(evaluation: Evaluation, name: str) -> Tile:
     if isinstance(evaluation, RegressionEvaluation):
-        baseline = evaluation.baseline_rmse
-        note = "" if baseline is None else f"baseline {format_rounded(baseline)}"
-        return Tile(f"{name} RMSE", format_rounded(evaluation.rmse), note)
+        _, value, interval, _ = evaluation.metric_cells()[1]
+        return Tile(f"{name} RMSE", value, f"{evaluation.interval_name} {interval}" if interval else "")
     assert isinstance(evaluation, ClassificationEvaluation)
     low, high = evaluation.interval
     note = f"{evaluation.interval_name} {format_percent(low)} to {format_percent(high)} %"
@@ -102,6 +103,8 @@ def _metric_tiles(evaluation: Evaluation | None) -> Iterator[Tile]:
         return
     rows = "training rows" if evaluation.is_training_data else "test rows"
     if isinstance(evaluation, RegressionEvaluation):
+        if (baseline := evaluation.baseline_rmse) is not None and evaluation.root is not None:
+            yield Tile("Baseline RMSE", format_rounded(baseline), f"always {format_rounded(evaluation.root)}")
         if evaluation.r2 is not None:
             yield Tile("R²", f"{evaluation.r2:.3f}", rows)
         return
@@ -119,28 +122,62 @@ def _metric_tiles(evaluation: Evaluation | None) -> Iterator[Tile]:
 # -- the section --------------------------------------------------------------------------------------------------
 
 
-def evaluation_html(heading: str, evaluation: Evaluation, with_charts: bool) -> str:
-    """Return the charts of an evaluation, with all its figures as text below them."""
-    text = "\n".join(map(escape_html, str(evaluation).splitlines()))
-    charts = (
-        "".join(chart_figure(chart, title) for title, chart in evaluation_charts(evaluation)) if with_charts else ""
-    )
-    gallery = f'<div class="charts">{charts}</div>' if charts else ""
-    is_open = " open" if with_charts and not charts else ""
-    return f"<h3>{heading}</h3>{gallery}<details{is_open}><summary>All figures</summary><pre>{text}</pre></details>"
+def charts_html(evaluation: Evaluation, has_splits: bool) -> str:
+    """Return the charts of an evaluation."""
+    charts = evaluation_charts(evaluation, has_splits)
+    figures = "".join(chart_figure(chart, title) for title, chart in charts)
+    return f'<div class="charts">{figures}</div>' if figures else ""
 
 
-def evaluation_charts(evaluation: Evaluation) -> Iterator[tuple[str, Chart]]:
-    """Yield the charts of an evaluation with their titles."""
+def figures_html(heading: str, evaluation: Evaluation) -> str:
+    """Return the figures of an evaluation with their intervals: a list of remarks, and a table."""
+    evaluation = evaluation.displayed
+    assert isinstance(evaluation, ClassificationEvaluation | RegressionEvaluation)
+    tables, lines = [evaluation.metric_cells()], list(evaluation.notes)
+    if isinstance(evaluation, ClassificationEvaluation):
+        lines = [_describe_fact(head, text) for head, text in evaluation.facts]
+        if len(evaluation.labels) > _MAX_CONFUSION_CLASSES:
+            tables.append(evaluation.confusion_cells())
+    items = "".join(f"<p>{escape_html(line)}</p>" for line in lines)
+    shown = "".join(_cells_html(cells) for cells in tables)
+    return f'<div class="figures"><h3>{heading}</h3>{items}{shown}</div>'
+
+
+def _describe_fact(head: str, text: str) -> str:
+    """Write a line of columns as a sentence.
+
+    >>> _describe_fact("error", " 3.5 %   12 of 344 rows wrong"), _describe_fact("note", "these are other rows")
+    ('error 3.5 %: 12 of 344 rows wrong', 'these are other rows')
+    """
+    text = ": ".join(re.split(r" {2,}", text.strip()))
+    return text if head == "note" else f"{head} {text}"
+
+
+def _cells_html(cells: list[list[str]]) -> str:
+    """Return cells as a table: headings first, numbers from the second column on."""
+
+    def row(tag: str, texts: list[str]) -> str:
+        first, *others = map(escape_html, texts)
+        numbers = "".join(f'<{tag} class="number">{text}</{tag}>' for text in others)
+        return f"<tr><{tag}>{first}</{tag}>{numbers}</tr>"
+
+    head, *body = cells
+    rows = "".join(row("td", texts) for texts in body)
+    return f'<div class="scroll"><table><thead>{row("th", head)}</thead><tbody>{rows}</tbody></table></div>'
+
+
+def evaluation_charts(evaluation: Evaluation, has_splits: bool = True) -> Iterator[tuple[str, Chart]]:
+    """Yield the charts of an evaluation with their titles; without a split nothing is ranked."""
     if isinstance(evaluation, RegressionEvaluation):
-        for what, title in _REGRESSION_CHARTS.items():
+        for what, title in _REGRESSION_CHARTS.items() if has_splits else ():
             yield title, draw_regression_evaluation(evaluation, what).chart
         return
     assert isinstance(evaluation, ClassificationEvaluation)
     if len(evaluation.labels) <= _MAX_CONFUSION_CLASSES:
-        yield _CHARTS["confusion"], draw_evaluation(evaluation, "confusion").chart
+        matrix = draw_evaluation(evaluation, "confusion").chart
+        yield _CHARTS["confusion"], replace(matrix, width=max(matrix.width, _SIDE), height=max(matrix.height, _SIDE))
     ranking = evaluation.ranking
-    if ranking is not None and ranking.auc is not None:
+    if has_splits and ranking is not None and ranking.auc is not None:
         for what in list(_CHARTS)[1:]:
             yield _CHARTS[what], draw_evaluation(evaluation, what).chart
 

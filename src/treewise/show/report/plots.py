@@ -109,6 +109,15 @@ def axis_number(encoding: Encoding, value: float | int) -> str:
     return encoding.format(value) if encoding.kind == "datetime" else format_rounded(float(value))
 
 
+def unit_text(encoding: Encoding) -> str:
+    """Return the unit of a displayed column, to be written after a number.
+
+    >>> unit_text(Encoding("age", "number"))
+    ''
+    """
+    return f" {encoding.style.unit}" if encoding.style is not None and encoding.style.unit else ""
+
+
 def _node_colour(tree: Tree, node: int) -> str:
     if tree.task == "classification":
         label = int(tree.arrays.label[node])

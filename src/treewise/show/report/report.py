@@ -28,6 +28,8 @@ from treewise.data.column import LazyColumns
 from treewise.data.table import Table, read
 from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.evaluate import Evaluation, evaluate
+from treewise.formats.model_file.json_lines import checksum
+from treewise.formats.model_file.model_file import dumps
 from treewise.predict.table_in_words import table_in_words
 from treewise.prune.cp_table import cp_table
 from treewise.show.node_stats import has_training_rows
@@ -56,6 +58,7 @@ class ReportOptions:
     title: str | None = None
     target: Any = None  # true labels of the table: the name of a column, or an array
     test_target: Any = None  # true labels of the test table
+    model: Tree | None = None  # whose file is named, if the report is that of its displayed form
 
     def __post_init__(self) -> None:
         if self.rows not in _ROWS:
@@ -107,7 +110,8 @@ def _report_in_words(tree: Tree, data: Any, test: Any, options: ReportOptions) -
     test_target = options.test_target
     if test is not None:
         test, test_target = table_in_words(tree, test, test_target)
-    return report_html(tree.displayed, table, test, replace(options, target=target, test_target=test_target))
+    options = replace(options, target=target, test_target=test_target, model=tree)
+    return report_html(tree.displayed, table, test, options)
 
 
 def report_html(tree: Tree, data: Any = None, test: Any = None, options: ReportOptions | None = None) -> str:
@@ -146,7 +150,7 @@ def report_html(tree: Tree, data: Any = None, test: Any = None, options: ReportO
         test_evaluation = _evaluate(full_tree, test_table)
     other_evaluation = None if test_table is table else evaluation
     head = PageHead(
-        title=options.title or f"{safe(tree.target.name)}: {_describe_target(tree)}",
+        title=options.title or _default_title(tree),
         size=_describe_tables(full_tree, table, test_table),
         finding=sections.describe_finding(tree),
         tiles=tiles_html(headline_tiles(full_tree, test_evaluation, other_evaluation)),
@@ -154,6 +158,7 @@ def report_html(tree: Tree, data: Any = None, test: Any = None, options: ReportO
     )
     lines = [
         ("treewise", __version__),
+        ("model file", f"sha256 {checksum(dumps(options.model or full_tree).encode())}"),
         *([] if table is None or test_table is table else [("table", _describe_table(table))]),
         *([] if test_table is None else [("test table", _describe_table(test_table))]),
         ("rows in this file", _describe_rows(options.rows)),
@@ -167,13 +172,14 @@ def report_html(tree: Tree, data: Any = None, test: Any = None, options: ReportO
     parts = [
         sections.performance_section(full_tree, test_evaluation, other_evaluation),
         sections.importances_section(tree, test_table),
-        *(section for section in (size, subgroups) if section),
+        size,
+        subgroups,
         sections.rules_section(tree),
-        *([regions] if regions else []),
+        regions,
         sections.columns_section(tree, table),
         sections.history_section(full_tree, lines),
     ]
-    return page_html(tree, head, facts, parts)
+    return page_html(tree, head, facts, [section for section in parts if section is not None])
 
 
 def _read_table(tree: Tree, data: Any, target: Any) -> Table:
@@ -230,11 +236,13 @@ def _warnings(full_tree: Tree, shown_tree: Tree) -> list[str]:
     return [text[0].upper() + text[1:] for text in warnings]
 
 
-def _describe_target(tree: Tree) -> str:
+def _default_title(tree: Tree) -> str:
+    """Return the target, with its classes."""
     if tree.task == "regression":
-        return "a number"
+        return safe(tree.target.name)
     classes = " / ".join(safe(label) for label in tree.classes[:4])
-    return classes + (f" / … {len(tree.classes)} classes" if len(tree.classes) > 4 else "")
+    classes += f" / … {len(tree.classes)} classes" if len(tree.classes) > 4 else ""
+    return f"{safe(tree.target.name)}: {classes}"
 
 
 def _describe_tables(tree: Tree, table: Table | None, test: Table | None) -> str:

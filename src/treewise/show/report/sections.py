@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.result_table import ColumnSpec, ResultTable, escape_html
-from treewise._lib.text import format_count, format_exact, format_percent, format_rounded, format_share, plural, safe
+from treewise._lib.text import format_count, format_percent, format_rounded, format_share, plural, safe
 from treewise.data.encoding import Encoding, encode_column, is_missing
 from treewise.data.table import Table
 from treewise.errors import DataError
@@ -22,8 +22,8 @@ from treewise.show.palette import CLASS_COLOURS, INK, class_colour
 from treewise.show.plots.chart import DASHED, Chart, ChartAxis, Curve, Mark, floats
 from treewise.show.regions.plane import make_plane
 from treewise.show.report.facts import MIN_ROWS_PER_LEVEL
-from treewise.show.report.performance import chart_figure, evaluation_html
-from treewise.show.report.plots import axis_number, regions_svg
+from treewise.show.report.performance import chart_figure, charts_html, figures_html
+from treewise.show.report.plots import axis_number, regions_svg, unit_text
 from treewise.tree.arrays import LEAF
 from treewise.tree.history import describe_step
 from treewise.tree.tree import Tree
@@ -217,11 +217,11 @@ def _describe_values(encoding: Encoding, table: Table | None) -> tuple[int | Non
 
 def performance_section(tree: Tree, test: Evaluation | None, other: Evaluation | None) -> ReportSection:
     """Show the evaluation on the test table, then on the other one; without a test table the cross-validation."""
-    parts = []
     names = ("Test table", test), ("Training table" if other and other.is_training_data else "Other table", other)
-    for name, evaluation in names:
-        if evaluation is not None:
-            parts.append(evaluation_html(name, evaluation, with_charts=evaluation is (test or other)))
+    given = [(name, evaluation) for name, evaluation in names if evaluation is not None]
+    parts = [charts_html(evaluation, tree.n_leaves > 1) for _, evaluation in given[:1]]
+    figures = "".join(figures_html(name, evaluation) for name, evaluation in given)
+    parts += [f'<div class="pair">{figures}</div>'] * bool(given)
     loss_text = describe_cross_validation(tree)
     if test is None and loss_text is not None:
         parts.insert(0, f"<p>New rows: {escape_html(loss_text)}. No test table was given.</p>")
@@ -230,15 +230,15 @@ def performance_section(tree: Tree, test: Evaluation | None, other: Evaluation |
     return ReportSection("performance", "Performance", "".join(parts))
 
 
-def importances_section(tree: Tree, test: Table | None) -> ReportSection:
+def importances_section(tree: Tree, test: Table | None) -> ReportSection | None:
     """Show the importances as bars and as a table: permutation importances on the test table if there is one."""
+    if tree.n_leaves == 1:
+        return None
     try:
         importances = tree.importances() if test is None else tree.importances(test)
     except ValueError as error:
         return ReportSection("importances", "Importances", f'<p class="muted">{escape_html(str(error))}</p>')
     tables = "".join(f"<p>{escape_html(table.title)}</p>{_table_html(table)}" for table in importances.result_tables())
-    if tree.n_leaves == 1:
-        return ReportSection("importances", "Importances", tables)
     chart = chart_figure(replace(importances.draw().chart, width=_BAR_WIDTH), f"Importance by {importances.method}")
     details = f"<details><summary>As a table</summary>{tables}</details>"
     return ReportSection("importances", "Importances", f'<div class="charts">{chart}</div>{details}')
@@ -323,22 +323,26 @@ def regions_section(tree: Tree, table: Table, rows: Sequence[int] | None) -> Rep
     except DataError:
         return None  # too many levels for an axis, or no values
     areas, relevant = plane.areas(tree)
-    fixed = [f"{safe(name)} = {_format_fixed(plane.fixed[name])}" for name in relevant]
+    encodings = {encoding.name: encoding for encoding in tree.encodings}
+    fixed = [f"{safe(name)} = {_format_fixed(encodings[name], plane.fixed[name])}" for name in relevant]
     fixed_text = f" where {', '.join(fixed)} (the most frequent value or the median)" if fixed else ""
     caption = f"Predictions over {safe(plane.x.name)} and {safe(plane.y.name)}{fixed_text}. Click an area for its leaf."
-    return ReportSection(
-        "regions", "Regions", f"<p>{escape_html(caption)}</p>{regions_svg(tree, plane, areas, table, rows)}"
-    )
+    html = f"<p>{escape_html(caption)}</p>{regions_svg(tree, plane, areas, table, rows)}{colour_legend(tree, True)}"
+    return ReportSection("regions", "Regions", html)
 
 
-def _format_fixed(value: float | str | None) -> str:
+def _format_fixed(encoding: Encoding, value: float | str | None) -> str:
     if value is None:
         return "missing"
-    return safe(value) if isinstance(value, str) else format_exact(value)
+    if isinstance(value, str):
+        return safe(value)
+    return axis_number(encoding, value) + unit_text(encoding)
 
 
-def colour_legend(tree: Tree) -> str:
-    """Return the legend of the class colours, or of the bars."""
+def colour_legend(tree: Tree, of_areas: bool = False) -> str:
+    """Return the legend of the class colours, or of the bars; areas are the stronger, the surer the class."""
+    if tree.task == "regression" and of_areas:
+        return '<p class="muted">The darker an area, the higher its mean.</p>'
     if tree.task == "regression":
         return '<p class="muted">The bar of a box shows its mean between the lowest and the highest leaf.</p>'
     patch = '<svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="3" fill="{}"/></svg>'
@@ -349,4 +353,5 @@ def colour_legend(tree: Tree) -> str:
     n_more = len(tree.classes) - _MAX_LEGEND_CLASSES
     repeats = '<span class="muted">colours repeat after eight classes; boxes name theirs</span>'
     items += [f"<span>… {n_more} more</span>"] * (n_more > 0) + [repeats] * (len(tree.classes) > len(CLASS_COLOURS))
+    items += ['<span class="muted">the stronger, the higher its probability</span>'] * of_areas
     return f'<div class="legend">{"".join(items)}</div>'

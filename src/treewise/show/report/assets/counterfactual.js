@@ -33,8 +33,8 @@ class Counterfactuals {
       if (cell !== undefined && path.every((step) => leads(step, cell))) continue;
       const distance = changes.length + 1 > most ? null : this.distance(column, path, cell, leads);
       if (distance === null) return null;
-      const violated = cell === undefined ? path : path.filter((step) => !leads(step, cell));
-      changes.push({ column, distance, text: violated.map(([, child]) => model.condition[child]).join(" and ") });
+      const merged = model.facts.rules[leaf]?.find(([at]) => at === column)?.[1];   // all conditions on the column: <= 2 and > 1 is = 2
+      changes.push({ column, distance, text: merged ?? path.map(([, child]) => model.condition[child]).join(" and ") });
     }
     return changes;
   }

@@ -4,7 +4,7 @@ const facts = JSON.parse(document.getElementById("facts").textContent);
 const model = new Model(facts), find = (id) => document.getElementById(id);
 
 const details = new NodeDetails(find("details"), find("rows"), model, (cells, texts) => { form.fill(cells, texts); find("picture").scrollIntoView({ block: "nearest" }); });
-let outline = null, overview = null, isList = false, isPrinting = false;
+let outline = null, overview = null, isList = false, isPrinting = false, lastWidth = 0;
 const picture = new Picture(find("tree"), model, select, () => followPicture());
 outline = new Outline(find("outline"), model, picture.boxes, select, (node) => picture.toggle(node));
 if (model.leaves[0] > INITIAL_LEAVES) {
@@ -15,6 +15,7 @@ const form = new PredictionForm(find("form"), find("prediction"), model, picture
   const [end] = possible?.size === 1 ? possible : [];
   picture.highlighted = nodes;
   if (end === undefined) picture.leavePath();
+  if (nodes) placePanels(true);
   if (end !== undefined) { picture.selected = end; details.show(end); picture.showPath(model.path(end)); }
   else picture.draw();
 });
@@ -38,8 +39,23 @@ function showList(on) {
 for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => showList(button.dataset.view === "list"));
 find("outline").addEventListener("keydown", (event) => { if (event.target.classList.contains("line")) { picture.key(event); find("outline").querySelector(".line.selected")?.focus(); } });
 
+// -- a tree that needs the whole width has its panels below it, until one of them is used: then they are beside it -----------------------
+
+const workspace = document.querySelector(".workspace"), BESIDE_WIDTH = 1100, BESIDE_SCALE = 0.85;
+let isWide = false;
+
+function placePanels(beside) {
+  if (!isWide || innerWidth < BESIDE_WIDTH || workspace.classList.contains("wide") !== beside) return;
+  workspace.classList.toggle("wide", !beside);
+  lastWidth = picture.size().width;
+  picture.fit(beside ? BESIDE_SCALE * READABLE_SCALE : READABLE_SCALE);
+  if (beside && workspace.getBoundingClientRect().top < 0) workspace.scrollIntoView({ block: "start" });
+}
+
 function select(node, focus = false) {
+  placePanels(true);
   picture.select(node, focus);
+  picture.panInto(node);
   details.show(node);
   if (!focus && !find("details").matches(":hover")) announce(`node ${node} selected`);
 }
@@ -49,7 +65,8 @@ function announce(text) { find("announcement").textContent = text; }
 // -- the buttons above the picture -------------------------------------------------------------------------------
 
 const buttons = {
-  "collapse-all": () => picture.collapseAll(), "expand-all": () => picture.expandAll(), fit: () => picture.fit(0),
+  "collapse-all": () => picture.collapseAll(), "expand-all": () => picture.expandAll(), fit: () => { placePanels(false); picture.fit(0); },
+  predict: () => { placePanels(true); find("form").querySelector("input, select")?.focus(); },
   "zoom-in": () => picture.zoom(1.25), "zoom-out": () => picture.zoom(1 / 1.25), clear: () => form.clear(),
   print: () => window.print(), theme: () => toggleTheme(),
 };
@@ -122,11 +139,12 @@ addEventListener("afterprint", () => {
   picture.draw();
 });
 
-picture.open(() => document.querySelector(".workspace").classList.add("wide"));
+picture.open(() => { isWide = true; workspace.classList.add("wide"); });
+find("form").addEventListener("focusin", () => placePanels(true));
 if (matchMedia("(max-width: 640px)").matches) { picture.expandTo(16); showList(true); }
 details.show(0);
 form.update();
-let lastWidth = picture.size().width;                          // the height follows the tree
+lastWidth = picture.size().width;                              // the height follows the tree
 new ResizeObserver(() => {
   const { width } = picture.size();
   if (!viewBeforePrint && width !== lastWidth) picture.fit();

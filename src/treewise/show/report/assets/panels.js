@@ -218,7 +218,7 @@ class NodeDetails {
 
   rule(node) {
     const { model } = this, { facts } = model;
-    const conditions = facts.rules[node] ?? model.path(node).slice(1).map((at) => model.condition[at]);
+    const conditions = facts.rules[node]?.map(([, text]) => text) ?? model.path(node).slice(1).map((at) => model.condition[at]);
     const predicted = facts.task === "regression" ? formatNumber(model.value[model.answering[node]]) : facts.classes[model.label[node]] ?? "?";
     if (!conditions.length) return `all rows → ${predicted}`;
     return `${conditions.join(" AND ")} → ${predicted}`;

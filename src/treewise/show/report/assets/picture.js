@@ -2,7 +2,8 @@
 // selected.
 
 const READABLE_SCALE = 12 / 13, PAD = 18, MIN_SCALE = 0.15, MAX_SCALE = 4;   // at rest no text is smaller than 12 px
-const INITIAL_LEAVES = 40, MIN_HEIGHT = 300, MAX_HEIGHT = 1000;
+const INITIAL_LEAVES = 40, MIN_HEIGHT = 120, MAX_HEIGHT = 1240;
+const MAX_LEVELS = Math.floor((MAX_HEIGHT - 2 * PAD) / (READABLE_SCALE * (BOX.height + BOX.levelGap)));   // drawn at rest
 
 class Picture {
   constructor(svg, model, onSelect, onDraw) {
@@ -15,21 +16,21 @@ class Picture {
     this.boxes = new NodeBoxes(model);
     this.stage = svgElement("g");
     svg.append(this.stage);
-    this.expandTo(INITIAL_LEAVES);
+    this.expandTo(INITIAL_LEAVES, MAX_LEVELS);
     this.listen();
   }
 
   // -- visible nodes ---------------------------------------------------------------------------------------
 
-  // Expand the heaviest nodes until so many ends are visible.
-  expandTo(leaves) {
+  // Expand the heaviest nodes until so many ends are visible, down to a level.
+  expandTo(leaves, levels = Infinity) {
     const { model } = this, waiting = [0];
     this.expanded = new Set();
     let ends = 1;
     while (waiting.length) {
       waiting.sort((a, b) => model.weight[b] - model.weight[a] || a - b);
       const node = waiting.shift(), below = model.children[node];
-      if (!below.length) continue;
+      if (!below.length || model.depth[node] + 1 >= levels) continue;
       if (ends > 1 && ends - 1 + below.length > leaves) continue;
       ends += below.length - 1;
       this.expanded.add(node);
@@ -120,7 +121,7 @@ class Picture {
   open(widen) {
     const fits = () => this.layout().extent.width * READABLE_SCALE <= this.size().width - 2 * PAD;
     if (!fits()) widen();
-    for (let leaves = this.visible().length >> 1; leaves > 1 && !fits(); leaves--) this.expandTo(leaves);
+    for (let leaves = this.visible().length >> 1; leaves > 1 && !fits(); leaves--) this.expandTo(leaves, MAX_LEVELS);
     this.draw();
     this.fit();
   }
