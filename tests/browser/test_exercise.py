@@ -6,14 +6,40 @@ import random
 import pytest
 
 import treewise as tw
-from tests.support.exercises import spoiled
+from tests.support.exercises import follow_up, spoiled
 from tests.support.hostile_names import NAMES
 from treewise.explain.exercise.answers import StudentAnswers
 from treewise.explain.exercise.exercise import TITLES
 from treewise.explain.exercise.marking import mark_blanks
 
 ODD = ["", " ", "abc", "1/0", "0.5 nats", "1 bit", "0,25", "3/4", "-1", "−0.5", "1e999", ".5", "0", "1", "2"]
-TREES = ["-> yes", "nothing", "GPA = 4.0 -> P\nGPA = 3.7 -> P\nGPA = 3.5 -> N", "x = 1 -> 2"]
+ODD += [
+    "1 1/2",
+    "1 000",
+    "\ufeff1",
+    "\u20031",
+    "\x1c",
+    "\u00a01 /\u00a02 ",
+    "1.",
+    "+2",
+    "- 1",
+    "٣",
+    "½",
+    "1_0",
+    "0x10",
+    "İ",
+    "1 \nbit",
+]
+TREES = [
+    "-> yes",
+    "nothing",
+    "GPA = 4.0 -> P\nGPA = 3.7 -> P\nGPA = 3.5 -> N",
+    "x = 1 -> 2",
+    "->",
+    "\n\n",
+    "a\n b",
+    "-> ",
+]
 
 
 def write(path, sheet, key=True):
@@ -30,9 +56,21 @@ def random_answers(draw, sheet):
     written = {}
     for blank in sheet.blanks:
         numbers = [repr(b.value) for b in sheet.blanks if isinstance(b.value, float)]
-        pool = {"tree": TREES, "choice": [*blank.options, ""]}.get(blank.kind, ODD + numbers)
+        pool = {"tree": [*TREES, *mutated(draw, blank)], "choice": [*blank.options, ""]}.get(blank.kind, ODD + numbers)
         written[blank.id] = draw.choice([blank.text, blank.text, spoiled(blank), draw.choice(pool)])
     return written
+
+
+def mutated(draw, blank):
+    """Yield the typed tree of the key with lines left out, moved, indented otherwise or changed."""
+    lines = blank.text.split("\n")
+    yield "\n".join(line for line in lines if draw.random() < 0.9)
+    yield "\n".join(draw.sample(lines, len(lines)))
+    yield "\n".join(" " * draw.choice([0, 0, 0, 1]) + line for line in lines)
+    yield "\n".join(
+        line.replace(draw.choice(["=", "->", "<="]), draw.choice([">", "→", "in", "≤", ""])) for line in lines
+    )
+    yield "\r\n".join(f"{line}  # {n}" for n, line in enumerate(lines))
 
 
 @pytest.mark.parametrize("topic", TITLES)
@@ -44,12 +82,15 @@ def test_the_page_marks_as_python_does(topic, tmp_path, open_page):
         sheets += [tw.exercise("food", level=3, preset="cart", criterion="gini")]
     for number, sheet in enumerate(sheets):
         here = open_page(write(tmp_path / f"{number}.html", sheet))
-        for _ in range(25):
-            written, unit = random_answers(draw, sheet), draw.choice(["bits", "nats"])
+        mistakes = draw.sample([blank.id for blank in sheet.blanks], min(8, len(sheet.blanks)))
+        answered = [(random_answers(draw, sheet), draw.choice(["bits", "nats", ""])) for _ in range(25)]
+        for written, unit in answered + [(follow_up(sheet, mistake), "") for mistake in mistakes]:
             expected = mark_blanks(sheet.blanks, StudentAnswers(written, unit))
             found = marks_by_page(here, written, unit)
             for mark, (verdict, points) in zip(expected, found, strict=True):
                 where = (sheet, mark.blank.prompt, written[mark.blank.id], mark.note)
+                if mark.blank.kind == "tree" and points == mark.points == 0:
+                    continue  # which of two mistakes is found first may differ
                 assert (verdict, points) == (mark.verdict, mark.points), where
 
 

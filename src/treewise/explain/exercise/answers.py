@@ -52,7 +52,7 @@ def read_answers(answers: Any, sheet_id: str) -> StudentAnswers:
     if text.lstrip().startswith("{"):
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"the answers are no valid JSON: {error}.") from None
     else:
         data = _parse_lines(text)

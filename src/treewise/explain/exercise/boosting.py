@@ -26,7 +26,8 @@ from treewise.explain.exercise.formula import Formula
 from treewise.explain.exercise.sheet import Blank, Cell, Grid, Part
 
 TITLE = "Rounds of AdaBoost"
-_WEIGHT_TOLERANCE = 0.01  # of the mean weight
+_THREE_PLACES = 0.0005  # how far a number rounded to three places may be off
+_WEIGHT_SHARE = 0.02  # of a weight, by which it may differ
 _QUESTION = (
     "ε_b is the weight D_b of the rows that the learner of round b misclassifies;"
     " α_b = ½ ln((1 − ε_b)/ε_b); z_b = 2 √(ε_b (1 − ε_b)).",
@@ -83,10 +84,12 @@ def _round_part(
         ("+", *(if_wrong(i, 1, 0) for i in rows)),
     )
     epsilon: Formula = ("+", *(if_wrong(i, before[i], 0) for i in rows))
-    near, tiny = options.tolerance, _WEIGHT_TOLERANCE / len(truth)
+    near = options.tolerance
     e = number(True, f"{b}.e", f"ε_{b}", worked.error, epsilon, near, text=_text(worked, worked.error))
     odds = ("/", ("-", 1, e.ref), e.ref)
-    a = number(True, f"{b}.a", f"α_{b}", worked.vote, ("*", 0.5, ("log", odds)), near)
+    # A rounded ε moves α by the derivative 1/(2 ε (1 − ε)), which is large for a small ε.
+    of_vote = max(near, _THREE_PLACES / (2 * worked.error * (1 - worked.error)))
+    a = number(True, f"{b}.a", f"α_{b}", worked.vote, ("*", 0.5, ("log", odds)), of_vote)
     normaliser = ("*", 2, ("sqrt", ("*", e.ref, ("-", 1, e.ref))))
     z = number(True, f"{b}.z", f"z_{b}", 2 * math.sqrt(worked.error * (1 - worked.error)), normaliser, near)
     after = []
@@ -95,8 +98,9 @@ def _round_part(
         prompt = f"weight D_{b + 1} of row {worked.rows[i]}"
         value = float(worked.next_weights[i]) if worked.next_weights is not None else 0.0
         text = worked.next_weight_text(i)
+        of_weight = max(_THREE_PLACES, _WEIGHT_SHARE * value)
         after.append(
-            number(level == EVERYTHING, f"{b}.d{i}", prompt, value, if_wrong(i, wrong, right), tiny, text=text)
+            number(level == EVERYTHING, f"{b}.d{i}", prompt, value, if_wrong(i, wrong, right), of_weight, text=text)
         )
     shows_weights = own_weights is None
     headings = ["row", label_text(worked.target), f"h_{b}", *[f"D_{b}"] * shows_weights]

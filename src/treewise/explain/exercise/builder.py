@@ -60,11 +60,12 @@ def number(
     unit: str = "",
     text: str = "",
 ) -> Quantity:
-    """Return a number that follows from others."""
+    """Return a number that follows from others; the key as it is printed is always near enough."""
     text = text or number_text(value)
     if not is_asked:
         return Quantity(text, formula)
-    return Quantity(Blank(id, prompt, "number", float(value), text, formula, tolerance, unit), id)
+    near = max(tolerance, 0.5 * 10**-_DECIMALS)
+    return Quantity(Blank(id, prompt, "number", float(value), text, formula, near, unit), id)
 
 
 def choice(

@@ -113,7 +113,8 @@ def _make(
         require_classes(tree)
         encodings, target = tree.encodings, tree.target.name
         if topic == "split":
-            parts = splits.split_parts(tree, table, tree.trace(table, unit=options.unit, per=options.per), options)
+            trace = tree.trace(table, unit=options.unit, per=options.per)
+            parts = splits.split_parts(tree, table, trace, options, grow_options)
         elif topic == "leaves":
             parts = leaves.leaf_parts(tree, table, options)
         else:
@@ -150,7 +151,8 @@ def _rules(parts: list[Part], options: SheetOptions) -> Part:
     blanks = list(blanks_of(parts))
     sentences = []
     if any(blank.kind == "number" for blank in blanks):
-        near = f"{options.tolerance:g}" + (" times the number of rows" if options.per == "total" else "")
+        near = f"{options.tolerance:g}" + " per row" * (options.per == "total")
+        near += ", weights within 2 %" * any(blank.prompt.startswith("weight D_") for blank in blanks)
         unit = f" In another unit than {options.unit} write it after the number: 0.69 nats."
         sentences.append(
             f"Numbers are decimals, rounded to three places or more, or fractions such as 3/5 (right within {near})."

@@ -37,19 +37,24 @@ OPERATIONS: Mapping[str, Callable[..., float]] = {
 }
 
 
-def evaluate(formula: Formula, values: Mapping[str, Any], near: float = 0.0) -> float | tuple[str, ...] | None:
-    """Return the value of a formula, or the options that are right; None where it is not defined.
+def evaluate(
+    formula: Formula, values: Mapping[str, Any], near: float = 0.0
+) -> float | tuple[str, ...] | list[Any] | None:
+    """Return the value of a formula, the options that are right, or the nodes of a tree; None where it is not defined.
 
     ``largest`` lists options with their numbers and returns those within ``near`` of the largest; ``choose`` returns
-    one name if a <= b and else the other; ``match`` is one formula if a choice was made and else the other.
+    one name if a <= b and else the other; ``match`` is one formula if a choice was made and else the other; ``nodes``
+    are some nodes of a tree and those of further formulas; ``case`` is the formula of the choice that was made.
 
     >>> evaluate(("-", "h", ("/", ("entropy", 1, "n"), 2)), {"h": 1.0, "n": 1.0})
     0.5
     >>> evaluate(("largest", ("GPA", "g1"), ("University", 0.5)), {"g1": 0.7}), evaluate(("/", 1, 0), {})
     (('GPA',), None)
+    >>> evaluate(("case", "c", ("cut", ("nodes", ["a"])), ("keep", ("nodes", ["b"], ("nodes", ["d"])))), {"c": "keep"})
+    ['b', 'd']
     """
     try:
-        value: float | tuple[str, ...] = _value(formula, values, near)
+        value: float | tuple[str, ...] | list[Any] = _value(formula, values, near)
         return value
     except (ValueError, ZeroDivisionError, OverflowError):
         return None
@@ -71,6 +76,12 @@ def _value(formula: Formula, values: Mapping[str, Any], near: float) -> Any:
     if operation == "match":
         blank, option, if_equal, if_other = arguments
         return _value(if_equal if values[blank] == option else if_other, values, near)
+    if operation == "nodes":
+        nodes, *below = arguments
+        return [*nodes, *(node for each in below for node in _value(each, values, near))]
+    if operation == "case":
+        blank, *cases = arguments
+        return next(_value(each, values, near) for option, each in cases if values[blank] == option)
     return OPERATIONS[operation](*(_value(each, values, near) for each in arguments))
 
 
@@ -93,4 +104,8 @@ def rename(formula: Formula, names: Mapping[str, str]) -> Formula:
     if operation == "match":
         blank, option, *branches = arguments
         return (operation, names[blank], option, *(rename(each, names) for each in branches))
+    if operation == "nodes":
+        return (operation, arguments[0], *(rename(each, names) for each in arguments[1:]))
+    if operation == "case":
+        return (operation, names[arguments[0]], *((option, rename(each, names)) for option, each in arguments[1:]))
     return (operation, *(rename(each, names) for each in arguments))

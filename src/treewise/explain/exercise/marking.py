@@ -22,7 +22,10 @@ from treewise.explain.exercise.sheet import Blank
 from treewise.explain.exercise.trees import typed_nodes
 
 RIGHT, CARRIED, PARTLY, WRONG, EMPTY, UNREADABLE = "right", "carried forward", "partly", "wrong", "empty", "unreadable"
-NUMBER = r"^([-+]?)((?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:e[-+]?[0-9]+)?)(?:/([0-9]+(?:[.,][0-9]*)?))?(bits?|nats?)?$"
+# Spaces only around signs: "1 1/2" is not 11/2. JavaScript reads the same pattern.
+_DIGITS = "(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)"
+NUMBER = rf"^([-+]?) *({_DIGITS}(?:e[-+]?[0-9]+)?)(?: */ *({_DIGITS}))? *(bits?|nats?)?$"
+_SPACES = " \t\r\n\u00a0"  # what may surround an answer
 _NATS = math.log(2.0)  # one bit
 _ROUNDING = 1e-9
 _LONGEST = 400  # characters of an answer that is shown
@@ -174,15 +177,15 @@ def mark_blanks(blanks: Sequence[Blank], answers: StudentAnswers) -> list[Mark]:
 
 
 def _mark(blank: Blank, answers: StudentAnswers, own: Mapping[str, Any]) -> Mark:
-    written = answers.written.get(blank.id, "").strip()
+    written = answers.written.get(blank.id, "").strip(_SPACES)
     if not written:
         return Mark(blank, "", EMPTY, 0.0)
+    expected = None if blank.formula is None else evaluate(blank.formula, own, blank.tolerance)
     if blank.kind == "tree":
-        return _mark_tree(blank, answers.written[blank.id])
+        return _mark_tree(blank, answers.written[blank.id], expected)
     value = _read_answer(blank, answers)
     if value is None:
         return Mark(blank, written, UNREADABLE, 0.0, _why_unreadable(blank))
-    expected = None if blank.formula is None else evaluate(blank.formula, own, blank.tolerance)
     if _agrees(value, blank.value, blank.tolerance):
         return Mark(blank, written, RIGHT, float(blank.points))
     if _agrees(value, expected, blank.tolerance):
@@ -211,10 +214,11 @@ def _hint(blank: Blank, text: str, default_unit: str) -> str:
 
 def _read_answer(blank: Blank, answers: StudentAnswers) -> Any:
     """Return a number in the unit of the blank, or one of its options; None for what is neither."""
-    text = answers.written.get(blank.id, "").strip()
+    text = answers.written.get(blank.id, "").strip(_SPACES)
     if blank.kind == "choice":
-        matches = [option for option in blank.options if _simplified(option) == _simplified(text)]
-        return matches[0] if matches else None
+        if text in blank.options:  # before options that differ from it in case alone
+            return text
+        return next((option for option in blank.options if _simplified(option) == _simplified(text)), None)
     return read_number(text, blank.unit, answers.unit) if blank.kind in ("count", "number") else None
 
 
@@ -226,8 +230,8 @@ def read_number(text: str, unit: str = "", default_unit: str = "") -> float | No
     >>> read_number("1 bit", "nats"), read_number("0.5", "bits", default_unit="bits"), read_number("3 nats")
     (0.6931471805599453, 0.5, None)
     """
-    plain = text.replace("−", "-").replace(" ", "").replace("\u00a0", "").lower()
-    if (parts := re.match(NUMBER, plain)) is None:
+    plain = text.strip(_SPACES).replace("−", "-").replace("\u00a0", " ").lower()
+    if (parts := re.fullmatch(NUMBER, plain)) is None:
         return None
     sign, numerator, denominator, suffix = parts.groups()
     if suffix and not unit:
@@ -242,7 +246,7 @@ def read_number(text: str, unit: str = "", default_unit: str = "") -> float | No
 
 def _simplified(text: str) -> str:
     """Forget case and spaces, and how ≤ is typed."""
-    return "".join(text.lower().replace("≤", "<=").replace("≥", ">=").split())
+    return re.sub(f"[{_SPACES}]+", "", text.lower().replace("≤", "<=").replace("≥", ">="))
 
 
 def _key_value(blank: Blank) -> Any:
@@ -252,22 +256,31 @@ def _key_value(blank: Blank) -> Any:
 def _why_unreadable(blank: Blank) -> str:
     if blank.kind == "choice":
         return f"choose one of {join_few(list(blank.options), most=5)}"
-    return "not a number" if blank.unit else "not a number without a unit"
+    return "not a number"
 
 
 # -- trees --------------------------------------------------------------------------------------------------
 
 
-def _mark_tree(blank: Blank, text: str) -> Mark:
-    """Give a point for each node of the key at which the same rows are split, or predicted, alike."""
+def _mark_tree(blank: Blank, text: str, expected: Any) -> Mark:
+    """Give a point for each node of the key at which the same rows are split, or predicted, alike.
+
+    A tree that follows from the student's own choices gets the same share of the points.
+    """
     try:
         nodes = typed_nodes(blank.tree, text)
     except TreewiseError as error:
         return Mark(blank, text, UNREADABLE, 0.0, str(error))
     n_right = sum(node in nodes for node in blank.tree["nodes"])
-    verdict = RIGHT if n_right == blank.points else PARTLY if n_right else WRONG
-    note = "" if n_right == blank.points else f"{n_right} of {plural(blank.points, 'node')} as in the key"
-    return Mark(blank, text, verdict, float(n_right), note)
+    if n_right == blank.points:
+        return Mark(blank, text, RIGHT, float(n_right))
+    n_carried = sum(node in nodes for node in expected) if expected else 0
+    if expected and (points := blank.points * n_carried // len(expected)) > n_right:
+        is_whole = n_carried == len(expected)
+        note = "" if is_whole else f"{n_carried} of {plural(len(expected), 'node')} follow from your choices"
+        return Mark(blank, text, CARRIED if is_whole else PARTLY, float(points), note)
+    verdict = PARTLY if n_right else WRONG
+    return Mark(blank, text, verdict, float(n_right), f"{n_right} of {plural(blank.points, 'node')} as in the key")
 
 
 def _points(points: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from treewise._lib.result_table import escape_html
+from treewise.explain.exercise.html_text import code_html, formula_html
 from treewise.explain.exercise.sheet import Cell, Exercise, Grid, Part
 
 _ROUNDING = 1e-6
@@ -24,7 +24,7 @@ def moodle_xml(sheet: Exercise) -> str:
         if blank.kind == "tree":
             essay = _question(quiz, "essay", sheet, ": the tree")
             _text(essay, "questiontext", f"<p>{_escaped(f'({blank.id}) {blank.prompt}')}</p>", html=True)
-            _text(essay, "graderinfo", f"<pre>{_escaped(blank.text)}</pre>", html=True)
+            _text(essay, "graderinfo", code_html(blank.text), html=True)
             for name, value in {
                 "defaultgrade": blank.points,
                 "responseformat": "monospaced",
@@ -51,7 +51,7 @@ def _text(parent: ET.Element, name: str, content: str, html: bool = False) -> No
 def _part_html(part: Part) -> str:
     heading = f"<h4>{_escaped(part.heading)}</h4>" if part.heading else ""
     text = "".join(f"<p>{_escaped(sentence)}</p>" for sentence in part.sentences)
-    code = f"<pre>{_escaped(part.code)}</pre>" if part.code else ""
+    code = _without_braces(code_html(part.code)) if part.code else ""
     return heading + text + code + (_grid_html(part.grid) if part.grid else "")
 
 
@@ -84,8 +84,13 @@ def _plain(value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape text around the blanks: also braces, in which Moodle looks for answers."""
-    return escape_html(text).replace("{", "&#123;").replace("}", "&#125;")
+    """Escape text around the blanks."""
+    return _without_braces(formula_html(text))
+
+
+def _without_braces(html: str) -> str:
+    """Escape braces, in which Moodle looks for answers."""
+    return html.replace("{", "&#123;").replace("}", "&#125;")
 
 
 def _option(text: str) -> str:

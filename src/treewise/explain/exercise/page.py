@@ -10,7 +10,8 @@ from importlib.resources import files
 
 from treewise._lib.html_page import html_page, script_json
 from treewise._lib.result_table import escape_html
-from treewise.explain.exercise.sheet import Blank, Cell, Exercise, Grid, Part, sheet_data
+from treewise.explain.exercise.html_text import code_html, formula_html
+from treewise.explain.exercise.sheet import Blank, Exercise, Grid, Part, has_blanks, sheet_data
 
 _SCRIPTS = ("marking.js", "exercise.js")
 _ASKED = ("id", "prompt", "kind", "options", "unit", "points")  # what a blank says without its answer
@@ -26,7 +27,7 @@ def exercise_page(sheet: Exercise, key: bool = True) -> str:
     script = "\n".join(_read_asset(name) for name in _SCRIPTS)
     style = _read_asset("exercise.css")
     parts = "".join(_part_html(part) for part in sheet.parts)
-    answers = "".join(_part_html(part, is_key=True) for part in sheet.parts if _has_blank(part)) if key else ""
+    answers = "".join(_part_html(part, is_key=True) for part in sheet.parts if has_blanks(part.grid)) if key else ""
     body = f"""<main>
 <h1>{escape_html(sheet.title)}</h1>
 {_tools(sheet, key)}
@@ -46,14 +47,13 @@ def _tools(sheet: Exercise, key: bool) -> str:
     if units:
         (own,) = units
         options = "".join(f"<option{' selected' * (each == own)}>{each}</option>" for each in ("bits", "nats"))
-        unit = f'<label>I write entropies in <select id="unit">{options}</select></label>'
+        unit = f'<label>I write entropies in <select id="unit">{options}</select></label>\n'
     live = '<label><input type="checkbox" id="live" checked> check as I type</label>'
     return f"""<div class="tools">
-<label>Name <input id="name" autocomplete="name"></label>
-{unit}
-{live if key else '<input type="checkbox" id="live" hidden>'}
+<label class="name">Name <input id="name" autocomplete="name"></label>
+{unit}{live if key else '<input type="checkbox" id="live" hidden>'}
 <button type="button" id="save">Save answers</button>
-<label>Open answers <input type="file" id="open" accept=".json"></label>
+<label class="file">Open answers <input type="file" id="open" accept=".json"></label>
 <button type="button" id="print">Print</button>
 <span id="score" role="status"></span>
 </div>"""
@@ -63,24 +63,24 @@ def _part_html(part: Part, is_key: bool = False) -> str:
     heading = f"<h2>{escape_html(part.heading)}</h2>" if part.heading else ""
     if is_key:
         return heading + (_grid_html(part.grid, True) if part.grid else "")
-    text = "".join(f"<p>{escape_html(sentence)}</p>" for sentence in part.sentences)
-    code = f"<pre>{escape_html(part.code)}</pre>" if part.code else ""
+    text = "".join(f"<p>{formula_html(sentence)}</p>" for sentence in part.sentences)
+    code = code_html(part.code) if part.code else ""
     return f"<section>{heading}{text}{code}{_grid_html(part.grid, False) if part.grid else ''}</section>\n"
 
 
 def _grid_html(grid: Grid, is_key: bool) -> str:
-    head = "".join(f'<th scope="col">{escape_html(heading)}</th>' for heading in grid.headings)
+    blank = _key_html if is_key else _blank_html
+    write = formula_html if has_blanks(grid) else escape_html  # a name of the table may look like a formula
+    head = "".join(f'<th scope="col">{write(heading)}</th>' for heading in grid.headings)
     rows = "".join(
-        f"<tr>{''.join(f'<td>{_key_html(cell) if is_key else _cell_html(cell)}</td>' for cell in row)}</tr>\n"
+        f"<tr>{''.join(f'<td>{write(cell) if isinstance(cell, str) else blank(cell)}</td>' for cell in row)}</tr>\n"
         for row in grid.rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
-def _cell_html(cell: Cell) -> str:
-    """Return a text, or the field of a blank with its number, its verdict and a place for a remark."""
-    if isinstance(cell, str):
-        return escape_html(cell)
+def _blank_html(cell: Blank) -> str:
+    """Return the field of a blank with its number, its verdict and a place for a remark."""
     common = f'data-blank="{cell.id}" aria-label="{escape_html(f"{cell.id}: {cell.prompt}")}"'
     common += f' aria-describedby="note-{cell.id}"'
     if cell.kind == "choice":
@@ -97,16 +97,10 @@ def _cell_html(cell: Cell) -> str:
     )
 
 
-def _key_html(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return escape_html(cell)
+def _key_html(cell: Blank) -> str:
     if cell.kind == "tree":
-        return f"<pre>{escape_html(cell.text)}</pre>"
+        return code_html(cell.text)
     return f"<sub>{cell.id}</sub> <b>{escape_html(cell.key_text)}</b>"
-
-
-def _has_blank(part: Part) -> bool:
-    return part.grid is not None and any(isinstance(cell, Blank) for row in part.grid.rows for cell in row)
 
 
 def _read_asset(name: str) -> str:

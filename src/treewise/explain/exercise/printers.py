@@ -10,14 +10,14 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from treewise._lib.latex import LATEX_END, escape_latex
+from treewise._lib.latex import LATEX_END, escape_latex, latex_sentence
 from treewise._lib.text import escape_markdown
 from treewise.explain.exercise.moodle import moodle_xml
 from treewise.explain.exercise.page import exercise_page
-from treewise.explain.exercise.sheet import Blank, Cell, Exercise, Grid, sheet_data
+from treewise.explain.exercise.sheet import Blank, Cell, Exercise, Grid, has_blanks, sheet_data
 
 _KEY = "Key"
-_LONG = 30  # rows of a table that may be broken over pages
+_LONG = 30  # lines of a table, or of a printed tree, that may be broken over pages
 
 
 # -- Markdown -----------------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def markdown(sheet: Exercise, key: bool = True) -> str:
 
 def _markdown_parts(sheet: Exercise, filled: bool) -> Iterator[str]:
     for part in sheet.parts:
-        if filled and (part.grid is None or not _has_blanks(part.grid)):
+        if filled and not has_blanks(part.grid):
             continue
         if part.heading:
             yield from (f"## {escape_markdown(part.heading)}", "")
@@ -63,10 +63,6 @@ def _markdown_cell(cell: Cell, filled: bool) -> str:
     return f"({cell.id}) **{escape_markdown(cell.key_text)}**" if filled else f"({cell.id}) {escape_markdown('_____')}"
 
 
-def _has_blanks(grid: Grid) -> bool:
-    return any(isinstance(cell, Blank) for row in grid.rows for cell in row)
-
-
 def _is_tree(grid: Grid) -> bool:
     return any(isinstance(cell, Blank) and cell.kind == "tree" for row in grid.rows for cell in row)
 
@@ -78,6 +74,7 @@ _HEAD = r"""\documentclass[a4paper]{article}
 \usepackage[utf8]{inputenc}  % names outside the Latin alphabet: compile with lualatex or xelatex
 \usepackage[margin=2cm]{geometry}
 \usepackage{amsmath,textcomp,longtable}
+\interlinepenalty10000  % no paragraph is broken over pages
 \setlength{\parindent}{0pt}\setlength{\parskip}{4pt}\setlength{\LTleft}{0pt}\setlength{\LTpre}{4pt}
 \renewcommand{\arraystretch}{1.25}
 \newcommand{\blank}[1]{\textsuperscript{(#1)}\,\underline{\hspace{3.2em}}}
@@ -92,7 +89,8 @@ _INDEXED = re.compile(r"(\$\\varepsilon\$|\$\\alpha\$|(?<![A-Za-z])[Dhmz])\\_(b\
 
 def latex(sheet: Exercise, key: bool = True) -> str:
     """Return a document; the key is on pages of its own."""
-    parts = [_HEAD, rf"\section*{{{_latex_text(sheet.title)}}}", *_latex_parts(sheet, filled=False)]
+    name = r"\hfill{\normalsize\normalfont Name \underline{\hspace{6cm}}}"
+    parts = [_HEAD, rf"\section*{{{_latex_text(sheet.title)}{name}}}", *_latex_parts(sheet, filled=False)]
     if key:
         parts += [r"\newpage", rf"\section*{{{_KEY}: {_latex_text(sheet.title)}}}", *_latex_parts(sheet, filled=True)]
     return "\n".join([*parts, LATEX_END]) + "\n"
@@ -100,14 +98,15 @@ def latex(sheet: Exercise, key: bool = True) -> str:
 
 def _latex_parts(sheet: Exercise, filled: bool) -> Iterator[str]:
     for part in sheet.parts:
-        if filled and (part.grid is None or not _has_blanks(part.grid)):
+        if filled and not has_blanks(part.grid):
             continue
         if part.heading:
             yield rf"\subsection*{{{_latex_text(part.heading)}}}"
+        stays = r"\par\nopagebreak" if part.code or part.grid else ""  # with the table that follows
         for sentence in () if filled else part.sentences:
-            yield f"{_latex_text(sentence)}\n"
+            yield f"{_latex_text(sentence)}{stays}\n"
         if part.code and not filled:
-            yield _latex_code(part.code)
+            yield _latex_code(part.code) + (r"\nopagebreak" if part.grid else "")
         if part.grid:
             yield from _latex_grid(part.grid, filled)
 
@@ -134,8 +133,10 @@ def _latex_cell(cell: Cell, filled: bool) -> str:
 
 
 def _latex_code(text: str) -> str:
-    lines = [rf"\mbox{{}}\texttt{{{_latex_text(line).replace('  ', '~~')}}}" for line in text.splitlines()]
-    return "\\\\\n".join(lines) + "\n"  # the empty box keeps the indentation
+    short = (_LONG_WORD.sub(lambda word: f"{word[0][:_LONGEST]}…", line) for line in text.splitlines())
+    lines = [rf"\mbox{{}}\texttt{{{escape_latex(line).replace('  ', '~~')}}}" for line in short]
+    breaks = r"\interlinepenalty0 " if len(lines) > _LONG else ""
+    return f"{{{breaks}" + "\\\\\n".join(lines) + "\\par}\n"  # the empty box keeps the indentation
 
 
 def _latex_text(text: str) -> str:
@@ -145,7 +146,7 @@ def _latex_text(text: str) -> str:
     $m_{b}$ of a\_b
     """
     short = _LONG_WORD.sub(lambda word: f"{word[0][:_LONGEST]}…", text)
-    return _INDEXED.sub(lambda match: f"${match[1].strip('$')}_{{{match[2]}}}$", escape_latex(short))
+    return _INDEXED.sub(lambda match: f"${match[1].strip('$')}_{{{match[2]}}}$", latex_sentence(short))
 
 
 # -- all formats --------------------------------------------------------------------------------------------

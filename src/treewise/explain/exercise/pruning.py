@@ -21,7 +21,7 @@ from treewise.explain.exercise.builder import (
 )
 from treewise.explain.exercise.formula import Formula
 from treewise.explain.exercise.sheet import Cell, Grid, Part
-from treewise.explain.exercise.trees import tree_blank, tree_lines
+from treewise.explain.exercise.trees import tree_blank, tree_lines, tree_node
 from treewise.prune.decision import is_internal
 from treewise.prune.reduced_error import decide_from_counts
 from treewise.prune.validation_counts import ValidationCounts, count_validation_table
@@ -43,11 +43,23 @@ def pruning_parts(tree: Tree, table: Table, validation: Table, options: SheetOpt
     counts = count_validation_table(tree, validation)
     parts = [Part("The tree", question, code=tree_lines(tree)), _nodes_part(tree, validation, counts, options)]
     pruned = tree.prune("reduced_error", validation=validation)
-    typed = tree_blank("tree", "the pruned tree", pruned, table) if options.level == EVERYTHING else None
+    formula = _pruned_by_choices(tree, table, 0)
+    typed = tree_blank("tree", "the pruned tree", pruned, table, formula) if options.level == EVERYTHING else None
     if typed is not None:
-        sentence = "Type the pruned tree: a condition per line, the lines below a node indented, -> and the class."
+        sentence = (
+            "Write down the pruned tree: a condition per line, the lines below a node indented, -> and the class."
+        )
         parts.append(Part("The pruned tree", (sentence,), grid=Grid(("",), ((typed,),))))
     return parts
+
+
+def _pruned_by_choices(tree: Tree, table: Table, node: int) -> Formula:
+    """Return the nodes that the student's own decisions leave."""
+    leaf: Formula = ("nodes", [tree_node(tree, table, node, as_leaf=True)])
+    if tree.split_at(node) is None:
+        return leaf
+    below = [_pruned_by_choices(tree, table, child) for child in tree.children(node) if len(tree.rows(table, child))]
+    return ("case", f"{node}.cut", (_CUT, leaf), (_KEEP, ("nodes", [tree_node(tree, table, node)], *below)))
 
 
 def _nodes_part(tree: Tree, validation: Table, counts: ValidationCounts, options: SheetOptions) -> Part:

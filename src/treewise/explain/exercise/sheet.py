@@ -140,6 +140,11 @@ def blanks_of(parts: Sequence[Part]) -> Iterator[Blank]:
             yield from (cell for cell in row if isinstance(cell, Blank))
 
 
+def has_blanks(grid: Grid | None) -> bool:
+    """Tell whether there is something to fill in."""
+    return grid is not None and any(isinstance(cell, Blank) for row in grid.rows for cell in row)
+
+
 def number_blanks(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Number the blanks from 1 in reading order; topics give them any unique ids."""
     numbers = {blank.id: str(n) for n, blank in enumerate(blanks_of(parts), start=1)}

@@ -7,7 +7,8 @@ node is described by its rows, since its conditions would give the answer to the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from treewise._lib.text import plural, safe
 from treewise.data.table import Table
@@ -24,6 +25,7 @@ from treewise.explain.exercise.builder import (
     number,
     row_numbers,
 )
+from treewise.explain.exercise.following import tree_after_choices
 from treewise.explain.exercise.formula import Formula
 from treewise.explain.exercise.sheet import Cell, Grid, Part
 from treewise.explain.exercise.trees import tree_blank
@@ -38,7 +40,9 @@ _MAX_CANDIDATES = 12  # at a node, all of them are listed; of more, the best of 
 _WORDS = {"entropy": "entropy", "gini": "Gini index", "error": "error rate"}
 
 
-def split_parts(tree: Tree, table: Table, trace: Trace, options: SheetOptions) -> list[Part]:
+def split_parts(
+    tree: Tree, table: Table, trace: Trace, options: SheetOptions, grow_options: Mapping[str, Any]
+) -> list[Part]:
     """Return one part per node, and the tree at the last level."""
     criterion = trace.training_set.criterion.name
     if criterion not in CRITERIA:
@@ -55,10 +59,17 @@ def split_parts(tree: Tree, table: Table, trace: Trace, options: SheetOptions) -
     parts = [_intro(trace[nodes[0]], criterion, options)]
     for node in nodes[: options.nodes]:
         parts.append(_node_part(trace[node], tree.rows(table, node).tolist(), criterion, options))
-    typed = tree_blank("tree", "the finished tree", tree, table) if options.level == EVERYTHING else None
+    if options.level < EVERYTHING:
+        return parts
+    choices = {
+        node: (f"{node}.best", [(candidate_name(test), test) for test in _listed(trace[node])])
+        for node in nodes[: options.nodes]
+    }
+    formula = tree_after_choices(tree, table, choices, grow_options)
+    typed = tree_blank("tree", "the finished tree", tree, table, formula)
     if typed is not None:
         sentence = (
-            "Type the tree that results if every node is split by its best candidate until no node is impure:"
+            "Write down the tree that results if every node is split by its best candidate until no node is impure:"
             " a condition per line, the lines below a node indented, and -> with the class at a leaf. Of equally good"
             " splits take the first one listed."
         )

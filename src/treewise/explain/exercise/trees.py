@@ -10,6 +10,7 @@ from treewise._lib.text import safe
 from treewise.data.table import Table, read
 from treewise.errors import TreewiseError
 from treewise.explain.exercise.builder import cell_texts, label_text
+from treewise.explain.exercise.formula import Formula
 from treewise.explain.exercise.sheet import Blank
 from treewise.tree.splits import Ordinal, quote
 from treewise.tree.tree import Tree
@@ -53,10 +54,11 @@ def _typed_condition(tree: Tree, node: int) -> str:
     return f"{safe(split.column)} {sign} {quote(split.level)}"
 
 
-def tree_blank(id: str, prompt: str, tree: Tree, table: Table) -> Blank | None:
+def tree_blank(id: str, prompt: str, tree: Tree, table: Table, formula: Formula | None = None) -> Blank | None:
     """Return a blank for a typed tree, marked node by node: the same rows must be split alike or predicted alike.
 
-    None if names of the table keep the tree from being typed.
+    ``formula`` gives the nodes that follow from the student's choices. None if names of the table keep the tree from
+    being typed.
     """
     nodes = tree_nodes(tree, table)
     encodings = [encoding for encoding in tree.encodings if encoding.name in table.columns]
@@ -72,7 +74,7 @@ def tree_blank(id: str, prompt: str, tree: Tree, table: Table) -> Blank | None:
         is_typed = typed_nodes(data, text) == nodes
     except TreewiseError:
         is_typed = False
-    return Blank(id, prompt, "tree", text, text, tree=data, points=len(nodes)) if is_typed else None
+    return Blank(id, prompt, "tree", text, text, formula, tree=data, points=len(nodes)) if is_typed else None
 
 
 def tree_nodes(tree: Tree, table: Table) -> list[list[Any]]:
@@ -81,17 +83,16 @@ def tree_nodes(tree: Tree, table: Table) -> list[list[Any]]:
     Two trees that ask the same questions of a table have equal nodes, whatever thresholds between two values they name
     and in whichever order they list the branches.
     """
-    nodes = []
-    for node in range(len(tree)):
-        rows = tree.rows(table, node).tolist()
-        if not rows:
-            continue
-        if (split := tree.split_at(node)) is None:
-            nodes.append([rows, label_text(tree.prediction(node))])
-        else:
-            parts = [tree.rows(table, child).tolist() for child in tree.children(node)]
-            nodes.append([rows, [split.column, sorted(part for part in parts if part)]])
-    return nodes
+    return [content for node in range(len(tree)) if (content := tree_node(tree, table, node))[0]]
+
+
+def tree_node(tree: Tree, table: Table, node: int, as_leaf: bool = False) -> list[Any]:
+    """Return a node as ``tree_nodes`` does, also one without rows; ``as_leaf`` cuts the tree there."""
+    rows = tree.rows(table, node).tolist()
+    if as_leaf or (split := tree.split_at(node)) is None:
+        return [rows, label_text(tree.prediction(node))]
+    parts = [tree.rows(table, child).tolist() for child in tree.children(node)]
+    return [rows, [split.column, sorted(part for part in parts if part)]]
 
 
 def typed_nodes(data: Mapping[str, Any], text: str) -> list[list[Any]]:
