@@ -112,7 +112,7 @@ class _Printer:
         yield "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n"
         yield "#if defined(__FAST_MATH__)\n#error missing values are NaN, which -ffast-math ignores\n#endif\n"
         if not program.is_regression:
-            yield f"#define {guard}_CLASSES {len(program.classes)}"
+            yield f"#define {name.upper()}_N_CLASSES {len(program.classes)}"
             yield f"static const char *const {name}_classes[] = {{{', '.join(map(_label, program.classes))}}};\n"
         yield "typedef struct {"
         for field, encoding in zip(self.fields, program.inputs, strict=True):

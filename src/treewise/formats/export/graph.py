@@ -88,5 +88,8 @@ def _dot_text(*lines: str) -> str:
 
 
 def _mermaid_text(line: str) -> str:
-    """Escape by character codes, which Mermaid replaces after parsing; a text of spaces alone gets one that shows."""
-    return clip(safe(line), _MAX_WIDTH).translate(_MERMAID) or "#8203;"
+    """Escape by character codes, which Mermaid replaces after parsing; a blank text gets a space of no width.
+
+    Mermaid breaks the line at a backslash with an n behind, in whatever way it is written, unless something is between.
+    """
+    return clip(safe(line), _MAX_WIDTH).translate(_MERMAID).replace("#92;n", "#92;#8203;n") or "#8203;"
