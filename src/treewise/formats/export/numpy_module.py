@@ -5,7 +5,7 @@
     apply(…)                                                  node numbers; for an ensemble rows × trees
 
 The trees are tables. Rows are divided among the steps: each test reads its column once for the rows that reach it. A
-column is anything that ``numpy.asarray`` takes; missing is NaN, NaT or None.
+column is an array, a list or a column of a dataframe; missing is NaN, NaT, None, pandas.NA or masked.
 """
 
 from __future__ import annotations
@@ -23,33 +23,57 @@ _READING = """\
 def _read(columns):
     cells, n = [], None
     for name, kind, unit, levels in COLUMNS:
-        column = np.asarray(columns[name])
+        column = columns[name]
         if n is not None and len(column) != n:
             raise ValueError(f"column {name!r} has {len(column)} rows, the others have {n}")
         n = len(column)
-        values = _cells(column, kind, unit, levels)
+        values = _numbers(column, kind, unit)
+        if values is None:
+            values = _converted(_listed(column), kind, unit, levels)
         has_missing = np.isnan(values).any() if kind == "number" else (values == _MISSING).any()
         cells.append((values, bool(has_missing)))
     return cells, 1 if n is None else n
 
 
-def _cells(column, kind, unit, levels):
+def _numbers(column, kind, unit):
+    # what NumPy holds without a loss: not integers with missing ones, which it makes doubles
+    array = np.asarray(column)
+    if np.ma.isMaskedArray(column):
+        return None
+    if kind == "number" and array.dtype.kind in "fiub":
+        return array.astype(np.float64, copy=False)
+    if kind == "datetime" and array.dtype.kind == "M":
+        return array.astype(f"M8[{unit}]").astype(np.int64)
+    return array.astype(np.int64) if kind in ("integer", "datetime") and array.dtype.kind in "iu" else None
+
+
+def _listed(column):
+    ways = ("to_list", "to_pylist", "tolist")  # of pandas and polars, of Arrow, of NumPy
+    cells = next((getattr(column, way)() for way in ways if hasattr(column, way)), column)
+    # NaN is not equal to itself, and whether pandas.NA is, is neither true nor false
+    return [None if x is None or (x == x) not in {True} else x for x in cells]
+
+
+def _converted(cells, kind, unit, levels):
     if kind == "number":
-        if column.dtype.kind in "fiub":
-            return column.astype(np.float64, copy=False)
-        return np.array([np.nan if x is None else x for x in column.tolist()], np.float64)
-    if kind == "datetime":
-        if column.dtype.kind == "O":
-            column = np.array([np.datetime64("NaT") if x is None or x != x else x for x in column.tolist()], "M8")
-        return column.astype(f"M8[{unit}]").astype(np.int64) if column.dtype.kind == "M" else column.astype(np.int64)
-    if kind == "integer":
-        if column.dtype.kind in "iu":
-            return column.astype(np.int64)
-        return np.array([_MISSING if x is None or x != x else int(x) for x in column.tolist()], np.int64)
+        return np.array([np.nan if x is None else x for x in cells], np.float64)
+    if kind == "datetime" and any(hasattr(x, "toordinal") or isinstance(x, np.datetime64) for x in cells):
+        return np.array([_moment(x) for x in cells], "M8").astype(f"M8[{unit}]").astype(np.int64)
+    if kind in ("integer", "datetime"):
+        return np.array([_MISSING if x is None else int(x) for x in cells], np.int64)
     # a level's number; n for a never-seen one, n + 1 for a missing one
     n = len(levels)
     codes = {False: 0, True: 1} if kind == "boolean" else {level: i for i, level in enumerate(levels)}
-    return np.array([n + 1 if x is None or x != x else codes.get(x, n) for x in column.tolist()], np.intp)
+    return np.array([n + 1 if x is None else codes.get(x, n) for x in cells], np.intp)
+
+
+def _moment(x):
+    if x is None:
+        return np.datetime64("NaT")
+    if hasattr(x, "to_datetime64"):  # of pandas, with nanoseconds
+        return x.to_datetime64()
+    offset = x.utcoffset() if hasattr(x, "utcoffset") else None
+    return x if offset is None else x.replace(tzinfo=None) - offset
 """
 _WALKING = """\
 def _answers(steps, cells, n):

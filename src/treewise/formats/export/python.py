@@ -5,8 +5,8 @@
     apply(…)            the number of the node at which the row ends; for an ensemble, one per tree
 
 A row is a mapping with every column that some test reads. Numbers and wide integers are numbers, categories text,
-booleans bools, datetimes ``datetime``, ``date`` or integer ticks since 1970; None and NaN are missing. Each tree is a
-function of nested ``if`` that return the number of an answer, no deeper than ``Routine.code_lines`` makes them.
+booleans bools, datetimes ``datetime``, ``date`` or integer ticks since 1970; None, NaN and pandas.NA are missing. Each
+tree is a function of nested ``if`` that returns the number of an answer; ``Routine.code_lines`` keeps the nesting low.
 """
 
 from __future__ import annotations
@@ -20,18 +20,23 @@ from treewise.data.encoding import Encoding
 from treewise.formats.export.program import NO_ANSWER, BranchCondition, LeafOutputs, Program, Routine
 from treewise.formats.export.stamp import stamp
 
+_IS_MISSING = """\
+def _is_missing(cell):
+    # NaN is not equal to itself, and whether pandas.NA is, is neither true nor false
+    return cell is None or (cell == cell) not in {True}
+"""
 _READERS = {
     "number": """\
 def _number(cell):
-    return _NAN if cell is None else cell
+    return _NAN if _is_missing(cell) else cell
 """,
     "text": """\
 def _text(cell):
-    return None if cell != cell else cell
+    return None if _is_missing(cell) else cell
 """,
     "datetime": """\
 def _ticks(cell, per_day):
-    if cell is None or cell != cell:
+    if _is_missing(cell):
         return _NAN
     if not hasattr(cell, "toordinal"):
         return cell
@@ -147,8 +152,8 @@ def _reading(program: Program) -> Iterator[str]:
     """Yield the functions that turn a row into the cells that the trees compare."""
     kinds = dict.fromkeys(_READER_OF.get(encoding.kind, "text") for encoding in program.inputs)
     yield '_NAN = float("nan")'
-    for kind in kinds:
-        yield f"\n\n{_READERS[kind].rstrip()}"
+    for reader in (_IS_MISSING, *(_READERS[kind] for kind in kinds)):
+        yield f"\n\n{reader.rstrip()}"
     yield "\n\ndef _cells(row):"
     yield "    return ("
     for encoding in program.inputs:
