@@ -24,13 +24,13 @@ from treewise.explain.trace.trace import check_view
 from treewise.explain.trace.words import (
     MAX_CLASSES,
     STOP_REASONS,
+    Legend,
     describe_rows,
     describe_settled,
     format_branches,
     format_column_score,
     format_label,
     is_priced,
-    legend,
 )
 from treewise.train.grow import PRUNING, grow_training_set, note_leakage, prepare
 from treewise.train.reference import Candidate
@@ -211,7 +211,7 @@ class Stump(Displayable, Sequence[RankedTest]):
         yield from note_leakage(self.tree)
         if any(test.rank is None and not test.forbidden for test in self._tests):
             yield "Without a rank: a test that leaves a branch too small to be a leaf."
-        yield legend(node)
+        yield str(Legend(node))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""

@@ -121,6 +121,18 @@ def test_a_table_in_the_place_of_a_model_is_reported(run):
         assert message in answer.err
 
 
+def test_methods_are_written_as_in_grow_and_printed_as_they_can_be_typed(run):
+    run("grow penguins -o full.json")
+    run("grow penguins --pruning cv:loss=log_loss,rule=best -o grown.json")
+    answer = run("prune full.json penguins --method cv:loss=log_loss,rule=best -o pruned.json")
+    assert tw.load("pruned.json") == tw.load("grown.json")
+    typed = answer.out.partition(":")[0]
+    assert typed == "prune --method cv --risk impurity --loss log_loss --folds 10 --rule best"
+    assert run(typed.replace("prune", "prune full.json penguins") + " -o again.json").code == 0
+    assert tw.load("again.json") == tw.load("grown.json")
+    assert 'no option rul. Did you mean "rule"' in run("prune full.json penguins --method cv:rul=best").err
+
+
 def test_a_pruning_of_no_effect_is_reported(run):
     run("grow penguins -o full.json")
     for line, message in (

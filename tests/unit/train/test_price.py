@@ -220,3 +220,17 @@ def test_columns_of_ten_levels_are_not_pooled():
     tree = tw.grow({"c": names, "y": [i % 2 for i in range(10)] * 2}, "y")
     assert tree.n_leaves == 2
     assert "min_level_rows" not in tree.fit_info.settings
+
+
+@pytest.mark.parametrize(
+    ("categorical", "classes", "pays"),
+    [
+        ("subset", "pq", "A set of K levels pays K − 1"),
+        ("multiway", "pqr", "A multiway split of K levels pays (K − 2)·(classes − 1)"),
+    ],
+)
+def test_the_trace_explains_the_price(categorical, classes, pays):
+    rng = np.random.default_rng(0)
+    data = {"x": rng.choice(list("abcdefghijklmnop"), 200), "y": rng.choice(list(classes), 200)}
+    text = " ".join(str(tw.grow(data, "y", categorical=categorical, max_depth=1).trace(data)).split())
+    assert f"{pays} bits to compete, less 4 that are free; net is gain − price/rows." in text

@@ -21,7 +21,7 @@ from treewise.cli.output import (
     remark,
     write_output,
 )
-from treewise.cli.param_types import option_name, read_at
+from treewise.cli.param_types import option_name, read_at, read_method
 from treewise.cli.render import json_text, print_tree
 from treewise.cli.verb import (
     CROSS_VALIDATION,
@@ -65,7 +65,13 @@ _TABLES = ("validation", "data")
 @click.argument("model")
 @click.argument("data", metavar="", required=False)
 @tree_option
-@option("--method", metavar="METHOD", section=PRUNING, help="Pruning method; without one, prune to a size.")
+@option(
+    "--method",
+    type=read_method,
+    metavar="METHOD",
+    section=PRUNING,
+    help="Pruning method; without one, prune to a size. Options may follow, as in grow: cv:rule=best.",
+)
 @option("--validation", metavar="DATA", section=PRUNING, help="For reduced_error: a table the tree has not seen.")
 @option("--order", metavar="bottom-up|top-down", section=PRUNING, help="For reduced_error (default bottom-up).")
 @option("--threshold", type=float, metavar="X", section=PRUNING, help="For gain: minimum gain (default 0.01).")
@@ -141,6 +147,8 @@ def command(
     check_output(output, model, options["data"])
     check_model_ending(output)
     text_format = take_text_options(options)
+    if isinstance(options["method"], dict):  # with options after a colon
+        options |= options["method"]
     prune_options = {name: value for name, value in options.items() if value is not None}
     tree = read_model(model, member=member).tree
     if cp_table:
@@ -150,7 +158,7 @@ def command(
         if name in prune_options:
             prune_options[name] = read_data(prune_options[name], na_values, text_format)
     started = time.monotonic()
-    pruned = tree.prune(prune_options.pop("method", None), **prune_options)
+    pruned = tree.prune(**prune_options)
     seconds = time.monotonic() - started
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(pruned, output), output)
@@ -192,10 +200,11 @@ def _as_command(step: Mapping[str, Any]) -> str:
     >>> _as_command({"method": "pessimistic", "options": {"confidence": 0.1, "raising": True}})
     'prune --method pessimistic --confidence 0.1 --raising'
     """
-    options = {"method": step["method"]} if "method" in step else {}
-    words = [
-        f"{option_name(name)} {_typed(value)}".rstrip() for name, value in (options | step.get("options", {})).items()
-    ]
+    method = {"method": step["method"]} if "method" in step else {}
+    options = {**method, **step.get("options", {})}
+    if step.get("method") == "cv":
+        options.pop("ccp_alpha", None)  # which it has chosen
+    words = [f"{option_name(name)} {_typed(value)}".rstrip() for name, value in options.items()]
     return safe(" ".join(["prune", *words]))
 
 

@@ -24,6 +24,7 @@ from treewise.explain.trace.arithmetic import Formula, Term
 from treewise.explain.trace.nodes import NodeTrace
 from treewise.explain.trace.words import (
     ROUNDING_NOTE,
+    Legend,
     TraceEntry,
     branches_heading,
     describe_members,
@@ -31,7 +32,6 @@ from treewise.explain.trace.words import (
     describe_rows,
     describe_settled,
     format_impurity,
-    legend,
     list_entries,
     note_columns_left_out,
     worked_terms,
@@ -44,15 +44,16 @@ from treewise.explain.trace.words import (
 def markdown(nodes: Iterable[NodeTrace], blanks: bool = False, notes: Sequence[str] = ()) -> str:
     """Return a heading, a table and the outcome of each node."""
     lines: list[str] = []
-    last: NodeTrace | None = None
+    last, legend = None, Legend()
     for node in nodes:
         if last is not None and not (last.settled and node.settled):
             lines.append("")
         lines += _markdown_node(node, blanks)
         last = node
+        legend.add(node)
     if last is None:
         return "nothing to trace\n"
-    footer = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
+    footer = [*notes, str(legend), *([] if blanks else [ROUNDING_NOTE])]
     return "\n".join([*lines, "", "  \n".join(map(escape_markdown, footer))]) + "\n"
 
 
@@ -127,11 +128,12 @@ def latex(
 
     ``tree`` is the picture of the tree, written in forest, and stands at the end.
     """
-    parts, last = [], None
-    for last in nodes:
-        parts.append("\n".join(_latex_node(last, blanks)))
-    if last is not None:
-        footer = [*notes, legend(last), *([] if blanks else [ROUNDING_NOTE])]
+    parts, legend = [], Legend()
+    for node in nodes:
+        parts.append("\n".join(_latex_node(node, blanks)))
+        legend.add(node)
+    if legend:
+        footer = [*notes, str(legend), *([] if blanks else [ROUNDING_NOTE])]
         parts.append("\\medskip\\noindent\n" + "\\\\\n".join(map(escape_latex, footer)))
     if tree:
         parts.append("\\subsection*{The tree}\n" + tree)
@@ -257,7 +259,7 @@ def _headings(node: NodeTrace) -> tuple[ColumnSpec, ...]:
 
 def notebook_formats(nodes: Sequence[NodeTrace], notes: Sequence[str] = ()) -> dict[str, str]:
     """Return nodes as Markdown and as HTML, with notes below them."""
-    footer = [*notes, *([legend(nodes[-1]), ROUNDING_NOTE] if nodes else [])]
+    footer = [*notes, *([str(Legend(*nodes)), ROUNDING_NOTE] if nodes else [])]
     html = "".join(_node_table(node).to_html() for node in nodes)
     html += "".join(f"<p>{escape_html(line)}</p>\n" for line in footer)
     return {"text/markdown": markdown(nodes, notes=notes), "text/html": f"<div>\n{html}</div>\n"}

@@ -18,6 +18,7 @@ from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
 from treewise.explain.trace.words import (
     MAX_TESTS_WRITTEN,
     ROUNDING_NOTE,
+    Legend,
     TraceEntry,
     columns_by_score,
     describe_members,
@@ -29,7 +30,6 @@ from treewise.explain.trace.words import (
     format_impurity,
     format_score,
     is_priced,
-    legend,
     list_entries,
     note_columns_left_out,
     shown_columns,
@@ -55,17 +55,19 @@ def write_blocks(
     """Yield each node as text as soon as it is computed, then the notes and the legend."""
     last: NodeTrace | None = None
     tabled: NodeTrace | None = None
+    legend = Legend()
     for node in nodes:
         if last is not None and not (last.settled and node.settled):
             yield ""
         yield "\n".join(_block(node, width, blanks))
         last = node
+        legend.add(node)
         if tabled is None and not node.settled and not writes_formulas(node):
             tabled = node
     if last is None:
         yield "nothing to trace"
         return
-    footer = [*(f"note  {note}" for note in notes), legend(last), *([] if blanks else [ROUNDING_NOTE])]
+    footer = [*(f"note  {note}" for note in notes), str(legend), *([] if blanks else [ROUNDING_NOTE])]
     if tabled is not None and tabled.winner is not None and not blanks:
         footer.append(write(_how_to_see_the_rest(safe(tabled.winner))))
     lines = (line for part in footer for line in _wrap(part.split(" "), "", "  ", width, " "))

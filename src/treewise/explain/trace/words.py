@@ -12,7 +12,7 @@ from typing import Literal
 from treewise._lib.latex import BLANK
 from treewise._lib.text import format_count, format_p_value, format_rounded, plural, safe
 from treewise.errors import join_few
-from treewise.explain.trace.arithmetic import BranchTerm, Formula
+from treewise.explain.trace.arithmetic import BranchTerm, Formula, NumberFormat
 from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
 from treewise.explain.worked.impurity import WorkedImpurity, worked_impurity
 from treewise.train.criteria import RULES
@@ -413,29 +413,59 @@ def _runner_up_text(node: NodeTrace) -> str:
     return f"; {second} is as good: {'one is drawn' if is_random else 'the earlier column is taken'}"
 
 
-def legend(node: NodeTrace) -> str:
-    """Explain the symbols of the formulas."""
-    training_set, criterion = node.number_format.training_set, node.number_format.training_set.criterion
-    text = criterion.legend
-    if criterion.legend_of_two and len(training_set.target.classes) == 2:
-        text = f"{criterion.legend_of_two}, p the share of {safe(training_set.target.positive)}"
-    text = text.replace("{unit}", node.number_format.shown_unit)
-    if criterion.name == "entropy" and not training_set.by_branches:
-        text += "; information gain is H(Y) − H(Y|Z)"
-    if criterion.rule != "gain":
-        text += f"; {RULES[criterion.rule].legend}"
-        if criterion.rule == "c45":
-            share = "" if node.number_format.per == "total" else "/rows"
-            text += f". The net gain of a threshold is its gain less {node.number_format.log}(thresholds tried){share}"
-    elif training_set.by_branches:
-        text += "; divided by the number of branches less one"
-    if any(column.best is not None and column.best.candidate.cost for column in node.columns.values()):
-        text += ". The first test of a column on a path pays what the column costs"
-    if any(column.best is not None and column.best.price_bits for column in node.columns.values()):
-        text += f". A set of K levels pays K − 1 bits to compete, less {FREE_BITS} that are free"
-        if criterion.name != "entropy":
-            text += "; price(b bits) is what b bits of likelihood are worth at this node"
-    return text + "."
+class Legend:
+    """Explains the symbols, prices and costs of the nodes that were added to it."""
+
+    def __init__(self, *nodes: NodeTrace) -> None:
+        self._node: NodeTrace | None = None
+        self._has_costs = False
+        self._priced: set[bool] = set()  # whether a multiway split
+        for node in nodes:
+            self.add(node)
+
+    def add(self, node: NodeTrace) -> None:
+        """Add a node of the trace."""
+        self._node = node
+        best = [] if node.settled else [column.best for column in node.columns.values() if column.best is not None]
+        self._has_costs |= any(result.candidate.cost for result in best)
+        self._priced |= {isinstance(result.candidate.split, Multiway) for result in best if result.price_bits}
+
+    def __bool__(self) -> bool:
+        return self._node is not None
+
+    def __str__(self) -> str:
+        if self._node is None:
+            return ""
+        number_format = self._node.number_format
+        training_set, criterion = number_format.training_set, number_format.training_set.criterion
+        text = criterion.legend
+        if criterion.legend_of_two and len(training_set.target.classes) == 2:
+            text = f"{criterion.legend_of_two}, p the share of {safe(training_set.target.positive)}"
+        text = text.replace("{unit}", number_format.shown_unit)
+        if criterion.name == "entropy" and not training_set.by_branches:
+            text += "; information gain is H(Y) − H(Y|Z)"
+        if criterion.rule != "gain":
+            text += f"; {RULES[criterion.rule].legend}"
+            if criterion.rule == "c45":
+                share = "" if number_format.per == "total" else "/rows"
+                text += f". The net gain of a threshold is its gain less {number_format.log}(thresholds tried){share}"
+        elif training_set.by_branches:
+            text += "; divided by the number of branches less one"
+        if self._has_costs:
+            text += ". The first test of a column on a path pays what the column costs"
+        return text + self._prices(number_format) + "."
+
+    def _prices(self, number_format: NumberFormat) -> str:
+        """Explain the prices; "" where no column's best test pays one."""
+        if not self._priced:
+            return ""
+        share = "K − 2" if len(number_format.training_set.target.classes) <= 2 else "(K − 2)·(classes − 1)"
+        pays = ["a set of K levels pays K − 1 bits"] * (False in self._priced)
+        pays += [f"a multiway split of K levels pays {share} bits"] * (True in self._priced)
+        text = f". A{' and '.join(pays)[1:]} to compete, less {FREE_BITS} that are free"
+        if number_format.training_set.criterion.name != "entropy":
+            return text + "; price(b bits) is what b bits of likelihood are worth at this node"
+        return text + f"; net is gain − {'price' if number_format.per == 'total' else 'price/rows'}"
 
 
 def is_priced(node: NodeTrace) -> bool:
