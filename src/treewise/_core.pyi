@@ -122,6 +122,18 @@ def shapley(
     outputs: npt.NDArray[np.float64],
     n_outputs: int,
 ) -> npt.NDArray[np.float64]: ...
+
+class PreOrderChecker:
+    def __init__(self, max_rows: float) -> None: ...
+    def visit(
+        self,
+        is_root: npt.NDArray[np.uint8],
+        branches: npt.NDArray[np.int64],
+        rows: npt.NDArray[np.float64],
+        missing: npt.NDArray[np.int64],
+        missing_rows: npt.NDArray[np.int64],
+    ) -> tuple[int, int]: ...
+
 def prune_bottom_up(
     parent: npt.NDArray[np.int64],
     as_leaf: npt.NDArray[np.float64],

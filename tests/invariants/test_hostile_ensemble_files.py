@@ -117,7 +117,7 @@ CRAFTED = {
     "a tree of no nodes": (changed("size", 1, 0), "nodes.size[1] is 0: a tree has at least a root"),
     "sizes shifted": (
         with_nodes(size=[NODES["size"][0] + 1, NODES["size"][1], NODES["size"][2] - 1]),
-        "tree 0 has more or fewer nodes than its splits have branches",
+        "tree 2 has more or fewer nodes than its splits have branches",
     ),
     "a leaf that asks": (changed("kind", -1, 1), "nodes.column has"),
     "an unknown kind": (changed("kind", 0, 6), "nodes.kind[0] is 6: unknown split kind"),

@@ -56,6 +56,7 @@ def entry_points(folder):
     tree.save(model)
     forest.save(many)
     row = {name: values[0] for name, values in columns.items()}
+    sheet = tw.exercise("food", topic="leaves", max_depth=2)
     calls = {
         f"grow {criterion}": lambda criterion=criterion: tw.grow(
             number if criterion in REGRESSION else data, "y", criterion=criterion
@@ -79,8 +80,10 @@ def entry_points(folder):
         "prune cost_complexity": lambda: tree.prune("cost_complexity", ccp_alpha=0.001),
         "trace": lambda: str(small.trace(data)),
         "show": lambda: str(tree),
-        "draw": small.draw,
+        "draw": lambda: small.draw().svg,
+        "draw steps": lambda: small.draw_steps().svg,
         "draw regions": lambda: small.draw_regions(data, x="x0", y="x1"),
+        "draw as TikZ": lambda: small.draw().tikz,
         "report": lambda: small.report(os.path.join(folder, f"{os.getpid()}.html"), data),
         "save": lambda: tree.save(os.path.join(folder, f"{os.getpid()}.json")),
         "load": lambda: tw.load(model),
@@ -96,7 +99,29 @@ def entry_points(folder):
         "curve": lambda: str(tw.curve(data, "y", values=[2, 4, 8], folds=2)),
         "refit": lambda: small.refit(data),
         "estimator": lambda: tw.TreeClassifier(max_depth=4).fit(x, signal_ > 0).predict(x),
+        "round_thresholds": lambda: tree.round_thresholds(data),
+        "exercise": lambda: tw.exercise(random=3, topic="boosting").render("html"),
+        "check_answers": lambda: tw.check_answers(sheet, sheet.key),
+        "extend": lambda: boosted.extend(data, 2),
+        "distill": lambda: str(tw.distill(forest, data, max_depth=3)),
     }
+    formats = (
+        "text",
+        "if-else",
+        "sql",
+        "pmml",
+        "dmn",
+        "xlsx",
+        "onnx",
+        "python",
+        "numpy",
+        "c",
+        "javascript",
+        "r",
+        "json",
+    )
+    calls |= {f"export {name}": lambda name=name: tree.export(name) for name in formats}
+    calls |= {f"trace as {name}": lambda name=name: small.trace(data).render(name) for name in ("latex", "markdown")}
     return calls
 
 
@@ -237,6 +262,9 @@ VERBS = (
     "stability penguins --resamples 4",
     "compare m.json m.json",
     "importance m.json penguins",
+    "grow long.csv --target y --memory 4MB --max-depth 3 -o g.json -q",
+    "export m.json --format sql",
+    "exercise food --topic leaves --max-depth 2 -o sheet.json",
 )
 
 
@@ -262,6 +290,8 @@ def test_every_verb_ends_under_every_limit(tmp_path, capsys):
 
     tw.grow("penguins", max_depth=4).save(tmp_path / "m.json")
     tw.datasets.penguins().to_polars().write_csv(tmp_path / "t.csv")
+    rows = "".join(f"{i % 97},{i * 7 % 101},{i % 3},{i % 2}\n" for i in range(60_000))
+    (tmp_path / "long.csv").write_text("a,b,c,y\n" + rows)
     limits = [0, 1, 4, 8.25, 16.5, 64] if LONG else [0, 1, 9]
     outcomes = Counter()
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}

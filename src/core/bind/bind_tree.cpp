@@ -1,6 +1,7 @@
-// Bindings: a finished tree and a table: end nodes, refitted statistics, Shapley values.
+// Bindings: a finished tree and a table: end nodes, refitted statistics, Shapley values; the check of packed trees.
 
 #include "bind/python.hpp"
+#include "tree/pre_order.hpp"
 #include "tree/predict.hpp"
 #include "tree/refit.hpp"
 #include "tree/shap.hpp"
@@ -104,9 +105,24 @@ nb::object shapley(const nb::dict& tree, const std::vector<ColumnArray*>& column
     return to_numpy(std::move(result));
 }
 
+nb::object check_pre_order(PreOrderChecker& checker, Array<uint8_t> is_root, Array<int64_t> branches,
+                           Array<double> rows, Array<int64_t> missing, Array<int64_t> missing_rows) {
+    const size_t n = branches.size();
+    if (is_root.size() != n || rows.size() != n || missing.size() != n || missing_rows.size() != n)
+        throw nb::value_error("lengths differ");
+    const auto span_of = [](const auto& a) { return std::span(a.data(), a.size()); };
+    const auto [node, fault] =
+        checker.visit({span_of(is_root), span_of(branches), span_of(rows), span_of(missing), span_of(missing_rows)});
+    return nb::make_tuple(node, static_cast<int64_t>(fault));
+}
+
 }  // namespace
 
 void bind_trees(nb::module_& m) {
+    nb::class_<PreOrderChecker>(m, "PreOrderChecker")
+        .def(nb::init<double>(), "max_rows"_a)
+        .def("visit", &check_pre_order, "is_root"_a, "branches"_a, "rows"_a, "missing"_a, "missing_rows"_a,
+             "Visit a piece of nodes, the last piece first; return the last node with a fault, and which one.");
     m.def("refit", &refit_tree, "tree"_a, "parent"_a, "columns"_a, "target"_a, "settings"_a,
           "Recompute the statistics of a tree's nodes from a table.");
     m.def("refit_at_nodes", &refit_tree_at_nodes, "tree"_a, "parent"_a, "end_nodes"_a, "target"_a, "settings"_a,

@@ -260,7 +260,7 @@ def _folder_if_needed(
     if growing > allowed:
         raise ParameterError(
             f"{plural(reader.n_rows, 'row')} of {plural(len(specs), 'column')} need at least"
-            f" {growing / 10**6:,.0f} MB while a tree grows, beside the columns, which are in files.",
+            f" {-(-growing // 10**6):,} MB while a tree grows, beside the columns, which are in files.",
             parameter="memory",
             value=f"{allowed / 10**6:,.0f}MB",
             hint="Give more, or fewer columns.",

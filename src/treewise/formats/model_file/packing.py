@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 INTEGER_TYPES = ("uint8", "int8", "uint16", "int16", "uint32", "int32", "int64")  # the narrower first
 FLOAT_TYPES = ("float32", "float64")
 _EXACT = 2**53  # up to here every whole number is a double
-_PIECE = 1 << 18  # bytes per piece in which lists are read, so that little memory beyond the array is needed
+_PIECE = 1 << 18  # bytes or numbers handled at a time, so that little memory beyond the array is needed
 
 _PACKED = re.compile(rb'\{"(u?int(?:8|16|32|64)|float32|float64)":"([A-Za-z0-9+/]*={0,2})"\}')
 _FILL = re.compile(rb'\{"fill":([-+.0-9A-Za-z]{1,30})\}')
@@ -82,16 +82,21 @@ def narrowest(array: Array) -> Array:
     if not len(array):
         return array.astype(np.uint8)
     if array.dtype.kind == "f":
-        if np.all(np.abs(array) <= _EXACT):
-            integers = array.astype(np.int64)
-            if np.array_equal(bits(integers.astype(np.float64)), bits(array)):
-                return narrowest(integers)
-        with np.errstate(over="ignore"):
-            short = array.astype(np.float32)
-        return short if np.array_equal(bits(short.astype(np.float64)), bits(array)) else array
+        if -_EXACT <= array.min() and array.max() <= _EXACT and _keeps_bits(array, np.int64):
+            return narrowest(array.astype(np.int64))
+        return array.astype(np.float32) if _keeps_bits(array, np.float32) else array
     low, high = int(array.min()), int(array.max())
     limits = ((np.iinfo(name), name) for name in INTEGER_TYPES)
     return array.astype(next(name for limit, name in limits if limit.min <= low and high <= limit.max))
+
+
+def _keeps_bits(array: Array, dtype: npt.DTypeLike) -> bool:
+    """Return whether doubles are the same to the bit after they have been converted to a type and back."""
+    with np.errstate(over="ignore"):
+        return all(
+            np.array_equal(bits(piece.astype(dtype).astype(np.float64)), bits(piece))
+            for piece in (array[i : i + _PIECE] for i in range(0, len(array), _PIECE))  # to need little memory
+        )
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -113,9 +118,10 @@ def decode_array(
     if text.startswith(b"["):
         return _read_list(text, target, length, where)
     if packed := _PACKED.fullmatch(text):
-        _check_packed_length(packed[1].decode(), packed[2], target, length, where)
+        digits = memoryview(text)[slice(*packed.span(2))]
+        _check_packed_length(packed[1].decode(), digits, target, length, where)
         if not is_too_large:
-            return _unpack(packed[1].decode(), packed[2], target, length, where)
+            return _unpack(packed[1].decode(), digits, target, length, where)
     elif fill := _FILL.fullmatch(text):
         if not may_fill:
             raise ModelFormatError(f"{where} cannot be a fill")
@@ -186,14 +192,13 @@ def _wide_integers(values: list[int], where: str, first: int) -> Array:
 def _narrow_to(array: Array, target: np.dtype[Any], where: str, first: int = 0) -> Array:
     """Convert integers to the type of the tree's array; raise if they do not fit."""
     limit = np.iinfo(target)
-    outside = (array < limit.min) | (array > limit.max)
-    if outside.any():
-        at = int(np.argmax(outside))
+    if len(array) and (array.min() < limit.min or array.max() > limit.max):  # masks would take memory
+        at = int(np.argmax((array < limit.min) | (array > limit.max)))
         raise ModelFormatError(f"{where}[{first + at}] is {array[at]}: out of range")
     return array.astype(target, copy=False)
 
 
-def _check_packed_length(name: str, text: bytes, target: np.dtype[Any], length: int, where: str) -> None:
+def _check_packed_length(name: str, text: memoryview, target: np.dtype[Any], length: int, where: str) -> None:
     """Raise unless the type of packed numbers is possible and the text has the right length."""
     if name not in (*INTEGER_TYPES, *FLOAT_TYPES) or (name in FLOAT_TYPES and target.kind != "f"):
         raise ModelFormatError(f"{where} cannot be packed as {name}")
@@ -202,7 +207,7 @@ def _check_packed_length(name: str, text: bytes, target: np.dtype[Any], length: 
         raise ModelFormatError(f"{where} has {len(text):,} characters of base64, which do not fit {length:,} numbers")
 
 
-def _unpack(name: str, text: bytes, target: np.dtype[Any], length: int, where: str) -> Array:
+def _unpack(name: str, text: memoryview, target: np.dtype[Any], length: int, where: str) -> Array:
     """Read packed numbers whose length has been checked: first bytes, then ranges."""
     stored = np.dtype(name).newbyteorder("<")
     needed = length * stored.itemsize

@@ -16,6 +16,7 @@ Everything is linear in the number of nodes or n·log n, without recursion and w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ Mask = npt.NDArray[np.bool_]
 
 MAX_ROWS = 2**53 - 1  # sums of doubles are exact up to here
 _TOLERANCE = 1e-9  # by how much sums of weights that are not whole numbers may be off, relative to the sum
-_AT_ONCE = 1 << 16  # entries compared at a time
+AT_ONCE = 1 << 16  # entries compared at a time
 _NO_ROWS = STOPS.index("no_rows")
 
 
@@ -62,11 +63,26 @@ def check_nodes(arrays: Arrays, encodings: tuple[Encoding, ...], target: Target)
     _check_sums(arrays)
 
 
-def refuse(bad: npt.NDArray[Any], name: str, values: npt.NDArray[Any], rule: str) -> None:
-    """Raise for the first entry that is bad."""
+def refuse(bad: npt.NDArray[Any], name: str, values: npt.NDArray[Any], rule: str, first: int = 0) -> None:
+    """Raise for the first entry that is bad; ``first`` is the number of the first entry."""
     if bad.any():
         at = int(np.argmax(bad))
-        raise ModelFormatError(f"nodes.{name}[{at}] is {values[at]}: {rule}")
+        raise ModelFormatError(f"nodes.{name}[{first + at}] is {values[at]}: {rule}")
+
+
+def list_pieces(start: Ints) -> Iterator[tuple[Ints, slice]]:
+    """Return the lists of all nodes in pieces that need little memory: the owner of each item, and where the items are.
+
+    >>> [(owner.tolist(), items) for owner, items in list_pieces(np.array([0, 2, 2, 3]))]
+    [([0, 0, 2], slice(0, 3, None))]
+    """
+    first, n = 0, len(start) - 1
+    while first < n:
+        full = int(np.searchsorted(start, start[first] + AT_ONCE, side="right")) - 1
+        last = min(max(full, first + 1), first + AT_ONCE, n)
+        owner = np.repeat(np.arange(first, last), np.diff(start[first : last + 1]))
+        yield owner, slice(int(start[first]), int(start[last]))
+        first = last
 
 
 # -- shape ------------------------------------------------------------------------------------------------------------
@@ -170,14 +186,16 @@ def check_levels(a: Arrays, encodings: tuple[Encoding, ...]) -> None:
     refuse(wrong, "code_start", a.code_start, "the split at this node names fewer levels")
     presence = (a.kind == SUBSET) & (n_named == 0)
     refuse(presence & (a.missing != 0), "missing", a.missing, "a set without levels only tests for missing values: 0")
-    owner = np.repeat(np.arange(len(a)), n_named)
-    n_levels = np.array([len(e.levels) for e in encodings] + [0])[a.column][owner]
-    refuse((a.codes < 0) | (a.codes >= n_levels), "codes", a.codes, "the column has no such level")
-    order = np.lexsort((a.codes, owner))
-    twice = (np.diff(owner[order]) == 0) & (np.diff(a.codes[order]) == 0)
-    refuse(
-        twice, "codes", a.codes[order], f"node {owner[order][np.argmax(twice)] if twice.any() else 0} names it twice"
-    )
+    n_levels = np.array([len(e.levels) for e in encodings] + [0])[a.column]
+    refuse(n_named > n_levels, "code_start", a.code_start, "the column has fewer levels than the split at this node")
+    for owner, items in list_pieces(a.code_start):
+        codes, first = a.codes[items], items.start
+        refuse((codes < 0) | (codes >= n_levels[owner]), "codes", codes, "the column has no such level", first)
+        order = np.lexsort((codes, owner))
+        is_repeated = np.zeros(len(codes), bool)
+        is_repeated[order[1:]] = (np.diff(owner[order]) == 0) & (np.diff(codes[order]) == 0)
+        node = owner[np.argmax(is_repeated)] if len(owner) else 0
+        refuse(is_repeated, "codes", codes, f"node {node} names it twice", first)
 
 
 def _check_branches(a: Arrays) -> None:
@@ -241,8 +259,8 @@ def check_statistics(a: Arrays, target: Target) -> None:
 def _check_counts(a: Arrays, n_classes: int) -> None:
     """The classes at a node: in order, each once, with a positive weight; and they add up to the node's weight."""
     n_counts = np.diff(a.count_start)
+    check_class_lists(a, n_classes)
     owner = np.repeat(np.arange(len(a)), n_counts)
-    check_class_lists(a, owner, n_classes)
     refuse((n_counts > 0) & (a.label < 0), "label", a.label, "a node with counts predicts a class")
     refuse((a.stop == _NO_ROWS) & (n_counts > 0), "stop", a.stop, "a node without rows has no counts")
     has_impurity = ~np.isnan(a.impurity)
@@ -253,15 +271,18 @@ def _check_counts(a: Arrays, n_classes: int) -> None:
     _check_class_sums(a, owner, has_impurity, n_classes)
 
 
-def check_class_lists(a: Arrays, owner: Ints, n_classes: int) -> None:
+def check_class_lists(a: Arrays, n_classes: int) -> None:
     """The classes of each node by themselves: there are such, in order, each once, with a positive weight."""
-    classes = a.count_class
-    refuse((classes < 0) | (classes >= n_classes), "count_class", classes, f"there are {n_classes:,} classes")
-    unordered = np.zeros(len(owner), bool)
-    unordered[1:] = (owner[1:] == owner[:-1]) & (classes[1:] <= classes[:-1])
-    refuse(unordered, "count_class", classes, "a node's classes are in order, each once")
-    positive = (a.count_weight > 0) & np.isfinite(a.count_weight)
-    refuse(~positive, "count_weight", a.count_weight, "a class that is there has a positive, finite weight")
+    refuse(np.diff(a.count_start) > n_classes, "count_start", a.count_start, "there are fewer classes than counts here")
+    for owner, items in list_pieces(a.count_start):
+        classes, weights, first = a.count_class[items], a.count_weight[items], items.start
+        rule = f"there are {n_classes:,} classes"
+        refuse((classes < 0) | (classes >= n_classes), "count_class", classes, rule, first)
+        unordered = np.zeros(len(owner), bool)
+        unordered[1:] = (owner[1:] == owner[:-1]) & (classes[1:] <= classes[:-1])
+        refuse(unordered, "count_class", classes, "a node's classes are in order, each once", first)
+        positive = (weights > 0) & np.isfinite(weights)
+        refuse(~positive, "count_weight", weights, "a class that is there has a positive, finite weight", first)
 
 
 def _check_class_sums(a: Arrays, owner: Ints, has_impurity: Mask, n_classes: int) -> None:
@@ -319,8 +340,8 @@ def _may_stay(a: Arrays) -> Mask:
 def are_near(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> Mask:
     """Return where sums agree: exactly for whole numbers, else up to rounding."""
     near = np.empty(len(a), bool)
-    for begin in range(0, len(a), _AT_ONCE):  # in pieces, to need little memory
-        part = slice(begin, begin + _AT_ONCE)
+    for begin in range(0, len(a), AT_ONCE):  # in pieces, to need little memory
+        part = slice(begin, begin + AT_ONCE)
         x, y = a[part], b[part]
         are_integers = (np.rint(x) == x) & (np.rint(y) == y) & (np.abs(y) <= MAX_ROWS)
         near[part] = (x == y) | (~are_integers & (np.abs(x - y) <= _TOLERANCE * np.abs(y)))

@@ -12,17 +12,19 @@ Everything is linear in the number of nodes or n·log n, without a loop over nod
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from treewise import _core
 from treewise.data.encoding import Encoding
 from treewise.ensemble.packed_trees import INNER_ARRAYS, LEAF_ARRAYS, LIST_LENGTHS, NODE_STATS, PackedTrees
-from treewise.ensemble.unpack import stack_heights, subtree_ends, tree_shape
 from treewise.errors import ModelFormatError
+from treewise.formats.model_file.packing import narrowest
 from treewise.formats.model_file.validate import (
+    AT_ONCE,
     MAX_ROWS,
     check_class_lists,
     check_columns,
@@ -40,7 +42,7 @@ Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
 _NO_ROWS = STOPS.index("no_rows")
-_NODES_AT_ONCE = 1 << 16
+_FAULTS = ("", "shape", "no_rows", "missing", "total")  # PreOrderFault in src/core/tree/pre_order.hpp
 
 
 def check_packed(members: PackedTrees, encodings: tuple[Encoding, ...], target: Target) -> None:
@@ -58,41 +60,52 @@ def check_packed(members: PackedTrees, encodings: tuple[Encoding, ...], target: 
     _check_lengths(members, target)
     refuse((members.kind < 0) | (members.kind > MULTIWAY), "kind", members.kind, "unknown split kind")
     refuse(members.stop < 0, "stop", members.stop, "unknown stop reason")
-    groups = _group_trees(members.start)
-    if len(groups) == 1:
-        _check_trees(members, encodings, target)
-        return
-    for first, last in groups:
+    starts = _piece_starts(members)
+    pieces = replace(members, start=starts)
+    branches = []
+    for i, first in enumerate(starts[:-1].tolist()):
+        piece = members if len(starts) == 2 else pieces.between(i, i + 1)
         try:
-            _check_trees(members.between(first, last), encodings, target)
+            branches.append(narrowest(_check_nodes(piece, encodings, target)))
         except ModelFormatError as error:
-            raise ModelFormatError(f"{error} (counted from the root of tree {first})") from None
+            raise ModelFormatError(f"{error} (counted from node {first})" if first else str(error)) from None
+    _check_rows(members, np.concatenate(branches))
+    _check_exact(members)
 
 
-def _group_trees(start: Ints) -> list[tuple[int, int]]:
-    """Return groups of consecutive trees with a limited number of nodes each, so that checking needs little memory."""
-    group = start[:-1] // _NODES_AT_ONCE
-    bounds = np.flatnonzero(np.diff(group)) + 1
-    ends = [0, *bounds.tolist(), len(group)]
-    return list(itertools.pairwise(ends))
+def _piece_starts(m: PackedTrees) -> Ints:
+    """Return the starts of pieces of few nodes and few listed items, so that checking needs little memory."""
+    starts, total, inner, leaf = [0], 0, 0, 0
+    for first in range(0, len(m.kind), AT_ONCE):
+        is_leaf = m.kind[first : first + AT_ONCE] == LEAF
+        n_leaves = int(np.count_nonzero(is_leaf))
+        n_inner = len(is_leaf) - n_leaves
+        size = np.ones(len(is_leaf), np.int64)
+        if len(m.n_codes):
+            size[~is_leaf] += m.n_codes[inner : inner + n_inner]
+        if len(m.n_counts):
+            size[is_leaf] += m.n_counts[leaf : leaf + n_leaves]
+        ends = total + np.cumsum(size)
+        starts.extend((first + 1 + np.flatnonzero(np.diff(ends // AT_ONCE, prepend=total // AT_ONCE))).tolist())
+        total, inner, leaf = int(ends[-1]), inner + n_inner, leaf + n_leaves
+    return np.array([*starts, len(m.kind)] if starts[-1] < len(m.kind) else starts, np.int64)
 
 
-def _check_trees(members: PackedTrees, encodings: tuple[Encoding, ...], target: Target) -> None:
-    """Check trees whose arrays have the right lengths."""
+def _check_nodes(members: PackedTrees, encodings: tuple[Encoding, ...], target: Target) -> Ints:
+    """Check each node by itself, and return its number of branches."""
     inner_nodes = _inner_node_view(members)
     check_leaves(inner_nodes, len(encodings))
     check_columns(inner_nodes, encodings)
     check_levels(inner_nodes, encodings)
     check_cuts(inner_nodes, encodings)
+    refuse(inner_nodes.missing_rows < 0, "missing_rows", inner_nodes.missing_rows, "no table has that many rows")
     branches = np.zeros(len(members.kind), np.int64)
     branches[members.kind != LEAF] = count_branches(inner_nodes)
-    _check_shape(branches, members.start)
-    leaves = _leaf_view(members)
+    leaves = _leaf_view(members, target)
     check_leaves(leaves, len(encodings))
     check_statistics(leaves, target)
     _check_predictions(members, leaves, len(target.classes))
-    _check_rows(members, branches)
-    _check_exact(members)
+    return branches
 
 
 # -- shape ------------------------------------------------------------------------------------------------------------
@@ -125,19 +138,6 @@ def _check_lengths(m: PackedTrees, target: Target) -> None:
             raise ModelFormatError(f"nodes.{name} has {len(getattr(m, name)):,} entries: {total:,} are needed")
 
 
-def _check_shape(branches: Ints, start: Ints) -> None:
-    """Each tree is whole: there is a place for every node, and all places are taken by its last one."""
-    height = stack_heights(branches, start)
-    after = height + branches - 1  # the place that is taken next
-    last = np.zeros(len(height), bool)
-    last[start[1:] - 1] = True
-    bad = (after != -1) & last | (after < 0) & ~last
-    if bad.any():
-        at = int(np.argmax(bad))
-        tree = int(np.searchsorted(start, at, side="right")) - 1
-        raise ModelFormatError(f"nodes.kind[{at}]: tree {tree} has more or fewer nodes than its splits have branches")
-
-
 # -- the nodes in the form that the checks of one tree take ------------------------------------------------------------
 
 
@@ -163,10 +163,10 @@ def _inner_node_view(m: PackedTrees) -> Arrays:
     return _partial_arrays(len(m.column), kind=m.kind[m.kind != LEAF], code_start=code_start, codes=m.codes, **kept)
 
 
-def _leaf_view(m: PackedTrees) -> Arrays:
+def _leaf_view(m: PackedTrees, target: Target) -> Arrays:
     """Return the leaves of all trees, with their predictions."""
     leaf, shared = m.kind == LEAF, {"stop": m.stop, "rows": m.rows.astype(np.int64)}
-    if len(m.n_counts):
+    if target.task == "classification":
         count_start = np.append(0, np.cumsum(m.n_counts, dtype=np.int64))
         return _partial_arrays(
             len(m.stop), count_start=count_start, count_class=m.count_class, count_weight=m.count_weight, **shared
@@ -188,7 +188,7 @@ def _check_predictions(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
     refuse(~empty & (rows == 0), "rows", rows, "a leaf without rows has the stop reason no_rows")
     if n_classes:
         n_counts = np.diff(leaves.count_start)
-        check_class_lists(leaves, np.repeat(np.arange(len(rows)), n_counts), n_classes)
+        check_class_lists(leaves, n_classes)
         differs = (rows > 0) != (n_counts > 0)
         refuse(differs, "n_counts", n_counts, "a leaf counts the classes of its rows, if it has any")
         return
@@ -198,39 +198,58 @@ def _check_predictions(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
     refuse(~(m.impurity >= 0), "impurity", m.impurity, "it cannot be negative")
 
 
-def _check_rows(m: PackedTrees, branches: Ints) -> None:
-    """Every node but an empty branch has rows, no more than there can be, and those with missing values go down."""
-    leaf, (height, parent, branch) = m.kind == LEAF, tree_shape(branches, m.start)
-    counts = np.zeros(len(m.kind))
-    counts[leaf] = m.rows
-    total = np.add.reduceat(counts, m.start[:-1])
-    refuse((total < 1) | (total > MAX_ROWS), "size", np.diff(m.start), "the tree has no rows, or too many of them")
-    # A node without rows has children without rows; so if there is one, there is one whose children all are leaves.
-    below = parent >= 0
-    deeper = np.bincount(parent[below & ~leaf], minlength=len(leaf)) > 0
-    reached = np.bincount(parent[below & leaf], counts[below & leaf], len(leaf)) > 0
-    refuse(~leaf & ~deeper & ~reached, "kind", m.kind, "no row reaches this test")
-    if not len(m.missing_rows):
-        return
-    refuse(m.missing_rows < 0, "missing_rows", m.missing_rows, "no table has that many rows")
-    inner_number = np.cumsum(~leaf) - 1  # of inner nodes
-    split_number = inner_number[parent.clip(0)]
-    takes_missing = below & (m.missing[split_number] == branch)
-    before = np.append(0, np.cumsum(counts))
-    rows = before[subtree_ends(height, m.start)] - before[:-1]
-    has_fewer = np.zeros(len(m.missing_rows), bool)
-    has_fewer[split_number[takes_missing]] = m.missing_rows[split_number[takes_missing]] > rows[takes_missing]
-    refuse(has_fewer, "missing_rows", m.missing_rows, "the branch they take has fewer rows")
+def _check_rows(m: PackedTrees, branches: Array) -> None:
+    """Nodes form trees, and every one but an empty branch has rows; those with missing values go down.
+
+    Pieces are visited in reverse, so that children come before their parents and little memory is needed.
+    """
+    checker, n_inner, n_leaves = _core.PreOrderChecker(MAX_ROWS), len(m.column), len(m.rows)
+    for first in reversed(range(0, len(m.kind), AT_ONCE)):
+        piece = branches[first : first + AT_ONCE].astype(np.int64)
+        inner = piece > 0
+        inner_part = slice(n_inner - int(np.count_nonzero(inner)), n_inner)
+        leaf_part = slice(n_leaves - int(np.count_nonzero(~inner)), n_leaves)
+        n_inner, n_leaves = inner_part.start, leaf_part.start
+        is_root = np.zeros(len(piece), np.uint8)
+        roots = slice(*np.searchsorted(m.start[:-1], (first, first + len(piece))))
+        is_root[m.start[:-1][roots] - first] = 1
+        rows, missing, missing_rows = np.zeros(len(piece)), np.zeros(len(piece), np.int64), np.zeros_like(piece)
+        rows[~inner] = m.rows[leaf_part]
+        missing[inner] = m.missing[inner_part]
+        if len(m.missing_rows):
+            missing_rows[inner] = m.missing_rows[inner_part]
+        at, fault = checker.visit(is_root, piece, rows, missing, missing_rows)
+        if fault:
+            _refuse_fault(m, first + at, _FAULTS[fault])
+
+
+def _refuse_fault(m: PackedTrees, node: int, fault: str) -> None:
+    tree = int(np.searchsorted(m.start, node, side="right")) - 1
+    if fault == "missing":
+        split = int(np.count_nonzero(m.kind[:node] != LEAF))
+        refuse(np.arange(len(m.column)) == split, "missing_rows", m.missing_rows, "the branch they take has fewer rows")
+    raise ModelFormatError(
+        {
+            "shape": f"nodes.kind[{node}]: tree {tree} has more or fewer nodes than its splits have branches",
+            "no_rows": f"nodes.kind[{node}] is {m.kind[node]}: no row reaches this test",
+            "total": f"nodes.size[{tree}] is {np.diff(m.start)[tree]}: the tree has no rows, or too many of them",
+        }[fault]
+    )
 
 
 def _check_exact(m: PackedTrees) -> None:
     """Weights of one tree are whole numbers of some power of two, which add up to no more than doubles can hold."""
     name, start = ("count_weight", m.count_start) if len(m.n_counts) else ("weight", m.leaf_start)
-    weights = getattr(m, name).astype(np.float64)
-    unit = np.where(weights > 0, lowest_bit_exponents(weights), 2000)
-    total, finest = np.add.reduceat(weights, start[:-1]), np.minimum.reduceat(unit, start[:-1])
+    total, finest = np.zeros(len(m)), np.full(len(m), 2000, np.int64)
+    for first in range(0, len(getattr(m, name)), AT_ONCE):
+        weights = getattr(m, name)[first : first + AT_ONCE].astype(np.float64)
+        tree = np.searchsorted(start, np.arange(first, first + len(weights)), side="right") - 1
+        trees, begins = np.unique(tree, return_index=True)
+        unit = np.where(weights > 0, lowest_bit_exponents(weights), 2000)
+        total[trees] += np.add.reduceat(weights, begins)
+        finest[trees] = np.minimum(finest[trees], np.minimum.reduceat(unit, begins))
     with np.errstate(over="ignore"):
         bad = np.ldexp(total, -finest) > 2.0**53
     if bad.any():
-        tree = int(np.argmax(bad))
-        raise ModelFormatError(f"nodes.{name}: the weights of tree {tree} do not add up without rounding")
+        tree_number = int(np.argmax(bad))
+        raise ModelFormatError(f"nodes.{name}: the weights of tree {tree_number} do not add up without rounding")
