@@ -82,7 +82,7 @@ def narrowest(array: Array) -> Array:
     if not len(array):
         return array.astype(np.uint8)
     if array.dtype.kind == "f":
-        if -_EXACT <= array.min() and array.max() <= _EXACT and _keeps_bits(array, np.int64):
+        if array.min() >= -_EXACT and array.max() <= _EXACT and _keeps_bits(array, np.int64):
             return narrowest(array.astype(np.int64))
         return array.astype(np.float32) if _keeps_bits(array, np.float32) else array
     low, high = int(array.min()), int(array.max())
