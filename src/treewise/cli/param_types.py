@@ -278,7 +278,10 @@ def read_row(text: str) -> dict[str, str | None]:
     for part in _split_outside_quotes(text, ",", keep=True):
         name, cell = split_at_equals(part)
         if not name or cell is None:
-            raise BadParameter(f'"{part}" is not COLUMN=VALUE, as in --row "age=31, town=Rome".')
+            last = list(cells.values())[-1:]  # of "x=3,14"
+            is_decimal = part.isdecimal() and bool(last) and (last[0] or "").isdecimal()
+            hint = f" If the comma before it is a decimal mark, write a point: {last[0]}.{part}." if is_decimal else ""
+            raise BadParameter(f'"{part}" is not COLUMN=VALUE, as in --row "age=31, town=Rome".{hint}')
         if name in cells:
             raise BadParameter(f'column "{name}" is given twice.')
         cells[name] = _unquote(cell) or None

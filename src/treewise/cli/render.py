@@ -189,13 +189,14 @@ def print_styled(text: str) -> None:
 # -- trees and ensembles --------------------------------------------------------------------------------
 
 MAX_LINES = 60  # of a tree on a terminal
+_MAX_PIPED_LINES = 1000  # of a tree that has just been grown; a larger one is shown as on a terminal
 
 
 def print_tree(tree: Tree, show_all: bool = False, training_set: TrainingSet | None = None) -> bool:
-    """Print a tree: within bounds on a terminal, unless ``whole``; return whether lines were left out."""
+    """Print a tree: within bounds on a terminal, or if it is very large; return whether lines were left out."""
     from treewise.show.text_tree.text_tree import is_folded
 
-    if show_all or not sys.stdout.isatty():
+    if show_all or (not sys.stdout.isatty() and len(tree) <= _MAX_PIPED_LINES):
         print_styled(tree_text(tree, False, training_set))
         return False
     text = tree_text(tree, None, training_set, max_lines=MAX_LINES, width=screen_width())

@@ -306,4 +306,4 @@ def all_option(of: str) -> Callable[[Function], Function]:
     return option("--all", "show_all", is_flag=True, section=SHOWN, help=help)
 
 
-whole_option = option("--all", "show_all", is_flag=True, help="Print the whole tree, as in a file or a pipe.")
+whole_option = option("--all", "show_all", is_flag=True, help="Print the whole tree.")

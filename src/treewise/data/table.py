@@ -78,11 +78,11 @@ class Table:
             names = [truncate(n) for n in self.columns]
             listing = join_few(names, most=20 if len("".join(names[:20])) < _LONGEST_LIST else 5)
             message = f"no column {quoted} in {self.name}.{hint} Columns: {listing}."
-            raise ColumnError(message, hint=self._hint_separator())
+            raise ColumnError(message, hint=self.hint_separator())
         return self.columns[name]
 
-    def _hint_separator(self) -> str:
-        """Name the separator if the one column looks like a whole line of a file."""
+    def hint_separator(self) -> str:
+        """Return which separator to name, if the only column looks like a whole line of a file."""
         line = next(iter(self.columns), "") if len(self.columns) == 1 else ""
         mark = max(";,\t|", key=line.count)
         if not line.count(mark):

@@ -476,7 +476,7 @@ class ClassificationEvaluation(Evaluation):
             return rows
         shown: Sequence[ClassMetrics] = self.by_class
         if self._has_many_classes:
-            shown = sorted(shown, key=lambda found: found.f1.value or 0.0)[:_WIDEST_MATRIX]
+            shown = sorted(shown, key=lambda metrics: metrics.f1.value or 0.0)[:_WIDEST_MATRIX]
         heads = [f"{_TITLES.get(name, name)} %" if name in _PERCENT else "AUC" for name in _CLASS_METRICS]
         cells = [["class", "rows", *[cell for head in heads for cell in (head, self.interval_name)][:-1]]]
         means = {metric.name: metric for metric in self.metrics}

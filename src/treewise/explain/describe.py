@@ -17,7 +17,7 @@ from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import clip, format_count, format_rounded, format_share, plural, safe
 from treewise.data.encoding import EncodedColumn, Encoding, fit_encoding, is_missing
 from treewise.data.table import KindSpec, parse_na_values, read
-from treewise.errors import DataError, join_few
+from treewise.errors import DataError, Param, join_few
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.training_set import TrainingSet
 
@@ -156,7 +156,7 @@ def describe(
     declared = {**table.kinds, **(kinds or {})}
     encoded = {name: fit_encoding(table[name], declared.get(name)) for name in names}
     columns = [_describe_column(learned) for learned in encoded.values()]
-    notes = [*table.notes]
+    notes = [*table.notes, *filter(None, [table.hint_separator()])]
     task = ""
     if target is not None:
         training_set = prepare(table, target, kinds=declared, ignore=list(ignore), drop_missing_target=True)
@@ -236,8 +236,8 @@ def _with_target_notes(column: ColumnDescription, target: str) -> ColumnDescript
         return column
     note = (
         f"{safe(column.name)}: one split removes {format_share(column.strength)} % of the uncertainty about"
-        f" {safe(target)}. If it is not known before {safe(target)} is, leave it out"
-    )
+        f" {safe(target)}. If it is not known before {safe(target)} is, leave it out: "
+    ) + Param("ignore", [safe(column.name)])
     return replace(column, notes=(*column.notes, note))
 
 

@@ -106,6 +106,17 @@ def test_grow_saves_text_that_can_be_edited(run):
     assert tw.parse("m.txt") == tw.grow("admissions", preset="id3")
 
 
+def test_a_tree_that_nobody_can_read_is_folded_in_a_pipe_too(run, tmp_path):
+    rows = [f"{i},{i * i % 7919}" for i in range(600)]
+    tmp_path.joinpath("t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
+    answer = run("grow t.csv --target y -q -o m.json")
+    assert len(answer.lines) <= 62
+    assert "every line: --all" in answer.lines[-1]
+    whole = run("grow t.csv --target y -q --all").out
+    assert tw.parse(whole).n_leaves == tw.load("m.json").n_leaves > 500
+    assert run("show m.json").out == whole
+
+
 def test_grow_bounds_what_it_prints_on_a_terminal(run, tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
     rows = [f"{x:.6f},{rng.integers(2)}" for x in rng.normal(size=400)]

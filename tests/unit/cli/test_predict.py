@@ -323,3 +323,10 @@ def test_a_value_that_was_never_missing_is_noted(run, tmp_path):
     assert "missing" not in run("predict m.json t.csv").err
     run("grow t.csv --target y --columns z -o m.json")
     assert "missing" not in run("predict m.json new.csv").err
+
+
+def test_a_decimal_comma_in_a_row_is_named(run):
+    run("grow penguins --target species --max-leaf-nodes 2 -q -o m.json")
+    answer = run("predict m.json --row flipper_length_mm=206,5")
+    assert (answer.code, answer.out) == (2, "")
+    assert "If the comma before it is a decimal mark, write a point: 206.5." in answer.err

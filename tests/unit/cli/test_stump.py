@@ -28,6 +28,12 @@ def test_the_first_few_are_shown_and_data_holds_all(run):
     assert rows[0]["column"] == "flipper_length_mm"
 
 
+def test_a_pipe_gets_the_best_splits_and_all_on_request(run):
+    answer = run("stump penguins -q")
+    assert "… 768 more candidates: --all" in answer.lines
+    assert len(run("stump penguins -q --all").lines) > 788
+
+
 def test_options_of_growing_and_units_are_passed_on(run):
     message = json.loads(run("stump penguins --criterion gini --per total --columns island,sex --format json -q").out)
     assert (message["criterion"], message["per"], {row["column"] for row in message["candidates"]}) == (

@@ -76,3 +76,10 @@ def test_duplicates_and_missing_are_those_of_a_set(rows):
 def test_extreme_numbers_have_a_histogram():
     found = tw.describe({"x": [-np.inf, -1e308, 0.0, 1e308, np.inf], "t": [2**62, 0, -(2**62), 1, 2]})
     assert all(sum(column.histogram) == 5 for column in found.columns)
+
+
+def test_a_leak_and_a_wrong_separator_name_their_option():
+    leak = {"leak": [0, 1] * 20, "y": ["a", "b"] * 20}
+    assert 'leave it out: ignore=["leak"]' in str(tw.describe(leak, "y").columns[1].notes[-1])
+    lines = tw.describe({"a;b;c": ["1;2;3", "4;5;6"]})
+    assert [str(note) for note in lines.notes] == ['If this is a line of several fields: separator=";".']

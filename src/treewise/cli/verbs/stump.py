@@ -9,12 +9,11 @@ import click
 from treewise.cli.growing import prepare_and_report
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_output, remark
-from treewise.cli.render import present, result_options, row_limit
+from treewise.cli.render import RowLimit, present, result_options, row_limit
 from treewise.cli.verb import (
     PRUNING,
     SHOWN,
     WORDS,
-    all_option,
     option,
     per_option,
     quiet_option,
@@ -23,6 +22,8 @@ from treewise.cli.verb import (
     unit_option,
     verb,
 )
+
+_SHOWN_SPLITS = 20
 
 
 @verb(
@@ -43,9 +44,9 @@ from treewise.cli.verb import (
     type=click.IntRange(1),
     metavar="N",
     section=SHOWN,
-    help="Show the first N splits (csv and json contain all).",
+    help=f"Show the first N splits (default {_SHOWN_SPLITS}; csv and json contain all).",
 )
-@all_option("test")
+@option("--all", "show_all", is_flag=True, section=SHOWN, help="Show every split, as in a file.")
 @unit_option
 @per_option
 @result_options
@@ -72,4 +73,6 @@ def command(
     result = grow_stump(training_set, unit, per, grow_params.get("n_jobs"))
     if not quiet:
         remark("", "")
-    present(result, form, output, row_limit(result, show_all, output, top))
+    is_cut = top is None and not show_all and output is None
+    limit = RowLimit(_SHOWN_SPLITS, ": --all") if is_cut else row_limit(result, show_all, output, top)
+    present(result, form, output, limit)
