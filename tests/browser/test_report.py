@@ -506,3 +506,15 @@ def test_inline_in_a_notebook(tmp_path, open_page, chromium):
     shown.save(tmp_path / "saved.html")
     assert (tmp_path / "saved.html").read_text(encoding="utf-8") == shown.html
     page.close()
+
+
+def test_a_frame_that_grows_shows_the_tree(penguins, open_page):
+    """A notebook may lay out its frame narrow at first; the view follows its width until one is chosen."""
+    here = open_page(penguins[1], width=390)
+    assert here.page.locator("#outline").is_visible()
+    here.page.set_viewport_size({"width": 1300, "height": 900})
+    here.page.wait_for_selector("#tree", state="visible")
+    here.page.click("[data-view=list]")
+    here.page.set_viewport_size({"width": 390, "height": 900})
+    here.page.set_viewport_size({"width": 1300, "height": 900})
+    assert here.page.locator("#outline").is_visible()

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from treewise._lib.result_table import WIDTH, ColumnSpec, Displayable, ResultTable, Style, align_columns
+from treewise._lib.result_table import WIDTH, Displayable, ResultTable, Style, align_columns
 from treewise._lib.text import clip, format_count, format_rounded, format_share, plural, safe
 from treewise.errors import ParameterError, join_few
 from treewise.evaluate.metrics import ClassMetrics, Interval, Metric, balanced_accuracy, class_metrics, macro_mean
 from treewise.evaluate.ranking import Ranking
+from treewise.evaluate.result_tables import confusion_table, metrics_table, pairs_table
 from treewise.evaluate.threshold import ThresholdChoice, check_goal, choose_threshold
 from treewise.predict.confidence_intervals import interval_name, wilson
 from treewise.predict.costs import CostMatrix
@@ -391,11 +392,11 @@ class ClassificationEvaluation(Evaluation):
 
     def result_table(self) -> ResultTable:
         """Return the nonzero cells of the confusion matrix as a result table."""
-        return _pairs_table(self)
+        return pairs_table(self)
 
     def result_tables(self) -> tuple[ResultTable, ...]:
         """Return the metrics with the confusion matrix."""
-        return (_confusion_table(self),)
+        return confusion_table(self), metrics_table(self)
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:
         """Return error and log loss, the confusion matrix, and the other metrics with their intervals."""
@@ -573,27 +574,3 @@ def _short_label(label: Label) -> str:
 def _format_ratio(part: float, total: float) -> str:
     """Format a ratio in percent; a dash if the denominator is 0."""
     return format_share(part / total) if total else "–"
-
-
-def _confusion_table(evaluation: ClassificationEvaluation) -> ResultTable:
-    head, *rows = evaluation.confusion_cells()
-    headings = [ColumnSpec("true", title=head[0])]
-    headings += [ColumnSpec(f"column {i}", "count", name, str) for i, name in enumerate(head[1:])]
-    above = tuple(f"{about}: {text}" for about, text in evaluation.facts)
-    return ResultTable(evaluation.title, tuple(headings), rows, above=above, max_rows=None)
-
-
-def _pairs_table(evaluation: ClassificationEvaluation) -> ResultTable:
-    headings = (
-        ColumnSpec("true", "label"),
-        ColumnSpec("predicted", "label"),
-        ColumnSpec("rows", "count"),
-        ColumnSpec("weight", "count"),
-    )
-    rows = [
-        (evaluation.labels[true], evaluation.classes[predicted], rows, weight)
-        for (true, predicted, rows), weight in zip(
-            evaluation.pairs.tolist(), evaluation.pair_weights.tolist(), strict=True
-        )
-    ]
-    return ResultTable(evaluation.title, headings, rows, row_name="pair")

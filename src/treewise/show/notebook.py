@@ -15,6 +15,7 @@ from treewise.tree.history import describe_step
 from treewise.tree.tree import Tree
 
 _MAX_DEPTH, _MAX_LEAVES, _MAX_WIDTH = 4, 30, 1000  # of the picture; its width in pixels
+_SMALL = 16  # leaves of a tree that is drawn whole, however deep
 _MAX_LINES, _LINE_WIDTH = 60, 110  # of the text tree
 _PRE_STYLE = "line-height:1.25;overflow-x:auto;white-space:pre;"
 
@@ -35,7 +36,7 @@ def mime_bundle(tree: Tree) -> dict[str, str]:
 
 def _picture(tree: Tree) -> str:
     """Draw the heaviest nodes of the first levels: downwards, or to the right where that would be too wide."""
-    limits = SelectionLimits(max_depth=_MAX_DEPTH, max_leaves=_MAX_LEAVES)
+    limits = SelectionLimits(max_depth=None if tree.n_leaves <= _SMALL else _MAX_DEPTH, max_leaves=_MAX_LEAVES)
     scene = build_scene(tree, limits, PictureStyle("down", has_title=False))
     if scene.width > _MAX_WIDTH:
         scene = build_scene(tree, limits, PictureStyle("right", has_title=False))

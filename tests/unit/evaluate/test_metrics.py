@@ -232,3 +232,11 @@ def test_classes_in_another_order_are_the_same_classes():
     differences = tw.evaluate_pair(a, b, test).differences
     assert [d.metric for d in differences] == ["error", "log loss", "Brier score", "AUC"]
     assert all(d.difference == pytest.approx(0, abs=1e-12) for d in differences)
+
+
+def test_a_notebook_shows_the_metrics():
+    evaluation = tw.grow("noisy", max_depth=3).evaluate(tw.datasets.noisy(seed=1))
+    html = evaluation._repr_mimebundle_()["text/html"]
+    assert "error 15.0 %: 30 of 200 rows wrong" in html
+    for row in evaluation.metric_cells()[1:]:
+        assert f">{row[0]}<" in html

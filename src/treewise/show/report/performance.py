@@ -11,6 +11,7 @@ from treewise._lib.text import format_percent, format_rounded, format_share, plu
 from treewise.evaluate import Evaluation
 from treewise.evaluate.metrics import Metric
 from treewise.evaluate.regression_results import RegressionEvaluation
+from treewise.evaluate.result_tables import describe_fact
 from treewise.evaluate.results import ClassificationEvaluation
 from treewise.prune.losses import describe_cross_validation
 from treewise.show.node_stats import has_training_rows, training_error
@@ -135,22 +136,12 @@ def figures_html(heading: str, evaluation: Evaluation) -> str:
     assert isinstance(evaluation, ClassificationEvaluation | RegressionEvaluation)
     tables, lines = [evaluation.metric_cells()], list(evaluation.notes)
     if isinstance(evaluation, ClassificationEvaluation):
-        lines = [_describe_fact(head, text) for head, text in evaluation.facts]
+        lines = [describe_fact(head, text) for head, text in evaluation.facts]
         if len(evaluation.labels) > _MAX_CONFUSION_CLASSES:
             tables.append(evaluation.confusion_cells())
     items = "".join(f"<p>{escape_html(line)}</p>" for line in lines)
     shown = "".join(_cells_html(cells) for cells in tables)
     return f'<div class="figures"><h3>{heading}</h3>{items}{shown}</div>'
-
-
-def _describe_fact(head: str, text: str) -> str:
-    """Write a line of columns as a sentence.
-
-    >>> _describe_fact("error", " 3.5 %   12 of 344 rows wrong"), _describe_fact("note", "these are other rows")
-    ('error 3.5 %: 12 of 344 rows wrong', 'these are other rows')
-    """
-    text = ": ".join(re.split(r" {2,}", text.strip()))
-    return text if head == "note" else f"{head} {text}"
 
 
 def _cells_html(cells: list[list[str]]) -> str:

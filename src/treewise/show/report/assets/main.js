@@ -36,7 +36,7 @@ function showList(on) {
   picture.draw();
   if (!on) picture.fit();
 }
-for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => showList(button.dataset.view === "list"));
+for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => { isViewChosen = true; showList(button.dataset.view === "list"); });
 find("outline").addEventListener("keydown", (event) => { if (event.target.classList.contains("line")) { picture.key(event); find("outline").querySelector(".line.selected")?.focus(); } });
 
 // -- a tree that needs the whole width has its panels below it, until one of them is used: then they are beside it -----------------------
@@ -139,9 +139,20 @@ addEventListener("afterprint", () => {
   picture.draw();
 });
 
-picture.open(() => { isWide = true; workspace.classList.add("wide"); });
+const narrow = matchMedia("(max-width: 640px)");
+let isViewChosen = false;
+
+// A frame may be narrow at first: until a view is chosen, it follows the width.
+function openView() {
+  isWide = false;
+  workspace.classList.remove("wide");
+  showList(false);
+  picture.open(() => { isWide = true; workspace.classList.add("wide"); });
+  if (narrow.matches) { picture.expandTo(16); showList(true); }
+}
+openView();
+narrow.addEventListener("change", () => { if (!isViewChosen && !isPrinting) openView(); });
 find("form").addEventListener("focusin", () => placePanels(true));
-if (matchMedia("(max-width: 640px)").matches) { picture.expandTo(16); showList(true); }
 details.show(0);
 form.update();
 lastWidth = picture.size().width;                              // the height follows the tree
