@@ -370,4 +370,4 @@ def join_few(items: Sequence[object], most: int = 8) -> str:
     """
     text = ", ".join(str(item) for item in items[:most])
     left = len(items) - most
-    return f"{text}, … {left} more" if left > 0 else text
+    return f"{text}, … {left:,} more" if left > 0 else text

@@ -20,7 +20,7 @@ from treewise.data.parse_cells import ParsedCells
 from treewise.errors import DataError, Message, Param
 
 _MOSTLY_NUMBERS = 0.9  # share of numbers from which other text is probably a mistake
-KEY_SHARE = 0.9  # share of distinct integers from which a column is probably a key …
+KEY_SHARE = 0.98  # share of distinct integers from which a column is probably a key, and no amount …
 _KEY_SHARE_TEXT = 0.5  # … and of distinct texts
 _DECIMAL_COMMA = "numbers with a decimal comma"
 _LOOKALIKES = (  # text that looks like numbers or dates but is not parsed as such
@@ -231,7 +231,7 @@ def _used_labels(column: Column) -> tuple[str, ...]:
 def _may_be_key(column: Column) -> bool:
     """Return from a sample whether a column may consist of nearly all distinct integers.
 
-    Fractions rule it out. If 90 % of all values were distinct, at least half of the sample would be, almost surely: the
+    Fractions rule it out. If 98 % of all values were distinct, at least half of the sample would be, almost surely: the
     rows are pseudorandom, the same in every run, so no pattern in the table can coincide with them.
     """
     if len(column) <= 4 * _SAMPLE:

@@ -82,7 +82,11 @@ class Table:
         return self.columns[name]
 
     def hint_separator(self) -> str:
-        """Return which separator to name, if the only column looks like a whole line of a file."""
+        """Return which separator to name, if the only column looks like a whole line of a file.
+
+        >>> read({"age;income": ["31;40000"]}).hint_separator()
+        'If this is a line of several fields: separator=";".'
+        """
         line = next(iter(self.columns), "") if len(self.columns) == 1 else ""
         mark = max(";,\t|", key=line.count)
         if not line.count(mark):

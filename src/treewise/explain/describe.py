@@ -165,7 +165,7 @@ def describe(
         columns = [_with_target_notes(column, training_set.target.name) for column in columns]
         columns.sort(key=lambda column: (column.strength is not None, -(column.strength or 0.0)))
         task = describe_task(training_set)
-        notes += _note_rare_classes(training_set)
+        notes += [*_note_missing_target(columns, training_set.target.name), *_note_rare_classes(training_set)]
     duplicates = _count_duplicates(encoded.values(), len(table))
     if duplicates:
         share = format_share(duplicates / len(table))
@@ -239,6 +239,17 @@ def _with_target_notes(column: ColumnDescription, target: str) -> ColumnDescript
         f" {safe(target)}. If it is not known before {safe(target)} is, leave it out: "
     ) + Param("ignore", [safe(column.name)])
     return replace(column, notes=(*column.notes, note))
+
+
+def _note_missing_target(columns: Sequence[ColumnDescription], target: str) -> list[str]:
+    """Note rows that cannot be learned from."""
+    missing = sum(column.missing for column in columns if column.name == target)
+    if not missing:
+        return []
+    return [
+        f"{safe(target)}: missing in {plural(missing, 'row')}, from which nothing can be learned: "
+        + Param("drop_missing_target", True)
+    ]
 
 
 def describe_task(training_set: TrainingSet) -> str:

@@ -83,3 +83,11 @@ def test_a_leak_and_a_wrong_separator_name_their_option():
     assert 'leave it out: ignore=["leak"]' in str(tw.describe(leak, "y").columns[1].notes[-1])
     lines = tw.describe({"a;b;c": ["1;2;3", "4;5;6"]})
     assert [str(note) for note in lines.notes] == ['If this is a line of several fields: separator=";".']
+
+
+def test_amounts_are_no_keys_and_a_missing_target_is_counted():
+    amounts = {"amount": [250 + 19 * (i % 920) for i in range(1000)], "y": [0.0, 1.0, None, 1.0] * 250}
+    assert len(set(amounts["amount"])) > 900
+    found = tw.describe(amounts, "y")
+    assert not found.columns[0].notes or "memorise" not in str(found.columns[0].notes[0])
+    assert any("y: missing in 250 rows" in str(note) for note in found.notes)
