@@ -322,6 +322,8 @@ def _table_lines(curve: ValidationCurve) -> list[str]:
     """Return a table of a few points at equal steps of the chart, including the best and the one-SE point."""
     names = [name for name in ("training", "validation", "true") if getattr(curve.points[0], name) is not None]
     heads = [curve.axis, *(["leaves"] if curve.over != "max_leaf_nodes" else []), *names]
+    if curve.best.standard_error is not None:
+        heads = [f"{name} ± SE" if name == "validation" else name for name in heads]
     rows = [[*heads, ""]]
     points = _select_points(curve)
     for point in points:
