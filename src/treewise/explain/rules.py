@@ -33,7 +33,8 @@ from treewise.tree.arrays import LEAF, Label
 from treewise.tree.display import class_of_label
 from treewise.tree.regions.condition import is_free
 from treewise.tree.regions.region import Interval, Region, RegionTraversal, describe_condition
-from treewise.tree.regions.traverse import STAY, ReachableLevels
+from treewise.tree.regions.traverse import ReachableLevels
+from treewise.tree.splits import STAY
 from treewise.tree.tree import Tree
 
 __all__ = ["Rule", "Rules", "rules"]

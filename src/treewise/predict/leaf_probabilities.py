@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from treewise.errors import Call, DataError, ParameterError, did_you_mean
 from treewise.train.constraints import enforce_order, is_monotone
-from treewise.tree.arrays import STOPS
+from treewise.tree.arrays import NO_ROWS
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -228,7 +228,7 @@ def nodes_with_counts(tree: Tree) -> Ints:
     """Return for each node the one whose counts it answers with: itself, or when it had no rows an ancestor."""
     a, nearest = tree.arrays, np.arange(len(tree))
     uncounted = a.rows == 0 if tree.task == "regression" else np.diff(a.count_start) == 0
-    without_rows = uncounted & (a.stop == STOPS.index("no_rows"))
+    without_rows = uncounted & (a.stop == NO_ROWS)
     if tree.empty_branch == "root":
         return np.where(without_rows, 0, nearest)
     for node in np.flatnonzero(uncounted[1:]) + 1 if without_rows.any() else ():

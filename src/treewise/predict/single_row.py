@@ -26,6 +26,7 @@ from treewise.data.encoding import INT64_MIN
 from treewise.predict.predict import refuses_missing
 from treewise.tree.arrays import LEAF, Label
 from treewise.tree.model import Model
+from treewise.tree.splits import STAY
 from treewise.tree.tree import Tree
 
 _NONE = type(None)
@@ -37,10 +38,9 @@ _CELLS = frozenset(
 _SHORT = frozenset({float, np.float64, np.float32})
 _WHOLE = (int, np.int64, np.int32)
 _UNHANDLED = object()  # a cell that is left to the table path
-_STAY = -1  # instead of a child: the row stays at the node
 
 # A test as (column's index in the row, cut, child below, child above, child for missing); for categories the cut is
-# None and "below" a dict from level to child, filled on demand. A leaf's index is _STAY.
+# None and "below" a dict from level to child, filled on demand. A leaf's index is STAY.
 Step = tuple[int, Any, Any, int, int]
 
 
@@ -177,7 +177,7 @@ class RowPredictor(RowReader):
         node, steps = 0, self.steps
         while True:
             index, cut, below, above, missing = steps[node] or self.step(node)
-            if index == _STAY:
+            if index == STAY:
                 return node
             value = values[index]
             if cut is None:
@@ -190,7 +190,7 @@ class RowPredictor(RowReader):
                 child = above
             else:
                 child = missing
-            if child == _STAY:
+            if child == STAY:
                 return node
             node = child
 
@@ -199,9 +199,9 @@ class RowPredictor(RowReader):
         tree = self.tree
         column = int(tree.arrays.column[node])
         if int(tree.arrays.kind[node]) == LEAF:
-            step: Step = (_STAY, None, None, _STAY, _STAY)
+            step: Step = (STAY, None, None, STAY, STAY)
         elif tree.encodings[column].is_categorical:
-            step = (self.index_of[column], None, {None: self.child(node, None)}, _STAY, _STAY)
+            step = (self.index_of[column], None, {None: self.child(node, None)}, STAY, STAY)
         else:
             cut = tree.arrays.cut[node] if tree.encodings[column].kind == "number" else tree.arrays.cut_int[node]
             below, above = tree.children(node)[:2]
@@ -221,7 +221,7 @@ class RowPredictor(RowReader):
         split = self.tree.split_at(node)
         assert split is not None
         branch = split.branch(value, self.tree.encodings[int(self.tree.arrays.column[node])])
-        return _STAY if branch is None or branch < 0 else self.tree.children(node)[branch]
+        return STAY if branch is None or branch < 0 else self.tree.children(node)[branch]
 
 
 def _convert_cell(cell: Any, kind: str, levels: frozenset[str]) -> Any:

@@ -17,7 +17,7 @@ from treewise.predict.predict import find_leaves
 from treewise.prune.decision import Bools, Floats, Ints
 from treewise.train.edit import estimate, rearrange
 from treewise.train.training_set import TrainingSet
-from treewise.tree.arrays import STOPS
+from treewise.tree.arrays import BY_HAND, STOPS
 from treewise.tree.history import Step
 from treewise.tree.tree import Tree
 
@@ -112,7 +112,7 @@ class SubtreeRaiser:
         ends = find_leaves(branch, [values[rows] for values in self.training_set.columns], len(rows))
         return {positions[at]: moved for at, moved in _rows_by_leaf(ends, rows).items()}
 
-    def subtree(self, positions: list[int], stop: int = STOPS.index("by_hand")) -> Tree:
+    def subtree(self, positions: list[int], stop: int = BY_HAND) -> Tree:
         """Build a tree of the current state of some positions."""
         index = {position: i for i, position in enumerate(positions)}
         parents = np.full(len(positions), -1)

@@ -27,12 +27,10 @@ from treewise.train.constraints import note_broken_order
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
 from treewise.train.target import adopt_target
 from treewise.train.training_set import TrainingSet, compute_quartiles
-from treewise.tree.arrays import LEAF, STOPS, Arrays, split_entries
+from treewise.tree.arrays import BY_HAND, LEAF, NO_ROWS, NOT_YET, Arrays, split_entries
 from treewise.tree.history import Step
 from treewise.tree.splits import Multiway, Split
 from treewise.tree.tree import Tree
-
-_BY_HAND, _NO_ROWS, _NOT_YET = STOPS.index("by_hand"), STOPS.index("no_rows"), STOPS.index("not_yet")
 
 
 def refit(tree: Tree, data: Any, sample_weight: Any = None) -> Tree:
@@ -87,11 +85,11 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
     has_prediction = a.label >= 0 if name == "label" else ~np.isnan(a.value)
     empty = (a.kind == LEAF) & (computed["rows"] == 0)
     # a handwritten prediction stays if no row contradicts it
-    is_handwritten = empty & (a.stop == _BY_HAND) & has_prediction
+    is_handwritten = empty & (a.stop == BY_HAND) & has_prediction
     computed[name] = np.where(is_handwritten, getattr(a, name), computed[name])
     stop = a.stop.copy()
-    stop[empty & ~is_handwritten] = _NO_ROWS
-    stop[(stop == _NO_ROWS) & (computed["rows"] > 0)] = _BY_HAND
+    stop[empty & ~is_handwritten] = NO_ROWS
+    stop[(stop == NO_ROWS) & (computed["rows"] > 0)] = BY_HAND
     arrays = {**computed, **{kept_name: getattr(a, kept_name) for kept_name in kept}, "stop": stop}
     history = (*tree.history, Step({**step, "rows": len(training_set)}))
     fitted = replace(
@@ -169,7 +167,7 @@ def replace_split(tree: Tree, node: int, condition: str) -> Tree:
         return _join_lists(edited, rows, codes, counts)
     unknown = {"rows": 0, "weight": 0.0, "missing_rows": 0, "impurity": np.nan, "gain": np.nan, "spread": np.nan}
     rows |= {name: [value] * len(tree) for name, value in unknown.items() if name in rows}
-    rows["stop"] = [_BY_HAND if kind == LEAF else 0 for kind in rows["kind"]]
+    rows["stop"] = [BY_HAND if kind == LEAF else 0 for kind in rows["kind"]]
     rows.pop("p_value", None)
     edited = _join_lists(edited, rows, codes, [counts[0][:0]] * len(tree))
     note = "the test of a node was replaced, and counts were dropped; tree.refit(data) counts again"
@@ -258,7 +256,7 @@ def _add_split(tree: Tree, node: int, split: Split) -> Tree:
         "column": -1,
         "missing": -1,
         "other": -1,
-        "stop": _BY_HAND,
+        "stop": BY_HAND,
         "parent": node,
         "label": -1,
         "value": np.nan,
@@ -272,7 +270,7 @@ def _add_split(tree: Tree, node: int, split: Split) -> Tree:
     return _join_lists(tree, rows, codes, counts)
 
 
-def collapse_nodes(tree: Tree, at: Collection[int], stop: int = _BY_HAND) -> Tree:
+def collapse_nodes(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:
     """Turn nodes into leaves, removing everything below them.
 
     >>> import treewise as tw
@@ -287,7 +285,7 @@ def collapse_nodes(tree: Tree, at: Collection[int], stop: int = _BY_HAND) -> Tre
     kept, number = np.flatnonzero(visible), np.cumsum(visible) - 1
     parents = np.where(a.parent[kept] >= 0, number[a.parent[kept]], -1)
     empty = (a.rows[collapsed & visible] == 0) & (a.rows[0] > 0)  # as growth marks a branch without rows
-    stops = stop if stop == _NOT_YET else np.where(empty, _NO_ROWS, stop)
+    stops = stop if stop == NOT_YET else np.where(empty, NO_ROWS, stop)
     return rearrange(tree, kept, parents, collapsed[kept], stops)
 
 
@@ -296,7 +294,7 @@ def rearrange(
     nodes: npt.NDArray[np.int64],
     parents: npt.NDArray[np.int64],
     leaves: npt.NDArray[np.bool_],
-    stop: int | npt.NDArray[np.int64] = _BY_HAND,
+    stop: int | npt.NDArray[np.int64] = BY_HAND,
 ) -> Tree:
     """Build a tree of some nodes in pre-order, with new parents (by new numbers); some of them become leaves.
 
@@ -327,7 +325,7 @@ def replay_growth(tree: Tree) -> Iterator[Tree]:
     split = np.zeros(len(tree), bool)
     for node in (best_first_order(tree) if tree.fit_info.is_best_first else inner).tolist():
         waiting = inner[~split[inner] & ((inner == 0) | split[tree.arrays.parent[inner]])]
-        yield collapse_nodes(tree, waiting.tolist(), _NOT_YET)
+        yield collapse_nodes(tree, waiting.tolist(), NOT_YET)
         split[node] = True
     yield tree
 

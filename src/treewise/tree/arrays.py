@@ -58,6 +58,7 @@ STOPS = (
     "imported",  # imported from a library that does not record the reason
     "constraints",  # no split is allowed; after min_samples_leaf in precedence
 )
+NO_ROWS, BY_HAND, NOT_YET = map(STOPS.index, ("no_rows", "by_hand", "not_yet"))
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from treewise.data.encoding import Encoding
 
 Value = float | int | str | None  # one decoded cell; None is missing
 
+STAY = -1  # instead of a branch: the value has none, so the row stops at the node
 MAX_LEVELS, N_SHORTENED = 200, 10  # a set of more levels is shortened to its first ones
 _DIGITS_SAVED = 6  # by writing x < 3 instead of x <= 2.9999999999999996
 MAX_CELL_LEVELS, N_SHORTENED_IN_CELL = 6, 5  # the same in a cell of a table

@@ -25,13 +25,13 @@ from treewise.explain.compare.input_space import (
     count_levels,
 )
 from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
+from treewise.tree.splits import STAY
 from treewise.tree.tree import Tree
 
-_STAY = -1  # instead of a branch: the row stops at the node
 _MIXED = -2  # instead of a prediction: there are several
 
 Differ = Callable[[int, int], bool]
-_Parts = list[tuple[int, CellSet]]  # (branch or _STAY, the cells that take it)
+_Parts = list[tuple[int, CellSet]]  # (branch or STAY, the cells that take it)
 
 
 class DifferingBox(NamedTuple):
@@ -107,7 +107,7 @@ class BranchTable:
             path.append(parent)
         steps = [(parent, self.children[parent].index(child)) for child, parent in pairwise(path)]
         if self.kind[node] != LEAF:
-            steps.insert(0, (node, _STAY))
+            steps.insert(0, (node, STAY))
         for at, branch in reversed(steps):
             i = self.axis[at]
             box[i] = next(part for b, part in self.partition(at, box[i]) if b == branch and contains_cell(part, row[i]))
@@ -117,7 +117,7 @@ class BranchTable:
         node = 0
         while self.kind[node] != LEAF:
             [(branch, _)] = self.partition(node, row[self.axis[node]])
-            if branch == _STAY:
+            if branch == STAY:
                 break
             node = self.children[node][branch]
         return node
@@ -126,7 +126,7 @@ class BranchTable:
         """Return the last node, at or below a node, that all rows of a box reach."""
         while self.kind[node] != LEAF:
             parts = self.partition(node, box[self.axis[node]])
-            if len(parts) != 1 or parts[0][0] == _STAY:
+            if len(parts) != 1 or parts[0][0] == STAY:
                 break
             node = self.children[node][parts[0][0]]
         return node
@@ -235,7 +235,7 @@ def _constant_boxes(
         column = tree.axis[node]
         steps.append((None, column, box[column], 0))
         for branch, part in reversed(tree.partition(node, box[column])):
-            steps.append((~node if branch == _STAY else tree.children[node][branch], column, part, other))
+            steps.append((~node if branch == STAY else tree.children[node][branch], column, part, other))
 
 
 def count_differing_cases(space: InputSpace, a: BranchTable, b: BranchTable, differ: Differ) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 
 from treewise._lib.text import safe
 from treewise._version import __version__
+from treewise.data.column import UNITS
 from treewise.data.encoding import SPLIT_KINDS, Encoding, Kind
 from treewise.errors import ModelFormatError, ParameterError, TreewiseError
 from treewise.predict.costs import CostMatrix
@@ -31,7 +32,6 @@ MAX_CHARACTERS = 1 << 24  # in one name, level or note
 MAX_DIGITS = 20  # of a whole number that is not in an array: 64 bits
 KINDS: tuple[Kind, ...] = get_args(Kind)
 NUMBER_FACTS = ("whole", "binary")
-UNITS = ("D", "s", "ms", "us", "ns")
 _FIELDS_OF_KIND = {"boolean": {"levels"}, "nominal": {"levels"}, "ordered": {"levels"}, "datetime": {"unit"}}
 
 # Two adjacent but separate halves of a surrogate pair: JSON cannot distinguish them from one character.

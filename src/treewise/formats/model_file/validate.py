@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from treewise.data.encoding import Encoding
 from treewise.errors import ModelFormatError
-from treewise.tree.arrays import LEAF, MULTIWAY, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Target
+from treewise.tree.arrays import LEAF, MULTIWAY, NO_ROWS, ONE_VALUE, ORDINAL, STOPS, SUBSET, THRESHOLD, Arrays, Target
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -32,7 +32,6 @@ Mask = npt.NDArray[np.bool_]
 MAX_ROWS = 2**53 - 1  # sums of doubles are exact up to here
 _TOLERANCE = 1e-9  # by how much sums of weights that are not whole numbers may be off, relative to the sum
 AT_ONCE = 1 << 16  # entries compared at a time
-_NO_ROWS = STOPS.index("no_rows")
 
 
 def check_nodes(arrays: Arrays, encodings: tuple[Encoding, ...], target: Target) -> None:
@@ -252,7 +251,7 @@ def check_statistics(a: Arrays, target: Target) -> None:
     refuse(leaf & (a.gain != 0) & ~np.isnan(a.gain), "gain", a.gain, "a leaf gains nothing")
     refuse(leaf & (a.missing_rows != 0), "missing_rows", a.missing_rows, "a leaf has no test: 0")
     refuse((a.p_value < 0) | (a.p_value > 1), "p_value", a.p_value, "a p-value is between 0 and 1, or NaN")
-    empty = a.stop == _NO_ROWS
+    empty = a.stop == NO_ROWS
     refuse(empty & (a.rows != 0), "rows", a.rows, "its stop reason is no_rows")
 
 
@@ -262,7 +261,7 @@ def _check_counts(a: Arrays, n_classes: int) -> None:
     check_class_lists(a, n_classes)
     owner = np.repeat(np.arange(len(a)), n_counts)
     refuse((n_counts > 0) & (a.label < 0), "label", a.label, "a node with counts predicts a class")
-    refuse((a.stop == _NO_ROWS) & (n_counts > 0), "stop", a.stop, "a node without rows has no counts")
+    refuse((a.stop == NO_ROWS) & (n_counts > 0), "stop", a.stop, "a node without rows has no counts")
     has_impurity = ~np.isnan(a.impurity)
     refuse(has_impurity & (a.rows > 0) & (n_counts == 0), "rows", a.rows, "a node with rows counts their classes")
     total = np.bincount(owner, weights=a.count_weight, minlength=len(a))

@@ -36,12 +36,11 @@ from treewise.formats.model_file.validate import (
     refuse,
 )
 from treewise.train.fixed_point import lowest_bit_exponents
-from treewise.tree.arrays import LEAF, MULTIWAY, STOPS, Arrays, Target
+from treewise.tree.arrays import LEAF, MULTIWAY, NO_ROWS, Arrays, Target
 
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
-_NO_ROWS = STOPS.index("no_rows")
 _FAULTS = ("", "shape", "no_rows", "missing", "total")  # PreOrderFault in src/core/tree/pre_order.hpp
 
 
@@ -184,7 +183,7 @@ def _leaf_view(m: PackedTrees, target: Target) -> Arrays:
 
 def _check_predictions(m: PackedTrees, leaves: Arrays, n_classes: int) -> None:
     """Check that a leaf has a prediction if and only if it has rows, and that its stop reason agrees."""
-    empty, rows = leaves.stop == _NO_ROWS, leaves.rows
+    empty, rows = leaves.stop == NO_ROWS, leaves.rows
     refuse(~empty & (rows == 0), "rows", rows, "a leaf without rows has the stop reason no_rows")
     if n_classes:
         n_counts = np.diff(leaves.count_start)

@@ -34,6 +34,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from treewise.data.column import UNITS
 from treewise.data.convert import MAX_EXACT_INT
 from treewise.data.encoding import Encoding, sort_levels
 from treewise.data.parse_cells import NUMBER, parse_number
@@ -56,7 +57,6 @@ _ELSE = ("else", "otherwise", "default")
 # in the tree need not be the only one.
 ANY_OTHER = "(any other)"
 
-_UNITS = ("D", "s", "ms", "us", "ns")
 SplitAndOrder = tuple[Split, list[int]]  # the split, and the sibling that stands for each branch
 
 
@@ -247,7 +247,7 @@ def _numeric_encoding(name: str, compared: list[Condition]) -> Encoding:
         if len(dates) < len(compared):
             number = next(c for c in compared if not DATETIME.fullmatch(c.values[0]))
             raise number.error(f"compares with a number, but line {dates[0].line} compares with a date.")
-        return Encoding(name, "datetime", unit=max((_unit(value) for value in values), key=_UNITS.index))
+        return Encoding(name, "datetime", unit=max((_unit(value) for value in values), key=UNITS.index))
     whole = [value for text in values if isinstance(value := parse_number(text), int)]
     if len(whole) == len(values) and MAX_EXACT_INT < max(map(abs, whole)) < 2**63:
         return Encoding(name, "integer")
@@ -259,7 +259,7 @@ def _unit(date: str) -> str:
     if ":" not in date and "T" not in date and " " not in date:
         return "D"
     decimals = len(date.partition(".")[2])
-    return _UNITS[1 + (decimals + 2) // 3]
+    return UNITS[1 + (decimals + 2) // 3]
 
 
 # -- siblings to splits -----------------------------------------------------------------------------------------

@@ -45,12 +45,12 @@ from treewise.formats.text_format.notation import (
 from treewise.formats.text_format.outline import OTHERS, Outline, OutlineEntry, read_outline
 from treewise.train.target import adopt_target
 from treewise.tree.arrays import (
+    BY_HAND,
     DTYPES,
     LEAF,
     MULTIWAY,
     ONE_VALUE,
     ORDINAL,
-    STOPS,
     THRESHOLD,
     UNNAMED,
     Arrays,
@@ -61,7 +61,6 @@ from treewise.tree.arrays import (
 )
 from treewise.tree.tree import Tree
 
-_BY_HAND = STOPS.index("by_hand")
 _CRITERIA: dict[Task, str] = {"classification": "entropy", "regression": "squared_error"}  # until rows are counted
 
 _UNNAMED_VALUE = "value"  # the target of a regression tree that does not name one
@@ -333,7 +332,7 @@ class _LinePredictions:
             return facts
         if entry.shares and self.target.classes:
             return facts | self._shares(entry)
-        facts["stop"] = _BY_HAND
+        facts["stop"] = BY_HAND
         if self.target.task == "regression":
             facts["value"] = math.nan if entry.label == UNKNOWN else _number(entry.label, entry.line)
         elif entry.label == UNKNOWN:
@@ -363,7 +362,7 @@ class _LinePredictions:
         label = max(shares, key=lambda text: shares[text]) if shares else entry.label
         assert label is not None
         counts = self._probabilities({self.class_codes[text]: share for text, share in shares.items()})
-        return {"stop": _BY_HAND, "label": self.class_codes[label], "counts": counts}
+        return {"stop": BY_HAND, "label": self.class_codes[label], "counts": counts}
 
     def _probabilities(self, shares: dict[int, float]) -> list[tuple[int, float]]:
         """Return probabilities with the digits that are printed, so that they can be read back; none if certain."""

@@ -44,7 +44,7 @@ from treewise.show.picture.scene import (
 from treewise.show.text_tree.columns import relative_position
 from treewise.show.text_tree.conditions import ConditionText
 from treewise.train.criteria import CRITERIA
-from treewise.tree.arrays import LEAF, MULTIWAY, STOPS
+from treewise.tree.arrays import LEAF, MULTIWAY, NOT_YET
 from treewise.tree.tree import Tree
 
 SMALL, SWATCH_SIZE = 11.0, 10.0
@@ -53,7 +53,6 @@ _PADDING, _BAR_HEIGHT = 9.0, 9.0
 _MIN_WIDTH, _MAX_WIDTH, _MAX_CLASS_WIDTH = 92.0, 230.0, 96.0  # of a box; of a class in its last line
 BOX_LINES = ("counts", "impurity", "gain")
 _MAX_ROW_NAMES = 12
-_NOT_YET = STOPS.index("not_yet")
 _LONG_NUMBER = re.compile(r"^(.*[≤>] -?(?:0\.0{0,8}[1-9]\d{4}|[1-9]\d{0,2}\.\d{3}|[1-9]\d{3,}\.\d))\d{3,}(?![\de])")
 _MIN_SEGMENT = 0.75  # pixels of a class in a bar; smaller ones are drawn together
 
@@ -131,7 +130,7 @@ class NodeBoxes:
             leaves = plural(selected.leaves, "leaf", "leaves")
             return NodeBox(selected.node, more, (leaves,), True, None, "", "", f"{more}, {leaves}")
         node, is_leaf = selected.node, bool(self.tree.arrays.kind[selected.node] == LEAF)
-        is_open = is_leaf and self.tree.arrays.stop[node] == _NOT_YET
+        is_open = is_leaf and self.tree.arrays.stop[node] == NOT_YET
         swatch = self._fill(node) if is_leaf and not is_open else None
         if is_open:
             heading = "impure" if self.tree.task == "classification" else "not split yet"

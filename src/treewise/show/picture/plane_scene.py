@@ -36,7 +36,7 @@ from treewise.show.picture.scene import (
 from treewise.show.regions.plane import Plane, make_plane
 from treewise.train.exposure import find_truth
 from treewise.train.target import encode_labels
-from treewise.tree.arrays import LEAF, STOPS
+from treewise.tree.arrays import LEAF, NOT_YET
 from treewise.tree.splits import Threshold
 from treewise.tree.tree import Tree
 
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 420.0, 340.0
 _LEFT, _TOP, _RIGHT, _BOTTOM = 54.0, 14.0, 58.0, 40.0
 _MAX_POINTS, _MAX_LINES, _MAX_TICKS = 800, 8, 8
-_NOT_YET = STOPS.index("not_yet")
 Floats = npt.NDArray[np.float64]
 
 
@@ -66,7 +65,7 @@ class PlanePicture:
         parts: list[Part] = [BoxShape(0, 0, _WIDTH, _HEIGHT)]
         low, high = (float(f(tree.arrays.value)) if len(tree.arrays.value) else 0.0 for f in (np.nanmin, np.nanmax))
         for area in self.plane.areas(tree)[0]:
-            is_open = tree.arrays.kind[area.node] == LEAF and tree.arrays.stop[area.node] == _NOT_YET
+            is_open = tree.arrays.kind[area.node] == LEAF and tree.arrays.stop[area.node] == NOT_YET
             if tree.task == "regression":
                 share = (float(tree.arrays.value[area.node]) - low) / ((high - low) or 1.0)
                 fill = value_fill(share)

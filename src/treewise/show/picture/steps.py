@@ -24,10 +24,9 @@ from treewise.show.picture.compose import MARGIN, fit, side_by_side
 from treewise.show.picture.node_boxes import typeset
 from treewise.show.picture.picture import DrawOptions, Picture, picture_format
 from treewise.train.edit import best_first_order, collapse_nodes
-from treewise.tree.arrays import LEAF, STOPS
+from treewise.tree.arrays import LEAF, NOT_YET
 from treewise.tree.tree import Tree
 
-_NOT_YET = STOPS.index("not_yet")
 _ACROSS = 4
 
 
@@ -109,7 +108,7 @@ def _growth(tree: Tree, most: int) -> list[GrowthStep]:
         waiting = inner[~split[inner] & ((inner == 0) | split[a.parent[inner]])]
         number = np.cumsum(~a.below(np.isin(np.arange(len(tree)), waiting))) - 1
         caption = "start" if not i else _caption(tree, order[i - 1], i)
-        steps.append(GrowthStep(collapse_nodes(tree, waiting.tolist(), _NOT_YET), caption, int(number[node])))
+        steps.append(GrowthStep(collapse_nodes(tree, waiting.tolist(), NOT_YET), caption, int(number[node])))
         split[node] = True
     last = _caption(tree, order[-1], len(inner)) if len(order) == len(inner) and order else "the whole tree"
     if len(inner) > len(steps):

@@ -12,9 +12,8 @@ from itertools import pairwise
 from treewise.data.encoding import Encoding
 from treewise.tree.arrays import LEAF, MULTIWAY, ORDINAL, THRESHOLD
 from treewise.tree.regions.condition import Condition, Interval, Levels, make_interval
+from treewise.tree.splits import STAY
 from treewise.tree.structure import TreeStructure
-
-STAY = -1  # in place of a branch: the level has none, so the row stops at the node
 
 
 class ReachableLevels:
