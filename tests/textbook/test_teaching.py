@@ -87,7 +87,7 @@ def test_information_gain_of_the_table_that_conditional_entropy_takes():
     assert gain == pytest.approx(tw.entropy(whole, "nats") - tw.conditional_entropy(joint, unit="nats"))
     across = [list(column) for column in zip(*joint, strict=True)]
     assert tw.information_gain(across, given="columns", unit="nats") == pytest.approx(gain)
-    with pytest.raises(tw.ParameterError, match="branches: is needed beside the counts of the parent"):
+    with pytest.raises(tw.ParameterError, match="branches: is needed in addition to the counts of the parent"):
         tw.information_gain([3, 4])
 
 

@@ -279,7 +279,7 @@ class Displayable(ABC):
 
     @property
     def displayed(self) -> Displayable:
-        """The result in the words of its model's display; the result itself if there are none."""
+        """The result with its model's display names and labels; the result itself if the model has none."""
         return self
 
     def to_text(self, width: int | None = WIDTH, max_rows: int | None = None, emphasis: Style = str) -> str:

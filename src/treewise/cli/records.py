@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def refuse_json_beside_model(form: str, output: str | None) -> None:
-    """Refuse JSON where the model itself goes to standard output."""
+    """Raise if JSON is requested and the model itself goes to standard output."""
     if form == "json" and output == "-":
         raise ParameterError("--format json and -o - both write to standard output. Name a file: -o model.json.")
 

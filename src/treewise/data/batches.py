@@ -196,7 +196,7 @@ def read_files(
         folder = _folder_if_needed(specs, reader, memory, [__version__, f"{markers} {csv_format}", *fingerprints])
         store = _fill_store(specs, reader, folder, on_progress)
     except Exception:
-        _check_unchanged(files, fingerprints)  # what is wrong may be that they changed
+        _check_unchanged(files, fingerprints)  # a change may be the cause of the error
         raise
     try:
         _check_unchanged(files, fingerprints)
@@ -226,7 +226,7 @@ def _check_unchanged(files: Sequence[DataFile], fingerprints: Sequence[str]) -> 
             is_same = False
         if not is_same:
             raise DataError(
-                f"{file.name} changed while it was read.", hint="Read it again when no program writes to it."
+                f"{file.name} changed while it was read.", hint="Read it again when no program is writing to it."
             ) from None
 
 
@@ -260,7 +260,7 @@ def _folder_if_needed(
     if growing > allowed:
         raise ParameterError(
             f"{plural(reader.n_rows, 'row')} of {plural(len(specs), 'column')} need at least"
-            f" {-(-growing // 10**6):,} MB while a tree grows, beside the columns, which are in files.",
+            f" {-(-growing // 10**6):,} MB while a tree grows, in addition to the columns, which are in files.",
             parameter="memory",
             value=f"{allowed / 10**6:,.0f}MB",
             hint="Give more, or fewer columns.",
@@ -545,7 +545,7 @@ def _header_of(file: DataFile, form: CsvFormat) -> CsvHeader:
 
 
 def _add_facts(facts: dict[str, NumberFacts | None], name: str, bare: pl.Series) -> None:
-    """Add what a chunk tells about a column; empty cells tell nothing."""
+    """Update the facts about a column with those of a chunk; empty cells do not count."""
     if bare.null_count() == len(bare) or (name in facts and facts[name] is None):
         return
     read = read_numbers(bare)

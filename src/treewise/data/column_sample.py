@@ -44,7 +44,7 @@ def _first_fraction(column: Column, values: Array) -> Array:
 
 
 def join_samples(samples: Sequence[Column]) -> Column:
-    """Return a sample of a column from those of its parts; parts without a value have no say.
+    """Return a sample of a column from those of its parts; parts without a value do not count.
 
     >>> from treewise.data.table import read
     >>> parts = [read({"x": cells})["x"] for cells in ([1, 2], [None], [0.5])]

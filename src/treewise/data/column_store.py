@@ -86,7 +86,7 @@ class ColumnStore:
         return np.empty(n_rows, dtype) if self._folder is None else self._folder.allocate(dtype, n_rows)
 
     def remove(self) -> None:
-        """Remove the folder, if there is one, ahead of time."""
+        """Remove the folder now, if there is one."""
         if self._folder is not None:
             self._folder.remove()
 

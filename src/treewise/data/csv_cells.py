@@ -153,7 +153,7 @@ def split_with_python(
         raise
     except csv.Error as error:
         raise DataError(
-            f"{name} line {first_line + started + 1:,} is not proper CSV ({error}). Look for a quote too many."
+            f"{name} line {first_line + started + 1:,} is not proper CSV ({error}). Look for an extra quote."
         ) from None
     return [[row[j] for row in rows[header:]] for j in range(len(names))], n_blank
 

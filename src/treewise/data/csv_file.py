@@ -126,7 +126,7 @@ def _normalise_newlines(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class CsvHeader:
-    """What the first line tells: the separator, the column names, and notes on what was inferred."""
+    """The facts from the first line: separator, column names, and notes on what was inferred."""
 
     separator: str
     names: list[str]
@@ -331,7 +331,7 @@ def _column_from_list(name: str, cells: list[str], markers: Sequence[str]) -> Co
 
 @dataclass(frozen=True)
 class NumberFacts:
-    """What decides whether cells that can be cast to numbers are numbers; facts of parts of a column merge."""
+    """Facts that decide whether cells that can be cast to numbers are numbers; those of parts of a column merge."""
 
     are_integers: bool
     is_padded: bool = False  # as in 02134, which is a code

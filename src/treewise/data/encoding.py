@@ -416,7 +416,7 @@ def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
     if encoding.kind == "integer" and column.rounding:
         raise DataError(
             f'column "{truncate(encoding.name)}": the model was grown on whole numbers past 2^53, {table_name} holds'
-            " others beside fractions, which are compared as doubles.",
+            " such numbers mixed with fractions, which are compared as doubles.",
             hint="Round the fractions.",
             column=encoding.name,
         )

@@ -46,7 +46,7 @@ def read_parquet(data: bytes, name: str) -> pl.DataFrame:
 
 
 def collect(read: Callable[[], pl.DataFrame], name: str, rows: int) -> pl.DataFrame:
-    """Let polars read; what it raises, or panics with, becomes a ``DataError``."""
+    """Read with polars; its exceptions and panics become a ``DataError``."""
     import polars as pl
 
     try:

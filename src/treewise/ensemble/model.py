@@ -203,8 +203,8 @@ class Ensemble(Model):
     def predictor(self) -> ForestPredictor:
         """The trees compiled for prediction, on first use.
 
-        Takes eight bytes per node beside the packed members, and the answers of the leaves: little where they are pure,
-        eight bytes each for regression.
+        Takes eight bytes per node in addition to the packed members, and the answers of the leaves: little where they
+        are pure, eight bytes each for regression.
         """
         from treewise.ensemble.predict import ForestPredictor
 

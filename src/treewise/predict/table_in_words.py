@@ -59,7 +59,7 @@ def _column_in_words(model: Model, display: Display, table: Table, name: str, ne
 
 
 def _labels_in_words(model: Model, display: Display, column: Column, new_name: str) -> Column:
-    """Return a column of classes with their labels; values that are no class of the model stay."""
+    """Return a column of classes with their labels; values that are not a class of the model stay."""
     is_present = ~column.is_missing()
     indices, classes = encode_labels(model, column.take(is_present))
     texts = [str(display.label(cls)) for cls in classes]

@@ -1,1 +1,1 @@
-"""Statistics sources: who counts for a tree whose rows are elsewhere (``train/source.py`` has the protocol)."""
+"""Statistics sources: they count rows that are stored elsewhere (``train/source.py`` has the protocol)."""

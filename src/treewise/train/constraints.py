@@ -6,7 +6,7 @@ ensure it:
 
 1. *Order.* A test of age is forbidden if the branch of the smaller values predicts more than the other.
 2. *Bounds.* The middle between the two predictions bounds everything below them: no node on the side of the smaller
-   values may predict more, none on the other side less. A split of whatever column is forbidden if one of its branches
+   values may predict more, none on the other side less. A split on any column is forbidden if one of its branches
    would pass a bound.
 
 Two rows that differ in age alone part at a test of age, if at all, and the bounds then keep them in order. Predictions

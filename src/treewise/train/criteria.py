@@ -144,7 +144,7 @@ def information_gain(
     if branches is None:
         if len(parent) == 0 or not all(hasattr(row, "__len__") for row in parent):
             raise ParameterError(
-                "is needed beside the counts of the parent.",
+                "is needed in addition to the counts of the parent.",
                 parameter="branches",
                 hint="Or give a joint table alone, such as [[3, 0], [1, 2]].",
             )

@@ -58,7 +58,7 @@ class GrowingNode:
 
 
 def check_source_settings(summary: TrainingSummary) -> None:
-    """Refuse what cannot be decided from statistics that add up."""
+    """Raise for options that cannot be decided from additive statistics."""
     settings, criterion = summary.settings, summary.criterion
     if criterion.centre == "median" or criterion.name == "poisson":
         raise ParameterError(

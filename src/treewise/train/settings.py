@@ -215,7 +215,7 @@ Group = Literal["learning", "limits", "randomness"]
 
 @dataclass(frozen=True)
 class Setting:
-    """The declaration of a setting, beside its name, type and default."""
+    """The declaration of a setting, in addition to its name, type and default."""
 
     type: SettingType
     group: Group  # the section of the command line's help

@@ -1,4 +1,4 @@
-"""The seam between growing and counting: what a statistics source answers, wherever its rows are.
+"""The interface between growing and counting: the questions a statistics source answers, wherever its rows are.
 
 ``train/grow_source.py`` grows a tree from statistics alone. A *source* has the rows: arrays in memory, a table in a
 database, partitions on a cluster. It answers with integers that add up in any order, so the tree is the same whoever
@@ -220,7 +220,7 @@ class Totals(NamedTuple):
 
 
 class Source(Protocol):
-    """Whoever has the rows. ``tree`` is the tree so far; its leaves are the nodes that may be asked for."""
+    """A statistics source. ``tree`` is the tree so far; its leaves are the nodes that may be asked for."""
 
     summary: TrainingSummary
 

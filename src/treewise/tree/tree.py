@@ -487,7 +487,7 @@ class Tree(EditableTree):
     ) -> Picture:
         """Draw the growth of the tree step by step, as a strip; ``"growth.html"`` writes a page with a slider.
 
-        A node that is not split yet is impure, in a dashed frame; it has no colour, because it is no leaf.
+        A node that is not split yet is impure, in a dashed frame; it has no colour, because it is not a leaf.
 
         >>> import treewise as tw
         >>> tw.grow("six_points").draw_steps()

@@ -55,4 +55,4 @@ def test_errors(run, tmp_path):
     wrong = run("check sheet.json a.txt")
     assert (wrong.code, wrong.err) == (3, 'treewise: a.txt: there is no blank "77": the sheet has 1 to 6.\n')
     assert run("check sheet.json none.txt").code == 3
-    assert "this is no sheet with its key" in run("check a.txt a.txt").err
+    assert "this is not a sheet with its key" in run("check a.txt a.txt").err

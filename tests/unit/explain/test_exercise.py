@@ -227,7 +227,7 @@ def test_a_sheet_is_read_from_json_and_from_the_page(tmp_path):
         ({"sheet": "another", "answers": {}}, "these answers belong to another sheet"),
         ({"unit": "grams", "answers": {}}, 'unit="grams": must be bits or nats'),
         ({"1": [2]}, 'the answer to blank "1" must be a text or a number'),
-        ('{"1": ', "the answers are no valid JSON"),
+        ('{"1": ', "the answers are not valid JSON"),
         ("nowhere.txt", "cannot read answers from nowhere.txt"),
         (7, "answers must be a file, a text or the object itself"),
     ],
@@ -241,7 +241,7 @@ def test_without_the_key_there_is_nothing_to_mark_by(tmp_path):
     path = tmp_path / "sheet.html"
     path.write_text(tw.exercise("admissions").render("html", key=False), encoding="utf-8")
     assert "0.5954" not in path.read_text(encoding="utf-8")
-    with pytest.raises(ParameterError, match=r"no sheet with its key|damaged"):
+    with pytest.raises(ParameterError, match=r"not a sheet with its key|damaged"):
         tw.check_answers(path, {})
 
 

@@ -464,7 +464,7 @@ def test_one_condition_stands_for_a_split(text: str, split: Split) -> None:
         ("age = 3", "this is a column of numbers: compare it with <= or >"),
         ("age <= old", "does not fit a column of numbers"),
         ("age", 'cannot read "age"'),
-        ("city otherwise", "is no condition by itself"),
+        ("city otherwise", "is not a condition by itself"),
     ],
 )
 def test_one_condition_that_does_not_fit_is_refused(text: str, message: str) -> None:

@@ -24,7 +24,7 @@ from treewise.cli.verb import verb
 @click.argument("answers", nargs=-1, required=True, metavar="ANSWERS…")
 @result_options
 def command(sheet: str, answers: tuple[str, ...], form: str | None, output: str | None) -> None:
-    """Mark, and show."""
+    """Mark the answers and print the marks."""
     from treewise.explain.exercise.marking import ClassMarks, check_answers_file
 
     check_output(output, sheet, *answers)

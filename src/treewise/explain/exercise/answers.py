@@ -53,7 +53,7 @@ def read_answers(answers: Any, sheet_id: str) -> StudentAnswers:
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"the answers are no valid JSON: {error}.") from None
+            raise DataError(f"the answers are not valid JSON: {error}.") from None
     else:
         data = _parse_lines(text)
     student = _answers_from(data, sheet_id)

@@ -1,4 +1,4 @@
-"""How a blank follows from others: a formula as nested lists, which the page evaluates in JavaScript likewise.
+"""How a blank follows from others: a formula as nested lists, which the page evaluates in JavaScript, too.
 
 A formula is a number, the id of a blank, or ``(operation, *formulas)``. It is evaluated on what the student wrote, so
 that an error is carried forward: a gain that follows from a wrong entropy is right. ``assets/marking.js`` has the same

@@ -33,7 +33,7 @@ _LONGEST = 400  # characters of an answer that is shown
 
 @dataclass(frozen=True)
 class Mark:
-    """One blank: what was written, and what it is worth."""
+    """The mark of one blank: the answer, the verdict and the points."""
 
     blank: Blank
     written: str
@@ -194,7 +194,7 @@ def _mark(blank: Blank, answers: StudentAnswers, own: Mapping[str, Any]) -> Mark
 
 
 def _agrees(value: Any, key: Any, near: float) -> bool:
-    """Tell whether a value is one of the options, or near the number, of the key."""
+    """Tell whether a value is one of the key's options, or near its number."""
     if isinstance(key, tuple):
         return value in key
     return isinstance(key, float) and isinstance(value, float) and abs(value - key) <= near + _ROUNDING

@@ -1,4 +1,4 @@
-"""The HTML form: a sheet that checks itself as one types, in one file that works offline.
+"""The HTML form: a sheet that is checked while the student types, in one file that works offline.
 
 Names and labels are data: texts are escaped, and the sheet is a block of JSON in which no character can end the block.
 A Content-Security-Policy allows only the page's own script and style. With the key, the page contains the answers.

@@ -128,7 +128,7 @@ def _latex_grid(grid: Grid, filled: bool) -> Iterator[str]:
 
 def _latex_cell(cell: Cell, filled: bool) -> str:
     if isinstance(cell, str):
-        return f"{{{_latex_text(cell)}}}"  # in a group: a name that begins with [ is no argument of \\
+        return f"{{{_latex_text(cell)}}}"  # in a group: so that a leading [ is not read as an argument of \\
     return rf"\filled{{{cell.id}}}{{{_latex_text(cell.key_text)}}}" if filled else rf"\blank{{{cell.id}}}"
 
 

@@ -37,8 +37,8 @@ def pruning_parts(tree: Tree, table: Table, validation: Table, options: SheetOpt
         raise ParameterError("the tree is a single leaf, so there is nothing to prune.", hint="Take another table.")
     question = (
         "From the leaves upwards, compare each node as a leaf (it predicts the class listed) with its subtree, as"
-        " pruned so far: prune if the leaf makes no more errors on the validation rows. Where no validation row comes"
-        " by, it makes no more either.",
+        " pruned so far: prune if the leaf makes no more errors on the validation rows. Where no validation row"
+        " arrives, it makes no more either.",
     )
     counts = count_validation_table(tree, validation)
     parts = [Part("The tree", question, code=tree_lines(tree)), _nodes_part(tree, validation, counts, options)]

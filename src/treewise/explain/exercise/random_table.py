@@ -1,4 +1,4 @@
-"""Small random tables for exercises: eight rows of which half are positive, and entropies of few different shares.
+"""Small random tables for exercises: eight rows, half of them positive, and entropies of few different shares.
 
 The same seed gives the same table everywhere. Tables are drawn until one is friendly: every impure branch has at most
 four rows, so that shares are halves, thirds and quarters, no two rows contradict each other, and at every node of the

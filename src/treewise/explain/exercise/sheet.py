@@ -184,7 +184,7 @@ def blanks_from(data: Any) -> tuple[Blank, ...]:
     """Return the blanks of ``sheet_data`` that was read from a file."""
     if not isinstance(data, dict) or data.get("format") != SHEET_FORMAT or not isinstance(data.get("blanks"), list):
         raise ParameterError(
-            "this is no sheet with its key.",
+            "this is not a sheet with its key.",
             hint="A sheet to mark by is made by: treewise exercise TABLE -o sheet.json (or sheet.html).",
         )
     try:

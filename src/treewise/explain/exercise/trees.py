@@ -28,7 +28,7 @@ def tree_lines(tree: Tree) -> str:
 
 
 def outline(tree: Tree) -> str:
-    """Return a tree as one types it: conditions, indented, with ``-> class`` at a leaf.
+    """Return a tree as it is typed: conditions, indented, with ``-> class`` at a leaf.
 
     >>> import treewise as tw
     >>> print(outline(tw.grow("or", max_depth=1)))
@@ -45,7 +45,7 @@ def outline(tree: Tree) -> str:
 
 
 def _typed_condition(tree: Tree, node: int) -> str:
-    """Return a condition as one types it: of an ordered column by its threshold on both sides."""
+    """Return a condition as it is typed; that of an ordered column names its threshold on both sides."""
     parent = tree.path(node)[-2]
     split = tree.split_at(parent)
     if not isinstance(split, Ordinal):

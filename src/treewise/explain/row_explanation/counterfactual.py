@@ -129,7 +129,7 @@ def _distances(
 
 
 def distance_unit(tree: Tree, column: int) -> tuple[float, Scale]:
-    """Return the distance of two numbers of a column that counts as 1, and what it is."""
+    """Return the difference of two numbers of a column that counts as distance 1, and its name."""
     encoding = tree.encodings[column]
     quartiles = tree.quartiles.get(encoding.name)
     iqr = 0 if quartiles is None else quartiles[1] - quartiles[0]

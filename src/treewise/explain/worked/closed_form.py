@@ -78,7 +78,7 @@ def entropy_of(counts: Sequence[int]) -> LogSum:
 
 
 def as_counts(values: Sequence[float]) -> list[int] | None:
-    """Return counts or probabilities as whole numbers in the same proportions; None if they are no short fractions.
+    """Return counts or probabilities as whole numbers in the same proportions; None if they are not short fractions.
 
     >>> as_counts([1/3, 1/3, 1/3]), as_counts([5, 2]), as_counts([0.5, 0.25, 0.25]), as_counts([0.123456789, 1])
     ([1, 1, 1], [5, 2], [2, 1, 1], None)

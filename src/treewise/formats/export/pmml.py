@@ -7,7 +7,7 @@ missing value, other than whether it is missing, is false (``missingValueStrateg
     outputs    prediction, probability of each class as probability_1, probability_2, …, leaf
 
 Engines compute probabilities from counts, so these are whole numbers with exactly the right quotients. Where the
-weights of the training rows were no whole numbers there may be none, and an engine may be off by the last digit. A row
+weights of the training rows were not whole numbers there may be none, and an engine may be off by the last digit. A row
 that the model refuses gets no prediction.
 
 Numbers are doubles, NaN is missing; categories are strings and booleans are booleans. Level sets are written as sets of

@@ -142,7 +142,7 @@ def _booster_of(model: Any) -> Any:
 
 
 def _base_margin(learner: Mapping[str, Any], output_margin: bool) -> np.float32:
-    """Return the constant that is added to the trees; raise for a model whose prediction is no sum."""
+    """Return the constant that is added to the trees; raise for a model whose prediction is not a sum."""
     objective, param = learner["objective"]["name"], learner["learner_model_param"]
     bases = [np.float32(text) for text in param["base_score"].strip("[]").split(",")]
     n_outputs = max(int(param["num_class"]), int(param.get("num_target", 1)), len(bases))

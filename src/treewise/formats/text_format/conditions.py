@@ -356,7 +356,7 @@ def parse_split(text: str, encodings: Sequence[Encoding]) -> tuple[Split, bool]:
         return Multiway(named.name, named.levels), False
     condition = parse_condition(text.strip())
     if condition.is_else or condition.test == "otherwise":
-        raise condition.error('is no condition by itself. Write one such as "city = Rome".')
+        raise condition.error('is not a condition by itself. Write one such as "city = Rome".')
     if condition.column not in by_name:
         raise ParseError(
             f'line 1: no column "{condition.column}".{did_you_mean(condition.column, by_name)} '

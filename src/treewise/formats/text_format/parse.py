@@ -435,7 +435,7 @@ def _starts(lists: Sequence[Sequence[Any]]) -> list[int]:
 
 
 def check_split(node: NodeFacts, categorical: bool) -> None:
-    """Raise ValueError for entries that are no valid split; the caller adds the line."""
+    """Raise ValueError for entries that are not a valid split; the caller adds the line."""
     kind, levels = node["kind"], len(node.get("codes", ()))
     if categorical == (kind == THRESHOLD):
         raise ValueError("this kind of split does not fit this kind of column")

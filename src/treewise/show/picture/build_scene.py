@@ -97,7 +97,7 @@ class SceneBuilder:
 
     @cached_property
     def node_boxes(self) -> NodeBoxes:
-        """The maker of the boxes."""
+        """The builder of the boxes."""
         samples, content = self.style.samples, self.style.content
         histograms = None if samples is None or content.row_names is not None else NodeHistograms(samples)
         return NodeBoxes(self.tree, histograms, content, samples)

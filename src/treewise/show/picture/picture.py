@@ -109,7 +109,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """The parameters of ``tree.draw`` that say what is drawn; ``Tree.draw`` explains them."""
+    """The parameters of ``tree.draw`` that determine what is drawn; ``Tree.draw`` explains them."""
 
     node: int = 0
     max_depth: int | None = None

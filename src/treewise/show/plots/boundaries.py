@@ -78,7 +78,9 @@ def _choose_columns(node: NodeTrace, x: str | None, y: str | None) -> tuple[str,
     numeric = [name for name in node.columns if not node[name].encoding.is_categorical]
     for name in (x, y):
         if name is not None and node[name].encoding.is_categorical:
-            raise ColumnError(f'column "{safe(name)}" is categorical: its candidates are no lines. draw("…") has bars.')
+            raise ColumnError(
+                f'column "{safe(name)}" is categorical: its candidates are not lines. draw("…") has bars.'
+            )
     rest = [name for name in numeric if name not in (x, y)]
     chosen = [name if name is not None else rest.pop(0) if rest else None for name in (x, y)]
     if chosen[0] is None or chosen[1] is None or chosen[0] == chosen[1]:

@@ -59,7 +59,7 @@ _MAX_LISTED_LEVELS = 12  # of a merged condition
 def tree_facts(tree: Tree, test: Tree | None, training: Table | None = None) -> dict[str, Any]:
     """Return the tree for the page; ``test`` is the same tree refitted on the test table.
 
-    The ``training`` table gives the range of each column, rounded outwards so that it is no cell of a row.
+    The ``training`` table gives the range of each column, rounded outwards so that it reveals no cell of a row.
     """
     a, cost = tree.arrays, tree.cost
     used = set(a.column.tolist())

@@ -37,7 +37,7 @@ _LOSS = re.compile(r"^(\D*?) (<?>?-?[\d.,]+(?: ± [\d.,]+)?(?: %)?)(?: \((.*)\))
 
 @dataclass(frozen=True)
 class Tile:
-    """A figure in large letters, with what it is above it and a remark below."""
+    """A number in large type, with a label above it and a note below."""
 
     label: str
     value: str

@@ -66,7 +66,7 @@ def _fill(export: Export, rows: Rows, path: Path) -> None:
 
 
 def _read(export: Export, path: Path, n_rows: int) -> Outputs:
-    """Read what was computed; an empty text is no answer.
+    """Read what was computed; an empty text is not an answer.
 
     LibreOffice saves 15 digits of a number, which stand for the entry of the answers that was looked up.
     """

@@ -1,7 +1,7 @@
 """Engines "mysql" and "mariadb": the server that MYSQL_HOST, MYSQL_TCP_PORT, MYSQL_USER and MYSQL_PWD name, by PyMySQL.
 
 A server of the other kind does not run the export: each lacks the other's collations. Rows go to a temporary
-table in the database ``treewise_verify``, which is made if it does not exist.
+table in the database ``treewise_verify``, which is created if it does not exist.
 """
 
 from __future__ import annotations

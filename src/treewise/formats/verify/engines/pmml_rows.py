@@ -20,7 +20,7 @@ def rows_by_name(export: Export, rows: Rows) -> Iterator[dict[str, Any]]:
 
 
 def read_outputs(export: Export, records: Sequence[Mapping[str, Any]]) -> Outputs:
-    """Return the outputs of a model by name; inner nodes and absent scores are no answer."""
+    """Return the outputs of a model by name; inner nodes and absent scores are not answers."""
     program = export.program
     prediction, *probabilities, leaf = export.stamp["outputs"]
     labels = {str(label): label for label in program.classes}

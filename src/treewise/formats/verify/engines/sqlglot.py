@@ -1,7 +1,7 @@
-"""Engine "sqlglot": dialects of databases that run nowhere but at their makers', translated by sqlglot, in DuckDB.
+"""Engine "sqlglot": dialects of databases that cannot be installed, translated by sqlglot and run in DuckDB.
 
-This is no proof that the database agrees: it shows that another reader of the dialect understands the query as meant.
-What a database alone can show stays open, such as its collations, which are left out.
+This does not prove that the database agrees: it shows that another parser of the dialect reads the query as intended.
+What only the database can show, such as its collations, is not tested.
 """
 
 from __future__ import annotations
