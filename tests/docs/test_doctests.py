@@ -17,6 +17,7 @@ MODULES = sorted(
 OPTIONAL = {  # examples that need packages beyond those of treewise itself
     "treewise.formats.export.onnx": ("onnx", "onnxruntime"),
     "treewise.formats.export.xlsx": ("openpyxl",),
+    "when-one-machine-is-not-enough.md": ("distributed",),
     "exchange-formats.md": ("onnx", "onnxruntime", "openpyxl"),
 }
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -30,7 +30,7 @@ LAYERS = [
     {"cli", "__main__"},
 ]
 # Files that import from a higher layer, inside functions only: methods of models and results (drawing, saving,
-# explaining), `parse`, which recognises the complete text format, and `grow`, which prunes on request.
+# explaining), `parse`, which recognises the complete text format, and `grow` and `fit_source`, which prune on request.
 LATE_IMPORTS = {
     "_lib/result_table.py",
     "tree/tree.py",
@@ -38,6 +38,7 @@ LATE_IMPORTS = {
     "tree/model.py",
     "train/grow.py",
     "train/edit.py",
+    "sources/fit.py",
     "formats/text_format/parse.py",
     "ensemble/model.py",
     "evaluate/importances.py",
@@ -245,6 +246,7 @@ READS_HISTORY = {
     "predict/costs.py",
     "prune/prune.py",
     "train/edit.py",
+    "sources/fit.py",
     "train/honest.py",
     "formats/model_file/model_file.py",
     "formats/export/text.py",

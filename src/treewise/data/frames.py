@@ -524,3 +524,8 @@ def _cell_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict, bool)) else str(value)
+
+
+def is_dask_frame(data: Any) -> bool:
+    """Tell whether this is a Dask dataframe, whose rows are on a cluster."""
+    return type(data).__module__.startswith("dask.dataframe") and hasattr(data, "to_delayed")

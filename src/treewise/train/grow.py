@@ -22,6 +22,7 @@ from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import truncate
+from treewise.data.frames import is_dask_frame
 from treewise.data.table import KindSpec, read
 from treewise.errors import Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
@@ -92,6 +93,7 @@ def grow(
     units: Mapping[str, str] | None = None,
     n_jobs: int | None = None,
     memory: int | str | None = None,
+    engine: Any = None,
     **settings: Unpack[TreeSettingOptions],
 ) -> Tree:
     """Grow a decision tree on a table.
@@ -175,6 +177,8 @@ def grow(
     n_jobs : the number of threads: None or -1 for all processors, -2 for all but one. The tree does not depend on it.
     memory : for files: the memory that the table may take, ``"2GB"`` or a number of bytes; by default half of what is
         free. The columns of a larger table are kept in temporary files; the tree is the same.
+    engine : for Dask dataframes, and for files: the Dask cluster that counts, as a client, the address of a scheduler,
+        or a number of worker processes to start on this machine. The tree is the same.
     """
     options = {**locals()}
     options |= options.pop("settings")
@@ -213,7 +217,13 @@ def fit(
     ``on_grown`` the tree before it is pruned. ``progress("grow")`` and ``progress("prune")`` return the context
     manager of a progress bar.
     """
-    options = dict(options)
+    if options.get("engine") is not None or is_dask_frame(data):
+        from treewise.sources.dask_source import dask_source
+        from treewise.sources.fit import fit_source
+
+        source = dask_source(data, options.get("engine"))
+        return fit_source(source, target, options, on_prepared=on_prepared, on_grown=on_grown, progress=progress)
+    options = {name: value for name, value in options.items() if name != "engine"}
     n_jobs = options.pop("n_jobs", None)
     memory = options.pop("memory", None)
     words = {name: options.pop(name, None) for name in DISPLAY}

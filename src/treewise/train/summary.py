@@ -28,7 +28,7 @@ from treewise.train.criteria import RowStats
 from treewise.train.fixed_point import lowest_bit_exponents, scale_of_targets, scale_weights, to_units
 from treewise.train.settings import Settings
 from treewise.train.source import Pair, TrainingSummary
-from treewise.train.target import check_target, read_target, resolve_criterion
+from treewise.train.target import check_target, note_target, read_target, resolve_criterion
 from treewise.train.training_set import Feature, allowed_splits, drop_idle_settings, fit_options_of
 from treewise.train.weights import WeightedRows, apply_class_weights
 from treewise.tree.arrays import Target
@@ -211,7 +211,7 @@ def build_summary(
     roles, settings, pairs = about.roles, about.settings, about.pairs
     assert pairs.times is not None
     kinds, column_splits = roles.kinds or {}, dict[str, str]()
-    features, notes = [], []
+    features, notes = [], note_target(about.target, about.facts.column, int(about.facts.rows.sum()))
     for name, sample in samples.items():
         learned = encode.fit_encoding(sample, kinds.get(name))
         if settings.missing == "error" and n_missing[name]:

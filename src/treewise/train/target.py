@@ -89,25 +89,28 @@ def encode_target(column: Column, target: Target, table_name: str, kept: Rows) -
     return np.zeros(len(raw), np.int64), raw
 
 
-def note_target(target: Target, column: Column) -> list[str]:
-    """Note a target of one class, one that is probably a key, and numbers that were taken for classes."""
-    name, n = safe(target.name), len(column)
+def note_target(target: Target, column: Column, n_rows: int | None = None) -> list[str]:
+    """Note a target of one class, one that is probably a key, and numbers that were taken for classes.
+
+    With ``n_rows``, the column has the different values of so many rows.
+    """
+    name, n = safe(target.name), len(column) if n_rows is None else n_rows
     if len(target.classes) == 1:
         return [f"{name}: only one class, {safe(target.classes[0])}, so there is nothing to learn: a single leaf"]
     n_values = len(target.classes) if target.classes else count_keys(column)
     if n >= MIN_KEY_ROWS and n_values > KEY_SHARE * n:
         noun = "classes" if target.classes else "different whole numbers"
         return [f"{name}: {n_values:,} {noun} in {n:,} rows, as in a key; what occurs once cannot be predicted"]
-    return _note_numeric_classes(target, column)
+    return _note_numeric_classes(target, column, n)
 
 
-def _note_numeric_classes(target: Target, column: Column) -> list[str]:
+def _note_numeric_classes(target: Target, column: Column, n: int) -> list[str]:
     """Note a target whose numbers were taken for classes though most of them occur once."""
-    is_suspect = target.classes and column.form in ("int", "float") and 2 * len(target.classes) > len(column)
+    is_suspect = target.classes and column.form in ("int", "float") and 2 * len(target.classes) > n
     if not is_suspect or len(target.classes) < 5:
         return []
     return [
-        f"{safe(target.name)}: {len(target.classes)} different whole numbers in {len(column)} rows were taken for"
+        f"{safe(target.name)}: {len(target.classes)} different whole numbers in {n} rows were taken for"
         " classes. For numbers: " + Param("task", "regression")
     ]
 

@@ -1,0 +1,73 @@
+"""Grow and prune a tree on rows that are elsewhere, by the parameters of ``grow`` (``train/grow.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from treewise.errors import Param, ParameterError
+from treewise.train.column_roles import ColumnRoles
+from treewise.train.grow import DISPLAY, PRUNING, StageProgress, pruning_for, read_options, record_cost
+from treewise.train.grow_source import check_source_settings, grow_on
+from treewise.train.settings import Settings
+from treewise.train.source import Source, TrainingSummary
+from treewise.train.summary import check_source_roles
+from treewise.tree.tree import Tree
+
+OpenSource = Callable[[ColumnRoles, Settings], AbstractContextManager[Source]]
+
+
+def fit_source(
+    open_source: OpenSource,
+    target: Any,
+    options: Mapping[str, Any],
+    *,
+    on_prepared: Callable[[TrainingSummary], None] | None = None,
+    on_grown: Callable[[Tree], None] | None = None,
+    progress: StageProgress | None = None,
+) -> Tree:
+    """Grow a tree on a source; ``train.grow.fit`` explains the parameters."""
+    from treewise.prune.grow_and_prune import note_no_split_left, prune_grown
+
+    options = {name: value for name, value in options.items() if name not in ("n_jobs", "memory", "engine")}
+    words = {name: options.pop(name, None) for name in DISPLAY}
+    pruning = {name: options.pop(name) for name in PRUNING if name in options}
+    _refuse_rows(options.pop("round_thresholds", None), **pruning)
+    plan = pruning_for(options.get("preset"), **pruning)
+    roles, settings, cost = read_options(target, options)
+    stage: StageProgress = progress or (lambda _: nullcontext())
+    with open_source(check_source_roles(roles), settings) as source:
+        summary = source.summary = record_cost(source.summary, cost)
+        check_source_settings(summary)
+        if on_prepared is not None:
+            on_prepared(summary)
+        with stage("grow") as report:
+            tree = grow_on(source, report)
+    if on_grown is not None:
+        on_grown(tree)
+    if plan is not None:
+        full_tree, tree = tree, prune_grown(tree, summary, plan)
+        if tree.n_leaves == 1 and full_tree.n_leaves > 1:
+            tree = tree.with_(notes=(*tree.notes, *note_no_split_left(full_tree, tree, summary, plan)))
+    return tree.with_display(**words) if any(given is not None for given in words.values()) else tree
+
+
+def _refuse_rows(
+    round_thresholds: Any = None, pruning: Any = None, validation: Any = None, honest: Any = None, ccp_alpha: float = 0
+) -> None:
+    """Refuse parameters that need the rows themselves, and not sums over them."""
+    del ccp_alpha
+    method = pruning.get("method") if isinstance(pruning, Mapping) else pruning
+    raises = isinstance(pruning, Mapping) and pruning.get("raising")
+    held_out = "Give a table of other rows: " + Param("validation", "valid.csv") + "."
+    for name, value, is_refused, hint in (
+        ("round_thresholds", round_thresholds, round_thresholds not in (None, False), "Leave it out."),
+        ("honest", honest, honest is not None, "Leave it out."),
+        ("validation", validation, isinstance(validation, float), held_out),
+        ("pruning", pruning, method == "cv", "Use " + Param("pruning", "reduced_error") + " with a table of rows."),
+        ("pruning", pruning, raises, "Leave out raising."),
+    ):
+        if is_refused:
+            rule = "needs the rows in memory, and they are elsewhere."
+            raise ParameterError(rule, parameter=name, value=value, hint=hint)

@@ -1,0 +1,268 @@
+"""Grow on a table in partitions: facts and counts of each are added up, wherever it is.
+
+The functions of the middle part run where a partition is, and are given all they need; a ``PartitionEngine``
+(``dask_source.py``) calls them. Partitions are read for facts, once more if some classes have no weight, and to encode
+them; the engine keeps the encoded blocks, and can make them again. Then each question is one call per block, with the
+tree so far, and the answers are added up in integers.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from treewise._lib.text import safe
+from treewise.data import encoding as encode
+from treewise.data.column import Column, truncate
+from treewise.data.column_sample import join_samples, sample_column
+from treewise.data.encoding import Encoding
+from treewise.data.table import Table, read
+from treewise.errors import DataError, join_few
+from treewise.sources.level_counts import LevelCounts
+from treewise.sources.memory import MemorySource
+from treewise.train.column_roles import ColumnRoles, select_columns
+from treewise.train.fixed_point import to_units
+from treewise.train.settings import Settings
+from treewise.train.source import Array, Buckets, Ints, Pair, Request, Totals, TrainingSummary
+from treewise.train.summary import TargetFacts, TargetSummary, build_summary, needs_values, summarise_target
+from treewise.train.target import encode_target
+from treewise.train.weights import read_sample_weights
+from treewise.tree.arrays import Arrays
+
+Calls = Sequence[tuple[Any, ...]]  # the arguments of each call; the first is the partition, or its block
+
+
+class PartitionEngine(Protocol):
+    """Calls functions where partitions are."""
+
+    def keep(self, function: Callable[..., Any], calls: Calls) -> list[Any]:
+        """Call a function, keep the results where they are, and return handles for later calls."""
+
+    def ask(self, function: Callable[..., Any], calls: Calls) -> list[Any]:
+        """Call a function and return the results, in the order of the calls."""
+
+
+# -- what runs where the partitions are ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PartitionReader:
+    """Reads one partition, a dataframe or the path of a file, under the options of ``grow``."""
+
+    roles: ColumnRoles
+    table_name: str
+    name: str  # of the partition, in messages
+
+    def read(self, partition: Any) -> Table | None:
+        """Return a partition as a table; None if it has no rows."""
+        if not isinstance(partition, str | os.PathLike) and not len(partition):
+            return None
+        return read(partition, na_values=self.roles.na_values, name=self.name)
+
+    def used_rows(self, table: Table) -> tuple[Ints, Array]:
+        """Return the rows that have a target and a weight, and the sample weight of all rows."""
+        weight = read_sample_weights(table, self.roles.sample_weight)
+        return np.flatnonzero(~table[str(self.roles.target)].is_missing() & (weight > 0)), weight
+
+
+class PartitionFacts(NamedTuple):
+    """What is known about one partition."""
+
+    target: TargetFacts
+    samples: dict[str, Column]  # of the rows that are used
+    n_missing: dict[str, int]
+    columns: list[str]  # of the partition, used or not
+
+
+def find_facts(partition: Any, reader: PartitionReader, about: TargetSummary | None) -> PartitionFacts | None:
+    """Return the facts of a partition, None without rows; with ``about``, of the rows whose class has a weight."""
+    table, roles = reader.read(partition), reader.roles
+    if table is None:
+        return None
+    target = table[str(roles.target)]
+    rows, weight = reader.used_rows(table)
+    if about is not None:
+        y, _ = encode_target(target.take(rows), about.target, table.name, rows)
+        rows = rows[np.isin(y, about.pairs.y)]
+    samples, n_missing = {}, {}
+    for name in select_columns(replace(table, name=reader.table_name), target.name, roles):
+        column = table[name].take(rows)
+        n_missing[name] = int(np.count_nonzero(column.is_missing()))
+        samples[name] = sample_column(column, needs_values((roles.kinds or {}).get(name)))
+    return PartitionFacts(TargetFacts.of(target, weight), samples, n_missing, list(table.columns))
+
+
+def encode_partition(partition: Any, reader: PartitionReader, summary: TrainingSummary) -> MemorySource:
+    """Return the encoded rows of a partition."""
+    table = reader.read(partition)
+    is_numeric = summary.target.task == "regression"
+    dtype = np.int64 if is_numeric else np.uint8 if len(summary.target.classes) <= 256 else np.int32
+    if table is None:
+        columns = [_no_cells(encoding) for encoding in summary.encodings]
+        return MemorySource(summary, columns, np.empty(0, dtype), np.empty(0, np.int64), np.empty(0))
+    rows, sample = reader.used_rows(table)
+    y, raw = encode_target(table[summary.target.name].take(rows), summary.target, table.name, rows)
+    weight = _integer_weights(y, sample[rows], summary.row_weight_of)
+    kept = np.flatnonzero(weight)
+    rows, y, weight, raw = rows[kept], y[kept], weight[kept], raw[kept] if is_numeric else raw
+    columns = [encode.encode_column(e, table[e.name].take(rows), table.name) for e in summary.encodings]
+    if is_numeric:
+        y = to_units(raw, summary.target_scale)
+    return MemorySource(summary, columns, y.astype(dtype), weight, raw)
+
+
+def _no_cells(encoding: Encoding) -> Array:
+    return np.empty(0, np.float64 if encoding.kind == "number" else np.int32 if encoding.is_categorical else np.int64)
+
+
+def _integer_weights(y: Ints, sample: Array, row_weight_of: Mapping[Pair, int]) -> Ints:
+    """Return the integer weight of each row by its class and sample weight; 0 where the class has none."""
+    weights, of_row = np.unique(sample, return_inverse=True)
+    n = max(1, len(weights))
+    pairs, inverse = np.unique(y * n + of_row.reshape(-1), return_inverse=True)
+    of_pair = [row_weight_of.get((pair // n, float(weights[pair % n])), 0) for pair in pairs.tolist()]
+    result: Ints = np.array(of_pair, np.int64)[inverse.reshape(-1)]
+    return result
+
+
+def find_ranges(block: MemorySource) -> list[tuple[Any, Any] | None]:
+    """Return the ends of each column of a block."""
+    return block.ranges()
+
+
+def sum_targets(block: MemorySource) -> int:
+    """Return Σ w·y of a block (regression)."""
+    return int((block.y.astype(object) * block.weight).sum()) if len(block.y) else 0
+
+
+def count_block(block: MemorySource, question: bytes) -> LevelCounts:
+    """Return the answers of a block to the requests of a level, in few bytes."""
+    return block.count_level(*pickle.loads(question)).pack()
+
+
+def find_target_ranges(block: MemorySource, question: bytes) -> list[tuple[int, int, float, float] | None]:
+    """Return the range of the targets of nodes in a block."""
+    return block.target_ranges(*pickle.loads(question))
+
+
+def sum_moments(block: MemorySource, question: bytes) -> dict[int, tuple[int, int]]:
+    """Return the sums of deviations of nodes in a block."""
+    return block.moments(*pickle.loads(question))
+
+
+# -- the table as a whole --------------------------------------------------------------------------------------------
+
+
+def summarise_partitions(
+    engine: PartitionEngine, partitions: Sequence[Any], roles: ColumnRoles, settings: Settings, table_name: str
+) -> PartitionedSource:
+    """Find out what the columns are, encode the partitions, and return them as a source."""
+    readers = [
+        PartitionReader(roles, table_name, _partition_name(partition, i, table_name))
+        for i, partition in enumerate(partitions)
+    ]
+    found = engine.ask(find_facts, list(zip(partitions, readers, [None] * len(readers), strict=True)))
+    facts = _check_schemas(found, readers)
+    about = summarise_target(_join_targets([fact.target for fact in facts]), roles, settings, table_name)
+    if len(np.unique(about.pairs.y)) < len(about.target.classes):  # some classes have no weight
+        found = engine.ask(find_facts, list(zip(partitions, readers, [about] * len(readers), strict=True)))
+        facts = [fact for fact in found if fact is not None]
+    samples = {name: join_samples([fact.samples[name] for fact in facts]) for name in facts[0].samples}
+    n_missing = {name: sum(fact.n_missing[name] for fact in facts) for name in samples}
+    summary = build_summary(about, samples, n_missing)
+    blocks = engine.keep(encode_partition, [(p, r, summary) for p, r in zip(partitions, readers, strict=True)])
+    if summary.target.task == "regression":
+        total = sum(engine.ask(sum_targets, [(block,) for block in blocks]))
+        summary = replace(summary, root=summary.root._replace(target_sum=total))
+    return PartitionedSource(summary, engine, blocks)
+
+
+def _partition_name(partition: Any, number: int, table_name: str) -> str:
+    is_path = isinstance(partition, str | os.PathLike)
+    return truncate(Path(partition).name) if is_path else f"partition {number + 1} of {table_name}"
+
+
+def _join_targets(parts: Sequence[TargetFacts]) -> TargetFacts:
+    """Return the facts of the target; partitions in which it is missing have no type."""
+    joined = TargetFacts.join([part for part in parts if len(part.rows)] or parts[:1])
+    return replace(joined, n_missing=sum(part.n_missing for part in parts))
+
+
+def _check_schemas(found: Sequence[PartitionFacts | None], readers: Sequence[PartitionReader]) -> list[PartitionFacts]:
+    """Return the facts of the partitions with rows, which must have the same columns of the same types."""
+    named = [(fact, reader.name) for fact, reader in zip(found, readers, strict=True) if fact is not None]
+    if not named:
+        raise DataError(f"{readers[0].table_name if readers else 'the table'} has no rows. Give at least one row.")
+    first, first_name = named[0]
+    forms: dict[str, tuple[str, str]] = {}  # of each column: its form, and where that was seen first
+    for fact, name in named:
+        differing = set(first.columns) ^ set(fact.columns)
+        if differing:
+            column = min(differing)
+            has, lacks = (name, first_name) if column in fact.columns else (first_name, name)
+            raise DataError(
+                f'{safe(lacks)} has no column "{truncate(column)}", which {safe(has)} has.'
+                f" Columns: {join_few([safe(n) for n in (fact if lacks == name else first).columns])}.",
+                hint="Give all parts of the table the same columns.",
+            )
+        for sample in (fact.target.column, *fact.samples.values()):
+            if sample.is_all_missing():
+                continue
+            form = "number" if sample.form in ("int", "float") else sample.form
+            seen, where = forms.setdefault(sample.name, (form, name))
+            if seen != form:
+                raise DataError(
+                    f'column "{truncate(sample.name)}" is {seen} in {safe(where)}, and {form} in {safe(name)}.',
+                    hint="Give it one type.",
+                    column=sample.name,
+                )
+    return [fact for fact, _ in named]
+
+
+@dataclass(eq=False)
+class PartitionedSource:
+    """Encoded blocks of a table, which an engine keeps."""
+
+    summary: TrainingSummary
+    engine: PartitionEngine
+    blocks: Sequence[Any]
+
+    def ranges(self) -> list[tuple[Any, Any] | None]:
+        """Return the smallest and the largest value of each column of numbers."""
+        found = self.engine.ask(find_ranges, [(block,) for block in self.blocks])
+        ends: list[tuple[Any, Any] | None] = []
+        for of_column in zip(*found, strict=True):
+            present = [pair for pair in of_column if pair is not None]
+            ends.append((min(low for low, _ in present), max(high for _, high in present)) if present else None)
+        return ends
+
+    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
+        """Count rows by bins."""
+        parts = self._ask(count_block, tree, requests)
+        counts = LevelCounts.merge([part.unpack() for part in parts], self.summary, requests)
+        return counts.split(self.summary, requests)
+
+    def totals(self, tree: Arrays, nodes: Sequence[int]) -> list[Totals]:
+        """Return the range of the targets of each node."""
+        found = self._ask(find_target_ranges, tree, nodes)
+        totals = []
+        for of_node in zip(*found, strict=True):
+            lows, highs, raw_lows, raw_highs = zip(*(ends for ends in of_node if ends is not None), strict=True)
+            totals.append(Totals(min(lows), max(highs), min(raw_lows), max(raw_highs)))
+        return totals
+
+    def moments(self, tree: Arrays, about: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+        """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift."""
+        found = self._ask(sum_moments, tree, dict(about))
+        return {node: (sum(f[node][0] for f in found), sum(f[node][1] for f in found)) for node in about}
+
+    def _ask(self, function: Callable[..., Any], *question: Any) -> list[Any]:
+        """Ask each block the same question, which is made into bytes once."""
+        written = pickle.dumps(question, pickle.HIGHEST_PROTOCOL)
+        return self.engine.ask(function, [(block, written) for block in self.blocks])

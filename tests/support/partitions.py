@@ -1,0 +1,70 @@
+"""An engine that calls functions here, with copies of their arguments and results: as a cluster does."""
+
+from __future__ import annotations
+
+import pickle
+from contextlib import contextmanager
+from itertools import pairwise
+
+import numpy as np
+
+from treewise.sources.fit import fit_source
+from treewise.sources.partitions import summarise_partitions
+
+
+def copied(value):
+    return pickle.loads(pickle.dumps(value))
+
+
+class LocalEngine:
+    def keep(self, function, calls):
+        return [copied(function(*copied(call))) for call in calls]
+
+    def ask(self, function, calls):
+        return [copied(function(*call)) for call in calls]
+
+
+def cut(frame, cuts):
+    """Cut a dataframe into partitions at these rows."""
+    ends = [0, *sorted(cuts), len(frame)]
+    return [frame.iloc[first:after] for first, after in pairwise(ends)]
+
+
+def random_cuts(rng, n):
+    """Up to six partitions, some of them empty or of one row."""
+    cuts = [int(rng.integers(0, n + 1)) for _ in range(rng.integers(0, 5))]
+    return [*cuts, cuts[0], min(n, cuts[0] + 1)] if cuts else []
+
+
+def grow_partitions(partitions, target, **options):
+    """Grow a tree on dataframes, or paths of files, as partitions of one table."""
+
+    @contextmanager
+    def open_source(roles, settings):
+        yield summarise_partitions(LocalEngine(), partitions, roles, settings, "the table")
+
+    return fit_source(open_source, target, options)
+
+
+def mixed_table(seed, n=400):
+    """A table with dates, categories, missing values, weights, and levels that first appear in the last rows."""
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    late = np.arange(n) > n - 8
+    town = np.array(["Rome", "Bari", "Pisa", "Oslo"])[np.where(late, 3, rng.integers(0, 3, n))]
+    table = pd.DataFrame(
+        {
+            "early": np.where(np.arange(n) < n // 3, np.nan, rng.normal(size=n).round(2)),  # missing at first
+            "count": rng.integers(0, 9, n),
+            "town": town,
+            "size": pd.Categorical(rng.choice(["S", "M", "L"], n), ["S", "M", "L"], ordered=True),
+            "day": pd.Series(pd.date_range("2020-01-01", periods=n)).where(pd.Series(rng.random(n) > 0.1)),
+            "flag": rng.random(n) > 0.5,
+            "w": rng.integers(0, 3, n).astype(float),
+        }
+    )
+    table["y"] = (table["early"].fillna(0) + table["count"] * (town == "Bari") + rng.normal(size=n)).round(2)
+    if seed % 2:
+        table["y"] = np.where(table["y"] > 1.5, "yes", "no")
+    return table

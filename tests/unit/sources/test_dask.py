@@ -1,0 +1,123 @@
+"""Growing on a Dask cluster of worker processes: the tree of memory, also when workers are killed."""
+
+import os
+import random
+import signal
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+import treewise as tw
+from tests.support.partitions import mixed_table
+from treewise.errors import DataError, ParameterError
+from treewise.formats.model_file.model_file import dumps
+from treewise.sources import dask_engine
+from treewise.train.grow import fit
+
+dask_frames = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("default")  # of other packages: sockets and loops that they close late
+KILLS = 20 if os.environ.get("TREEWISE_LONG") else 1
+
+
+@pytest.fixture(scope="module")
+def client():
+    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def kill_a_worker(client):
+    """End a worker process at once, as the system does when memory is short; its nanny starts another."""
+    pids = list(client.run(os.getpid).values())
+    os.kill(random.choice(pids), signal.SIGKILL)
+
+
+def frame(table, npartitions):
+    return dask_frames.from_pandas(table, npartitions=npartitions)
+
+
+def test_the_tree_of_memory(client, tmp_path):
+    """One test, as starting a cluster takes seconds: partitions, the client that Dask uses by itself, and files."""
+    options = {"target": "y", "max_depth": 4, "sample_weight": "w"}
+    for seed in (2, 3):
+        table = mixed_table(seed, 1000)
+        expected = dumps(tw.grow(table, **options))
+        assert dumps(tw.grow(frame(table, 5), **options, engine=client)) == expected
+    assert dumps(tw.grow(frame(table, 1), **options)) == expected
+    table.drop(columns="size").iloc[:600].to_parquet(tmp_path / "a.parquet")
+    table.drop(columns="size").iloc[600:].to_parquet(tmp_path / "b.parquet")
+    files = str(tmp_path / "*.parquet")
+    assert dumps(tw.grow(files, **options, engine=client)) == dumps(tw.grow(files, **options))
+
+
+class KillOnce:
+    """The progress of a growth, in which a worker is killed once: between two questions, or after some seconds."""
+
+    def __init__(self, client, seconds=None):
+        self.client, self.is_done, self.timer = client, False, None
+        if seconds is not None:
+            self.timer = threading.Timer(seconds, self.kill)
+            self.timer.start()
+
+    def kill(self):
+        self.is_done = True
+        kill_a_worker(self.client)
+
+    def report(self, share):
+        if not self.is_done and self.timer is None:
+            self.kill()
+
+    @contextmanager
+    def stage(self, name):
+        yield self.report
+
+
+def test_killed_workers_change_nothing(client):
+    table = mixed_table(3, 1000)
+    expected = dumps(tw.grow(table, "y", max_depth=6))
+    for kill in range(KILLS):
+        killer = KillOnce(client, random.random() if kill % 2 else None)
+        options = {"max_depth": 6, "engine": client}
+        assert dumps(fit(frame(table, 5), "y", options, progress=killer.stage)) == expected
+        if killer.timer is not None:
+            killer.timer.join()
+        assert killer.is_done
+
+
+def test_errors_of_workers_are_ours(client):
+    with pytest.raises(DataError, match="negative in row 1"):
+        tw.grow(frame(mixed_table(1, 50).assign(w=-1.0), 2), "y", sample_weight="w", engine=client)
+
+
+def test_a_cluster_without_workers_is_an_error(monkeypatch):
+    monkeypatch.setattr(dask_engine, "_WAIT", 0.1)
+    monkeypatch.setattr(dask_engine, "_MAX_WITHOUT_WORKERS", 0.5)
+    settings = {"n_workers": 0, "dashboard_address": "127.0.0.1:0", "processes": False}
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+        started = time.monotonic()
+        with pytest.raises(DataError, match="no workers"):
+            tw.grow(frame(mixed_table(1, 50), 2), "y", engine=client)
+        assert time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize(
+    ("engine", "error", "message"),
+    [
+        ("tcp://127.0.0.1:1", DataError, "no Dask scheduler answers"),
+        (0, ParameterError, "number of worker processes"),
+        (object(), ParameterError, "must be a Dask client"),
+    ],
+    ids=["address", "none", "object"],
+)
+def test_wrong_engines(engine, error, message, monkeypatch):
+    monkeypatch.setattr(dask_engine, "_MAX_CONNECTING", 1)
+    with pytest.raises(error, match=message):
+        tw.grow(frame(mixed_table(1, 50), 2), "y", engine=engine)
+
+
+def test_a_table_in_memory_needs_no_cluster(client):
+    with pytest.raises(ParameterError, match="needs a Dask dataframe, or files"):
+        tw.grow(mixed_table(1, 50), "y", engine=client)
