@@ -246,7 +246,6 @@ READS_HISTORY = {
     "predict/costs.py",
     "prune/prune.py",
     "train/edit.py",
-    "sources/fit.py",
     "train/honest.py",
     "formats/model_file/model_file.py",
     "formats/export/text.py",

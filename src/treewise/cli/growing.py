@@ -34,8 +34,8 @@ _MAX_LISTED = 6  # columns with missing values
 class GrowthReport:
     """Prints remarks while a model is grown: its methods are the callbacks of the functions that grow."""
 
-    def __init__(self, table: Table, quiet: bool) -> None:
-        self.table, self.quiet = table, quiet
+    def __init__(self, table: Table | None, quiet: bool) -> None:
+        self.table, self.quiet = table, quiet  # None: its rows are elsewhere
         self.training_set: TrainingSet | None = None
         self.full_tree: Tree | None = None
         self.prepared_at = self.grown_at = time.monotonic()
@@ -46,7 +46,7 @@ class GrowthReport:
 
         self.training_set = training_set
         if not self.quiet:
-            remark("", _table_line(self.table, training_set))
+            remark("", _table_line(training_set, self.table))
             for note in training_set.notes:  # before a long run, for a user who wants to stop it
                 remark("note", in_options(note))
             remark("task", describe_task(training_set))
@@ -62,7 +62,7 @@ class GrowthReport:
         try:
             yield
         except DataError:
-            for note in self.table.notes if self.training_set is None and not self.quiet else ():
+            for note in self.table.notes if self.table and self.training_set is None and not self.quiet else ():
                 remark("note", in_options(note))
             raise
 
@@ -151,6 +151,33 @@ def grow_tree(
     return report.training_set, tree
 
 
+def grow_on_cluster(
+    data: Sequence[str], engine: str | int, options: dict[str, Any], text_format: TextOptions, quiet: bool = False
+) -> Tree:
+    """Grow a tree on files that the workers of a Dask cluster read, with a report on standard error."""
+    from treewise.cli.output import progress_bar
+    from treewise.train.grow import fit
+
+    if text_format != TextOptions():
+        raise ParameterError(
+            "--separator, --decimal, --no-header, --names and --memory are not for files that workers read.",
+            hint="Leave them out, or write the table as Parquet.",
+        )
+    options = read_validation(options, text_format) | {"engine": engine}
+    report = GrowthReport(None, quiet)
+    with pruning_option_in_errors(options.get("pruning")):
+        tree = fit(
+            data[0] if len(data) == 1 else list(data),
+            options.pop("target", None),
+            options,
+            on_prepared=report.on_prepared,
+            on_grown=report.on_grown,
+            progress=progress_bar,
+        )
+    report.finish_tree(tree)
+    return tree
+
+
 def grow_ensemble_and_report(
     data: str | Table, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool
 ) -> Ensemble:
@@ -222,28 +249,30 @@ def _read(data: str | Table, options: dict[str, Any], text_format: TextOptions) 
 # -- lines of the report --------------------------------------------------------------------------------
 
 
-def _table_line(table: Table, training_set: TrainingSet) -> str:
-    """Describe the table: rows, columns by kind, and which have missing values."""
+def _table_line(training_set: TrainingSet, table: Table | None) -> str:
+    """Describe the table: rows, columns by kind, and which have missing values; of one elsewhere, what is known."""
     from treewise.data import encoding as encode
 
     kinds = {"number": 0, "category": 0, "boolean": 0, "date": 0}
     missing = []
-    for encoding, values in zip(training_set.encodings, training_set.columns, strict=True):
+    for encoding in training_set.encodings:
         kinds[_KINDS.get(encoding.kind, "category")] += 1
+    for encoding, values in zip(training_set.encodings, training_set.columns, strict=False):
         n_missing = int(encode.is_missing(encoding, values).sum())
         if n_missing:
             missing.append((n_missing, encoding.name))
     plurals = {"category": "categories"}
     by_kind = ", ".join(plural(n, kind, plurals.get(kind)) for kind, n in kinds.items() if n)
     columns = plural(len(training_set.encodings), "column")
-    line = f"{safe(table.name)}   {plural(len(table), 'row')} · {columns}: {by_kind}"
+    n_rows = len(training_set) if table is None else len(table)
+    line = f"{safe(training_set.table_name)}   {plural(n_rows, 'row')} · {columns}: {by_kind}"
     if missing:
         missing.sort(key=lambda pair: -pair[0])
         texts = [f"{safe(name)} {n_missing:,}" for n_missing, name in missing[:_MAX_LISTED]]
         more = f", … {len(missing) - _MAX_LISTED} more columns" if len(missing) > _MAX_LISTED else ""
         line += f" · missing: {', '.join(texts)}{more}"
-    dropped = len(table) - len(training_set)
-    if not dropped:
+    dropped = n_rows - len(training_set)
+    if not dropped or table is None:
         return line
     without = int(table[training_set.target.name].is_missing().sum())
     reasons = " or ".join(["no target"] * (without > 0) + ["no weight"] * (without < dropped))

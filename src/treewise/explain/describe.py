@@ -6,6 +6,7 @@ tree would use, and each note ends with the option that changes what is done.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ from treewise.data.encoding import EncodedColumn, Encoding, fit_encoding, is_mis
 from treewise.data.table import KindSpec, parse_na_values, read
 from treewise.errors import DataError, Param, join_few
 from treewise.train.grow import grow_training_set, prepare
+from treewise.train.source import TrainingSummary
 from treewise.train.training_set import TrainingSet
 
 Array = npt.NDArray[Any]
@@ -259,6 +261,8 @@ def describe_task(training_set: TrainingSet) -> str:
     if target.task == "regression":
         raw, weight = training_set.raw, np.asarray(training_set.weight, np.float64)
         mean = float(np.average(raw, weights=weight if weight.sum() > 0 else None))
+        if isinstance(training_set, TrainingSummary):  # whose pairs may stand for other targets
+            mean = math.ldexp(training_set.root.target_sum / training_set.root.weight, -training_set.target_scale)
         low, middle, high = (format_rounded(float(value)) for value in (raw.min(), mean, raw.max()))
         exposure = training_set.fit_options.exposure
         per_unit = f" per unit of {safe(exposure)}" if exposure else " per unit of exposure"
@@ -267,6 +271,8 @@ def describe_task(training_set: TrainingSet) -> str:
     counts = np.bincount(training_set.y, minlength=len(target.classes)).tolist()
     pattern = "{} {}" if any(isinstance(label, str) for label in target.classes) else "{} ({})"
     listed = [pattern.format(safe(label), format_count(n)) for label, n in zip(target.classes, counts, strict=True)]
+    if isinstance(training_set, TrainingSummary):
+        listed = [safe(label) for label in target.classes]
     more = f", … {len(listed)} classes" if len(listed) > _MAX_CLASSES else ""
     positive = f" · positive class: {safe(target.positive)}" if target.positive is not None else ""
     return f"classification of {name}: {', '.join(listed[:_MAX_CLASSES])}{more}{positive}"

@@ -121,3 +121,30 @@ def test_wrong_engines(engine, error, message, monkeypatch):
 def test_a_table_in_memory_needs_no_cluster(client):
     with pytest.raises(ParameterError, match="needs a Dask dataframe, or files"):
         tw.grow(mixed_table(1, 50), "y", engine=client)
+
+
+def test_the_command_line_grows_on_a_cluster(client, tmp_path, run):
+    table = mixed_table(2, 60).drop(columns="size")
+    table.iloc[:40].to_parquet(tmp_path / "0.parquet")
+    table.iloc[40:].to_parquet(tmp_path / "1.parquet")
+    grow = f"grow {tmp_path}/0.parquet {tmp_path}/1.parquet --target y --max-depth 3"
+    grown = run(f"{grow} --dask {client.scheduler.address} -o found.json")
+    assert (grown.code, "60 rows · 6 columns" in grown.err) == (0, True), grown
+    run(f"{grow} -o expected.json")
+    assert (tmp_path / "found.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--dask tcp://x:1 --workers 2", "--dask names a cluster"),
+        ("--workers 2 --ensemble forest", "--ensemble needs the rows in memory"),
+        ("--workers 2 --separator ';'", "not for files that workers read"),
+        ("--workers 2", "needs a Dask dataframe, or files"),
+    ],
+    ids=["both", "ensemble", "separator", "table"],
+)
+def test_the_command_line_refuses_what_clusters_cannot_do(options, message, run):
+    refused = run(f"grow penguins --target species {options}")
+    assert refused.code == 2, refused
+    assert message in refused.err

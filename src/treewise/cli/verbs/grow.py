@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from treewise._lib.text import safe
-from treewise.cli.growing import grow_ensemble_and_report, grow_tree
+from treewise.cli.growing import grow_ensemble_and_report, grow_on_cluster, grow_tree
 from treewise.cli.inputs import read_data
 from treewise.cli.options import ensemble_options, grow_options, take_ensemble_options, take_grow_options
 from treewise.cli.output import (
@@ -23,8 +23,10 @@ from treewise.cli.output import (
 from treewise.cli.records import print_model_record, refuse_json_beside_model
 from treewise.cli.render import print_tree, show_ensemble
 from treewise.cli.verb import (
+    TABLE,
     TextOptions,
     format_option,
+    option,
     output_option,
     quiet_option,
     take_text_options,
@@ -32,9 +34,12 @@ from treewise.cli.verb import (
     verb,
     whole_option,
 )
+from treewise.errors import ParameterError
 
 if TYPE_CHECKING:
     from treewise.data.table import Table
+    from treewise.train.training_set import TrainingSet
+    from treewise.tree.tree import Tree
 
 
 @verb(
@@ -52,6 +57,13 @@ if TYPE_CHECKING:
 @grow_options
 @ensemble_options
 @text_options
+@option(
+    "--dask",
+    metavar="ADDRESS",
+    section=TABLE,
+    help="Dask scheduler whose workers read and count DATA, tcp://host:port.",
+)
+@option("--workers", type=int, metavar="N", section=TABLE, help="The same with N worker processes on this machine.")
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
 @format_option("text", "json")
 @whole_option
@@ -59,6 +71,8 @@ if TYPE_CHECKING:
 def command(
     data: tuple[str, ...],
     ensemble: str | None,
+    dask: str | None,
+    workers: int | None,
     output: str | None,
     form: str,
     show_all: bool,
@@ -71,6 +85,13 @@ def command(
     text_format = take_text_options(options)
     grow_params = take_grow_options(options) | take_ensemble_options(options, ensemble)
     table: str | Table = data[0]
+    engine = _take_engine(dask, workers, ensemble)
+    if engine is not None:
+        check_model_ending(output)
+        tree = grow_on_cluster(data, engine, grow_params, text_format, quiet)
+        return _save_and_print(
+            tree, None, data[0] if len(data) == 1 else None, grow_params, output, form, show_all, quiet
+        )
     if len(data) > 1:  # a pattern that the shell has resolved
         table = read_data(data, grow_params.get("na_values", ()), text_format)
     if ensemble is None:
@@ -78,6 +99,16 @@ def command(
         return _grow_tree(table, grow_params, text_format, output, form, show_all, quiet)
     check_ensemble_ending(output)
     return _grow_ensemble(table, ensemble, grow_params, text_format, output, form, show_all, quiet)
+
+
+def _take_engine(address: str | None, workers: int | None, ensemble: str | None) -> str | int | None:
+    """Return the Dask cluster that counts, None for this process."""
+    if address is not None and workers is not None:
+        raise ParameterError("--dask names a cluster, and --workers starts one.", hint="Leave one out.")
+    engine = workers if address is None else address
+    if engine is not None and ensemble is not None:
+        raise ParameterError("--ensemble needs the rows in memory.", hint="Leave out --dask and --workers.")
+    return engine
 
 
 def _grow_tree(
@@ -90,6 +121,19 @@ def _grow_tree(
     quiet: bool,
 ) -> None:
     training_set, tree = grow_tree(data, options, text_format, quiet)
+    _save_and_print(tree, training_set, data, options, output, form, show_all, quiet)
+
+
+def _save_and_print(
+    tree: Tree,
+    training_set: TrainingSet | None,
+    data: str | Table | None,
+    options: dict[str, Any],
+    output: str | None,
+    form: str,
+    show_all: bool,
+    quiet: bool,
+) -> None:
     if output is not None:  # before the page, whose reader may leave early
         write_output(dump_tree(tree, output), output)
     if output == "-":
@@ -103,7 +147,7 @@ def _grow_tree(
     return None
 
 
-def _next_steps(output: str, data: str | Table, is_small: bool, is_folded: bool) -> str:
+def _next_steps(output: str, data: str | Table | None, is_small: bool, is_folded: bool) -> str:
     """Suggest what to do with a saved tree: trace it where that can be read, show it where lines were folded."""
     model, table = shlex.quote(output), _data_argument(data)
     steps = [f"treewise trace {model} {table}"] * is_small
@@ -112,7 +156,7 @@ def _next_steps(output: str, data: str | Table, is_small: bool, is_folded: bool)
     return f"saved {safe(output)}   next: {' · '.join(steps)}"
 
 
-def _data_argument(data: str | Table) -> str:
+def _data_argument(data: str | Table | None) -> str:
     """Return DATA as it is typed in another command."""
     return shlex.quote(data) if isinstance(data, str) and data != "-" else "DATA"
 
