@@ -58,15 +58,15 @@ def pictures() -> dict[str, str]:
     student = {"GPA": 3.7, "Published": "no", "University": "top20"}
     judged = tw.grow(tw.datasets.noisy(), "y", max_depth=3).evaluate(tw.datasets.noisy(seed=1))
     mass_errors = mass.evaluate("penguins", drop_missing_target=True)
-    kinds = {"every value": "multiway", "one value": "one_value", "a set": "subset"}
-    one_split = {"columns": ["University"], "max_depth": 1}
+    letters = {"X": list("abbbccccdd"), "y": list("ppnnppppnp")}
+    kinds = {"a branch per value": "multiway", "one value": "one_value", "an order": "ordinal", "a set": "subset"}
     drawn = {
         "tree-teaching": tw.grow("seven_points").draw(
             show=["counts", "impurity", "gain"], unit="nats", questions=True, data="seven_points", rows="abcdefg"
         ),
         "steps": tw.grow("four_points").draw_steps(data="four_points", rows="abcd", questions=True),
         "trees-side-by-side": tw.draw_trees(
-            {name: tw.grow("admissions", categorical=kind, **one_split) for name, kind in kinds.items()}
+            {name: tw.grow(letters, "y", categorical=kind, max_depth=1) for name, kind in kinds.items()}
         ),
         "tree-table-code": tw.parse(OR, target="y").draw(data="or", beside=["table", "code"]),
         "tree-penguins": penguins.draw(),

@@ -22,16 +22,27 @@ from treewise.show.mpl_helpers import figure_bytes
 
 FOLDER = Path(__file__).parent / "handouts"
 STYLE = """
-@page { size: A4; margin: 16mm 15mm; }
-body { font: 9.6pt/1.35 "DejaVu Sans", Helvetica, sans-serif; color: #111; }
-h1 { font-size: 16pt; margin: 0 0 2mm; } h2 { font-size: 11.5pt; margin: 5mm 0 1mm; break-after: avoid; }
+@page { size: A4; margin: 14mm 15mm; }
+body { font: 9pt/1.3 "DejaVu Sans", Helvetica, sans-serif; color: #111; }
+h1 { font-size: 16pt; margin: 0 0 2mm; } h2 { font-size: 11.5pt; margin: 4mm 0 1mm; break-after: avoid; }
 p:has(+ table), p:has(+ pre) { break-after: avoid; }
-p { margin: 1mm 0; } table { font-size: 8.2pt; margin: 1mm 0; break-inside: avoid; }
-pre { font: 8pt/1.3 "DejaVu Sans Mono", monospace; margin: 1mm 0 2mm; break-inside: avoid; white-space: pre-wrap; }
+p { margin: .6mm 0; } table { font-size: 8pt; line-height: 1.2; margin: 1mm 0; break-inside: avoid; }
+pre { font: 7.6pt/1.25 "DejaVu Sans Mono", monospace; margin: 1mm 0 2mm; break-inside: avoid; white-space: pre-wrap; }
 .pictures { display: flex; gap: 6mm; align-items: center; justify-content: space-around;
-  break-inside: avoid; margin: 2mm 0; }
-.pictures svg, .pictures img { height: auto; max-width: 100%; max-height: 72mm; flex: 0 1 auto; min-width: 0; }
+  break-inside: avoid; margin: 1mm 0; }
+.pictures svg, .pictures img { height: auto; max-width: 100%; max-height: 60mm; flex: 0 1 auto; min-width: 0; }
+.pictures.large img, .pictures.large svg { max-height: 110mm; }
+.result { break-inside: avoid; }
 .question { border-left: 2.5pt solid #0072b2; padding-left: 3mm; margin: 2mm 0; }
+"""
+OR = """
+if x1 == 1:
+    return 1
+else:
+    if x2 == 1:
+        return 1
+    else:
+        return 0
 """
 OFFICIALS = """
 GPA = 4.0
@@ -72,7 +83,7 @@ def printed(*results: object) -> str:
 
 def table(result: Any) -> str:
     """Return a result as a table: a notebook shows the same."""
-    return str(result._repr_mimebundle_()["text/html"])
+    return f'<div class="result">{result._repr_mimebundle_()["text/html"]}</div>'
 
 
 def pictures(*drawn: Any) -> str:
@@ -80,10 +91,15 @@ def pictures(*drawn: Any) -> str:
     return f'<div class="pictures">{"".join(map(_picture, drawn))}</div>'
 
 
+def large(drawn: str) -> str:
+    """Give pictures more room."""
+    return drawn.replace('class="pictures"', 'class="pictures large"')
+
+
 def _picture(drawn: Any) -> str:
     if hasattr(drawn, "svg"):
         return str(drawn.svg)
-    image = base64.b64encode(figure_bytes(drawn.get_figure(root=True), "png", dpi=100)).decode()
+    image = base64.b64encode(figure_bytes(drawn.get_figure(root=True), "png", dpi=180)).decode()
     return f'<img alt="" src="data:image/png;base64,{image}">'  # as SVG, letters would be outlines: ten times as large
 
 
@@ -94,7 +110,7 @@ def id3_notes() -> str:
     tree = tw.grow(points)
     joint = tw.joint([[0, 1 / 2, 1 / 4], [1 / 12, 1 / 12, 1 / 12]], unit="nats")
     trace = tree.trace(points, unit="nats")
-    both = tw.draw_regions({"T on V": full, "T' on V": pruned}, "outlier_validation", "x1", "x2")
+    both = tw.draw_regions({"T on V": full, "T' on V": pruned}, "outlier_validation", "x1", "x2", size=(7.5, 3.2))
     return "".join(
         [
             "<h1>The ID3 algorithm</h1>",
@@ -104,12 +120,12 @@ def id3_notes() -> str:
             table(joint),
             heading("Seven training points: which decision rule is the best?"),
             printed(trace[0], trace[1]),
-            pictures(tree.draw(), tree.draw_regions(points, "x1", "x2")),
+            pictures(tree.draw(), tree.draw_regions(points, "x1", "x2", size=(5, 3))),
             heading("Exclusive or: the best gain is 0. Do we stop?"),
             said("No: there are still impure nodes. Either rule may be taken."),
             printed(tw.candidates("xor", unit="nats"), tw.grow("xor")),
             heading("Overfitting"),
-            pictures(tw.curve("noisy", over="max_leaf_nodes").draw()),
+            pictures(tw.curve("noisy", over="max_leaf_nodes").draw(size=(6, 3.4))),
             heading("Pruning with a validation set"),
             printed(full, pruned.history[-1]),
             pictures(both[0]),
@@ -125,19 +141,23 @@ def id3_notes() -> str:
 
 def chapter_8() -> str:
     """Return the handout of chapter 8."""
-    kinds = ("multiway", "one_value", "ordinal", "subset")
-    trees = [tw.grow("admissions", categorical=kind, max_depth=1) for kind in kinds]
+    letters = {"X": list("abbbccccdd"), "y": list("ppnnppppnp")}
+    kinds = {"a branch per value": "multiway", "one value": "one_value", "an order": "ordinal", "a set": "subset"}
+    trees = {name: tw.grow(letters, "y", categorical=kind, max_depth=1) for name, kind in kinds.items()}
     regions = tw.grow("penguins", max_leaf_nodes=4, columns=["bill_length_mm", "flipper_length_mm"])
     stumps = [tw.stump("no_guidance", criterion=criterion) for criterion in ("error", "entropy")]
     return "".join(
         [
             "<h1>Decision trees (chapter 8)</h1>",
-            heading("Figure 8.1: or, as code and as a tree"),
-            f'<div class="pictures">{printed(tw.grow("or").export("if-else"))}{_picture(tw.grow("or").draw())}</div>',
+            heading("Figure 8.1: or, as a truth table, code and a tree"),
+            pictures(tw.parse(OR, target="y").draw(data="or", beside=["table", "code"])),
             heading("Figure 8.2: a branch per value, one value, an order, a set"),
-            *(pictures(*(tree.draw() for tree in pair)) for pair in (trees[:2], trees[2:])),
+            large(pictures(tw.draw_trees(trees, across=2))),
             heading("Figure 8.3: a tree partitions the space"),
-            pictures(regions.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", with_tree=True)),
+            pictures(
+                regions.draw(),
+                regions.draw_regions("penguins", "bill_length_mm", "flipper_length_mm", size=(5, 3.2)),
+            ),
             heading("Why accuracy is a bad score"),
             said("Two features; by accuracy they are equal, by entropy one of them is useful."),
             *map(table, stumps),
@@ -149,7 +169,7 @@ def chapter_8() -> str:
             heading("Figure 8.4: entropy and twice the Gini index"),
             pictures(tw.draw_impurity()),
             heading("Figure 8.5: maximum depth, minParent, minLeaf"),
-            pictures(tw.draw_regions_grid("noisy")[0, 0]).replace("<img", '<img style="max-height: 150mm"'),
+            large(pictures(tw.draw_regions_grid("noisy")[0, 0])),
         ]
     )
 
@@ -174,7 +194,7 @@ def cs221_section_5() -> str:
             table(boosted.rounds),
             table(boosted.worked_round("admissions", 1)),
             said(boosted.worked_round("admissions", 1).effect),
-            pictures(tw.draw_boosting_weights()),
+            pictures(tw.draw_boosting_weights(size=(6, 3))),
         ]
     )
 

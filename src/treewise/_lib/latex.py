@@ -115,6 +115,8 @@ def latex_condition(condition: str, name: str = "") -> str:
     ('x_1 \\le 0.5', '\\le 206.5\\text{ or missing}')
     >>> latex_condition("GPA = 3.7", "GPA"), latex_condition("GPA", "GPA")
     ('\\text{GPA} = \\text{3.7}', '\\text{GPA}')
+    >>> latex_condition("<= medium")
+    '\\le \\text{medium}'
     """
     if not condition.startswith(name):
         return rf"\text{{{escape_latex(condition)}}}"
@@ -125,8 +127,9 @@ def latex_condition(condition: str, name: str = "") -> str:
         parts.append(f"{_RELATIONS[relation]} {latex_number(number)}")
         rest = stripped[threshold.end() :]
         return " ".join(parts) + (rf"\text{{{escape_latex(rest)}}}" if rest else "")
-    if stripped.startswith("= "):
-        return " ".join([*parts, rf"= \text{{{escape_latex(stripped[2:])}}}"])
+    relation, _, level = stripped.partition(" ")
+    if level and relation in ("=", *_RELATIONS):
+        return " ".join([*parts, rf"{_RELATIONS.get(relation, relation)} \text{{{escape_latex(level)}}}"])
     return "".join(parts) + (rf"\text{{{escape_latex(rest)}}}" if rest else "")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from treewise._lib.latex import BLANK, LATEX_END, LATEX_HEAD, escape_latex
+from treewise._lib.latex import BLANK, LATEX_BLANK, LATEX_END, LATEX_HEAD, escape_latex, latex_number
 from treewise._lib.text import format_rounded
 from treewise.errors import ParameterError
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from treewise.ensemble.rounds import WorkedRound
 
 _FORMATS = ("text", "markdown", "latex")
+_MAX_TERMS = 6  # of a sum that is written out
 
 
 def render_round(worked: WorkedRound, format: str = "text", blanks: bool = False) -> str:
@@ -68,12 +69,26 @@ def _row_lines(worked: WorkedRound, blanks: bool, markdown: bool) -> list[str]:
     return ["", lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]
 
 
+def _worked_values(worked: WorkedRound) -> tuple[str, str, str]:
+    """Return ε, α and z with what they are computed from, where that is short."""
+    error, vote, z = (format_rounded(value) for value in (worked.error, worked.vote, float(worked.update.z)))
+    if not worked.as_fractions:
+        return error, vote, z
+    wrong = [worked.weight_text(int(i)) for i in worked.wrong.nonzero()[0]]
+    share, rest = map(latex_number, (worked.error_text, worked.accuracy_text))
+    terms = [" + ".join(map(latex_number, wrong))] if len(wrong) <= _MAX_TERMS else []
+    return (
+        " = ".join(dict.fromkeys([*terms, share, error])),
+        rf"\tfrac{{1}}{{2}} \log \frac{{{worked.accuracy_text}}}{{{worked.error_text}}} = {vote}",
+        rf"2\sqrt{{{share} \cdot {rest}}} = {z}",
+    )
+
+
 def _latex(worked: WorkedRound, blanks: bool) -> str:
     b = worked.number
     parts = [rf"\subsection*{{{escape_latex(_title(worked))}}}"]
     if worked.after is not None and worked.update.n_classes == 2 and worked.update.learning_rate == 1.0:
-        values = [format_rounded(v) for v in (worked.error, worked.vote, float(worked.update.z))]
-        error, vote, z = (r"\underline{\hspace{3em}}" if blanks else value for value in values)
+        error, vote, z = (LATEX_BLANK,) * 3 if blanks else _worked_values(worked)
         ratio = r"\frac{1-\varepsilon}{\varepsilon}".replace(r"\varepsilon", rf"\varepsilon_{{{b}}}")
         lines = [
             rf"\varepsilon_{{{b}}} & = \sum_{{i:\,h_{{{b}}}(x_i) \neq y_i}} D_{{{b}}}(i) = {error}",
@@ -84,8 +99,10 @@ def _latex(worked: WorkedRound, blanks: bool) -> str:
         parts.append("\\begin{align*}\n" + body + "\n\\end{align*}")
     else:
         parts += [escape_latex(line) + r"\\" for line in _steps(worked, blanks)]
-    rows = [_headings(worked), *(_cells(worked, i, blanks) for i in range(len(worked.rows)))]
-    table = " \\\\\n".join(" & ".join(map(escape_latex, row)) for row in rows)
+    head = [*map(escape_latex, _headings(worked)[:4]), f"$D_{{{b}}}$", f"$D_{{{b + 1}}}$"]
+    rows = (_cells(worked, i, blanks) for i in range(len(worked.rows)))
+    body = " \\\\\n".join(" & ".join(map(escape_latex, row)) for row in rows)
+    table = " & ".join(head) + " \\\\ \\hline\n" + body
     parts.append("\\noindent\n\\begin{tabular}{rlllrr}\n" + table + "\n\\end{tabular}")
     if not blanks:
         parts += [r"\medskip\noindent", *(escape_latex(line) for line in (*worked.outcome, worked.effect) if line)]

@@ -404,11 +404,13 @@ class WorkedRound(Displayable):
         return render_round(self, format, blanks)
 
     @property
-    def _epsilon(self) -> str:
+    def error_text(self) -> str:
+        """ε, as a fraction where that is short."""
         return self._weight_text(self.update.wrong, self.before)
 
     @property
-    def _accuracy(self) -> str:
+    def accuracy_text(self) -> str:
+        """1 − ε, as a fraction where that is short."""
         return self._weight_text(self.update.total - self.update.wrong, self.before)
 
     @property
@@ -419,16 +421,16 @@ class WorkedRound(Displayable):
             return (f"ε_{b} = 0: no row is misclassified.",)
         terms = [self._weight_text(int(self.before.units[i]), self.before) for i in at[:_MAX_TERMS]]
         added = f"the sum of D_{b} over {plural(len(at), 'row')}" if len(at) > _MAX_TERMS else " + ".join(terms)
-        values = [added, self._epsilon, format_rounded(self.error)]
+        values = [added, self.error_text, format_rounded(self.error)]
         lines = [f"ε_{b} = {' = '.join(dict.fromkeys(values))}, the weight of the misclassified rows"]
         if self.after is None:
             return tuple(lines)
         rate = "" if self.update.learning_rate == 1.0 else f"{self.update.learning_rate:g} · "
-        odds = f"log({_bracketed(self._accuracy)}/{_bracketed(self._epsilon)})"
+        odds = f"log({_bracketed(self.accuracy_text)}/{_bracketed(self.error_text)})"
         odds = odds if self.update.n_classes == 2 else f"({odds} + log {self.update.n_classes - 1})"
         lines.append(f"α_{b} = {rate}½ {odds} = {format_rounded(self.vote)}, its vote weight")
         if self.update.n_classes == 2 and not rate:
-            product = f"{_bracketed(self._epsilon)} · {_bracketed(self._accuracy)}"
+            product = f"{_bracketed(self.error_text)} · {_bracketed(self.accuracy_text)}"
             lines.append(f"z_{b} = 2 √({product}) = {format_rounded(self.update.z)}")
         else:
             lines.append(f"z_{b} = (1 − ε) e^−α + ε e^α = {format_rounded(self.update.z)}")
@@ -453,7 +455,7 @@ class WorkedRound(Displayable):
         if self.update.learning_rate != 1.0:
             return f"{old} · {format_rounded(self.update.factors[wrong])} = {new}"
         numerator = old if not wrong or k == 2 else f"{k - 1} · {old}"
-        return f"{numerator} / ({k} · {self._epsilon if wrong else self._accuracy}) = {new}"
+        return f"{numerator} / ({k} · {self.error_text if wrong else self.accuracy_text}) = {new}"
 
     @property
     def outcome(self) -> tuple[str, ...]:

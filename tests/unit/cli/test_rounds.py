@@ -55,6 +55,10 @@ def test_a_round_in_latex_and_with_blanks(run, boosted, tmp_path):
     assert "0.15" not in sheet
     assert "1/6" not in sheet  # D_3 is asked for
     assert r"\varepsilon_{2}" in found.render("latex")
+    first = boosted.worked_round("admissions", 1).render("latex")
+    assert r"D_{1}(i) = \tfrac{1}{12} + \tfrac{1}{12} = \tfrac{1}{6} = 0.16667" in first
+    assert r"\log \frac{5/6}{1/6} = 0.80472" in first
+    assert "$D_{1}$ & $D_{2}$" in first
     assert run("trace b.json admissions --round 2 --format csv --blanks").code == 2
 
 

@@ -1,5 +1,6 @@
 """Exercise sheets: every key gets full marks, changed answers lose points, errors are carried forward."""
 
+import html
 import json
 import re
 from xml.etree import ElementTree as ET
@@ -333,6 +334,28 @@ def test_pages_without_key_hold_no_answers():
         sheet.render("moodle", key=False)
     with pytest.raises(ParameterError, match="must be one of"):
         sheet.render("pdf")
+
+
+@pytest.mark.parametrize("topic", ["leaves", "pruning"])
+def test_a_printed_tree_keeps_its_lines(topic):
+    sheet = tw.exercise(random=7, topic=topic, level=3)
+    (code,) = (part.code for part in sheet.parts if part.code)
+    assert len(code.splitlines()) > 3
+    cloze = ET.fromstring(sheet.render("moodle")).find("question/questiontext/text").text
+    for page in (sheet.render("html"), cloze):
+        assert html.unescape(re.search(r"<pre>(.*?)</pre>", page, re.S)[1]) == code
+    assert all(line.strip() in sheet.render("markdown") for line in code.splitlines())
+
+
+def test_indices_of_formulas_are_set_and_names_are_not():
+    rows = {"D_1": [1, 2, 3, 4], "y": ["m_b", "m_b", "ε_1", "m_b"]}
+    page = tw.exercise(rows, "y", topic="boosting", level=3).render("html", key=False)
+    assert "ε<sub>1</sub>" in page
+    assert '<th scope="col">D_1</th>' in page  # of the data
+    assert "<td>m_b</td>" in page
+    tex = tw.exercise("seven_points").render("latex")
+    assert r"Gain($x_1 \le 0.5$)" in tex
+    assert "$m_{b}$" in tex
 
 
 def test_a_typed_tree_is_asked_about():

@@ -13,6 +13,7 @@ from tests.support.hostile_names import BATCHES, table
 from treewise.data.table import read
 from treewise.errors import ColumnError, DataError, ParameterError
 from treewise.show.picture.node_boxes import NodeBoxes
+from treewise.show.picture.plane_scene import plane_picture
 from treewise.show.picture.scene import BoxShape, TextShape
 
 SLIDE = "13.33x7.5"
@@ -349,3 +350,14 @@ def test_regions_keep_their_classes_in_grey_print():
     ax = tw.grow("outlier").draw_regions("outlier", "x1", "x2")
     hatched = [collection.get_hatch() for collection in ax.collections if collection.get_hatch()]
     assert hatched == ["//"]  # the second class; the first has none
+
+
+def test_rows_of_one_cell_lie_beside_each_other_on_the_page():
+    data = tw.read("admissions")
+    plane = plane_picture([tw.grow(data, preset="id3")], data, ("GPA", "Published"))
+    assert len(set(zip(plane.x.tolist(), plane.y.tolist(), strict=True))) == 12
+    levels = [axis.positions(data) for axis in plane.plane.axes]
+    assert [np.round(axis).tolist() for axis in (plane.x, plane.y)] == [axis.tolist() for axis in levels]
+    points = tw.datasets.four_points()
+    plane = plane_picture([tw.grow(points)], points, ("x1", "x2"))
+    assert plane.x.tolist() == [0, 0, 1, 2]  # numbers stay where they are

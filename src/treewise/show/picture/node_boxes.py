@@ -327,9 +327,11 @@ def typeset(condition: str) -> str:
 
     >>> typeset("<= 206.5"), typeset("> 0.537971036064431 or missing"), typeset("= <= x"), typeset("x1 <= 0.5")
     ('≤ 206.5', '> 0.53797… or missing', '= <= x', 'x1 ≤ 0.5')
+    >>> typeset("<= medium")
+    '≤ medium'
     """
-    condition = re.sub(r"(^|^[^\s=<>]+ )<= (?=[-\d])", r"\1≤ ", condition)
-    condition = re.sub(r"(^|^[^\s=<>]+ )>= (?=[-\d])", r"\1≥ ", condition)
+    for typed, sign in (("<=", "≤"), (">=", "≥")):  # at the beginning, or after a name and before a number
+        condition = re.sub(rf"^([^\s=<>]+ (?={typed} [-\d]))?{typed} ", rf"\g<1>{sign} ", condition)
     return _LONG_NUMBER.sub(r"\1…", condition)
 
 

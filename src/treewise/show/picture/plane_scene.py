@@ -214,6 +214,23 @@ def _marker_shape(marker: Marker, x: float, y: float, radius: float, colour: str
     return PathShape((*points, points[0]), BACKGROUND, 0.8, colour)
 
 
+def _spread(plane: Plane, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Move rows of one position apart along axes of levels, so that all of them are seen."""
+    is_level = [axis.encoding.is_categorical for axis in plane.axes]
+    rows_at: dict[tuple[float, float], list[int]] = {}
+    for row, position in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        rows_at.setdefault(position, []).append(row)
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    for rows in rows_at.values() if any(is_level) else ():
+        across = math.ceil(math.sqrt(len(rows))) if all(is_level) else len(rows) if is_level[0] else 1
+        for i, row in enumerate(rows):
+            right, up = i % across, i // across
+            x[row] += (right - (across - 1) / 2) * min(0.2, 0.7 / across)
+            down = math.ceil(len(rows) / across)
+            y[row] += (up - (down - 1) / 2) * min(0.2, 0.7 / down)
+    return x, y
+
+
 def plane_picture(
     trees: Sequence[Tree],
     table: Table,
@@ -228,7 +245,7 @@ def plane_picture(
     if "" in names:
         return None
     plane = make_plane([largest], table, names[0], names[1], None)
-    x, y = (axis.positions(table) for axis in plane.axes)
+    x, y = _spread(plane, *(axis.positions(table) for axis in plane.axes))
     classes = np.empty(0, np.int64)
     if largest.task == "classification":
         column = find_truth(largest, table, None)

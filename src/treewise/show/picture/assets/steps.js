@@ -27,3 +27,4 @@ document.addEventListener("keydown", (event) => {
 document.body.classList.add("slides");
 for (const id of ["controls", "keys"]) document.getElementById(id).hidden = false;
 show(0);
+document.documentElement.dataset.ready = "yes";
