@@ -137,11 +137,11 @@ def wrap_text(text: str, width: int | None, break_at: str | None = None) -> list
 
 
 def _chunk_word(word: str, width: int) -> list[str]:
-    pieces, room = [""], width
+    pieces, width_left = [""], width
     for ch in word:
-        room -= display_width(ch)
-        if room < 0 and pieces[-1]:
+        width_left -= display_width(ch)
+        if width_left < 0 and pieces[-1]:
             pieces.append("")
-            room = width - display_width(ch)
+            width_left = width - display_width(ch)
         pieces[-1] += ch
     return pieces

@@ -182,10 +182,10 @@ def _assign_groups(training_set: TrainingSet, count: int, rng: np.random.Generat
     filled, fold_of = np.zeros((count, n_classes)), np.empty(n_groups, np.int64)
     for position, group in enumerate(order.tolist()):
         growth = (filled * shares[group]).sum(axis=1)  # half the growth of the sum of squares, up to a constant
-        room = filled.sum(axis=1)
-        empty = np.flatnonzero(room == 0)
+        total = filled.sum(axis=1)
+        empty = np.flatnonzero(total == 0)
         must_fill = len(empty) >= n_groups - position  # every fold needs a group
-        fold = int(empty[0]) if must_fill else int(np.lexsort((room, growth))[0])
+        fold = int(empty[0]) if must_fill else int(np.lexsort((total, growth))[0])
         filled[fold] += shares[group]
         fold_of[group] = fold
     return np.asarray(fold_of[groups])

@@ -220,7 +220,7 @@ def test_a_model_is_traced_with_weights_on_the_command_line(tmp_path):
 
 
 def test_silence_is_explained_once(capsys, monkeypatch):
-    monkeypatch.setattr("treewise.cli.verbs.trace.PATIENCE", 0.01)
+    monkeypatch.setattr("treewise.cli.verbs.trace._SECONDS_BEFORE_REMARK", 0.01)
     report = remark_when_long()
     report(0.0)
     assert capsys.readouterr().err == ""

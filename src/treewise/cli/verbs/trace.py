@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from treewise.explain.trace import NodeTrace, Trace
     from treewise.explain.trace.render import TraceFormat
 
-PATIENCE = 2.0  # seconds after which silence is explained
+_SECONDS_BEFORE_REMARK = 2.0  # seconds after which silence is explained
 _ENDINGS = {".txt": "text", ".md": "markdown", ".tex": "latex", ".csv": "csv", ".json": "json"}
 _TREE_OPTIONS = (
     "node",
@@ -219,8 +219,8 @@ def command(
             remark("note", f"an exercise has one node, here node 0; --node N selects another: {others}")
         tree = trace.tree if with_tree else None
         is_ascii = is_ascii_only(sys.stdout)
-        how = TraceFormat(form, _page_width(), blanks, is_ascii, in_options, document=not fragment, tree=tree)
-        write(trace.exercise() if blanks else trace, how, output)
+        trace_format = TraceFormat(form, _page_width(), blanks, is_ascii, in_options, document=not fragment, tree=tree)
+        write(trace.exercise() if blanks else trace, trace_format, output)
     return None
 
 
@@ -295,7 +295,7 @@ def write(trace: Trace, trace_format: TraceFormat, output: str | None) -> None:
 
 def remark_when_long() -> Callable[[float], None]:
     """Return a function to call at each node: it prints one remark once the work has taken long."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + _SECONDS_BEFORE_REMARK
     is_due = True
 
     def report(_: float) -> None:

@@ -53,27 +53,27 @@ class TraceFormat:
             raise ParameterError(f"the tree is written after text, markdown and latex; {what}.", parameter="with_tree")
 
 
-def render_trace(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> str:
+def render_trace(nodes: Iterable[NodeTrace], trace_format: TraceFormat, notes: Sequence[str] = ()) -> str:
     """Return nodes in the requested format, followed by notes on the table, and by the tree if it is asked for."""
-    if how.format == "csv":
+    if trace_format.format == "csv":
         return _candidates_csv(nodes)
-    if how.format == "json":
-        return _json_text(nodes, single=not how.document)
-    if how.format == "markdown":
-        drawn = "" if how.tree is None else render_tree(how.tree, ascii=False)
-        return documents.markdown(nodes, how.blanks, notes) + documents.markdown_tree(drawn)
-    if how.format == "latex":
-        drawn = "" if how.tree is None else how.tree.draw().tikz
-        return documents.latex(nodes, how.blanks, notes, how.document, drawn)
-    return "\n".join(render_blocks(nodes, how, notes))
+    if trace_format.format == "json":
+        return _json_text(nodes, single=not trace_format.document)
+    if trace_format.format == "markdown":
+        drawn = "" if trace_format.tree is None else render_tree(trace_format.tree, ascii=False)
+        return documents.markdown(nodes, trace_format.blanks, notes) + documents.markdown_tree(drawn)
+    if trace_format.format == "latex":
+        drawn = "" if trace_format.tree is None else trace_format.tree.draw().tikz
+        return documents.latex(nodes, trace_format.blanks, notes, trace_format.document, drawn)
+    return "\n".join(render_blocks(nodes, trace_format, notes))
 
 
-def render_blocks(nodes: Iterable[NodeTrace], how: TraceFormat, notes: Sequence[str] = ()) -> Iterator[str]:
+def render_blocks(nodes: Iterable[NodeTrace], trace_format: TraceFormat, notes: Sequence[str] = ()) -> Iterator[str]:
     """Yield the text node by node, so that the first can be read while the next is computed; last the tree."""
-    for piece in text.write_blocks(nodes, how.width, how.blanks, notes, how.write):
-        yield text.to_ascii(piece) if how.ascii else piece
-    if how.tree is not None:
-        yield "\nThe tree\n" + render_tree(how.tree, width=how.width, ascii=how.ascii)
+    for piece in text.write_blocks(nodes, trace_format.width, trace_format.blanks, notes, trace_format.write):
+        yield text.to_ascii(piece) if trace_format.ascii else piece
+    if trace_format.tree is not None:
+        yield "\nThe tree\n" + render_tree(trace_format.tree, width=trace_format.width, ascii=trace_format.ascii)
 
 
 _HEADINGS = (

@@ -117,9 +117,9 @@ def _heading(node: NodeTrace, width: int, blanks: bool) -> list[str]:
     if node.settled:
         return lines
     right = format_impurity(node, blanks)
-    room = width - display_width(lines[-1]) - display_width(right)
-    if room > 1:
-        return [*lines[:-1], lines[-1] + " " * room + right]
+    gap = width - display_width(lines[-1]) - display_width(right)
+    if gap > 1:
+        return [*lines[:-1], lines[-1] + " " * gap + right]
     return [*lines, " " * (width - display_width(right)) + right]
 
 
@@ -195,9 +195,9 @@ def _formula_lines(
     if e.formula is None:
         return upper + _wrap(e.note.split(" "), head, margin, width, " "), []
     upper += _wrap(e.formula.pieces(blanks=blanks), head, margin, width)
-    room = width - result_width - 12  # for two spaces, the equals sign, and the mark behind it
+    note_width = width - result_width - 12  # for two spaces, the equals sign, and the mark behind it
     if e.has_no_candidate:
-        return upper, _wrap(e.note.split(" "), margin, margin, room, " ")
+        return upper, _wrap(e.note.split(" "), margin, margin, note_width, " ")
     lower = _wrap(e.formula.pieces(numbers=True, blanks=blanks), f"{margin[:-2]}= ", margin, width)
     return upper, [*lower, f"{margin[:-2]}= {e.formula.difference(blanks)}"]
 
@@ -305,16 +305,16 @@ def _gain_profile(node: NodeTrace, column: ColumnTrace, width: int) -> list[str]
         return []
     format_value, name = column.encoding.format, safe(column.name)
     low, high = format_value(cuts[0][0]), format_value(cuts[-1][0])
-    room = min(48, width - len(low) - len(high) - 8)
+    plot_width = min(48, width - len(low) - len(high) - 8)
     index = next((i for i, (cut, _) in enumerate(cuts) if cut == best.candidate.split.cut), None)
-    if room < 10 or index is None:
+    if plot_width < 10 or index is None:
         return []
     near = cuts[max(0, index - 1) : index + 2]
     scores = [f"{format_value(cut)} {format_score(node, score)}" for cut, score in near]
     criterion = node.number_format.training_set.criterion
     score_name = "gain" if criterion.by_gain else criterion.score_name
     caption = clip(f"  {score_name} at each threshold of {name}", width)
-    line = f"    {low} ▏{sparkline([(float(c), s) for c, s in cuts], room)}▏ {high}"
+    line = f"    {low} ▏{sparkline([(float(c), s) for c, s in cuts], plot_width)}▏ {high}"
     beside = "    " + " · ".join(scores)
     if display_width(line) + display_width(beside) <= width:
         return [caption, line + beside]
@@ -333,24 +333,24 @@ def _scores_by_threshold(column: ColumnTrace) -> list[tuple[float | int, float]]
     return [(cut, test.score) for cut, test in sorted(best.items(), key=lambda item: item[0])]
 
 
-def sparkline(points: Sequence[tuple[float, float]], room: int) -> str:
-    """Draw y against x in ``room`` block characters: each is the highest of its points, or its nearest point.
+def sparkline(points: Sequence[tuple[float, float]], width: int) -> str:
+    """Draw y against x in ``width`` block characters: each is the highest of its points, or its nearest point.
 
     >>> sparkline([(0, 0.0), (1, 0.5), (2, 1.0), (3, 0.5)], 4)
     ' ▄█▄'
     """
     first, last = points[0][0], points[-1][0]
     top = max(y for _, y in points)
-    step = (last - first) / room
+    step = (last - first) / width
     if not (math.isfinite(step) and step > 0 and top > 0):
-        return _BLOCKS[0] * room
-    highest: list[float | None] = [None] * room
+        return _BLOCKS[0] * width
+    highest: list[float | None] = [None] * width
     for x, y in points:
-        cell = min(room - 1, int((x - first) / step))
+        cell = min(width - 1, int((x - first) / step))
         highest[cell] = y if highest[cell] is None else max(y, highest[cell] or 0.0)
     filled = [i for i, y in enumerate(highest) if y is not None]
     drawn = []
-    for i in range(room):
+    for i in range(width):
         while len(filled) > 1 and abs(filled[1] - i) < abs(filled[0] - i):
             filled.pop(0)
         y = highest[filled[0]] or 0.0

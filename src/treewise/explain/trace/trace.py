@@ -285,8 +285,8 @@ class Trace:
         """
         shown = self.exercise() if blanks else self
         tree = self.tree if with_tree else None
-        how = TraceFormat(format, width, blanks, ascii, document=document, tree=tree)
-        return render_trace(shown.every(), how, shown.notes)
+        trace_format = TraceFormat(format, width, blanks, ascii, document=document, tree=tree)
+        return render_trace(shown.every(), trace_format, shown.notes)
 
     def __str__(self) -> str:
         return self.render()
@@ -335,23 +335,23 @@ def _note_on_growth(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:
     options, settings = {} if ensemble is None else ensemble.options, training_set.settings
     n_columns = len(training_set.columns)
     if ensemble is None:
-        how = []
+        differences = []
     elif options.get("method") == "adaboost":
-        how = ["on rows sampled in its round" if options.get("resample") else "on the weights of its round"]
+        differences = ["on rows sampled in its round" if options.get("resample") else "on the weights of its round"]
     else:
         share = options.get("max_samples")
         uses_all_rows = share is None or (isinstance(share, float) and share == 1)
-        how = ["on a sample of the rows"] if options.get("bootstrap", True) or not uses_all_rows else []
+        differences = ["on a sample of the rows"] if options.get("bootstrap", True) or not uses_all_rows else []
     if settings.features_of(n_columns) < n_columns:
-        how.append("with columns sampled at each node")
+        differences.append("with columns sampled at each node")
     elif options.get("max_features", n_columns) != n_columns or options.get("bootstrap_features"):
-        how.append("on sampled columns")
+        differences.append("on sampled columns")
     if settings.splitter == "random":
-        how.append("with random splits")
-    if not how:
+        differences.append("with random splits")
+    if not differences:
         return ()
     scope = "every test is listed" if ensemble is None else f"counted on all rows of {safe(training_set.table_name)}"
-    return (f"{scope}; this tree was grown {', '.join(how)}, so another test may be best here",)
+    return (f"{scope}; this tree was grown {', '.join(differences)}, so another test may be best here",)
 
 
 def _note_on_weights(tree: Tree, training_set: TrainingSet) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ node_boxes.py      the content of each box (histograms.py: charts of the rows of
 layout.py          positions of boxes, labels and edges
 build_scene.py     the scene: heading, boxes, edges (scene.py: shapes, fills, text widths)
 render.py          the scene as SVG, PNG or PDF
-forest.py          the tree in TikZ, for the LaTeX package forest
+tikz.py            the tree in TikZ, for the LaTeX package forest
 compose.py         scenes side by side, and fitted to a size; panels.py: a table and code beside a tree
 steps.py           ``tree.draw_steps``: growth and pruning step by step; steps_page.py, plane_scene.py: as a page
 """

@@ -16,7 +16,6 @@ from functools import cached_property
 from treewise._lib.text import format_rounded, plural, safe
 from treewise.formats.text_format.notation import write_label
 from treewise.show.node_stats import NodeSamples, describe_training_error, has_training_rows
-from treewise.show.picture.forest import ForestNode
 from treewise.show.picture.histograms import NodeHistograms
 from treewise.show.picture.layout import BoxSize, PictureLayout
 from treewise.show.picture.node_boxes import (
@@ -51,6 +50,7 @@ from treewise.show.picture.scene import (
     text_width,
     value_fill,
 )
+from treewise.show.picture.tikz import TikzNode
 from treewise.tree.tree import Tree
 
 _MARGIN = 14.0  # around everything
@@ -148,11 +148,11 @@ class SceneBuilder:
         parts: list[Part] = [page, *heading.shapes, *sorted(edges, key=lambda edge: edge.colour == TEXT), *groups]
         return VectorScene(page.width, page.height, repr(self.tree).strip("<>"), tuple(parts))
 
-    def forest_nodes(self) -> list[ForestNode]:
+    def tikz_nodes(self) -> list[TikzNode]:
         """Return the nodes as the LaTeX package forest draws them: without charts."""
         columns, arrays = self.tree.columns, self.tree.arrays
         return [
-            ForestNode(
+            TikzNode(
                 parent=selected.parent,
                 column="" if selected.branches or box.swatch or box.is_folded else columns[arrays.column[box.node]],
                 heading=box.heading,

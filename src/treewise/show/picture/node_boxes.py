@@ -141,10 +141,10 @@ class NodeBoxes:
         else:
             heading = self._question(node)
         number = str(node)
-        room = _MAX_WIDTH - 2 * _PADDING - text_width(number, _TINY) - 8 - (SWATCH_SIZE + 5 if swatch else 0)
+        heading_width = _MAX_WIDTH - 2 * _PADDING - text_width(number, _TINY) - 8 - (SWATCH_SIZE + 5 if swatch else 0)
         return NodeBox(
             node=node,
-            heading=clip_to_width(heading, room, _LARGE, bold=True),
+            heading=clip_to_width(heading, heading_width, _LARGE, bold=True),
             facts=tuple(
                 clip_to_width(line, _MAX_WIDTH - 2 * _PADDING, SMALL)
                 for line in (self._facts(node, is_leaf and not is_open), *self._further_lines(node))

@@ -101,11 +101,11 @@ class _Expander:
             *_, level, node = heapq.heappop(queue)
             if self.tree.arrays.kind[node] == LEAF or level >= max_depth:
                 continue
-            children, room = list(self.tree.children(node)), self.limits.max_leaves - n_ends
-            if len(children) - 1 > room:
-                if len(children) <= _MANY_BRANCHES or room < 2:
+            children, max_added = list(self.tree.children(node)), self.limits.max_leaves - n_ends
+            if len(children) - 1 > max_added:
+                if len(children) <= _MANY_BRANCHES or max_added < 2:
                     continue
-                children = self._heaviest(children, room)
+                children = self._heaviest(children, max_added)
                 n_ends += 1  # the box that represents the others
             n_ends += len(children) - 1
             self.shown_children[node] = children

@@ -16,7 +16,6 @@ from treewise.data.column import Column
 from treewise.data.table import read
 from treewise.errors import Param, ParameterError
 from treewise.formats.export.if_else import write
-from treewise.show.picture.forest import tikz_code, tikz_table
 from treewise.show.picture.scene import (
     CODE_WIDTH,
     FRAME,
@@ -30,6 +29,7 @@ from treewise.show.picture.scene import (
     clip_to_width,
     text_width,
 )
+from treewise.show.picture.tikz import tikz_code, tikz_table
 from treewise.tree.arrays import LEAF
 from treewise.tree.tree import Tree
 

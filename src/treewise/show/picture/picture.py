@@ -22,12 +22,12 @@ from treewise.predict.predict import series_as_dict
 from treewise.show.node_stats import NodeSamples
 from treewise.show.picture.build_scene import PictureStyle, SceneBuilder, legend_heading, make_builder
 from treewise.show.picture.compose import MARGIN, fit, side_by_side
-from treewise.show.picture.forest import forest, tikz_document, tikz_panels
 from treewise.show.picture.node_boxes import BOX_LINES, BoxContent
 from treewise.show.picture.node_selection import SelectionLimits
 from treewise.show.picture.panels import SidePanel, side_panel
 from treewise.show.picture.render import to_png_or_pdf, to_svg
 from treewise.show.picture.scene import VectorScene
+from treewise.show.picture.tikz import tikz_document, tikz_panels, tikz_tree
 from treewise.train.exposure import find_truth
 from treewise.train.target import adopt_levels, adopt_target, align_classes
 from treewise.tree.tree import Tree
@@ -73,7 +73,9 @@ class Picture:
             [
                 (
                     caption,
-                    shown.tikz if isinstance(shown, SidePanel) else forest(shown.forest_nodes(), shown.style.direction),
+                    shown.tikz
+                    if isinstance(shown, SidePanel)
+                    else tikz_tree(shown.tikz_nodes(), shown.style.direction),
                 )
                 for caption, shown in self.panels
             ],

@@ -154,9 +154,9 @@ def _chart(values: Sequence[float], current: int, title: str) -> VectorScene:
     """Return the values over the steps as a line, with the current one marked."""
     left, top, width, height = 64.0, 16.0, _CHART_WIDTH - 84, _CHART_HEIGHT - 52
     low, high = min(values), max(values)
-    room = (high - low) or 1.0
+    span = (high - low) or 1.0
     points = [
-        (left + width * i / max(1, len(values) - 1), top + height * (1 - (value - low) / room))
+        (left + width * i / max(1, len(values) - 1), top + height * (1 - (value - low) / span))
         for i, value in enumerate(values)
     ]
     segments = tuple((*start, *end) for start, end in pairwise(points))
@@ -169,7 +169,7 @@ def _chart(values: Sequence[float], current: int, title: str) -> VectorScene:
     x, y = points[current]
     parts.append(BoxShape(x - 6, y - 6, 12, 12, TEXT, BACKGROUND, 1.5, radius=6))
     for value in dict.fromkeys((low, high)):
-        base = top + height * (1 - (value - low) / room) + 4
+        base = top + height * (1 - (value - low) / span) + 4
         parts.append(TextShape(left - 6, base, _format(value), 11, False, MUTED_TEXT, "end"))
     anchor = "end" if current > len(values) / 2 else "start"
     beside = x - 10 if anchor == "end" else x + 10

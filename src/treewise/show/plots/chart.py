@@ -56,8 +56,8 @@ class ChartAxis:
         if not math.isfinite(high - low):  # no double is as long: show the middle
             low, high = low / 4, high / 4
         ticks = tuple((value, write(value)) for value in round_numbers(low, high))
-        room = margin * (high - low)
-        return cls(label, low - room, high + room, ticks)
+        extra = margin * (high - low)
+        return cls(label, low - extra, high + extra, ticks)
 
     @classmethod
     def share(cls, label: str) -> ChartAxis:
@@ -202,11 +202,11 @@ class ChartPicture(Picture):
             return super().in_style(style)
         chart, scene = self.chart, self.scene
         for _ in range(2):  # a legend may take more lines in another width
-            room = [side * PIXELS_PER_INCH for side in style.size]
-            largest = min(room[0] / scene.width, room[1] / scene.height)
+            pixels = [side * PIXELS_PER_INCH for side in style.size]
+            largest = min(pixels[0] / scene.width, pixels[1] / scene.height)
             scale = largest if style.font_size is None else style.font_size / (TEXT_PIXELS * POINTS_PER_PIXEL)
-            width = chart.width + room[0] / scale - scene.width
-            height = chart.height + room[1] / scale - scene.height
+            width = chart.width + pixels[0] / scale - scene.width
+            height = chart.height + pixels[1] / scale - scene.height
             chart = replace(chart, width=max(_MIN_AREA, math.floor(width)), height=max(_MIN_AREA, math.floor(height)))
             scene = chart_scene(chart)
         return replace(self, scene=fit(scene, style), chart=chart, dpi=style.dpi)

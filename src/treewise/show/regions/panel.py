@@ -334,11 +334,11 @@ def _write_names(ax: Axes, x: Floats, y: Floats, rows: Ints, scene: RegionScene)
 
 def _jitter(axis: PlaneAxis, positions: Floats, index: int, cuts: Sequence[float]) -> Floats:
     """Jitter rows of a level, or of one of few numbers, deterministically; no number crosses a threshold."""
-    room = 0.35 if axis.encoding.is_categorical else jitter_width(positions)
-    if not axis.encoding.is_categorical and any(np.nanmin(np.abs(positions - cut)) <= room for cut in cuts):
+    jitter = 0.35 if axis.encoding.is_categorical else jitter_width(positions)
+    if not axis.encoding.is_categorical and any(np.nanmin(np.abs(positions - cut)) <= jitter for cut in cuts):
         return positions
     steps = (np.arange(len(positions)) * _JITTER_STEPS[index] + 0.5) % 1.0
-    return positions + 2 * room * (steps - 0.5)
+    return positions + 2 * jitter * (steps - 0.5)
 
 
 # -- axes -------------------------------------------------------------------------------------------------------------
@@ -391,7 +391,7 @@ def _choose_labels(cuts: Sequence[float], axis: PlaneAxis, points: float, is_ver
     chosen: list[tuple[float, float]] = []
     for cut in cuts:
         half = 0.75 * SMALL if is_vertical else 0.33 * SMALL * len(axis.format(cut)) + 4
-        if all(abs(cut - other) * scale >= half + room for other, room in chosen):
+        if all(abs(cut - other) * scale >= half + other_half for other, other_half in chosen):
             chosen.append((cut, half))
     return sorted(cut for cut, _ in chosen)
 

@@ -202,12 +202,12 @@ def _merged_conditions(tree: Tree) -> dict[int, list[tuple[int, str]]]:
 
     The page joins the path of the other nodes.
     """
-    by_node, room, with_missing = {}, _MAX_RULE_LETTERS, columns_with_missing(tree)
+    by_node, letters_left, with_missing = {}, _MAX_RULE_LETTERS, columns_with_missing(tree)
     for node, region in regions(tree):
         conditions = conditions_by_column(region, with_missing, or_unseen=False)
         by_node[node] = [(column, _shorten_set(text)) for column, text in conditions.items()]
-        room -= sum(len(text) for _, text in by_node[node])
-        if room < 0:
+        letters_left -= sum(len(text) for _, text in by_node[node])
+        if letters_left < 0:
             break
     return by_node
 

@@ -81,8 +81,8 @@ class ConditionText:
         joins_branch = not split.separates_missing
         says_missing = joins_branch and (a.missing_rows[node] > 0 or self._is_surprising(node, split.missing))
         if isinstance(split, Subset) and len(split.levels) > 1 and max_width is not None:
-            room = max_width - len(" or missing") * (says_missing and split.missing == 0)
-            conditions[0] = self._shorten_set(conditions[0], split, room, min_level_width)
+            set_width = max_width - len(" or missing") * (says_missing and split.missing == 0)
+            conditions[0] = self._shorten_set(conditions[0], split, set_width, min_level_width)
         if says_missing:
             conditions[split.missing] += " or missing"
         return conditions
@@ -119,12 +119,12 @@ class ConditionText:
         head, levels = f"{write_name(split.column, self.ascii)} in {{", split.levels
         texts = [write_level(level, self.ascii) for level in levels[: max(2, max_width)]]
         widths = [display_width(level) + 2 for level in texts]
-        n_named, room = 1, max_width - display_width(head) - widths[0] - len(f"+{len(levels)}}}")
-        while n_named < len(texts) - 1 and room >= widths[n_named]:
-            room -= widths[n_named]
+        n_named, width_left = 1, max_width - display_width(head) - widths[0] - len(f"+{len(levels)}}}")
+        while n_named < len(texts) - 1 and width_left >= widths[n_named]:
+            width_left -= widths[n_named]
             n_named += 1
-        if min_level_width is not None and room < 0:
-            texts[0] = clip(texts[0], max(min_level_width, widths[0] - 2 + room), self.ellipsis)
+        if min_level_width is not None and width_left < 0:
+            texts[0] = clip(texts[0], max(min_level_width, widths[0] - 2 + width_left), self.ellipsis)
         return f"{head}{', '.join(texts[:n_named])}, +{len(levels) - n_named}}}"
 
 

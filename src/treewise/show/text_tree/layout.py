@@ -149,13 +149,13 @@ class ColumnLayout:
         """
         lefts = [self._prefix(line) + line.condition for line in self.lines]
         above: dict[int, list[str]] = {}
-        room = widest(lefts, _WRAP_ABOVE, _MIN_WRAP_WIDTH)
+        max_width = widest(lefts, _WRAP_ABOVE, _MIN_WRAP_WIDTH)
         for i, line in enumerate(self.lines if self.width is None else ()):
             if display_width(lefts[i]) > _WRAP_ABOVE and _ends_with_set(line.condition):
-                *above[i], lefts[i] = self._wrap_set(line, room)
+                *above[i], lefts[i] = self._wrap_set(line, max_width)
         return above, lefts
 
-    def _wrap_set(self, line: TreeLine, room: int) -> list[str]:
+    def _wrap_set(self, line: TreeLine, max_width: int) -> list[str]:
         """Write a set over several lines, each but the last ending with a comma, with the tree's glyphs continued."""
         glyphs, prefix = self.printer.glyphs, self._prefix(line)
         indent = prefix[: -len(line.prefix)] if line.prefix else prefix
@@ -164,7 +164,7 @@ class ColumnLayout:
         levels = split_list(rest)
         lines = [f"{prefix}{head}{brace}{levels[0]}"]
         for level in levels[1:]:
-            if display_width(lines[-1]) + display_width(level) + len(", ,") > room:
+            if display_width(lines[-1]) + display_width(level) + len(", ,") > max_width:
                 lines[-1] += ","
                 lines.append(below + level)
             else:

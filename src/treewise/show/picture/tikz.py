@@ -30,7 +30,7 @@ _HEAD = r"""\documentclass[border=4pt]{standalone}
 
 
 @dataclass(frozen=True)
-class ForestNode:
+class TikzNode:
     """One node: the index of its parent (-1 at the top), its lines, and the condition on the edge to it."""
 
     parent: int
@@ -43,10 +43,10 @@ class ForestNode:
     is_dashed: bool = False
 
 
-def forest(nodes: Sequence[ForestNode], direction: str = "down") -> str:
+def tikz_tree(nodes: Sequence[TikzNode], direction: str = "down") -> str:
     r"""Return the code of a tree; parents come before their children.
 
-    >>> print(forest([ForestNode(-1, "x1", "x1?"), ForestNode(0, "", "star", ["4 rows"], "<= 0.5", "#E0EEF6")]))
+    >>> print(tikz_tree([TikzNode(-1, "x1", "x1?"), TikzNode(0, "", "star", ["4 rows"], "<= 0.5", "#E0EEF6")]))
     % needs \usepackage{amsmath,forest}
     \definecolor{tree1}{HTML}{E0EEF6}
     \begin{forest}
@@ -146,7 +146,7 @@ def tikz_document(fragment: str) -> str:
     return f"{_HEAD}{fragment}\n\\end{{document}}\n"
 
 
-def _node_text(node: ForestNode, colours: Mapping[str, str]) -> str:
+def _node_text(node: TikzNode, colours: Mapping[str, str]) -> str:
     options = [f"fill={colours[node.fill]}"] if node.fill else []
     options += [f"draw={colours[node.outline]}"] if node.outline else []
     options += ["dashed"] if node.is_dashed else []
@@ -158,7 +158,7 @@ def _node_text(node: ForestNode, colours: Mapping[str, str]) -> str:
     return ", ".join([f"{{{lines}}}", *options])
 
 
-def _heading(node: ForestNode) -> str:
+def _heading(node: TikzNode) -> str:
     """Return the first line in bold; a column with an index, and a question about it, in mathematics."""
     name = latex_name(node.column) if node.column else ""
     if name and not name.startswith(r"\text{"):
