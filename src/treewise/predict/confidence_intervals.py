@@ -19,8 +19,8 @@ Floats = npt.NDArray[np.float64]
 Z95 = NormalDist().inv_cdf(0.975)  # 1.96: half the width of a 95 % interval, in standard errors
 TRAINING_RANGE = "training range"
 TRAINING_RANGE_NOTE = (
-    "A training range is too narrow for new rows, because its rows chose the splits; honest=0.5 (--honest 0.5) or a"
-    " refit on other rows gives a confidence interval."
+    "A training range is too narrow for new rows, because its rows chose the splits; honest estimation (option"
+    " honest) or a refit on other rows gives a confidence interval."
 )
 
 

@@ -35,4 +35,4 @@ def test_permutations(run):
     assert answer.code == 0
     assert "20 searches on permuted targets" in answer.out.replace("\n", " ")
     assert "--permutations 0: must be a whole number" in run("subgroups m.json noisy --permutations 0").err
-    assert "--permutations 200" in run("subgroups m.json noisy").out
+    assert "(option permutations)" in run("subgroups m.json noisy").out

@@ -158,7 +158,10 @@ def test_training_rows_have_no_p_value_and_say_why():
     heading = next(line for line in str(found).splitlines() if line.startswith("node"))
     assert "training range" in heading
     assert " p " not in heading
-    assert "A p-value would have to account for that search: give permutations=200" in str(found).replace("\n", " ")
+    assert (
+        "A p-value would have to account for that search: repeat it on permuted targets (option permutations)"
+        in str(found).replace("\n", " ")
+    )
     assert (found[0].p_adjusted, found.to_dict()["groups"][0]["p"]) == (None, None)
     other = tree.subgroups("outlier_validation")
     assert "95 % interval" in str(other)

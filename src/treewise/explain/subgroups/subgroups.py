@@ -50,8 +50,8 @@ __all__ = ["GroupDifference", "GroupStatistics", "GroupTest", "HeldOutTest", "Su
 _MAX_SHOWN = 20  # groups that are printed
 _TRAINING_ROWS = "These look like the training rows, by which the groups were chosen: differences are overstated."
 _NO_P_VALUES = (
-    " A p-value would have to account for that search: give permutations=200 (--permutations 200), or held-out rows"
-    " (test, --test)."
+    " A p-value would have to account for that search: repeat it on permuted targets (option permutations),"
+    " or give held-out rows (option test)."
 )
 
 
