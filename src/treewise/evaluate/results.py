@@ -249,7 +249,7 @@ class ClassificationEvaluation(Evaluation):
         false positive rate  10.7 %   6.4 to 17.5 %
         rate                 38.5 %  32.0 to 45.4 %
         error                14.0 %   9.9 to 19.5 %
-        chosen on noisy, so measure it on other rows; to predict by it: --cost 1:0=2
+        chosen on noisy, so measure it on other rows; to predict by it: cost 1:0=2
         >>> round(tree.with_cost(chosen.cost).evaluate(fresh).by_class[1].recall.value, 3)
         0.81
         """

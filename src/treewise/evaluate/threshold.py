@@ -115,7 +115,7 @@ class ThresholdChoice(Displayable):
         negative, positive = self.classes
         if self.cost is None:
             return "no cost gives these predictions, since some rows have a probability of 0 or 1"
-        return f"to predict by it: --cost {safe(positive)}:{safe(negative)}={self.cost[positive][negative]:.6g}"
+        return f"to predict by it: cost {safe(positive)}:{safe(negative)}={self.cost[positive][negative]:.6g}"
 
 
 def choose_threshold(

@@ -39,7 +39,7 @@ def test_a_threshold_is_printed_with_the_costs_that_apply_it(run, two_models):
     _, b, new = two_models
     answer = run(f"evaluate {b} {new} --threshold precision=0.8")
     line = next(line for line in answer.lines if "to predict by it" in line)
-    cost = line.split("--cost ")[1]
+    cost = line.split("by it: cost ")[1]
     chosen = json.loads(run(f"evaluate {b} {new} --threshold precision=0.8 --format json").out)["threshold"]
     run(f"predict {b} {new} --cost {cost} -o out.csv")
     predicted = [line.split(",")[-1] for line in Path("out.csv").read_text(encoding="utf-8").split()[1:]]
