@@ -1,7 +1,9 @@
 """Run every example in docstrings, README and docs."""
 
 import doctest
+import functools
 import importlib
+import inspect
 import pkgutil
 from pathlib import Path
 
@@ -31,8 +33,27 @@ def skip_without(name):
 @pytest.mark.parametrize("name", ["treewise", *MODULES])
 def test_docstrings(name):
     skip_without(name)
-    module = importlib.import_module(name)
-    assert doctest.testmod(module, optionflags=FLAGS).failed == 0
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for example in docstring_examples(importlib.import_module(name)):
+        runner.run(example)
+    assert runner.summarize().failed == 0
+
+
+def docstring_examples(module):
+    """Find the examples of a module as ``doctest.testmod`` does, and those of cached properties, which it skips."""
+    finder = doctest.DocTestFinder()
+    yield from finder.find(module)
+    for cls in vars(module).values():
+        if inspect.isclass(cls) and cls.__module__ == module.__name__:
+            for name, member in vars(cls).items():
+                if isinstance(member, functools.cached_property):
+                    yield from finder.find(member.func, f"{cls.__name__}.{name}", module)
+
+
+def test_examples_of_cached_properties_are_found():
+    import treewise.evaluate.results as module
+
+    assert "ClassificationEvaluation.metrics" in [example.name for example in docstring_examples(module)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(ROOT).as_posix())

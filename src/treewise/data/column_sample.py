@@ -31,7 +31,8 @@ def sample_column(column: Column, distinct: bool = False) -> Column:
     if distinct or column.is_coded or column.form == "bool":
         rows = np.unique(values, return_index=True)[1]
     else:
-        rows = np.array([values.argmin(), values.argmax(), *_first_fraction(column, values)], np.int64)
+        ends = [values.argmin(), values.argmax(), *_first_fraction(column, values)]
+        rows = np.array(list(dict.fromkeys(ends)), np.int64)  # each once
     sample = replace(column, values=column.values[present[rows]], missing=None)
     return sample.drop_unused_labels() if column.form == "text" else sample
 

@@ -207,7 +207,7 @@ class ClassificationEvaluation(Evaluation):
         >>> import treewise as tw
         >>> evaluation = tw.grow("noisy", max_depth=3).evaluate(tw.datasets.noisy(seed=1))
         >>> [(metric.name, round(metric.value, 2)) for metric in evaluation.metrics[:4]]
-        [('balanced_accuracy', 0.83), ('precision', 0.77), ('recall', 0.81), ('f1', 0.79)]
+        [('balanced_accuracy', 0.83), ('precision', 0.86), ('recall', 0.75), ('f1', 0.8)]
         """
         unknown = [Metric("recall", 0.0, (0.0, 0.0)) for rows in self.unknown.values() if rows]
         balanced = balanced_accuracy([*(c.recall for c in self.by_class), *unknown])
