@@ -111,6 +111,8 @@ class GrowthReport:
             if note not in known_notes
         )
         self._print_new_notes(notes)
+        if self.training_set is not None and (note := _compare_with_baseline(ensemble, self.training_set)):
+            remark("note", note)
         info = ensemble.fit_info.ensemble
         bootstrap = info is None or info.option("bootstrap", ensemble.method != "adaboost")
         if advise and ensemble.oob is None and bootstrap:
@@ -247,6 +249,23 @@ def _read(data: str | Table, options: dict[str, Any], text_format: TextOptions) 
 
 
 # -- lines of the report --------------------------------------------------------------------------------
+
+
+def _compare_with_baseline(ensemble: Ensemble, training_set: TrainingSet) -> str:
+    """Return a note if always giving one answer errs less than the trees do out of bag; "" if not."""
+    import numpy as np
+
+    if ensemble.oob is None:
+        return ""
+    if ensemble.task == "regression":
+        better = "the mean" if ensemble.oob.score < 0 else ""
+    else:
+        counts = np.bincount(training_set.y, training_set.row_weight)
+        majority = int(np.argmax(counts))
+        share = counts[majority] / counts.sum()
+        answer = f"{safe(ensemble.classes[majority])}, with an error of {100 * (1 - share):.1f} %,"
+        better = answer if ensemble.oob.score < share else ""
+    return f"worse than the baseline out of bag: always predicting {better} would do better" if better else ""
 
 
 def _table_line(training_set: TrainingSet, table: Table | None) -> str:

@@ -67,6 +67,20 @@ def test_a_forest_reports_what_it_understood_and_what_it_is(run):
     assert tw.load("f.json").oob == made.oob
 
 
+def test_trees_worse_than_one_answer_are_reported(run):
+    rng = np.random.default_rng(0)
+    table = {"x": rng.normal(size=300), "rare": rng.choice(["no", "no", "no", "yes"], 300), "z": rng.normal(size=300)}
+    tw.read(table).to_polars().write_csv("noise.csv")
+    forest = "grow noise.csv --ensemble forest --n-estimators 20 --oob-score -o f.json --target"
+    share = 100 * np.mean(table["rare"] == "yes")
+    baseline = (
+        f"note  worse than the baseline out of bag: always predicting no, with an error of {share:.1f} %, would do"
+    )
+    assert baseline in run(f"{forest} rare").err
+    assert "out of bag: always predicting the mean would do better" in run(f"{forest} z").err
+    assert "worse than the baseline" not in run("grow penguins --ensemble forest --n-estimators 9 --oob-score").err
+
+
 @pytest.mark.parametrize(
     ("words", "make"),
     [
