@@ -24,15 +24,10 @@ UNKNOWN_COLOUR = "#B5B5B5"  # where no class is known
 def class_colour(class_index: int) -> str:
     """Return the colour of a class by its index; they repeat after eight.
 
-    >>> class_colour(0), class_colour(8) == class_colour(0), class_marker(0) == class_marker(8)
-    ('#0072B2', True, False)
+    >>> class_colour(0), class_colour(8) == class_colour(0), class_colour(-1)
+    ('#0072B2', True, '#B5B5B5')
     """
     return CLASS_COLOURS[class_index % len(CLASS_COLOURS)] if class_index >= 0 else UNKNOWN_COLOUR
-
-
-def class_marker(class_index: int) -> str:
-    """Return the marker of a class by its index; up to 88 pairs of colour and marker differ."""
-    return MARKERS[class_index % len(MARKERS)] if class_index >= 0 else "."
 
 
 # Classes that are named by a sign are drawn as that sign.
@@ -47,6 +42,8 @@ _SIGNS: dict[str, Marker] = {
 
 def class_markers(labels: Sequence[object]) -> list[Marker]:
     """Return the marker of each class: a star for "star", a dot for "dot", else the next free one.
+
+    With the colours, which repeat after another number, up to 88 classes are told apart.
 
     >>> class_markers(["dot", "star"]), class_markers([0, 1]), class_markers(["star", "moon"])
     (['o', '*'], ['o', '^'], ['*', 'o'])

@@ -10,7 +10,7 @@ from treewise.show.palette import (
     MARKERS,
     SCALE_COLOURS,
     class_colour,
-    class_marker,
+    class_markers,
     confidence_tint,
     luminance,
     rgb,
@@ -46,8 +46,8 @@ def test_first_classes_differ_for_everybody(matrix):
 
 def test_colour_and_marker_together_are_a_class():
     many = len(CLASS_COLOURS) * len(MARKERS)
-    assert len({(class_colour(i), class_marker(i)) for i in range(many)}) == many
-    assert (class_colour(-1), class_marker(-1)) not in {(class_colour(i), class_marker(i)) for i in range(many)}
+    assert len({(class_colour(i), marker) for i, marker in enumerate(class_markers(range(many)))}) == many
+    assert class_colour(-1) not in {class_colour(i) for i in range(many)}
 
 
 def test_the_scale_darkens_steadily():

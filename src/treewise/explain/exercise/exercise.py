@@ -22,7 +22,6 @@ from treewise.tree.tree import Tree
 
 _MAX_DRAWS = 300  # random tables that are tried
 TITLES = {"split": splits.TITLE, "leaves": leaves.TITLE, "boosting": boosting.TITLE, "pruning": pruning.TITLE}
-LEVELS = (1, 2, 3)
 
 
 def exercise(
