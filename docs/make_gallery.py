@@ -26,6 +26,41 @@ fever = no
     days <= 3 -> cold
     days > 3  -> doctor
 """
+FIGURE_1 = """
+Hunger = starving -> y
+Hunger = hungry
+    Like = y -> y
+    Like = n
+        Price = expensive -> n
+        Price = cheap -> y
+        Price = free -> y
+Hunger = can-eat
+    Like = y -> y 0.75
+    Like = n -> n
+Hunger = full -> n
+"""
+OFFICIALS = """
+GPA = 4.0
+    Recommendation = good -> P
+    Recommendation = normal
+        University = top10 -> N
+        University = top20 -> P
+        University = top30 -> N
+GPA = 3.7
+    Published = yes -> P
+    Published = no
+        University = top10 -> N
+        University = top20 -> P
+        University = top30 -> N
+GPA = 3.5 -> N
+"""
+RULE = """
+classes: -1, 1
+x3 is false -> -1
+x3 is true
+    x5 <= 3.2 -> 1
+    x5 > 3.2 -> -1
+"""
 OR = """
 if x1 == 1:
     return 1
@@ -75,6 +110,9 @@ def pictures() -> dict[str, str]:
         "tree-row": admissions.draw(highlight=student),
         "tree-folded": tw.grow(noisy).draw(max_leaves=10, direction="right"),
         "tree-customers": _customers().draw(),
+        "tree-figure-1": tw.parse(FIGURE_1, target="Eat").draw(),
+        "tree-officials": tw.parse(OFFICIALS, data="admissions").draw(),
+        "tree-rule": tw.parse(RULE, target="y").draw(),
         "tree-by-hand": tw.parse(BY_HAND, target="what it is").draw(),
         "curve": tw.curve("noisy").draw(),
         "roc": judged.draw("roc"),
@@ -109,7 +147,10 @@ def charts() -> dict[str, Axes]:
         "regions-grid": tw.draw_regions_grid("noisy")[0, 0],
         "regions-models": models[0],
         "regions-levels": penguins.draw_regions("penguins", "bill_length_mm", "island"),
+        "regions-seven": tw.grow("seven_points").draw_regions("seven_points", "x1", "x2", with_tree=True),
         "impurity": tw.draw_impurity(),
+        "entropy": tw.draw_impurity(["entropy"]),
+        "boosting-weights": tw.draw_boosting_weights(),
         "gains": tw.candidates("penguins").draw("flipper_length_mm"),
         "stages": tw.forest(noisy, "y", 60, oob_score=True).draw_stages(noisy, test=tw.datasets.noisy(seed=1)),
     }

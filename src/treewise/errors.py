@@ -291,6 +291,16 @@ _OTHER_NAMES = {
     "maxnodes": "max_leaf_nodes",
     "numleaves": "max_leaf_nodes",  # LightGBM
     "mindatainleaf": "min_samples_leaf",
+    "minchildsamples": "min_samples_leaf",
+    "mingaintosplit": "min_impurity_decrease",
+    "minexamples": "min_samples_leaf",  # YDF
+    "nodesize": "min_samples_leaf",  # randomForest
+    "ntree": "n_estimators",
+    "mtry": "max_features",
+    "numtrees": "n_estimators",
+    "numboostround": "n_estimators",  # XGBoost
+    "eta": "learning_rate",
+    "mincriterion": "alpha",  # ctree
     "accuracy": "sufficient_accuracy",
     "score": "criterion",
     "impurity": "criterion",

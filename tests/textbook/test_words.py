@@ -60,6 +60,9 @@ def test_output_says_information_gain_and_past_which_size_trees_overfit(run, cap
         "--max-leaves 3": "--max-leaf-nodes",
         "--score gini": "--criterion",
         "--seed 1": "--random-state",
+        "--min_child_samples 3": "--min-samples-leaf",
+        "--ntree 5": "--n-estimators",
+        "--mtry 2": "--max-features",
         "--prune cv": "--pruning",
         "--criterion accuracy": '"error"',
         "--criterion infogain": '"information_gain"',
@@ -74,7 +77,15 @@ def test_other_names_of_options_get_a_hint(run, typed, ours):
 
 @pytest.mark.parametrize(
     ("typed", "verb"),
-    {"train": "grow", "entropy": "trace", "knn": "evaluate", "plot": "draw", "overfitting": "curve"}.items(),
+    {
+        **dict.fromkeys(("train", "rpart", "boosting"), "grow"),
+        **dict.fromkeys(("knn", "cv"), "evaluate"),
+        "entropy": "trace",
+        "plot": "draw",
+        "overfitting": "curve",
+        "homework": "exercise",
+        "grade": "check",
+    }.items(),
 )
 def test_other_names_of_verbs_get_a_hint(run, typed, verb):
     answer = run(f"{typed} noisy")

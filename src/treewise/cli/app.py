@@ -62,12 +62,15 @@ _EXIT_CODES: tuple[tuple[type[TreewiseError], int], ...] = (
 
 # What a verb is called elsewhere.
 _OTHER_VERBS = {
-    **dict.fromkeys(("train", "fit", "learn", "build", "id3"), "grow"),
-    **dict.fromkeys(("gain", "gains", "entropy", "computations"), "trace"),
-    **dict.fromkeys(("test", "score", "check", "knn"), "evaluate"),
-    **dict.fromkeys(("plot", "picture"), "draw"),
+    **dict.fromkeys(("train", "fit", "learn", "build", "id3", "cart", "c45", "rpart", "ctree", "tree"), "grow"),
+    **dict.fromkeys(("forest", "bagging", "boost", "boosting", "adaboost"), "grow"),
+    **dict.fromkeys(("gain", "gains", "information-gain", "entropy", "gini", "computations"), "trace"),
+    **dict.fromkeys(("test", "score", "accuracy", "cv", "cross-validate", "knn"), "evaluate"),
+    **dict.fromkeys(("plot", "picture", "visualize"), "draw"),
     **dict.fromkeys(("equivalent", "diff"), "compare"),
     **dict.fromkeys(("overfitting", "error"), "curve"),
+    **dict.fromkeys(("sheet", "worksheet", "homework", "quiz"), "exercise"),
+    **dict.fromkeys(("mark", "marks", "grade"), "check"),
 }
 
 # Each verb with its description in --help. The module of a verb is imported when the verb is used.

@@ -361,3 +361,10 @@ def test_rows_of_one_cell_lie_beside_each_other_on_the_page():
     points = tw.datasets.four_points()
     plane = plane_picture([tw.grow(points)], points, ("x1", "x2"))
     assert plane.x.tolist() == [0, 0, 1, 2]  # numbers stay where they are
+
+
+def test_a_leaf_shows_the_probability_it_was_typed_with():
+    picture = tw.parse("Like = y -> yes 0.75\nLike = n -> no").draw()
+    assert "75.0 %" in texts(picture)
+    assert r"75.0 \%" in picture.tikz
+    assert not any("%" in text for text in texts(tw.parse("Like = y -> yes\nLike = n -> no").draw()))

@@ -214,7 +214,7 @@ class NodeBoxes:
         """Return the last line: row count and class share, or spread; inner nodes also name the class."""
         a = self.tree.arrays
         if not self.has_rows:
-            return ""
+            return self._written_share(node) if is_leaf else ""
         rows = plural(int(a.rows[node]), "row")
         if not a.rows[node]:
             return rows
@@ -231,6 +231,13 @@ class NodeBoxes:
         label = clip_to_width(write_label(self.tree.classes[class_index]), _MAX_CLASS_WIDTH, SMALL)
         label += "" if isinstance(self.tree.classes[class_index], str) else ":"  # a numeric class is not a count
         return f"{share} of {rows}" if is_leaf else f"{rows} · {label} {share}"
+
+    def _written_share(self, node: int) -> str:
+        """Return the probability of a leaf that was typed with one."""
+        if self.tree.task == "regression":
+            return ""
+        share = float(self.tree.probabilities(node).max(initial=0.0))
+        return f"{format_share(share)} %" if 0 < share < 1 and self.tree.arrays.label[node] >= 0 else ""
 
     def _tooltip(self, selected: SelectedNode) -> str:
         """Describe a node in full."""

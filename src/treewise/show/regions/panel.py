@@ -50,7 +50,7 @@ class RegionScene:
     value_range: tuple[float, float]  # of the colour scale for numbers
     show_node_numbers: bool | None  # None: if there are few areas
     row_names: tuple[str, ...] | None = None  # written beside the points
-    largest_point: float = 34.0  # area in square points
+    largest_point: float = 70.0  # area in square points
 
     @cached_property
     def markers(self) -> list[palette.Marker]:
