@@ -53,6 +53,21 @@ def test_every_name_named_is_somewhere(page):
             assert not missing, f"{page} names {name}"
 
 
+def test_every_source_file_named_in_a_comment_exists():
+    """In comments of the core, and in backticks in the package; ``engines/python.py`` is named from its own folder."""
+    paths = ["/" + p.relative_to(ROOT).as_posix() for p in ROOT.glob("**/*.*") if ".git" not in p.parts]
+    named = []
+    for pattern, comment in (("src/core/*/*.?pp", r"//(.*)$"), ("src/treewise/**/*.py", r"``([^`\n]+)``")):
+        for path in ROOT.glob(pattern):
+            for text in re.findall(comment, path.read_text(encoding="utf-8"), re.M):
+                named += [
+                    (path, name) for name in re.findall(r"(?<![\w.])(?:\w+/)*\w+\.(?:py|hpp|cpp|js|R)\b(?!\w)", text)
+                ]
+    assert len(named) > 200
+    missing = [(path.name, name) for path, name in named if not any(each.endswith(f"/{name}") for each in paths)]
+    assert missing == []
+
+
 def test_the_architecture_describes_every_part():
     """Top-level modules and folders of the package, and folders of the core."""
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")

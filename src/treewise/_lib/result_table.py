@@ -250,7 +250,7 @@ class ResultTable:
             return layout_with_last_below(headings, cells, fitted, right, breaks, width or WIDTH, emphasis)
         if widths is None:  # wrap the titles of numbers too, before rows are stacked
             words = [[*heading.split(), *column] for heading, *column in zip(headings, *cells, strict=True)]
-            least = [room or max(map(display_width, texts)) for room, texts in zip(least, words, strict=True)]
+            least = [given or max(map(display_width, texts)) for given, texts in zip(least, words, strict=True)]
             widths = fit_widths(natural, least, width)
         if widths is None and width == WIDTH:  # a file or a pipe: lines may be longer, and stay a table
             if is_long_text:

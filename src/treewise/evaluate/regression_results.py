@@ -56,10 +56,10 @@ class RegressionEvaluation(Evaluation):
     @property
     def scores(self) -> dict[str, float | None]:
         """The metrics by name."""
-        found = {name: getattr(self, name) for name in ("rmse", "mae", "r2", "baseline_rmse", "baseline_mae")}
+        scores = {name: getattr(self, name) for name in ("rmse", "mae", "r2", "baseline_rmse", "baseline_mae")}
         if self.deviance is not None:
-            found |= {"poisson_deviance": self.deviance.value, "baseline_poisson_deviance": self.baseline_deviance}
-        return found
+            scores |= {"poisson_deviance": self.deviance.value, "baseline_poisson_deviance": self.baseline_deviance}
+        return scores
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""

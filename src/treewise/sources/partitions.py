@@ -167,12 +167,12 @@ def summarise_partitions(
         PartitionReader(roles, table_name, _partition_name(partition, i, table_name))
         for i, partition in enumerate(partitions)
     ]
-    found = engine.ask(find_facts, list(zip(partitions, readers, [None] * len(readers), strict=True)))
-    facts = _check_schemas(found, readers)
+    facts_or_none = engine.ask(find_facts, list(zip(partitions, readers, [None] * len(readers), strict=True)))
+    facts = _check_schemas(facts_or_none, readers)
     about = summarise_target(_join_targets([fact.target for fact in facts]), roles, settings, table_name)
     if len(np.unique(about.pairs.y)) < len(about.target.classes):  # some classes have no weight
-        found = engine.ask(find_facts, list(zip(partitions, readers, [about] * len(readers), strict=True)))
-        facts = [fact for fact in found if fact is not None]
+        facts_or_none = engine.ask(find_facts, list(zip(partitions, readers, [about] * len(readers), strict=True)))
+        facts = [fact for fact in facts_or_none if fact is not None]
     samples = {name: join_samples([fact.samples[name] for fact in facts]) for name in facts[0].samples}
     n_missing = {name: sum(fact.n_missing[name] for fact in facts) for name in samples}
     summary = build_summary(about, samples, n_missing)
@@ -194,9 +194,9 @@ def _join_targets(parts: Sequence[TargetFacts]) -> TargetFacts:
     return replace(joined, n_missing=sum(part.n_missing for part in parts))
 
 
-def _check_schemas(found: Sequence[PartitionFacts | None], readers: Sequence[PartitionReader]) -> list[PartitionFacts]:
+def _check_schemas(facts: Sequence[PartitionFacts | None], readers: Sequence[PartitionReader]) -> list[PartitionFacts]:
     """Return the facts of the partitions with rows, which must have the same columns of the same types."""
-    named = [(fact, reader.name) for fact, reader in zip(found, readers, strict=True) if fact is not None]
+    named = [(fact, reader.name) for fact, reader in zip(facts, readers, strict=True) if fact is not None]
     if not named:
         raise DataError(f"{readers[0].table_name if readers else 'the table'} has no rows. Give at least one row.")
     first, first_name = named[0]
@@ -235,9 +235,9 @@ class PartitionedSource:
 
     def ranges(self) -> list[tuple[Any, Any] | None]:
         """Return the smallest and the largest value of each column of numbers."""
-        found = self.engine.ask(find_ranges, [(block,) for block in self.blocks])
+        ranges = self.engine.ask(find_ranges, [(block,) for block in self.blocks])
         ends: list[tuple[Any, Any] | None] = []
-        for of_column in zip(*found, strict=True):
+        for of_column in zip(*ranges, strict=True):
             present = [pair for pair in of_column if pair is not None]
             ends.append((min(low for low, _ in present), max(high for _, high in present)) if present else None)
         return ends
@@ -250,17 +250,17 @@ class PartitionedSource:
 
     def totals(self, tree: Arrays, nodes: Sequence[int]) -> list[Totals]:
         """Return the range of the targets of each node."""
-        found = self._ask(find_target_ranges, tree, nodes)
+        ranges = self._ask(find_target_ranges, tree, nodes)
         totals = []
-        for of_node in zip(*found, strict=True):
+        for of_node in zip(*ranges, strict=True):
             lows, highs, raw_lows, raw_highs = zip(*(ends for ends in of_node if ends is not None), strict=True)
             totals.append(Totals(min(lows), max(highs), min(raw_lows), max(raw_highs)))
         return totals
 
     def moments(self, tree: Arrays, about: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift."""
-        found = self._ask(sum_moments, tree, dict(about))
-        return {node: (sum(f[node][0] for f in found), sum(f[node][1] for f in found)) for node in about}
+        moments = self._ask(sum_moments, tree, dict(about))
+        return {node: (sum(f[node][0] for f in moments), sum(f[node][1] for f in moments)) for node in about}
 
     def _ask(self, function: Callable[..., Any], *question: Any) -> list[Any]:
         """Ask each block the same question, which is made into bytes once."""

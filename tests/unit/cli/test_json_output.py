@@ -108,4 +108,4 @@ def test_verify_lists_the_rows_that_differ(run, tmp_path):
     assert answer.code == 1
     found = json.loads(answer.out)
     assert not found["ok"]
-    assert found["runs"][0]["mismatches"][0].keys() == {"row", "output", "expected", "found"}
+    assert found["runs"][0]["mismatches"][0].keys() == {"row", "output", "expected", "actual"}

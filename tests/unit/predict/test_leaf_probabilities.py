@@ -47,7 +47,7 @@ def trees(draw):
 
 
 def slowly(tree, node, estimate):
-    """The formulas of estimates.py, one node and one class at a time, in fractions."""
+    """The formulas of ``leaf_probabilities.py``, one node and one class at a time, in fractions."""
     if not tree.counts(node):
         return slowly(tree, 0 if tree.empty_branch == "root" else tree[node].parent, estimate)
     k = len(tree.classes)

@@ -72,8 +72,8 @@ def _describe_prediction(target: str, method: str, n_trees: int, row: RowAgreeme
         assert row.low is not None
         assert row.high is not None
         limits = f"{format_rounded(row.low)} to {format_rounded(row.high)}"
-        how = "sum" if method == "gradient_boosting" else "mean"
-        return f"{safe(target)} = {format_rounded(output)}: the {how} of {trees}, which predict {limits}."
+        rule = "sum" if method == "gradient_boosting" else "mean"
+        return f"{safe(target)} = {format_rounded(output)}: the {rule} of {trees}, which predict {limits}."
     prediction = f"{safe(target)} = {safe(row.prediction)}"
     if method == "adaboost":
         return f"{prediction}: {format_share(row.share)} % of the vote weight of {trees}."

@@ -43,14 +43,14 @@ def tree_after_choices(tree: Tree, table: Table, choices: Choices, grow_options:
     def below(node: int) -> Formula:
         own = tree_node(tree, table, node)
         children = [child for child in tree.children(node) if len(tree.rows(table, child))]
-        taken: Formula = ("nodes", [own], *map(below, children))
+        subtree: Formula = ("nodes", [own], *map(below, children))
         if node not in choices:
-            return taken
+            return subtree
         blank, tests = choices[node]
         cases = []
         for name, test in tests:
             content = [own[0], [test.candidate.split.column, parts := _parts(test)]]
-            cases.append((name, taken if content == own else ("nodes", [content], *map(regrown, parts))))
+            cases.append((name, subtree if content == own else ("nodes", [content], *map(regrown, parts))))
         return ("case", blank, *cases)
 
     try:
@@ -61,8 +61,8 @@ def tree_after_choices(tree: Tree, table: Table, choices: Choices, grow_options:
 
 def _parts(test: CandidateTrace) -> list[list[int]]:
     """Return the rows of each branch that has some, numbered from 1."""
-    rows, taken = test.number_format.rows + 1, test.taken
-    return sorted(rows[taken == branch].tolist() for branch in np.unique(taken))
+    rows, branches = test.number_format.rows + 1, test.taken
+    return sorted(rows[branches == branch].tolist() for branch in np.unique(branches))
 
 
 def _with_rows(node: list[Any], rows: Sequence[int]) -> list[Any]:

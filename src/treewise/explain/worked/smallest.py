@@ -100,6 +100,6 @@ def smallest_tree(data: Any, target: Any = None, **grow_options: Any) -> Tree:
     return tree.refit(table)
 
 
-def _masks(taken: Any) -> list[int]:
+def _masks(branches: Any) -> list[int]:
     """Return the rows of each branch as bits."""
-    return [sum(1 << i for i in np.flatnonzero(taken == branch).tolist()) for branch in np.unique(taken).tolist()]
+    return [sum(1 << i for i in np.flatnonzero(branches == branch).tolist()) for branch in np.unique(branches).tolist()]

@@ -222,11 +222,11 @@ class _PythonWriter(_Writer):
             relation, value = split.condition(branch, encoding).removeprefix(f"{safe(split.column)} ").split(" ")[:2]
             test = f"{name} {relation} {value if encoding.kind == 'number' else repr(value)}"
         else:
-            taken = [level for level in encoding.levels if split.branch(level, encoding) == branch]
+            in_branch = [level for level in encoding.levels if split.branch(level, encoding) == branch]
             if encoding.kind == "boolean":
-                test = name if taken == ["true"] else f"not {name}"
+                test = name if in_branch == ["true"] else f"not {name}"
             else:
-                levels = [_literal(level, encoding.levels) for level in taken]
+                levels = [_literal(level, encoding.levels) for level in in_branch]
                 test = f"{name} == {levels[0]}" if len(levels) == 1 else f"{name} in ({', '.join(levels)})"
         if not self.allows_missing:
             return test

@@ -42,11 +42,11 @@ class Mismatch:
     row: dict[str, Cell]
     output: str
     expected: Any
-    found: Any
+    actual: Any
 
     def __str__(self) -> str:
         cells = ", ".join(f"{safe(name)}={cell!r}" for name, cell in self.row.items())
-        return f"{self.output} is {self.found!r} instead of {self.expected!r} for {{{cells}}}"
+        return f"{self.output} is {self.actual!r} instead of {self.expected!r} for {{{cells}}}"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Verification:
                         "row": {name: None if cell is None else str(cell) for name, cell in mismatch.row.items()},
                         "output": mismatch.output,
                         "expected": str(mismatch.expected),
-                        "found": str(mismatch.found),
+                        "actual": str(mismatch.actual),
                     }
                     for mismatch in run.mismatches
                 ],

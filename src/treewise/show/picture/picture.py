@@ -224,8 +224,8 @@ def draw_trees(
     panel = {"has_title": False, "has_legend": len({tree.task for tree in aligned}) > 1}
     panels = tuple((name, settings.builder(tree, **panel)) for name, tree in zip(named, aligned, strict=True))
     scenes = [(name, builder.build()) for name, builder in panels]
-    shapes, room = ([], (0.0, MARGIN / 2)) if panel["has_legend"] else legend_heading(aligned[0], MARGIN)
-    scene = side_by_side(scenes, across, shapes, room, "trees side by side")
+    shapes, space = ([], (0.0, MARGIN / 2)) if panel["has_legend"] else legend_heading(aligned[0], MARGIN)
+    scene = side_by_side(scenes, across, shapes, space, "trees side by side")
     picture = Picture(fit(scene, style), panels=panels, across=across, dpi=dpi, fragment=fragment)
     if path is not None:
         picture.save(path)

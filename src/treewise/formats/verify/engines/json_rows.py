@@ -56,22 +56,22 @@ def _walk(steps: list[dict[str, Any]], cells: dict[str, list[Any]], i: int) -> d
 
 def _combine(model: dict[str, Any], row: list[dict[str, Any]]) -> Any:
     """Return the value, or the scores and the probabilities of the classes."""
-    how = model["combine"]
+    combine = model["combine"]
     if model["target"]["task"] == "regression":
         total = 0.0
         for answer in row:
-            total += answer["prediction"] / how["unit"]
-        return total / how["divisor"] * how["unit"]
+            total += answer["prediction"] / combine["unit"]
+        return total / combine["divisor"] * combine["unit"]
     classes = model["target"]["classes"]
     sums = [0.0] * len(classes)
     for t, answer in enumerate(row):
-        if how["how"] == "vote":
-            sums[classes.index(answer["prediction"])] += how["votes"][t]
+        if combine["how"] == "vote":
+            sums[classes.index(answer["prediction"])] += combine["votes"][t]
             continue
         for k, share in enumerate(answer["probabilities"]):
             sums[k] += share
-    if how["how"] == "mean":
-        means = [each / how["divisor"] for each in sums]
+    if combine["how"] == "mean":
+        means = [each / combine["divisor"] for each in sums]
         return means, means
     total = 0.0
     for vote in sums:
