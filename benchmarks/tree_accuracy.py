@@ -10,7 +10,7 @@ are not installed, and those that fail on a table or take longer than LIMIT seco
 | learner | |
 |---|---|
 | cv | treewise with ``pruning="cv"`` |
-| cv best, gini cv | the same with ``rule="best"``, with ``criterion="gini"`` |
+| cv best, cv leaf 5, gini cv | the same with ``rule="best"``, ``min_samples_leaf=5``, ``criterion="gini"`` |
 | gain cv | the same with ``selection="gain", min_level_rows=1`` |
 | test | treewise with ``selection="test"``, which stops by itself |
 | without names | cv, without the columns of names |
@@ -45,6 +45,7 @@ N_ALPHAS = 10  # penalties that scikit-learn chooses from
 OURS: dict[str, dict[str, Any]] = {
     "cv": {"pruning": "cv"},
     "cv best": {"pruning": {"method": "cv", "rule": "best"}},
+    "cv leaf 5": {"pruning": "cv", "min_samples_leaf": 5},
     "gini cv": {"pruning": "cv", "criterion": "gini"},
     "gain cv": {"pruning": "cv", "selection": "gain", "min_level_rows": 1},
     "test": {"selection": "test"},
