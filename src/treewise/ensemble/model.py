@@ -405,8 +405,8 @@ class Ensemble(Model):
         Sorted by disagreement, most contested first.
 
         >>> import treewise as tw
-        >>> found = tw.forest("penguins", n_estimators=20).agreement("penguins")
-        >>> found.unanimous, len(found), found[0].row, round(found[0].share, 2)
+        >>> result = tw.forest("penguins", n_estimators=20).agreement("penguins")
+        >>> result.unanimous, len(result), result[0].row, round(result[0].share, 2)
         (290, 344, 340, 0.65)
         """
         from treewise.explain.ensemble.agreement import agreement
@@ -440,8 +440,8 @@ class Ensemble(Model):
         the same weight: it bounds no other error.
 
         >>> import treewise as tw
-        >>> found = tw.forest("penguins", n_estimators=20).stages("penguins")
-        >>> found.best.trees, [round(stage.error, 3) for stage in found[:3]]
+        >>> result = tw.forest("penguins", n_estimators=20).stages("penguins")
+        >>> result.best.trees, [round(stage.error, 3) for stage in result[:3]]
         (5, [0.015, 0.015, 0.006])
         """
         from treewise.explain.ensemble.stages import stages

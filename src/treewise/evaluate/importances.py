@@ -68,8 +68,8 @@ class Importances(Displayable):
     """The columns of a model, most important first. Print it, iterate over ``columns``, or use ``.to_frame()``.
 
     >>> import treewise as tw
-    >>> found = tw.grow("penguins", max_leaf_nodes=4).importances()
-    >>> found.method, found["flipper_length_mm"].splits, found["sex"].importance
+    >>> result = tw.grow("penguins", max_leaf_nodes=4).importances()
+    >>> result.method, result["flipper_length_mm"].splits, result["sex"].importance
     ('impurity decrease', 1, 0.0)
     """
 

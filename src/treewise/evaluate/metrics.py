@@ -61,8 +61,8 @@ def class_metrics(label: Label, hits: float, predicted: float, support: float, r
 
     ``rows_per_weight`` is the effective number of rows per unit of weight, 1 without weights.
 
-    >>> found = class_metrics("yes", hits=8, predicted=10, support=16, rows_per_weight=1.0)
-    >>> [(metric.name, round(metric.value, 3)) for metric in (found.precision, found.recall, found.f1)]
+    >>> result = class_metrics("yes", hits=8, predicted=10, support=16, rows_per_weight=1.0)
+    >>> [(metric.name, round(metric.value, 3)) for metric in (result.precision, result.recall, result.f1)]
     [('precision', 0.8), ('recall', 0.5), ('f1', 0.615)]
     """
     union = predicted + support - hits
@@ -85,8 +85,8 @@ def balanced_accuracy(recalls: Sequence[Metric]) -> Metric:
     """Return the mean of the defined recalls; the distances to their ends are combined as if independent.
 
     >>> both = [Metric("recall", 0.9, (0.85, 0.94)), Metric("recall", 0.5, (0.38, 0.62))]
-    >>> found = balanced_accuracy(both)
-    >>> found.value, [round(end, 3) for end in found.interval]
+    >>> result = balanced_accuracy(both)
+    >>> result.value, [round(end, 3) for end in result.interval]
     (0.7, [0.635, 0.763])
     """
     known = [(metric.value, metric.interval) for metric in recalls if metric.value is not None and metric.interval]
@@ -101,8 +101,8 @@ def balanced_accuracy(recalls: Sequence[Metric]) -> Metric:
 def mean_metric(name: str, losses: Floats, weight: Floats | None) -> Metric:
     """Return the mean of the rows' losses, with Student's interval.
 
-    >>> found = mean_metric("log_loss", np.array([0.1, 0.2, 0.3]), None)
-    >>> round(found.value, 3), [round(end, 3) for end in found.interval]
+    >>> result = mean_metric("log_loss", np.array([0.1, 0.2, 0.3]), None)
+    >>> round(result.value, 3), [round(end, 3) for end in result.interval]
     (0.2, [0.0, 0.448])
     """
     top = float(np.max(losses)) or 1.0  # so that no square overflows

@@ -158,8 +158,8 @@ class EditableTree(TreeStructure):
         ``n_jobs=`` and ``progress=`` are as in ``treewise.stability``.
 
         >>> import treewise as tw
-        >>> found = tw.grow("penguins", max_leaf_nodes=4).stability("penguins", 20)
-        >>> found.tree == tw.grow("penguins", max_leaf_nodes=4)
+        >>> result = tw.grow("penguins", max_leaf_nodes=4).stability("penguins", 20)
+        >>> result.tree == tw.grow("penguins", max_leaf_nodes=4)
         True
         """
         from treewise.explain.stability.stability import stability_like

@@ -159,8 +159,8 @@ class CrossValidatedLoss:
     """The loss on new rows of the size that cross-validation chose: each fold judged at the choice of the others.
 
     >>> import treewise as tw
-    >>> found = tw.grow("penguins", pruning="cv").fit_info.cross_validated
-    >>> found.loss, round(found.value, 3), round(found.low, 3), round(found.high, 3), found.folds
+    >>> result = tw.grow("penguins", pruning="cv").fit_info.cross_validated
+    >>> result.loss, round(result.value, 3), round(result.low, 3), round(result.high, 3), result.folds
     ('error', 0.035, 0.012, 0.071, 10)
     """
 

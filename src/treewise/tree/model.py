@@ -355,8 +355,8 @@ class Model(ABC):
         The prediction is ``predict_proba``, or the value.
 
         >>> import treewise as tw
-        >>> found = tw.grow("admissions", preset="id3").shap("admissions")
-        >>> (found.base + found.values.sum(axis=1)).round(6)[0, 1]
+        >>> result = tw.grow("admissions", preset="id3").shap("admissions")
+        >>> (result.base + result.values.sum(axis=1)).round(6)[0, 1]
         np.float64(1.0)
         """
         from treewise.explain.shap import shap

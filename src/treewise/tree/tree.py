@@ -207,8 +207,8 @@ class Tree(EditableTree):
         for hand-written trees; ``refit`` then corrects the leaves that disagree.
 
         >>> import treewise as tw
-        >>> found = tw.parse("GPA = 4.0 -> P\\nGPA = 3.7 -> P\\nGPA = 3.5 -> P").check("admissions")
-        >>> [leaf.rule for leaf in found.disagreeing], found.errors, found.errors_refitted
+        >>> result = tw.parse("GPA = 4.0 -> P\\nGPA = 3.7 -> P\\nGPA = 3.5 -> P").check("admissions")
+        >>> [leaf.rule for leaf in result.disagreeing], result.errors, result.errors_refitted
         (['GPA = 3.5'], 6.0, 2.0)
         """
         from treewise.evaluate import check
@@ -219,8 +219,8 @@ class Tree(EditableTree):
         """Return the log-likelihood ℓ(T) of a table leaf by leaf: −m·H(p) each, adding up (CS221 notes 6, section 1.2).
 
         >>> import treewise as tw
-        >>> found = tw.grow("admissions", preset="id3", max_depth=1).leaf_likelihoods("admissions", unit="bits")
-        >>> print(found.result_table().below[0])
+        >>> result = tw.grow("admissions", preset="id3", max_depth=1).leaf_likelihoods("admissions", unit="bits")
+        >>> print(result.result_table().below[0])
         ℓ(T) = −4.8548 bits, the sum over the leaves
         """
         from treewise.explain.worked.likelihood import leaf_likelihoods

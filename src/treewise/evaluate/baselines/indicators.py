@@ -27,10 +27,10 @@ class Indicators(Displayable):
     """The vectors of a table: ``names`` of the components, and ``matrix``, one row per row of the table.
 
     >>> import treewise as tw
-    >>> found = indicators("food")
-    >>> len(found), found.n_components, found.names[:4]
+    >>> result = indicators("food")
+    >>> len(result), result.n_components, result.names[:4]
     (6, 11, ('Hunger = can-eat', 'Hunger = full', 'Hunger = hungry', 'Hunger = starving'))
-    >>> found[0]
+    >>> result[0]
     [0, 1, 0, 0, 0, 1, 1, 0, 1, 0, 0]
     """
 

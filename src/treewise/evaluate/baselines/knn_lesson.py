@@ -47,8 +47,8 @@ class KnnPoint:
 class KnnCurve(Displayable):
     """Training and held-out error of K-NN over k, beside those of trees over their size; ``draw()`` plots both.
 
-    >>> found = knn_curve("diagonal", ks=[1, 15], leaves=[4, 64], folds=3)
-    >>> [(p.model, p.size, p.training_error == 0) for p in found.points]
+    >>> result = knn_curve("diagonal", ks=[1, 15], leaves=[4, 64], folds=3)
+    >>> [(p.model, p.size, p.training_error == 0) for p in result.points]
     [('knn', 1, True), ('knn', 15, False), ('tree', 4, False), ('tree', 64, True)]
     """
 
@@ -101,8 +101,8 @@ def knn_curve(
 
     Every row is held out once. Needs scikit-learn. The other options are those of ``grow``.
 
-    >>> found = knn_curve("irrelevant", ks=[1, 5], leaves=[2], folds=3)
-    >>> found.best("tree").error < found.best("knn").error             # one column matters: the tree finds it
+    >>> result = knn_curve("irrelevant", ks=[1, 5], leaves=[2], folds=3)
+    >>> result.best("tree").error < result.best("knn").error             # one column matters: the tree finds it
     True
     """
     for name, sizes, least in (("ks", ks, 1), ("leaves", leaves, 2)):
@@ -160,8 +160,8 @@ class ScalingPoint:
 class KnnScaling(Displayable):
     """Time and memory of K-NN and of a tree over rows and columns.
 
-    >>> found = knn_scaling(rows=[200, 2000], columns=[2])
-    >>> tree, knn = ([p.bytes for p in found.points if p.model == name] for name in ("tree", "knn"))
+    >>> result = knn_scaling(rows=[200, 2000], columns=[2])
+    >>> tree, knn = ([p.bytes for p in result.points if p.model == name] for name in ("tree", "knn"))
     >>> knn[1] > 5 * knn[0]                                       # K-NN stores the table
     True
     """

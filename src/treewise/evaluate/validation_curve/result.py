@@ -172,8 +172,8 @@ class ValidationCurve(Displayable):
         """Return the parameters of ``treewise.grow`` that give the tree of a point.
 
         >>> import treewise as tw
-        >>> found = tw.curve("penguins", loss="log_loss")
-        >>> found.grow_options(found.best)
+        >>> result = tw.curve("penguins", loss="log_loss")
+        >>> result.grow_options(result.best)
         {'pruning': {'method': 'cv', 'loss': 'log_loss', 'rule': 'best'}}
         """
         if self.over != "pruning":

@@ -29,10 +29,10 @@ _DIGITS = 4
 class WorkedImpurity(Displayable):
     """An impurity with its terms: ``print`` it, or use ``text``, ``latex``, ``exact`` and ``value``.
 
-    >>> found = worked_impurity([5, 2], unit="nats")
-    >>> [round(term, 4) for term in found.terms], round(found.value, 4)
+    >>> result = worked_impurity([5, 2], unit="nats")
+    >>> [round(term, 4) for term in result.terms], round(result.value, 4)
     ([0.2403, 0.3579], 0.5983)
-    >>> found.exact
+    >>> result.exact
     'log 7 − 5/7·log 5 − 2/7·log 2'
     """
 

@@ -27,12 +27,12 @@ _NEAR = 1e-9
 class JointDistribution(Displayable):
     """P(X, Z) with marginals, conditional distributions and entropies; X is what is to be predicted, Z what is known.
 
-    >>> found = joint([[1/3, 1/3], [1/3, 0]], given="columns", unit="nats")             # ID3 notes: Z across
-    >>> found.independent, round(found.entropy, 3), round(found.conditional_entropy, 3), round(found.gain, 3)
+    >>> result = joint([[1/3, 1/3], [1/3, 0]], given="columns", unit="nats")             # ID3 notes: Z across
+    >>> result.independent, round(result.entropy, 3), round(result.conditional_entropy, 3), round(result.gain, 3)
     (False, 0.637, 0.462, 0.174)
-    >>> found.exact_conditional_entropy
+    >>> result.exact_conditional_entropy
     '2/3·log 2'
-    >>> found.marginal_z, found.conditional(0)
+    >>> result.marginal_z, result.conditional(0)
     ((Fraction(2, 3), Fraction(1, 3)), (Fraction(1, 2), Fraction(1, 2)))
     """
 

@@ -44,10 +44,10 @@ class LeafLikelihoods(Displayable):
     """The leaves of a tree with their contributions, which add up to ``total``, ℓ(T).
 
     >>> import treewise as tw
-    >>> found = tw.grow("food", preset="id3", columns=["Hunger"]).leaf_likelihoods("food")
-    >>> [(leaf.rule, leaf.rows, round(leaf.log_likelihood, 3)) for leaf in found.leaves if leaf.rows]
+    >>> result = tw.grow("food", preset="id3", columns=["Hunger"]).leaf_likelihoods("food")
+    >>> [(leaf.rule, leaf.rows, round(leaf.log_likelihood, 3)) for leaf in result.leaves if leaf.rows]
     [('Hunger = full', 1, 0.0), ('Hunger = hungry', 4, -2.249), ('Hunger = starving', 1, 0.0)]
-    >>> round(found.total, 3)
+    >>> round(result.total, 3)
     -2.249
     """
 

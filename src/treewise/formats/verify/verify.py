@@ -78,8 +78,8 @@ class Verification:
 
     >>> import treewise as tw
     >>> tree = tw.grow("penguins", max_depth=2)
-    >>> found = tw.verify_export(tree, tree.export("python"), rows=100)
-    >>> found.ok, found.runs[0].rows, found.not_run
+    >>> result = tw.verify_export(tree, tree.export("python"), rows=100)
+    >>> result.ok, result.runs[0].rows, result.not_run
     (True, 100, {})
     """
 
