@@ -165,6 +165,15 @@ def test_every_field_has_a_name_and_the_page_fits_a_phone(tmp_path, open_page):
     assert here.page.locator("details").get_attribute("open") is None  # the key is folded
 
 
+def test_a_printed_form_is_not_cut_off(tmp_path, open_page):
+    here = open_page(write(tmp_path / "sheet.html", tw.exercise("admissions", level=3, per="total")), width=718)  # A4
+    here.page.emulate_media(media="print")
+    for table in here.page.locator("table").all():
+        assert table.evaluate("it => it.getBoundingClientRect().right <= document.documentElement.clientWidth")
+    shown = [each for each in here.page.locator(".tools > *").all() if each.is_visible()]
+    assert [each.inner_text().strip() for each in shown] == ["Name"]
+
+
 def test_names_that_would_break_out(tmp_path, open_page):
     draw = random.Random(5)
     names = [name for name in NAMES if name.strip() and len(name) < 300]
