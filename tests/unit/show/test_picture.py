@@ -198,6 +198,42 @@ def test_histograms_hold_the_rows_of_their_node():
     assert max(bar.x for bar in bars if bar.fill == "#0072B2") <= min(bar.x for bar in bars if bar.fill == "#E69F00")
 
 
+def marks(group):
+    return [part.x + part.width / 2 for part in group.parts if isinstance(part, BoxShape) and part.width == 2.4]
+
+
+def texts_of(group):
+    return {part.text: part.x for part in group.parts if isinstance(part, TextShape)}
+
+
+def test_few_whole_numbers_have_a_bar_each_and_the_mark_parts_them():
+    """Also where the threshold is rounded: x <= 2 is drawn as x <= 2.5."""
+    table = {"x": [1, 2, 3, 4] * 10, "y": ["a", "a", "b", "b"] * 10}
+    for options in ({}, {"round_thresholds": True}):
+        root, *_ = check(tw.grow(table, "y", **options).draw(data=table))
+        places = texts_of(root)
+        (mark,) = marks(root)
+        assert places["2"] < mark < places["3"]
+        assert mark == pytest.approx((places["2"] + places["3"]) / 2)
+
+
+def test_levels_stand_beside_those_of_their_branch():
+    table = {"c": ["a", "b", "c", "d"] * 10, "y": ["n", "p", "n", "p"] * 10}
+    root, *_ = check(tw.grow(table, "y").draw(data=table))
+    places, (mark,) = texts_of(root), marks(root)
+    assert max(places["a"], places["c"]) < mark < min(places["b"], places["d"])
+
+
+def test_outliers_do_not_squash_a_histogram():
+    values = [i / 10 for i in range(400)] + [1e6]
+    table = {"x": values, "y": ["a"] * 200 + ["b"] * 201}
+    root, *_ = check(tw.grow(table, "y").draw(data=table))
+    places, (mark,) = texts_of(root), marks(root)
+    assert "≥ 39.6" in {text[:6] for text in places}
+    assert places["19.95"] == pytest.approx(mark, abs=1)
+    assert places["0"] + 20 < mark
+
+
 def test_a_tree_written_by_hand_beside_a_table():
     classes = tw.parse("flipper_length_mm <= 206.5 -> Adelie\nflipper_length_mm > 206.5 -> Gentoo")
     root, *leaves = check(classes.draw(data="penguins"))
@@ -209,7 +245,7 @@ def test_a_tree_written_by_hand_beside_a_table():
 def test_missing_categories_have_a_bar_of_their_own():
     table = {"c": ["a"] * 4 + ["b"] * 4 + [None] * 8, "y": ["n"] * 4 + ["p"] * 4 + ["n"] * 8}
     root, *_ = check(tw.grow(table, "y").draw(data=table))
-    assert [part.text for part in root.parts if isinstance(part, TextShape)][2:5] == ["a", "b", "missing"]
+    assert [part.text for part in root.parts if isinstance(part, TextShape)][2:5] == ["a", "missing", "b"]
 
 
 def test_numbers_of_any_size_are_drawn():

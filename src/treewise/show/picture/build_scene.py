@@ -252,7 +252,7 @@ class SceneBuilder:
             heading.add_scale(format_rounded(low), format_rounded(high))
         if histograms is not None:
             content = "target values" if is_regression else "the column of the split, by class"
-            heading.add_text(f"histograms: {content}; mark: the {'mean' if is_regression else 'threshold'}")
+            heading.add_text(f"histograms: {content}; mark: the {'mean' if is_regression else 'split'}")
         elif is_regression and has_training_rows(tree) and self.style.has_legend:
             heading.add_text("bars: mean ± standard deviation")
         if self._is_highlighted(0):

@@ -1,14 +1,18 @@
 """Histograms inside the boxes of a picture: the rows of a table that reach a node.
 
 For regression: the target values, with a mark at the prediction. For classification: the column of the split, bars
-stacked by class, with a mark at the threshold; for categories one bar per level.
+stacked by class, with a mark at the threshold. Few whole numbers have one bar each, and so have categories, those of
+the first branch first; marks separate the branches. Values far outside are in the first or the last bin, whose label
+says so.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +20,8 @@ import numpy.typing as npt
 
 from treewise._lib.text import format_rounded
 from treewise.data import encoding as encode
+from treewise.data.diagnostics import is_whole
+from treewise.data.encoding import Encoding
 from treewise.formats.text_format.notation import write_level
 from treewise.show.node_stats import NodeSamples, bin_indices
 from treewise.show.picture.scene import (
@@ -31,16 +37,19 @@ from treewise.show.picture.scene import (
     class_fill,
     clip_to_width,
     fill_box,
+    text_width,
     value_fill,
 )
 from treewise.show.text_tree.columns import relative_position
 from treewise.tree.arrays import LEAF, THRESHOLD
+from treewise.tree.splits import threshold_text
 from treewise.tree.tree import Tree
 
 HISTOGRAM_HEIGHT = 44.0  # with the labels below it
 _LABEL_HEIGHT, _FONT_SIZE = 10.0, 8.0
 _N_BINS = 18
 _MAX_LEVELS = 12  # of a category; the commonest are shown
+_FAR = 2.0  # times the distance of the quantiles of 1 and 99 %: values farther outside do not stretch the axis
 Floats = npt.NDArray[np.float64]
 Area = tuple[float, float, float, float]  # left, top, width, height
 
@@ -90,15 +99,9 @@ class NodeHistograms:
         rows, encoding = self.samples.rows(node), self.tree.encodings[self.tree.arrays.column[node]]
         rows = rows[~encode.is_missing(encoding, column[rows])]
         cut = self.tree.arrays.cut[node] if encoding.kind == "number" else self.tree.arrays.cut_int[node]
-        values = np.append(column[rows], cut)
-        finite = values[np.isfinite(values)]
-        ends = [encoding.format(finite.min().item()), encoding.format(finite.max().item())] if len(finite) else []
-        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-        if not low < high:
-            low, high = low - 0.5, high + 0.5
-        table = self._count_by_class(rows, bin_indices(values[:-1], low, high, _N_BINS), _N_BINS)
-        mark = _paint_mark(relative_position(float(cut), low, high), area)
-        return [*_paint_stacks(table, self._fills, area), *mark, *_label_ends(ends, area)]
+        axis = _NumberAxis.of(column[rows], cut.item(), encoding)
+        table = self._count_by_class(rows, bin_indices(column[rows], axis.low, axis.high, axis.n_bins), axis.n_bins)
+        return [*_paint_stacks(table, self._fills, area), *_paint_mark(axis.mark, area), *axis.label(area)]
 
     def _paint_levels(self, node: int, column: npt.NDArray[Any], area: Area) -> list[Shape]:
         """Paint the commonest levels of a column by class, in their order, and missing values."""
@@ -108,10 +111,18 @@ class NodeHistograms:
         rows, codes = rows[codes >= 0], codes[codes >= 0]  # without levels that the tree has never seen
         levels, bars = np.unique(codes, return_inverse=True)
         table = self._count_by_class(rows, bars, len(levels))
-        level_codes = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:_MAX_LEVELS])
+        shown = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:_MAX_LEVELS])
+        split, cells = self.tree.split_at(node), [*encoding.levels, None]
+        assert split is not None
+        places = [split.branch(cells[level], encoding) for level in levels[shown].tolist()]
+        branches = np.array([split.n_branches if place is None else place for place in places], np.int64)
+        order = np.argsort(branches, kind="stable")
         names = [*map(write_level, encoding.levels), "missing"]
-        labels = [names[level] for level in levels[level_codes].tolist()]
-        return [*_paint_stacks(table[level_codes], self._fills, area), *_label_bars(labels, area)]
+        labels = [names[level] for level in levels[shown[order]].tolist()]
+        shapes = [*_paint_stacks(table[shown[order]], self._fills, area), *_label_bars(labels, area)]
+        for i, (before, after) in enumerate(pairwise(branches[order].tolist()), start=1):
+            shapes += _paint_mark(i / len(order), area) if before != after else []
+        return shapes
 
     def _count_by_class(self, rows: npt.NDArray[np.int64], bins: npt.NDArray[Any], n_bins: int) -> Floats:
         table = np.zeros((n_bins, len(self.tree.classes) + 1))  # the last: labels that the tree does not know
@@ -142,7 +153,7 @@ def _paint_mark(position: float, area: Area) -> list[Shape]:
     x, y, width, height = area
     if not 0 <= position <= 1:
         return []
-    return [BoxShape(x + position * width - 1.2, y - 2, 2.4, height + 5, TEXT, BACKGROUND, 0.8)]
+    return [BoxShape(x + position * width - 1.2, y - 2, 2.4, height + 3, TEXT, BACKGROUND, 0.8)]
 
 
 def _label_bars(labels: Sequence[str], area: Area) -> list[Shape]:
@@ -157,6 +168,87 @@ def _label_bars(labels: Sequence[str], area: Area) -> list[Shape]:
     ]
 
 
+@dataclass(frozen=True)
+class _NumberAxis:
+    """The axis of a histogram of numbers: its range and bins, the place of the threshold, and what to write below."""
+
+    low: float
+    high: float
+    n_bins: int
+    mark: float  # from 0 to 1
+    bars: tuple[str, ...] = ()  # a label for each bar, or
+    ends: tuple[str, str] = ("", "")
+    threshold: str = ""
+
+    @classmethod
+    def of(cls, values: npt.NDArray[Any], cut: float, encoding: Encoding) -> _NumberAxis:
+        """Choose the axis for some values and a threshold: one bar for each of few whole numbers, else equal bins."""
+        finite = values[np.isfinite(values)]
+        if not len(finite):
+            return cls(0.0, 1.0, _N_BINS, -1.0)
+        whole = encoding.kind != "datetime" and is_whole(finite) and np.isfinite(cut)
+        border = np.floor(cut) + 0.5 if whole else float(cut)  # x <= 2 and x <= 2.5 both part 2 from 3
+        low, high = (float(end) for end in (finite.min(), finite.max()))
+        if whole and max(high, np.ceil(cut)) - min(low, np.floor(cut)) < _N_BINS:
+            low, high = min(low, np.floor(cut)), max(high, np.ceil(cut))
+            bars = tuple(encoding.format(number) for number in np.arange(low, high + 1).tolist())
+            ends = low - 0.5, high + 0.5
+            return cls(*ends, len(bars), relative_position(border, *ends), bars)
+        near = _ends_without_outliers(finite, low, high)
+        known = [*near, *([border] if np.isfinite(border) else [])]
+        texts = [encoding.format(end.item()) for end in (finite.min(), finite.max())]
+        if min(known) > low:
+            texts[0] = f"≤ {encoding.format(finite[finite <= min(known)].max().item())}"
+        if max(known) < high:
+            texts[1] = f"≥ {encoding.format(finite[finite >= max(known)].min().item())}"
+        low, high = (min(known), max(known)) if min(known) < max(known) else (low - 0.5, high + 0.5)
+        threshold = threshold_text(cut, encoding)[2] if np.isfinite(cut) else ""
+        return cls(low, high, _N_BINS, relative_position(border, low, high), (), (texts[0], texts[1]), threshold)
+
+    def label(self, area: Area) -> list[Shape]:
+        """Label the bars, or the ends and the threshold; an end makes room for the threshold."""
+        x, y, width, height = area
+        if self.bars:
+            widest = max(text_width(text, _FONT_SIZE) for text in self.bars)
+            every = max(1, math.ceil((widest + 3) * len(self.bars) / width))
+            return [
+                TextShape(
+                    x + (i + 0.5) * width / len(self.bars),
+                    y + height + _LABEL_HEIGHT - 1.5,
+                    text,
+                    _FONT_SIZE,
+                    False,
+                    MUTED_TEXT,
+                    "middle",
+                )
+                for i, text in enumerate(self.bars)
+                if i % every == 0
+            ]
+        half = text_width(self.threshold, _FONT_SIZE) / 2
+        centre = min(max(x + self.mark * width, x + half), x + width - half)
+        if not self.threshold or not 0 <= self.mark <= 1 or 2 * half > width:
+            return _label_ends(self.ends, area)
+        room = centre - half - x - 4, x + width - centre - half - 4
+        ends = [
+            text if text_width(text, _FONT_SIZE) <= space else "" for text, space in zip(self.ends, room, strict=True)
+        ]
+        at = TextShape(centre, y + height + _LABEL_HEIGHT - 1.5, self.threshold, _FONT_SIZE, False, TEXT, "middle")
+        return [*_label_ends(ends, area), at]
+
+
+def _ends_without_outliers(values: npt.NDArray[Any], low: float, high: float) -> tuple[float, float]:
+    """Return the range of the values, without what is far outside of the quantiles of 1 and 99 %.
+
+    >>> _ends_without_outliers(np.array([*range(100), 100_000.0]), 0.0, 100_000.0)
+    (0.0, 99.0)
+    """
+    first, last = (float(end) for end in np.quantile(values, (0.01, 0.99), method="nearest"))
+    room = _FAR * (last - first)
+    if not 0 < room < np.inf:
+        return low, high
+    return (first if first - low > room else low), (last if high - last > room else high)
+
+
 def _label_ends(labels: Sequence[str], area: Area) -> list[Shape]:
     """Label the two ends of the axis."""
     x, y, width, height = area
@@ -164,4 +256,5 @@ def _label_ends(labels: Sequence[str], area: Area) -> list[Shape]:
     return [
         TextShape(left, base, clip_to_width(text, width / 2 - 4, _FONT_SIZE), _FONT_SIZE, False, MUTED_TEXT, anchor)
         for (left, anchor), text in zip(((x, "start"), (x + width, "end")), labels, strict=False)
+        if text
     ]
