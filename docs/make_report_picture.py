@@ -30,32 +30,36 @@ def main() -> None:
 
 
 def draw_report(browser: Browser, folder: Path) -> None:
-    """Take the pictures of reports: of the penguins, and the performance of a tree on new rows."""
-    table = tw.datasets.penguins()
-    tree, path = tw.grow(table, pruning="cv"), folder / "report.html"
-    tree.report(path, table)
+    """Take the pictures of the report of a tree for customers, with those of the year after as its test table."""
+    tree, path = grow_customers(), folder / "report.html"
+    tree.report(path, "customers", test="customers_later")
     page = open_page(browser, path)
-    page.select_option(f"#input-{tree.columns.index('island')}", label="Dream")
-    page.fill(f"#input-{tree.columns.index('bill_length_mm')}", "41")
-    page.fill(f"#input-{tree.columns.index('flipper_length_mm')}", "190")
+    for column, cell in (("age", "55"), ("products", "1"), ("active", "0")):
+        page.fill(f"#input-{tree.columns.index(column)}", cell)
     page.evaluate("scrollTo(0, 0)")
     take(page, "report", full_page=False)
-    take(page, "report-ask", "#prediction")
+    take(page, "report-ask", "#ask")
+    take(open_page(browser, path), "report-performance", "#performance")
     take(open_page(browser, path, color_scheme="dark"), "report-dark", full_page=False)
     take(open_page(browser, path, width=390, height=844), "report-phone", full_page=False)
     page = open_page(browser, path, width=760, height=1000)
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     take(page, "report-print", full_page=False)
-    tw.grow("noisy", "y", max_depth=3).report(path, "noisy", test=tw.datasets.noisy(seed=1))
-    take(open_page(browser, path), "report-performance", "#performance .charts")
+
+
+def grow_customers() -> tw.Tree:
+    """Grow the tree of docs/from-a-csv-to-a-signed-report.md."""
+    words = {"labels": {0: "stays", 1: "leaves"}, "units": {"age": "years", "balance": "€"}}
+    options = {"ignore": ["customer_id"], "na_values": ["999"], "pruning": "cv", "round_thresholds": True}
+    return tw.grow("customers", **options, **words)  # type: ignore[arg-type]
 
 
 def draw_notebook(browser: Browser, folder: Path) -> None:
     """Take the picture of what a notebook shows."""
-    tree, noisy = tw.grow("penguins", pruning="cv"), tw.grow("noisy", "y", max_depth=3)
-    path = folder / "notebook.html"
-    results = (tree, noisy.evaluate(tw.datasets.noisy(seed=1)).draw("roc"))
+    tree, path = grow_customers(), folder / "notebook.html"
+    evaluation = tree.evaluate("customers_later")
+    results = (tree, evaluation, evaluation.draw("roc"))
     html = "<hr>".join(result._repr_mimebundle_()["text/html"] for result in results)
     path.write_text(NOTEBOOK.format(html), encoding="utf-8")
     page = browser.new_page(viewport={"width": 1040, "height": 800})

@@ -26,7 +26,7 @@ def metrics_table(evaluation: ClassificationEvaluation) -> ResultTable:
     head, *rows = evaluation.metric_cells()
     headings = [ColumnSpec("metric", title=head[0])]
     headings += [ColumnSpec(f"column {i}", "count", name, str) for i, name in enumerate(head[1:])]
-    return ResultTable("", tuple(headings), rows, max_rows=None)
+    return ResultTable("Metrics", tuple(headings), rows, max_rows=None)
 
 
 def confusion_table(evaluation: ClassificationEvaluation) -> ResultTable:

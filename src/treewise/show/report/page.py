@@ -78,15 +78,15 @@ _TABLE_BUTTONS = """<span role="group" aria-label="Rows counted in the boxes">
 _WORKSPACE = """<div class="workspace">
 <div class="panel" id="picture">
 <div class="tools"><button id="predict" type="button">predict a row</button><!--tables-->
-<label>search columns <input id="search" type="search" autocomplete="off"></label><span id="matches" class="muted"
-role="status"></span><span class="space"></span>
+<input id="search" type="search" autocomplete="off" placeholder="find a column" aria-label="find a column">
+<span id="matches" class="muted" role="status"></span><span class="space"></span>
 <span role="group" aria-label="View"><button type="button" data-view="tree" aria-pressed="true">tree</button>
 <button type="button" data-view="list" aria-pressed="false">list</button></span>
-<button id="collapse-all" type="button">collapse all</button>
-<button id="expand-all" type="button">expand all</button>
-<button id="zoom-out" type="button" aria-label="zoom out">−</button>
+<button id="collapse-all" type="button">collapse</button>
+<button id="expand-all" type="button">expand</button>
+<span role="group" aria-label="Zoom"><button id="zoom-out" type="button" aria-label="zoom out">−</button>
 <button id="zoom-in" type="button" aria-label="zoom in">+</button>
-<button id="fit" type="button">fit</button></div>
+<button id="fit" type="button">fit</button></span></div>
 <figure id="overview" hidden><svg id="map" preserveAspectRatio="none" role="img"
 aria-label="Overview of the whole tree"></svg>
 <figcaption class="muted">The whole tree: width is the share of rows, colour the prediction. Click to go to a
