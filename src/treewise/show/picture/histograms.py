@@ -114,8 +114,8 @@ class NodeHistograms:
         shown = np.sort(np.argsort(-table.sum(axis=1), kind="stable")[:_MAX_LEVELS])
         split, cells = self.tree.split_at(node), [*encoding.levels, None]
         assert split is not None
-        places = [split.branch(cells[level], encoding) for level in levels[shown].tolist()]
-        branches = np.array([split.n_branches if place is None else place for place in places], np.int64)
+        level_branches = [split.branch(cells[level], encoding) for level in levels[shown].tolist()]
+        branches = np.array([split.n_branches if branch is None else branch for branch in level_branches], np.int64)
         order = np.argsort(branches, kind="stable")
         names = [*map(write_level, encoding.levels), "missing"]
         labels = [names[level] for level in levels[shown[order]].tolist()]
