@@ -228,9 +228,9 @@ class _NumberAxis:
         centre = min(max(x + self.mark * width, x + half), x + width - half)
         if not self.threshold or not 0 <= self.mark <= 1 or 2 * half > width:
             return _label_ends(self.ends, area)
-        room = centre - half - x - 4, x + width - centre - half - 4
+        widths = centre - half - x - 4, x + width - centre - half - 4  # left and right of it
         ends = [
-            text if text_width(text, _FONT_SIZE) <= space else "" for text, space in zip(self.ends, room, strict=True)
+            text if text_width(text, _FONT_SIZE) <= limit else "" for text, limit in zip(self.ends, widths, strict=True)
         ]
         at = TextShape(centre, y + height + _LABEL_HEIGHT - 1.5, self.threshold, _FONT_SIZE, False, TEXT, "middle")
         return [*_label_ends(ends, area), at]
@@ -243,10 +243,10 @@ def _ends_without_outliers(values: npt.NDArray[Any], low: float, high: float) ->
     (0.0, 99.0)
     """
     first, last = (float(end) for end in np.quantile(values, (0.01, 0.99), method="nearest"))
-    room = _FAR * (last - first)
-    if not 0 < room < np.inf:
+    most = _FAR * (last - first)
+    if not 0 < most < np.inf:
         return low, high
-    return (first if first - low > room else low), (last if high - last > room else high)
+    return (first if first - low > most else low), (last if high - last > most else high)
 
 
 def _label_ends(labels: Sequence[str], area: Area) -> list[Shape]:
