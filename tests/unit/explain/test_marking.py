@@ -138,6 +138,30 @@ def test_no_file_of_answers_crashes_it(tmp_path_factory, content):
 def test_deep_and_large_json_is_refused(content):
     with pytest.raises(TreewiseError):
         tw.check_answers(SHEETS[0], content)
+    with pytest.raises(TreewiseError, match="no sheet with its key|cannot read a sheet"):
+        tw.check_answers(content, {"1": "1"})
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000], ids=["NUL", "long"])
+def test_a_name_that_no_file_can_have_is_refused(name):
+    for sheet, answers in ((SHEETS[0], name), (name, {})):
+        with pytest.raises(TreewiseError, match="cannot read") as caught:
+            tw.check_answers(sheet, answers)
+        assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("sheet", SHEETS[::3], ids=lambda sheet: sheet.topic)
+def test_a_sheet_that_was_changed_is_refused(sheet):
+    """Its blanks and formulas may be anything, and answers may belong to what it was."""
+    data = json.loads(sheet.render("json"))
+    assert tw.check_answers(json.dumps(data), sheet.key).points == sheet.points
+    assert tw.check_answers(sheet.render("html"), sheet.key).points == sheet.points
+    for i, blank in enumerate(data["blanks"]):
+        for name in blank:
+            for value in (None, 0, "x", [], {}):
+                changed = [*data["blanks"][:i], {**blank, name: value}, *data["blanks"][i + 1 :]]
+                with pytest.raises(TreewiseError, match="changed after it was made|damaged"):
+                    tw.check_answers(json.dumps({**data, "blanks": changed}), {})
 
 
 def test_blanks_get_nothing_and_a_wrong_answer_as_little():

@@ -37,6 +37,7 @@ def test_sparkline_has_the_highest_in_each_place():
     assert sparkline([(0, 0.1), (1, 0.8), (1.1, 0.2), (4, 0.4)], 4) == "▁██▄"
     assert sparkline([(0, 0.0), (1, 0.0)], 3) == "   "
     assert len(sparkline([(-1e308, 0.1), (1e308, 0.2)], 12)) == 12
+    assert len(sparkline([(0, 1.0), (1, float("inf"))], 12)) == 12  # a gain in targets of 1e300
 
 
 # -- data and paper ---------------------------------------------------------------------------------------

@@ -11,11 +11,12 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from treewise._lib.text import format_exact, safe
+from treewise._lib.text import clip, format_exact, safe
 from treewise.errors import DataError, ParameterError, brief
 from treewise.explain.exercise.sheet import Blank, Exercise, blanks_from, sheet_data
 
 _UNITS = ("bits", "nats")
+_LONGEST = 200  # characters of a name in a message
 _EMBEDDED = re.compile(r'<script type="application/json" id="sheet">(.*?)</script>', re.DOTALL)
 
 
@@ -37,7 +38,7 @@ def read_sheet(sheet: Any) -> tuple[str, tuple[Blank, ...], str]:
     embedded = _EMBEDDED.search(text)
     try:
         content: Any = json.loads(embedded[1] if embedded else text)
-    except ValueError:
+    except (ValueError, RecursionError):
         content = {}
     blanks = blanks_from(content)
     return str(content.get("title", "")), blanks, str(content.get("id", ""))
@@ -121,6 +122,8 @@ def _read_text(source: Any, what: str) -> str:
     try:
         return Path(source).expanduser().read_text(encoding="utf-8")
     except OSError as error:
-        raise DataError(f"cannot read {what} from {safe(source)}: {error.strerror or error}.") from None
+        raise DataError(f"cannot read {what} from {clip(safe(source), _LONGEST)}: {error.strerror or error}.") from None
     except UnicodeDecodeError:
         raise DataError(f"{safe(source)} is not text in UTF-8.") from None
+    except ValueError:  # a path with a NUL
+        raise DataError(f"cannot read {what}: no file can be named {clip(safe(source), _LONGEST)}.") from None

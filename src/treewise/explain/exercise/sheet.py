@@ -188,9 +188,12 @@ def blanks_from(data: Any) -> tuple[Blank, ...]:
             hint="A sheet to mark by is made by: treewise exercise TABLE -o sheet.json (or sheet.html).",
         )
     try:
-        return tuple(Blank(**{**each, "value": _restored(each["value"])}) for each in data["blanks"])
+        blanks = tuple(Blank(**{**each, "value": _restored(each["value"])}) for each in data["blanks"])
     except (TypeError, KeyError):
         raise ParameterError("the blanks of this sheet are damaged.", hint="Make the sheet again.") from None
+    if data.get("id") != fingerprint({name: value for name, value in data.items() if name not in ("id", "number")}):
+        raise ParameterError("this sheet was changed after it was made.", hint="Make it again with treewise exercise.")
+    return blanks
 
 
 def _restored(value: Any) -> Any:

@@ -342,7 +342,7 @@ def sparkline(points: Sequence[tuple[float, float]], width: int) -> str:
     first, last = points[0][0], points[-1][0]
     top = max(y for _, y in points)
     step = (last - first) / width
-    if not (math.isfinite(step) and step > 0 and top > 0):
+    if not (math.isfinite(step) and step > 0 and math.isfinite(top) and top > 0):
         return _BLOCKS[0] * width
     highest: list[float | None] = [None] * width
     for x, y in points:
