@@ -6,6 +6,7 @@ import io
 import pkgutil
 import shlex
 
+import numpy as np
 import pytest
 
 import treewise as tw
@@ -17,6 +18,7 @@ from treewise.cli.app import VERBS
 from treewise.data.table import read
 from treewise.explain.trace.render import TRACE_FORMATS
 from treewise.formats.export.export import FORMATS
+from treewise.formats.export.sql.dialects import DIALECTS
 from treewise.tree.structure import TreeStructure
 from treewise.tree.tree import Tree
 
@@ -209,3 +211,19 @@ def test_every_public_method_of_a_tree_is_thought_of():
     }
     own = {name for name in set(dir(Tree)) - set(vars(TreeStructure)) if not name.startswith("_")}
     assert own <= shown | silent, f"does it print names? {own - shown - silent}"
+
+
+@pytest.mark.parametrize("part", ["name", "label", "level"])
+@pytest.mark.parametrize("ending", ["", "\0", "\ud800", "\r", "${x}", "\U0010ffff", "*/"], ids=ascii)
+def test_exports_refuse_long_names_in_short_messages(part, ending):
+    long = "n" * 3000 + ending
+    when = np.array(["0001-01-01", "2020-01-01", "2021-01-01", "2022-01-01"], "M8[D]")
+    name = long if part == "name" else "x"
+    for values in (when, [2**60, 2**60 + 1, 2**60 + 2, 5], [long if part == "level" else "b", "a", "a", "a"]):
+        tree = tw.grow({name: values, "y": [long if part == "label" else "q", "p", "p", "p"]}, "y", selection="gain")
+        for format in FORMATS:
+            for options in [{"dialect": dialect} for dialect in DIALECTS] if format == "sql" else [{}]:
+                try:
+                    tree.export(format, **options)
+                except tw.TreewiseError as error:
+                    assert len(str(error)) < 500, (format, options)

@@ -11,12 +11,11 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from treewise._lib.text import clip, format_exact, safe
+from treewise._lib.text import format_exact, safe, short_name
 from treewise.errors import DataError, ParameterError, brief
 from treewise.explain.exercise.sheet import Blank, Exercise, blanks_from, sheet_data
 
 _UNITS = ("bits", "nats")
-_LONGEST = 200  # characters of a name in a message
 _EMBEDDED = re.compile(r'<script type="application/json" id="sheet">(.*?)</script>', re.DOTALL)
 
 
@@ -122,8 +121,8 @@ def _read_text(source: Any, what: str) -> str:
     try:
         return Path(source).expanduser().read_text(encoding="utf-8")
     except OSError as error:
-        raise DataError(f"cannot read {what} from {clip(safe(source), _LONGEST)}: {error.strerror or error}.") from None
+        raise DataError(f"cannot read {what} from {short_name(source)}: {error.strerror or error}.") from None
     except UnicodeDecodeError:
         raise DataError(f"{safe(source)} is not text in UTF-8.") from None
     except ValueError:  # a path with a NUL
-        raise DataError(f"cannot read {what}: no file can be named {clip(safe(source), _LONGEST)}.") from None
+        raise DataError(f"cannot read {what}: no file can be named {short_name(source)}.") from None

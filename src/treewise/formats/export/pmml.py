@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from xml.sax.saxutils import quoteattr
 
-from treewise._lib.text import safe
+from treewise._lib.text import short_name
 from treewise._version import __version__
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
@@ -73,12 +73,12 @@ def _check(program: Program) -> None:
         if encoding.kind in ("integer", "datetime"):
             what = "integers beyond 2^53" if encoding.kind == "integer" else "dates"
             raise ParameterError(
-                f'column "{safe(encoding.name)}" holds {what}, which PMML engines do not compare exactly.',
+                f'column "{short_name(encoding.name)}" holds {what}, which PMML engines do not compare exactly.',
                 hint="Export ONNX, SQL or C.",
                 column=encoding.name,
             )
         for text in (encoding.name, *encoding.levels):
-            _check_text(text, f'column "{safe(encoding.name)}"')
+            _check_text(text, f'column "{short_name(encoding.name)}"')
     for label in program.classes:
         _check_text(str(label), "a class label")
     answers = program.routines[0].answers

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from treewise._lib.text import safe
+from treewise._lib.text import safe, short_name
 from treewise.data.convert import TICKS_PER_DAY
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
@@ -129,7 +129,7 @@ def _can_hold(text: str) -> bool:
 
 def _refusal(what: str, text: str) -> ParameterError:
     reason = "the character NUL" if "\0" in text else "half of a surrogate pair"
-    return ParameterError(f'{what} "{safe(text)}" contains {reason}, which R texts cannot.')
+    return ParameterError(f'{what} "{short_name(text)}" contains {reason}, which R texts cannot.')
 
 
 def _text(text: str) -> str:
