@@ -214,7 +214,7 @@ def test_every_public_method_of_a_tree_is_thought_of():
 
 
 @pytest.mark.parametrize("part", ["name", "label", "level"])
-@pytest.mark.parametrize("ending", ["", "\0", "\ud800", "\r", "${x}", "\U0010ffff", "*/"], ids=ascii)
+@pytest.mark.parametrize("ending", ["", "\0", "\r", "${x}", "\U0010ffff", "*/"], ids=ascii)
 def test_exports_refuse_long_names_in_short_messages(part, ending):
     long = "n" * 3000 + ending
     when = np.array(["0001-01-01", "2020-01-01", "2021-01-01", "2022-01-01"], "M8[D]")

@@ -11,7 +11,6 @@ import re
 import unicodedata
 
 _NOT_SINGLE_WIDTH = re.compile(r"[^\x00-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u257f]")
-_LONGEST_NAME = 60  # columns of a name in a message
 
 
 def format_exact(value: float) -> str:
@@ -131,15 +130,6 @@ def clip(text: str, width: int, ellipsis: str = "…") -> str:
             break
         kept.append(ch)
     return "".join(kept) + ellipsis
-
-
-def short_name(name: object) -> str:
-    """Make a name printable in a message: on one line, and not too long.
-
-    >>> short_name("a\\tb"), short_name("x" * 3000)[-5:]
-    ('a\\\\tb', 'xxxx…')
-    """
-    return clip(safe(name), _LONGEST_NAME)
 
 
 def format_rounded(value: float) -> str:

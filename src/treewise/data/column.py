@@ -278,5 +278,6 @@ def check_unicode(name: str, labels: list[str], what: str = "text") -> None:
     except UnicodeEncodeError:
         bad = next(label for label in labels if any("\ud800" <= ch <= "\udfff" for ch in label))
         raise DataError(
-            f'column "{truncate(name)}": the {what} {bad!a} is not valid Unicode. Decode it properly first.'
+            f'column "{truncate(name)}": the {what} {truncate(ascii(bad))} is not valid Unicode.'
+            " Decode it properly first."
         ) from None

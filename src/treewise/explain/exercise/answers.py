@@ -11,7 +11,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from treewise._lib.text import format_exact, safe, short_name
+from treewise._lib.text import format_exact, safe
+from treewise.data.column import truncate
 from treewise.errors import DataError, ParameterError, brief
 from treewise.explain.exercise.sheet import Blank, Exercise, blanks_from, sheet_data
 
@@ -121,8 +122,8 @@ def _read_text(source: Any, what: str) -> str:
     try:
         return Path(source).expanduser().read_text(encoding="utf-8")
     except OSError as error:
-        raise DataError(f"cannot read {what} from {short_name(source)}: {error.strerror or error}.") from None
+        raise DataError(f"cannot read {what} from {truncate(source)}: {error.strerror or error}.") from None
     except UnicodeDecodeError:
         raise DataError(f"{safe(source)} is not text in UTF-8.") from None
     except ValueError:  # a path with a NUL
-        raise DataError(f"cannot read {what}: no file can be named {short_name(source)}.") from None
+        raise DataError(f"cannot read {what}: no file can be named {truncate(source)}.") from None

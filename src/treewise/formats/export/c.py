@@ -17,7 +17,8 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 
-from treewise._lib.text import safe, short_name
+from treewise._lib.text import safe
+from treewise.data.column import truncate
 from treewise.data.encoding import INT64_MIN, Encoding
 from treewise.errors import ParameterError
 from treewise.formats.export.program import NO_ANSWER, Answer, BranchCondition, Program, Step, Switch, Test
@@ -397,7 +398,7 @@ def _label(label: object) -> str:
     text = str(label)
     if not _can_hold(text):
         raise ParameterError(
-            f'class "{short_name(text)}" contains the character NUL or half of a surrogate pair, which C text cannot.'
+            f'class "{truncate(text)}" contains the character NUL or half of a surrogate pair, which C text cannot.'
         )
     return _text(text)
 

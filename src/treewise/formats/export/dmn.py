@@ -20,7 +20,8 @@ from decimal import Decimal
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from treewise._lib.text import safe, short_name
+from treewise._lib.text import safe
+from treewise.data.column import truncate
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
 from treewise.formats.export.program import NO_ANSWER, Program
@@ -48,7 +49,7 @@ def write(program: Program) -> str:
     for encoding in program.inputs:
         if encoding.kind == "datetime":
             raise ParameterError(
-                f'column "{short_name(encoding.name)}" holds datetimes, which DMN engines read differently.',
+                f'column "{truncate(encoding.name)}" holds datetimes, which DMN engines read differently.',
                 hint="Export SQL, Python or C, or replace the column by a number.",
                 column=encoding.name,
             )
@@ -198,7 +199,7 @@ def _text(text: str) -> str:
     "it\u0027s 5\u000a"
     """
     if not _can_hold(text):
-        raise ParameterError(f'label "{short_name(text)}" contains half of a surrogate pair, which DMN cannot hold.')
+        raise ParameterError(f'label "{truncate(text)}" contains half of a surrogate pair, which DMN cannot hold.')
     return '"' + "".join(_character(ch) for ch in text) + '"'
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from treewise._lib.text import safe, short_name
+from treewise.data.column import truncate
 from treewise.data.encoding import INT64_MIN, Encoding
 from treewise.errors import PackageError, ParameterError
 from treewise.formats.export.onnx_trees import integer_cuts, tree_attributes
@@ -119,7 +119,7 @@ class _Graph:
     def read_inputs(self) -> None:
         """Declare the inputs and turn them into the matrix of doubles that the trees compare."""
         for encoding in self.program.inputs:
-            _check_text(encoding.name, f"the name of column {short_name(encoding.name)}")
+            _check_text(encoding.name, f"the name of column {truncate(encoding.name)}")
         names = [self.name(encoding.name) for encoding in self.program.inputs]  # columns take their names first
         converted = [self._input(*each) for each in zip(names, self.program.inputs, count(), strict=False)]
         self.features = self.node("Concat", converted, axis=1)
@@ -140,13 +140,13 @@ class _Graph:
         """Return the codes of a category: 1 … k, NaN for missing, k + 1 for every other text."""
         if self.missing in encoding.levels:
             raise ParameterError(
-                f'column "{short_name(encoding.name)}" has this level, so that missing values need another mark.',
+                f'column "{truncate(encoding.name)}" has this level, so that missing values need another mark.',
                 parameter="missing",
                 value=self.missing,
                 column=encoding.name,
             )
         for level in encoding.levels:
-            _check_text(level, f'level {short_name(level)} of column "{short_name(encoding.name)}"')
+            _check_text(level, f'level {truncate(level)} of column "{truncate(encoding.name)}"')
         codes = [*range(1, len(encoding.levels) + 1), math.nan]
         return self.node(
             "LabelEncoder",
@@ -248,7 +248,7 @@ class _Graph:
         if types == {float}:
             return self.constant(np.array(classes, np.float64)), self.types.DOUBLE
         for label in classes:
-            _check_text(str(label), f"class {safe(str(label))}")
+            _check_text(str(label), f"class {truncate(label)}")
         return self.constant([str(label) for label in classes]), self.types.STRING
 
 

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from xml.sax.saxutils import quoteattr
 
-from treewise._lib.text import short_name
 from treewise._version import __version__
+from treewise.data.column import truncate
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
 from treewise.formats.export.program import NO_ANSWER, Answer, BranchCondition, Program, conditions
@@ -73,12 +73,12 @@ def _check(program: Program) -> None:
         if encoding.kind in ("integer", "datetime"):
             what = "integers beyond 2^53" if encoding.kind == "integer" else "dates"
             raise ParameterError(
-                f'column "{short_name(encoding.name)}" holds {what}, which PMML engines do not compare exactly.',
+                f'column "{truncate(encoding.name)}" holds {what}, which PMML engines do not compare exactly.',
                 hint="Export ONNX, SQL or C.",
                 column=encoding.name,
             )
         for text in (encoding.name, *encoding.levels):
-            _check_text(text, f'column "{short_name(encoding.name)}"')
+            _check_text(text, f'column "{truncate(encoding.name)}"')
     for label in program.classes:
         _check_text(str(label), "a class label")
     answers = program.routines[0].answers

@@ -15,7 +15,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from treewise._lib.text import safe, short_name
+from treewise._lib.text import safe
+from treewise.data.column import truncate
 from treewise.data.convert import TICKS_PER_DAY
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
@@ -129,7 +130,7 @@ def _can_hold(text: str) -> bool:
 
 def _refusal(what: str, text: str) -> ParameterError:
     reason = "the character NUL" if "\0" in text else "half of a surrogate pair"
-    return ParameterError(f'{what} "{short_name(text)}" contains {reason}, which R texts cannot.')
+    return ParameterError(f'{what} "{truncate(text)}" contains {reason}, which R texts cannot.')
 
 
 def _text(text: str) -> str:

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
-from treewise._lib.text import plural, short_name
+from treewise._lib.text import plural
+from treewise.data.column import truncate
 from treewise.data.encoding import Encoding
 from treewise.errors import PackageError, ParameterError
 from treewise.formats.export.program import NO_ANSWER, Answer, Program, Switch, Test
@@ -81,12 +82,12 @@ def _check(program: Program) -> None:
         if encoding.kind in ("integer", "datetime"):
             what = "integers beyond 2^53" if encoding.kind == "integer" else "dates, which spreadsheets count in days"
             raise ParameterError(
-                f'column "{short_name(encoding.name)}" holds {what}; a spreadsheet cannot compare them exactly.',
+                f'column "{truncate(encoding.name)}" holds {what}; a spreadsheet cannot compare them exactly.',
                 hint="Export SQL, Python or ONNX.",
                 column=encoding.name,
             )
         for text in (encoding.name, *encoding.levels):
-            _check_text(text, f'column "{short_name(encoding.name)}"')
+            _check_text(text, f'column "{truncate(encoding.name)}"')
     for label in program.classes:
         _check_text(str(label), "a class label")
     if routine.depth > _MAX_DEPTH or len(routine.steps) > _MAX_ROWS:
@@ -104,7 +105,7 @@ def _check_text(text: str, where: str) -> None:
         raise ParameterError(f"{where}: a text of {len(text):,} characters; a cell of a workbook takes {_MAX_TEXT:,}.")
     if ILLEGAL_CHARACTERS_RE.search(text) or any("\ud800" <= c <= "\udfff" for c in text) or "_x" in text.lower():
         raise ParameterError(
-            f'{where}: "{short_name(text)}" has a control character or escape that no workbook can hold.'
+            f'{where}: "{truncate(text)}" has a control character or escape that no workbook can hold.'
         )
 
 

@@ -20,7 +20,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from treewise._lib.result_table import write_csv
-from treewise._lib.text import safe, short_name
+from treewise._lib.text import safe
+from treewise.data.column import truncate
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
 from treewise.formats.export.program import NO_ANSWER, Answer, Program
@@ -47,7 +48,7 @@ def write(program: Program, *, name: str = "tree", dialect: str = "postgresql", 
     for encoding in program.inputs:
         if "\r" in encoding.name:
             raise ParameterError(
-                f'column "{short_name(encoding.name)}" contains a carriage return, which Jinja turns into a line feed.',
+                f'column "{truncate(encoding.name)}" contains a carriage return, which Jinja turns into a line feed.',
                 hint="Rename the column.",
                 column=encoding.name,
             )

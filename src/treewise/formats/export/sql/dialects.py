@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from treewise._lib.text import short_name
+from treewise.data.column import truncate
 from treewise.data.convert import TICKS_PER_DAY
 from treewise.data.encoding import Encoding
 from treewise.errors import ParameterError
@@ -61,7 +61,7 @@ class Dialect:
             name.encode()
         except UnicodeEncodeError:
             raise ParameterError(
-                f'column "{short_name(name)}" has a character that no SQL text can hold (half of a surrogate pair).',
+                f'column "{truncate(name)}" has a character that no SQL text can hold (half of a surrogate pair).',
                 hint="Rename the column.",
                 column=name,
             ) from None
@@ -69,20 +69,20 @@ class Dialect:
             raise ParameterError("a column without a name cannot be read in SQL.", hint="Name the column.", column=name)
         if "\0" in name:
             raise ParameterError(
-                f'column "{short_name(name)}" contains the character NUL, which SQL names cannot.',
+                f'column "{truncate(name)}" contains the character NUL, which SQL names cannot.',
                 hint="Rename the column.",
                 column=name,
             )
         if self.max_name and (len(name) > self.max_name or max(name) > "\uffff" or name.endswith(" ")):
             raise ParameterError(
-                f'column "{short_name(name)}" has a name that {self.name} does not allow: at most {self.max_name}'
+                f'column "{truncate(name)}" has a name that {self.name} does not allow: at most {self.max_name}'
                 " characters, none beyond U+FFFF, and no blank at the end.",
                 hint="Rename the column.",
                 column=name,
             )
         if self.name == "spark" and "${" in name:
             raise ParameterError(
-                f'column "{short_name(name)}" contains "${{", where Spark puts in a variable.',
+                f'column "{truncate(name)}" contains "${{", where Spark puts in a variable.',
                 hint="Rename the column.",
                 column=name,
             )
@@ -98,7 +98,7 @@ class Dialect:
         """Write text as a literal, without control or format characters in it."""
         if not self.can_hold(text):
             reason = "the character NUL" if "\0" in text else "half of a surrogate pair"
-            raise ParameterError(f'label "{short_name(text)}" contains {reason}, which text of {self.name} cannot.')
+            raise ParameterError(f'label "{truncate(text)}" contains {reason}, which text of {self.name} cannot.')
         if self.string == "escaped":
             return f"'{_escaped(text)}'"
         parts, plain = [], ""
@@ -142,7 +142,7 @@ class Dialect:
             date = dt.date.fromordinal(day + _UNIX_EPOCH)
         except (ValueError, OverflowError):
             raise ParameterError(
-                f'column "{short_name(encoding.name)}" is compared with a datetime outside the years 1 to 9999, which'
+                f'column "{truncate(encoding.name)}" is compared with a datetime outside the years 1 to 9999, which'
                 " SQL cannot write.",
                 column=encoding.name,
             ) from None

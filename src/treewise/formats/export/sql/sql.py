@@ -20,7 +20,8 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
-from treewise._lib.text import safe, short_name
+from treewise._lib.text import safe
+from treewise.data.column import truncate
 from treewise.errors import Param, ParameterError, did_you_mean
 from treewise.formats.export.program import NO_ANSWER, BranchCondition, Program, Routine
 from treewise.formats.export.sql.dialects import DIALECTS, Dialect
@@ -97,7 +98,7 @@ class SqlPrinter:
             folded = encoding.name if self.dialect.has_case_in_names else encoding.name.casefold()
             if folded in first:
                 raise ParameterError(
-                    f'columns "{short_name(first[folded])}" and "{short_name(encoding.name)}" are the same name in'
+                    f'columns "{truncate(first[folded])}" and "{truncate(encoding.name)}" are the same name in'
                     f" {self.dialect.name}, which ignores case.",
                     hint="Rename one of them.",
                     column=encoding.name,
@@ -106,7 +107,7 @@ class SqlPrinter:
             own = encoding.name.casefold().removeprefix(self.prefix.casefold())
             if encoding.name.casefold().startswith(self.prefix.casefold()) and _GENERATED.fullmatch(own):
                 raise ParameterError(
-                    f'column "{short_name(encoding.name)}" has the name of an output column.',
+                    f'column "{truncate(encoding.name)}" has the name of an output column.',
                     hint="Set " + Param("prefix", ...) + ".",
                     column=encoding.name,
                 )
