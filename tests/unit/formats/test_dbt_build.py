@@ -50,6 +50,7 @@ def test_a_project_is_built_and_predicts_as_the_tree(tmp_path, name):
     assert done.returncode == 0, done.stdout[-3000:]
     assert "ERROR=0" in done.stdout
     assert "PASS scores_boundaries" in done.stdout
+    assert "DeprecationsSummary" not in done.stdout
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
         found = connection.execute("SELECT prediction, leaf FROM scores_scores ORDER BY row").fetchall()
     assert found == list(zip(tree.predict(data).tolist(), tree.apply(data).tolist(), strict=True))

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import os
+import sqlite3
 
 import numpy as np
 import pytest
@@ -162,7 +163,7 @@ def test_every_dialect_is_parsed(dialect, names):
         assert "U+FFFF" in str(error) or "${" in str(error), error
         return
     query = sqlglot.parse_one(written, read=SQLGLOT.get(dialect, dialect))
-    used = {tree.columns[i] for i in tree.used_columns} | ({"answer"} if DIALECTS[dialect].lookup else set())
+    used = {tree.columns[i] for i in tree.used_columns} | ({"treewise_answer"} if DIALECTS[dialect].lookup else set())
     if dialect != "bigquery" or not any("." in name for name in used):  # there a dot separates two names
         assert {column.name for column in query.find_all(sqlglot.exp.Column)} == used
     assert [each.alias for each in query.selects[1:]] == [
@@ -190,7 +191,7 @@ def test_dialects_without_an_engine_mean_the_same(dialect, names):
 def test_more_trees_than_one_query_adds_up():
     model = tw.forest("penguins", n_estimators=310, max_depth=1)
     query = model.export("sql", dialect="sqlite", outputs="prediction")
-    assert '"sum_0_of_300"' in query
+    assert '"treewise_sum_0_of_300"' in query
     assert tw.verify_export(model, query, rows=50).ok
 
 
@@ -245,6 +246,22 @@ def test_names_that_sql_cannot_tell_apart():
     with pytest.raises(ParameterError, match="has the name of an output column"):
         hidden.export("sql")
     assert tw.verify_export(hidden, hidden.export("sql", dialect="sqlite", prefix="tw_")).ok
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_tables_with_columns_of_such_names(dialect):
+    """Other columns of the table are not mistaken for those of the query."""
+    connect = {"sqlite": sqlite3.connect, "duckdb": pytest.importorskip("duckdb").connect}[dialect]
+    cells = {"x": [1.0, 2, 3, 4, 1, 2, 3, 4], "y": list("aabbabab")}
+    others = ["answer", "answer_0", "sum", "sum_0", "leaf_1", "probability_0", "prediction", "treewise"]
+    for model in (tw.grow(cells, "y", max_depth=1), tw.forest(cells, "y", 3, random_state=1)):
+        connection = connect(":memory:")
+        connection.execute(f"CREATE TABLE data (x DOUBLE PRECISION, {', '.join(f'{name} INTEGER' for name in others)})")
+        connection.execute(f"INSERT INTO data VALUES (1{', 2' * len(others)}), (4{', 1' * len(others)})")
+        found = connection.execute(model.export("sql", dialect=dialect, outputs="probabilities"))
+        n = len(model.classes)
+        assert [list(row[-n:]) for row in found.fetchall()] == model.predict_proba({"x": [1.0, 4]}).tolist()
+        connection.close()
 
 
 def test_datetimes_that_sql_cannot_write():

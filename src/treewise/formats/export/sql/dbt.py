@@ -103,10 +103,10 @@ def _schema(name: str, program: Program) -> str:
     tests: list[Any] = ["not_null"]
     if not program.is_regression:
         is_text = any(isinstance(label, str) for label in program.classes)
-        tests.append({"accepted_values": {"values": list(program.classes), "quote": is_text}})
-    columns = [{"name": "prediction", "tests": tests}]
+        tests.append({"accepted_values": {"arguments": {"values": list(program.classes), "quote": is_text}}})
+    columns = [{"name": "prediction", "data_tests": tests}]
     columns += [
-        {"name": f"probability_{k}", "description": f"probability of {safe(label)}", "tests": ["not_null"]}
+        {"name": f"probability_{k}", "description": f"probability of {safe(label)}", "data_tests": ["not_null"]}
         for k, label in enumerate(program.classes)
     ]
     description = f"Rows with the predicted {safe(program.target.name)}, by a decision tree exported from treewise"

@@ -53,7 +53,7 @@ class Dialect:
     max_name: int = 0  # characters of a name, all of the basic plane, the last no blank; 0 if not limited so
     max_nesting: int = 100  # of CASE in CASE
     lookup: str = ""  # an element of a list by its number from 1; empty where none is fast
-    all_but: str = ""  # all columns of a table except some
+    all_but: str = "*"  # all columns of a table except some, where it can be said
 
     def name_of(self, name: str) -> str:
         """Quote a name."""
@@ -294,6 +294,7 @@ DIALECTS = _dialects(
         nan="IS_NAN({})",
         datetime="DATETIME '{}'",
         datetime_column="CAST({} AS DATETIME)",
+        all_but="* EXCEPT ({})",
     ),
     Dialect(
         "snowflake",  # its escapes end at U+FFFF
@@ -305,6 +306,7 @@ DIALECTS = _dialects(
         nan_is_largest=True,
         datetime="'{}'::TIMESTAMP_NTZ(9)",
         datetime_digits=9,
+        all_but="* EXCLUDE ({})",
     ),
     Dialect(
         "spark", quotes="``", string="escaped", nan="isnan({})", nan_is_largest=True, datetime="TIMESTAMP_NTZ '{}'"

@@ -29,7 +29,9 @@ from treewise.formats.export.stamp import stamp
 from treewise.tree.arrays import Label
 
 OUTPUTS = ("prediction", "probabilities", "leaf")
-_GENERATED = re.compile(r"prediction|(probability|leaf|sum|answer)(_\d+)?(_of_\d+)?|treewise_row")
+_GENERATED = re.compile(r"prediction|(probability|leaf)(_\d+)?|treewise_.*")
+# Columns of subqueries. A column of the table that has such a name would be read instead, so nobody must have it.
+_ANSWER, _SUM = "treewise_answer", "treewise_sum"
 _TREES_PER_QUERY = 300  # expressions nest one level per term of a sum, and engines allow 1,000 levels
 
 
@@ -136,11 +138,11 @@ class SqlPrinter:
     def _lookup_query(self, source: str, outputs: Sequence[str]) -> list[str]:
         """Return the query that finds the number of the answer in a subquery and looks each output up."""
         columns = {
-            name: [self._lookup(map(text, values), "answer")]
+            name: [self._lookup(map(text, values), _ANSWER)]
             for name, (values, text) in self._tree_answers(outputs).items()
         }
-        inner = self._select({"answer": self._answer_number(self.program.routines[0])}, source)
-        return self._select(columns, inner, "answers", ("answer",))
+        inner = self._select({_ANSWER: self._answer_number(self.program.routines[0])}, source)
+        return self._select(columns, inner, "answers", (_ANSWER,))
 
     def _answer_number(self, routine: Routine) -> list[str]:
         return self.case(routine, range(1, len(routine.answers) + 1), str)
@@ -175,7 +177,7 @@ class SqlPrinter:
         alias: str = "",
         hidden: Sequence[str] = (),
     ) -> list[str]:
-        """Return a query for all columns of the source but the hidden ones, and for further columns."""
+        """Return a query for all columns of the source but the hidden ones, where it can, and further ones."""
         every = self.dialect.all_but.format(", ".join(map(self.output, hidden))) if hidden else "*"
         lines = ["SELECT", f"  {every}," if columns else f"  {every}"]
         for i, (name, expression) in enumerate(columns.items()):
@@ -192,7 +194,7 @@ class SqlPrinter:
         last = (n - 1) // _TREES_PER_QUERY
         for block in range(last + 1):
             trees = range(block * _TREES_PER_QUERY, min(n, (block + 1) * _TREES_PER_QUERY))
-            numbers = [f"answer_{t}" for t in trees] if self.dialect.lookup else []
+            numbers = [f"{_ANSWER}_{t}" for t in trees] if self.dialect.lookup else []
             if numbers:
                 walks = {name: self._answer_number(program.routines[t]) for name, t in zip(numbers, trees, strict=True)}
                 query = self._select(walks, query, f"before_{trees[0]}_trees")
@@ -203,7 +205,7 @@ class SqlPrinter:
                 total: list[str] = []
                 if block:
                     total = [self.output(f"{name}_of_{trees[0]}")]
-                    hidden += [f"{name}_of_{trees[0]}"] * bool(numbers)
+                    hidden.append(f"{name}_of_{trees[0]}")
                 for t in trees:
                     term = self._tree_term(t, _none_for_nan(added[t][k]), self.value_text)
                     total += [f"+ {term[0]}", *term[1:]] if total else term
@@ -217,13 +219,13 @@ class SqlPrinter:
     def _tree_term(self, t: int, values: Sequence[Any], text: Callable[[Any], str]) -> list[str]:
         """Return an output of one tree of an ensemble: looked up, or as a CASE."""
         if self.dialect.lookup:
-            return [self._lookup(map(text, values), f"answer_{t}")]
+            return [self._lookup(map(text, values), f"{_ANSWER}_{t}")]
         return self.case(self.program.routines[t], values, text)
 
     def _term_names(self) -> list[str]:
         if self.program.is_regression:
-            return ["sum"]
-        return [f"sum_{k}" for k in range(len(self.program.classes))]
+            return [_SUM]
+        return [f"{_SUM}_{k}" for k in range(len(self.program.classes))]
 
     def _combined(self, query: str | list[str], terms: list[str], outputs: Sequence[str]) -> list[str]:
         """Return the query that turns sums into predictions."""
@@ -233,9 +235,8 @@ class SqlPrinter:
         sums = [self.output(term) for term in terms]
         unit = f" * {self.double(program.unit)}" if program.unit != 1.0 else ""
         means = [f"{total} / {self.double(float(program.divisor))}{unit}" for total in sums]
-        hidden = terms if self.dialect.all_but else []
         if program.is_regression:
-            return self._select({"prediction": [means[0]]}, query, "trees", hidden)
+            return self._select({"prediction": [means[0]]}, query, "trees", terms)
         columns: dict[str, list[str]] = {}
         shares = means
         if program.combine == "vote":
@@ -249,7 +250,7 @@ class SqlPrinter:
         if "prediction" in outputs:
             scores = sums if program.combine == "vote" else means
             columns = {"prediction": self._first_largest(scores), **columns}
-        return self._select(columns, query, "trees", hidden)
+        return self._select(columns, query, "trees", terms)
 
     def _first_largest(self, scores: list[str]) -> list[str]:
         """Return the class of the largest score, the first of equals; NULL if there is none."""
