@@ -164,8 +164,8 @@ def _assign_groups(training_set: TrainingSet, count: int, rng: np.random.Generat
     Greedy: groups come in random order, those of twice the size before the others, and each goes to the fold where the
     sum over classes of the squared share of that class grows least.
     """
-    groups = training_set.groups
-    assert groups is not None
+    assert training_set.groups is not None
+    groups = np.unique(training_set.groups, return_inverse=True)[1]  # the rows of some groups may all be elsewhere
     n_groups = int(groups.max()) + 1
     if n_groups < count:
         raise DataError(

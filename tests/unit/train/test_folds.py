@@ -10,6 +10,7 @@ import treewise as tw
 from tests.support.errors import assert_refused
 from treewise.train.folds import assign_folds, check_classes, make_folds
 from treewise.train.grow import prepare
+from treewise.train.resampling import take_rows
 
 
 def table(n=60, seed=0, groups=None, classes="ab", time=None):
@@ -139,3 +140,12 @@ def test_a_rare_class_is_noted():
 def test_the_target_is_no_group():
     with pytest.raises(tw.TreewiseError, match='groups="species": this is the target'):
         tw.grow("penguins", "species", pruning="cv", groups="species")
+
+
+def test_groups_that_a_part_of_the_rows_lacks_have_no_folds():
+    training_set = prepare({"x": range(12), "who": list("aabbccddeeff"), "y": list("nnyyny" * 2)}, "y", groups="who")
+    part = take_rows(training_set, np.array([0, 1, 4, 5, 8, 9, 10, 11]))
+    found = make_folds(part, 4)
+    assert sorted(len(fold.held_out) for fold in found.folds) == [2, 2, 2, 2]
+    with pytest.raises(tw.DataError, match="has 4 groups: too few for 5 folds"):
+        make_folds(part, 5)
