@@ -19,7 +19,7 @@ from treewise.sources.partitions import Calls
 
 _WAIT = 2.0  # seconds between two looks at the cluster
 _MAX_CONNECTING = 20.0
-_MAX_WITHOUT_WORKERS = 60.0
+_MAX_WITHOUT_WORKERS = 300.0  # new ones may have to be started, and to import
 _MAX_IDLE = 3600.0  # seconds in which no task ends
 
 
@@ -116,7 +116,7 @@ class DaskEngine:
                 last_worker = now
             failed = [future for future in done if future.status in ("error", "cancelled", "lost")]
             for future in failed:
-                raise _translate(future.exception(timeout=_MAX_WITHOUT_WORKERS)) from None
+                raise _translate(future.exception(timeout=_MAX_CONNECTING)) from None
             if now - last_worker > _MAX_WITHOUT_WORKERS:
                 raise DataError(f"the Dask cluster has had no workers for {_MAX_WITHOUT_WORKERS:.0f} seconds.")
             if now - last_end > _MAX_IDLE:

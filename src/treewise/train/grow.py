@@ -24,7 +24,7 @@ from treewise._version import __version__
 from treewise.data.column import truncate
 from treewise.data.frames import is_dask_frame
 from treewise.data.table import KindSpec, read
-from treewise.errors import Param, ParameterError, refuse_unknown
+from treewise.errors import DataError, Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
 from treewise.train.column_roles import ColumnRoles
 from treewise.train.round_thresholds import read_share, round_thresholds
@@ -297,6 +297,11 @@ def pruning_for(
 
 def prepare(data: Any, target: Any = None, **options: Any) -> TrainingSet:
     """Prepare a table under the options of ``grow``."""
+    if is_dask_frame(data):
+        raise DataError(
+            "the rows of a Dask dataframe are on a cluster, where single trees are grown, but nothing that draws rows.",
+            hint="Give a table in memory: frame.compute().",
+        )
     roles, settings, cost = read_options(target, options)
     return record_cost(build_training_set(data, roles, settings), cost)
 
