@@ -5,6 +5,7 @@ import importlib
 import io
 import pkgutil
 import shlex
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -227,3 +228,11 @@ def test_exports_refuse_long_names_in_short_messages(part, ending):
                     tree.export(format, **options)
                 except tw.TreewiseError as error:
                     assert len(str(error)) < 500, (format, options)
+
+
+@pytest.mark.parametrize("names", BATCHES, ids=ids)
+def test_units_are_text(names):
+    for unit in names:
+        tree = tw.grow({"x": [1, 2, 3, 4], "y": list("aabb")}, "y", units={"x": unit})
+        check_text(str(tree))
+        ElementTree.fromstring(tree.draw().svg)

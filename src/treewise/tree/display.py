@@ -153,7 +153,7 @@ def in_words(model: SomeModel) -> SomeModel:
 
 
 def _encoding_in_words(encoding: Encoding, display: Display) -> Encoding:
-    style = NumberStyle(display.units.get(encoding.name, ""))
+    style = NumberStyle(safe(display.units.get(encoding.name, "")))  # a number with its unit is printed as it is
     return replace(encoding, name=display.name(encoding.name), style=style)
 
 
