@@ -165,7 +165,8 @@ def has_style() -> bool:
 
 
 BOLD, USUAL, UNCOLOURED = "\x1b[1m", "\x1b[22m", "\x1b[39m"
-COLOURS = (32, 178, 36, 175, 74, 166, 227, 244)  # of 256: the nearest to those of show/palette.py
+# Of 256 the nearest to the first of show/palette.py; the others would be unreadable on a dark or on a light terminal.
+COLOURS = (32, 178, 36, 175, 74, 166, 227, 244)
 STYLES = re.compile(r"(\x1b\[(?:1|22|39|38;5;[0-9]{1,3})m)")
 
 

@@ -1,8 +1,9 @@
 """Colours of all pictures: one per class, a scale for numbers, and tints of both.
 
-The class colours are those of Okabe and Ito (2008), which can be told apart with the common forms of colour blindness;
-each class also has a marker of its own. The scale for numbers goes from light to dark in one hue, so it survives
-greyscale print.
+The first class colours are those of Okabe and Ito (2008), which can be told apart with the common forms of colour
+blindness. Each further one is as far as possible (in Lab) from all before it, as seen with full, red-blind and
+green-blind sight. Each class also has a marker and a hatching of its own. The scale for numbers goes from light to
+dark in one hue, so it survives greyscale print.
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ from typing import Any
 
 Marker = Any  # of matplotlib: a name, or the corners of a polygon
 
-CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7F7F7F")
-MARKERS = ("o", "^", "s", "D", "v", "P", "X", "p", "<", ">", "h")  # of matplotlib; 8 and 11 have no common factor
+CLASS_COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#7F7F7F"),
+    *("#783C1E", "#0F2D96", "#C3E196", "#870069", "#7887FF", "#D2965A", "#3CE1F0", "#2D5A4B"),
+    *("#A5E15A", "#87694B", "#964B00", "#87C396", "#005AB4", "#78A5FF", "#696996", "#2D5AD2"),
+    *("#5A2D87", "#A587C3", "#5A961E", "#B40F5A", "#E1873C", "#A5693C", "#692D2D", "#A569D2"),
+)
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "p", "<", ">", "h")  # of matplotlib; 11 and 32 have no common factor
 SCALE_COLOURS = ("#EDF3FA", "#BBD3EA", "#7CAED6", "#3C82BA", "#0B4A82")  # numbers, from low to high
 
 INK = "#222222"  # lines and text
@@ -22,9 +28,9 @@ UNKNOWN_COLOUR = "#B5B5B5"  # where no class is known
 
 
 def class_colour(class_index: int) -> str:
-    """Return the colour of a class by its index; they repeat after eight.
+    """Return the colour of a class by its index; they repeat after 32.
 
-    >>> class_colour(0), class_colour(8) == class_colour(0), class_colour(-1)
+    >>> class_colour(0), class_colour(32) == class_colour(0), class_colour(-1)
     ('#0072B2', True, '#B5B5B5')
     """
     return CLASS_COLOURS[class_index % len(CLASS_COLOURS)] if class_index >= 0 else UNKNOWN_COLOUR
@@ -43,7 +49,7 @@ _SIGNS: dict[str, Marker] = {
 def class_markers(labels: Sequence[object]) -> list[Marker]:
     """Return the marker of each class: a star for "star", a dot for "dot", else the next free one.
 
-    With the colours, which repeat after another number, up to 88 classes are told apart.
+    With the colours, which repeat after another number, up to 352 classes are told apart.
 
     >>> class_markers(["dot", "star"]), class_markers([0, 1]), class_markers(["star", "moon"])
     (['o', '*'], ['o', '^'], ['*', 'o'])

@@ -88,7 +88,7 @@ def test_a_tree_without_rows_has_no_bars():
 
 def test_a_terminal_shows_the_colours_of_pictures():
     levels = (0, 95, 135, 175, 215, 255)
-    for code, hue in zip(COLOURS, CLASS_COLOURS, strict=True):
+    for code, hue in zip(COLOURS, CLASS_COLOURS[: len(COLOURS)], strict=True):
         if code < 232:
             there = [levels[(code - 16) // 36], levels[(code - 16) // 6 % 6], levels[(code - 16) % 6]]
         else:

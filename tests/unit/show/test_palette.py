@@ -18,6 +18,7 @@ from treewise.show.palette import (
     text_colour_on,
     tint,
 )
+from treewise.show.picture.scene import class_fill
 
 # Machado, Oliveira and Fernandes (2009), severity 1.0, on linear RGB.
 BLINDNESS = {
@@ -42,6 +43,15 @@ def test_first_classes_differ_for_everybody(matrix):
         assert np.linalg.norm(seen(one, matrix) - seen(other, matrix)) > 11, (one, other)
     for one, other in combinations([tint(h, 0.5) for h in CLASS_COLOURS[:3]], 2):  # areas of the first few classes
         assert np.linalg.norm(seen(one, matrix) - seen(other, matrix)) > 11, (one, other)
+
+
+@pytest.mark.parametrize("matrix", [np.eye(3), *BLINDNESS.values()], ids=["full", *BLINDNESS])
+def test_26_classes_differ_by_colour_or_by_hatching(matrix):
+    fills = [class_fill(i) for i in range(26)]
+    far = 17 if np.array_equal(matrix, np.eye(3)) else 9.5
+    for one, other in combinations(fills, 2):
+        distance = np.linalg.norm(seen(one.colour, matrix) - seen(other.colour, matrix))
+        assert distance > (far if one.hatching != other.hatching else 12), (one, other)
 
 
 def test_colour_and_marker_together_are_a_class():

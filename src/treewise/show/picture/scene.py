@@ -40,9 +40,9 @@ OTHER_CLASSES = Fill(UNKNOWN_COLOUR, "x")  # classes too small to be drawn, or n
 
 
 def class_fill(class_index: int) -> Fill:
-    """Return the fill of a class by its index; 56 of them differ.
+    """Return the fill of a class by its index; 224 of them differ.
 
-    >>> class_fill(0), class_fill(1), class_fill(8) == class_fill(0)
+    >>> class_fill(0), class_fill(1), class_fill(32) == class_fill(0)
     (Fill(colour='#0072B2', hatching=''), Fill(colour='#E69F00', hatching='/'), False)
     """
     if class_index < 0:

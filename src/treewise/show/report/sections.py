@@ -31,7 +31,7 @@ from treewise.tree.tree import Tree
 _MAX_RULES = 60
 _MAX_COLUMNS = 200
 _MAX_AREAS = 300  # leaves of a tree whose regions are drawn
-_MAX_LEGEND_CLASSES = 16
+_MAX_LEGEND_CLASSES = 26
 _MAX_SUBGROUPS = 15
 _BAR_WIDTH = 280.0  # of the importances, in pixels: with their names as wide as a phone
 _CURVE_STYLE = {"training": (class_colour(0), 2.0, DASHED), "validation": (class_colour(5), 2.0, ())}
@@ -351,7 +351,7 @@ def colour_legend(tree: Tree, of_areas: bool = False) -> str:
         for i, label in enumerate(tree.classes[:_MAX_LEGEND_CLASSES])
     ]
     n_more = len(tree.classes) - _MAX_LEGEND_CLASSES
-    repeats = '<span class="muted">colours repeat after eight classes; boxes name theirs</span>'
+    repeats = f'<span class="muted">colours repeat after {len(CLASS_COLOURS)} classes; boxes name theirs</span>'
     items += [f"<span>… {n_more} more</span>"] * (n_more > 0) + [repeats] * (len(tree.classes) > len(CLASS_COLOURS))
     items += ['<span class="muted">the stronger, the higher its probability</span>'] * of_areas
     return f'<div class="legend">{"".join(items)}</div>'
