@@ -116,14 +116,14 @@ def _build_columns(
 
 def _make_column(make: Callable[[str], Column], name: str) -> Column:
     """Convert one column; errors of a library become a DataError that names the column."""
-    with _wrap_library_errors(
+    with wrap_library_errors(
         f'column "{truncate(name)}"', "Convert it first, or leave it out: " + Param("ignore", [truncate(name)]) + "."
     ):
         return make(name)
 
 
 @contextmanager
-def _wrap_library_errors(source: str, hint: str) -> Iterator[None]:
+def wrap_library_errors(source: str, hint: str) -> Iterator[None]:
     """Turn an error of NumPy, pandas, polars, Arrow or DuckDB into a DataError."""
     try:
         yield
@@ -267,10 +267,10 @@ def read_frame(data: Any, table: str) -> LazyColumns:
 
     arrow: Any = sys.modules.get("pyarrow.dataset")
     if arrow is not None and isinstance(data, (arrow.Dataset, arrow.Scanner)):
-        with _wrap_library_errors(table, "Read it with pyarrow, and see what is wrong."):
+        with wrap_library_errors(table, "Read it with pyarrow, and see what is wrong."):
             data = data.to_table()
     frame: Any = None
-    with _wrap_library_errors(table, "Give a dataframe of plain columns."), suppress(DuplicateError):
+    with wrap_library_errors(table, "Give a dataframe of plain columns."), suppress(DuplicateError):
         frame = nw.from_native(data, pass_through=True, allow_series=True)
     if frame is None and data is not None:
         check_names([str(n) for n in getattr(data, "column_names", data.columns)], table)
@@ -285,9 +285,9 @@ def read_frame(data: Any, table: str) -> LazyColumns:
             )
         import polars as pl
 
-        with _wrap_library_errors(table, "Give a dataframe of plain columns."):
+        with wrap_library_errors(table, "Give a dataframe of plain columns."):
             frame = nw.from_native(pl.DataFrame(data))
-    with _wrap_library_errors(table, "Collect it first, and see what is wrong."):
+    with wrap_library_errors(table, "Collect it first, and see what is wrong."):
         if isinstance(frame, nw.LazyFrame):
             frame = frame.collect()
         # Without the names, because polars treats names such as "*" and "^x.*$" as patterns.

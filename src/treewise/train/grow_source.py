@@ -176,7 +176,7 @@ class SourceGrower:
     def _prepare(self, numbers: Sequence[int]) -> None:
         """Find what nodes predict, and which of them are leaves."""
         filled = [number for number in numbers if self.nodes[number].stats.rows]
-        if self.summary.target.task == "regression":
+        if filled and self.summary.target.task == "regression":
             self._find_totals(filled)
         for number in numbers:
             node = self.nodes[number]

@@ -1,0 +1,273 @@
+"""A table that stays where it is: a lazy frame of narwhals, of which only aggregates are fetched.
+
+DuckDB relations, Ibis tables (hence PostgreSQL, Snowflake, BigQuery and so on), PySpark and SQLFrame frames. The engine
+computes; what comes back are groups with counts, smallest and largest values, and sums. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewise.data.column import (
+    Column,
+    bool_column,
+    datetime_column,
+    float_column,
+    int_column,
+    missing_column,
+    text_column,
+    truncate,
+)
+from treewise.data.frames import wrap_library_errors
+from treewise.data.objects import check_names, unsupported_type_error
+from treewise.data.parse_cells import parse_number, to_double
+from treewise.errors import ColumnError, DataError, did_you_mean, join_few
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+
+OnQuery = Callable[[str], None]  # receives the text of a query
+
+MAX_GROUPS = 1 << 24  # that one query may return
+_EAGER = ("polars",)  # lazy frames of this process, which are collected: that is what they are for
+_DAY = 86_400
+_HINT = "Leave out the column, or fetch the table first."
+
+
+def col(name: str) -> nw.Expr:
+    """Return a column as an expression."""
+    import narwhals.stable.v2 as nw
+
+    return nw.col(name)
+
+
+def lit(value: Any) -> nw.Expr:
+    """Return a constant as an expression."""
+    import narwhals.stable.v2 as nw
+
+    return nw.lit(value)
+
+
+def choose(cases: Sequence[tuple[Any, Any]], otherwise: Any) -> nw.Expr:
+    """Return the value of the first condition that holds (CASE WHEN … THEN … ELSE … END); None for NULL."""
+    import narwhals.stable.v2 as nw
+
+    if not cases:
+        return lit(otherwise) if isinstance(otherwise, int | float) else otherwise
+    chain: Any = nw
+    for condition, value in cases:
+        chain = chain.when(condition).then(value)
+    result: nw.Expr = chain if otherwise is None else chain.otherwise(otherwise)
+    return result
+
+
+def count_rows() -> nw.Expr:
+    """Return the number of rows of a group."""
+    import narwhals.stable.v2 as nw
+
+    return nw.len()
+
+
+def to_int(expression: nw.Expr) -> nw.Expr:
+    """Return an expression as a 64-bit integer."""
+    import narwhals.stable.v2 as nw
+
+    return expression.cast(nw.Int64)
+
+
+def to_float(expression: nw.Expr) -> nw.Expr:
+    """Return an expression as a double."""
+    import narwhals.stable.v2 as nw
+
+    return expression.cast(nw.Float64)
+
+
+@dataclass(frozen=True, eq=False)
+class LazyColumn:
+    """A column of a relation: its values as numbers that the engine can compare, or as they are."""
+
+    name: str
+    form: str  # "float", "int", "datetime": numbers; "text", "bool", "category": values that are listed
+    value: nw.Expr  # float: a double; int: a 64-bit integer; datetime: ticks of ``unit``
+    is_missing: nw.Expr
+    unit: str = ""
+    labels: tuple[str, ...] = ()  # of an enumeration
+
+    @property
+    def as_float(self) -> nw.Expr:
+        """The value as a double."""
+        return self.value if self.form == "float" else to_float(self.value)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the engine compares the values as numbers."""
+        return self.form in ("float", "int", "datetime")
+
+    def to_column(self, cells: Sequence[Any]) -> Column:
+        """Return fetched values, none of them missing, as a column."""
+        if not len(cells):
+            return missing_column(self.name, 1)
+        if self.form == "float":
+            return float_column(self.name, np.array(cells, np.float64))
+        if self.form == "int":
+            return int_column(self.name, np.array([int(cell) for cell in cells], np.int64))
+        if self.form == "datetime":
+            return datetime_column(self.name, np.array(cells, np.int64).view(f"datetime64[{self.unit}]"))
+        if self.form == "bool":
+            return bool_column(self.name, np.array(cells, np.bool_))
+        if self.form == "category":
+            code = {label: i for i, label in enumerate(self.labels)}
+            return Column(self.name, "category", np.array([code[c] for c in cells], np.int32), labels=self.labels)
+        return text_column(self.name, list(cells))
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A lazy frame; ``on_query`` receives the text of each query."""
+
+    frame: nw.LazyFrame[Any]
+    name: str = "the table"
+    on_query: OnQuery | None = None
+
+    @classmethod
+    def of(cls, data: Any, on_query: OnQuery | None = None) -> Relation | None:
+        """Return a lazily evaluated table as a relation; None for anything else."""
+        module = type(data).__module__.partition(".")[0]
+        if module not in ("_duckdb", "duckdb", "ibis", "pyspark", "sqlframe", "narwhals"):
+            return None
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(data, pass_through=True)
+        if not isinstance(frame, nw.LazyFrame) or frame.implementation.value in _EAGER:
+            return None
+        return cls(frame, on_query=on_query)
+
+    @cached_property
+    def schema(self) -> Mapping[str, Any]:
+        """The type of each column."""
+        with wrap_library_errors(self.name, "Give a table of plain columns."):
+            schema = dict(self.frame.collect_schema())
+        check_names(list(schema), self.name)
+        return schema
+
+    def where(self, condition: nw.Expr) -> Relation:
+        """Return the rows for which a condition holds."""
+        return replace(self, frame=self.frame.filter(condition))
+
+    def column(self, name: str, na_values: Sequence[str] = ()) -> LazyColumn:
+        """Return a column; numbers that equal one of ``na_values`` are missing."""
+        import narwhals.stable.v2 as nw
+
+        if name not in self.schema:
+            names = join_few([truncate(n) for n in self.schema])
+            hint = did_you_mean(name, self.schema)
+            raise ColumnError(f'no column "{truncate(name)}" in {self.name}.{hint} Columns: {names}.')
+        dtype, cell = self.schema[name], col(name)
+        if dtype.is_numeric():
+            form = "int" if dtype.is_integer() else "float"
+            value = cell if dtype in (nw.Int64, nw.Float64) else to_int(cell) if form == "int" else to_float(cell)
+            return LazyColumn(name, form, value, _is_missing_number(value, form, na_values))
+        if dtype in (nw.Date, nw.Datetime):
+            if getattr(dtype, "time_zone", None) not in (None, "UTC", "Etc/UTC"):
+                raise DataError(
+                    f'column "{truncate(name)}" has the time zone {dtype.time_zone}.', hint="Convert it to UTC."
+                )
+            unit = "D" if dtype == nw.Date else "ns" if dtype.time_unit == "ns" else "us"
+            return LazyColumn(name, "datetime", _ticks(cell, unit), cell.is_null(), unit)
+        if dtype == nw.Boolean:
+            return LazyColumn(name, "bool", cell, cell.is_null())
+        if dtype == nw.String or dtype in (nw.Categorical, nw.Enum):
+            text = cell if dtype == nw.String else cell.cast(nw.String)
+            labels = tuple(sorted(dtype.categories)) if dtype == nw.Enum and hasattr(dtype, "categories") else ()
+            return LazyColumn(name, "category" if labels else "text", text, cell.is_null(), labels=labels)
+        raise unsupported_type_error(name, str(dtype))
+
+    # -- what is fetched ---------------------------------------------------------------------------------------------
+
+    def aggregate(self, aggregates: Mapping[str, nw.Expr]) -> dict[str, Any]:
+        """Return aggregates of all rows."""
+        found = self._fetch(self.frame.select(*(e.alias(name) for name, e in aggregates.items())))
+        return {name: found[name].to_list()[0] for name in found.columns}
+
+    def group(
+        self,
+        values: Mapping[str, nw.Expr],
+        keys: Sequence[str],
+        aggregates: Mapping[str, nw.Expr],
+        where: nw.Expr | None = None,
+        derived: Sequence[Mapping[str, nw.Expr]] = (),
+        most: int = MAX_GROUPS,
+    ) -> dict[str, Any]:
+        """Return groups of rows: their keys and aggregates.
+
+        ``where`` is a condition on ``values``; each step of ``derived`` adds values that follow from those before it.
+        Of more groups than ``most``, one more is returned.
+        """
+        with wrap_library_errors(f"a query on {self.name}", _HINT):
+            chosen = self.frame.select(*(e.alias(name) for name, e in values.items()))
+            chosen = chosen if where is None else chosen.filter(where)
+            for step in derived:
+                chosen = chosen.with_columns(*(e.alias(name) for name, e in step.items()))
+            groups = chosen.group_by(*keys).agg(*(e.alias(name) for name, e in aggregates.items()))
+            groups = groups.head(most + 1) if most < MAX_GROUPS else groups
+        found = self._fetch(groups)
+        return {name: _cells(found[name]) for name in found.columns}
+
+    def _fetch(self, frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+        if self.on_query is not None:
+            self.on_query(query_text(frame.to_native()))
+        with wrap_library_errors(f"a query on {self.name}", _HINT):
+            return frame.collect()
+
+
+def _cells(series: nw.Series[Any]) -> Any:
+    """Return fetched values: an array of numbers, 0 for missing ones, or a list of anything else."""
+    import narwhals.stable.v2 as nw
+
+    if series.dtype.is_float():
+        return series.to_numpy()
+    if series.dtype.is_integer() and series.dtype not in (nw.Int128, nw.UInt128, nw.UInt64):
+        return series.fill_null(0).to_numpy()
+    cells = series.to_list()
+    return np.array([int(c or 0) for c in cells], object) if series.dtype.is_numeric() else cells
+
+
+def _is_missing_number(value: nw.Expr, form: str, na_values: Sequence[str]) -> nw.Expr:
+    """Return whether a number is missing: NULL, NaN, or equal to a marker."""
+    is_missing = value.is_null() if form == "int" else value.is_null() | value.is_nan()
+    numbers = [number for marker in na_values if (number := parse_number(marker)) is not None]
+    for number in numbers:
+        if form == "float" or (isinstance(number, int) and -(2**63) <= number < 2**63):
+            is_missing = is_missing | (value == (to_double(number) if form == "float" else number))
+    return is_missing
+
+
+def _ticks(cell: nw.Expr, unit: str) -> nw.Expr:
+    """Return a date or time as an integer: days, microseconds or nanoseconds since 1970 (proleptic Gregorian)."""
+    year, date = to_int(cell.dt.year()), cell.dt
+    before = to_float(year) - 1.0  # leap days of the years before: exact in doubles
+    leaps = (before * 0.25).floor() - (before * 0.01).floor() + (before * 0.0025).floor() - 477.0
+    days = (year - 1970) * 365 + to_int(leaps) + to_int(date.ordinal_day()) - 1
+    if unit == "D":
+        return days
+    seconds = days * _DAY + to_int(date.hour()) * 3600 + to_int(date.minute()) * 60 + to_int(date.second())
+    if unit == "ns":
+        return seconds * 1_000_000_000 + to_int(date.nanosecond())
+    return seconds * 1_000_000 + to_int(date.microsecond())
+
+
+def query_text(native: Any) -> str:
+    """Return a query as SQL, where its library tells it."""
+    for name in ("sql_query", "sql", "compile"):
+        make = getattr(native, name, None)
+        if callable(make):
+            try:
+                return str(make())
+            except Exception:
+                continue
+    return f"-- a query of {type(native).__module__.partition('.')[0]}, whose text is not known"

@@ -1,0 +1,276 @@
+"""The source of a database: each question is a read-only group-by on a relation, and only counts come back.
+
+A row's node is an expression: the tree so far as CASE WHEN. Its bins are arithmetic in the engine, which rounds as it
+likes: each bucket comes back with its smallest and its largest value. All that is added up is whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treewise.data import encoding as encode
+from treewise.data import relation as expr
+from treewise.data.convert import INT64_MAX
+from treewise.data.relation import Relation
+from treewise.errors import DataError, Param
+from treewise.sources.query_facts import Description, QueriedColumn, describe
+from treewise.train.column_roles import ColumnRoles
+from treewise.train.fixed_point import to_units
+from treewise.train.settings import Settings
+from treewise.train.source import (
+    LARGEST,
+    SINGLE_VALUE,
+    Array,
+    BinGrid,
+    Buckets,
+    Ints,
+    Request,
+    Stats,
+    Totals,
+    merge_buckets,
+)
+from treewise.tree.arrays import Arrays
+from treewise.tree.splits import Split
+
+DEEPEST = 100  # levels of a tree that engines accept as one expression
+_NOWHERE = -1  # the key of rows that no request is about
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """The keys that the rows of a request get: those of one grid, or of the rows without a value (grid −1)."""
+
+    request: int
+    grid: int
+    first: int
+    n: int
+
+
+class QuerySource:
+    """A relation that is learned from by queries; ``on_query`` receives the text of each."""
+
+    def __init__(self, description: Description) -> None:
+        self.summary = description.summary
+        self.about = description
+
+    @classmethod
+    def of(cls, relation: Relation, roles: ColumnRoles, settings: Settings) -> QuerySource:
+        """Describe a relation, which takes a few queries."""
+        return cls(describe(relation, roles, settings))
+
+    def ranges(self) -> list[tuple[Any, Any] | None]:
+        """Return the smallest and the largest value of each column of numbers."""
+        return [column.ends for column in self.about.columns]
+
+    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
+        """Count rows by bins: one query for each column."""
+        found: list[Buckets | None] = [None] * len(requests)
+        for column in sorted({request.column for request in requests}):
+            chosen = [i for i, request in enumerate(requests) if request.column == column]
+            for i, buckets in zip(chosen, self._count_column(tree, [requests[i] for i in chosen]), strict=True):
+                found[i] = buckets
+        return [buckets for buckets in found if buckets is not None]
+
+    def _count_column(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
+        column, target = self.about.columns[requests[0].column], self.about.target
+        layout, exact = _lay_out(column, requests)
+        keys = {request.node: _key(column, request, layout, i) for i, request in enumerate(requests)}
+        key = route(tree, self.about.columns, keys)
+        value = column.cell.value
+        values = {"bucket": key, **target.keys, **target.values}
+        grouped, derived = ["bucket", *target.keys], list(target.steps)
+        aggregates = dict(target.sums)
+        values["value"] = value
+        if column.code_of is None:
+            aggregates |= {"low": expr.col("value").min(), "high": expr.col("value").max()}
+        if exact:
+            derived.append({"single": expr.choose([(expr.col("bucket") < exact, expr.col("value"))], None)})
+            grouped.append("single")
+        found = self.about.rows.group(values, grouped, aggregates, expr.col("bucket") >= 0, derived)
+        return self._read(column, requests, layout, exact, found)
+
+    def _read(
+        self, column: QueriedColumn, requests: Sequence[Request], layout: Sequence[_Bins], exact: int, found: Any
+    ) -> list[Buckets]:
+        """Return fetched groups as the buckets of each request."""
+        stats = self.about.target.stats(found, len(self.summary.target.classes))
+        key = np.asarray(found["bucket"]).astype(np.int64)
+        firsts = np.array([bins.first for bins in layout])
+        part = np.searchsorted(firsts, key, side="right") - 1
+        low, high = _ends(column, key, exact, found)
+        order = np.argsort(part, kind="stable")
+        starts = np.searchsorted(part[order], np.arange(len(layout) + 1))
+        n_classes = stats.counts.shape[1]
+        empty = Stats.zeros(1, n_classes)
+        missing = [empty] * len(requests)
+        parts: list[list[Buckets]] = [[] for _ in requests]
+        for i, bins in enumerate(layout):
+            own = order[starts[i] : starts[i + 1]]
+            if bins.grid < 0:
+                missing[bins.request] = stats.take(own).total() if len(own) else empty
+                continue
+            numbers = np.full(len(own), SINGLE_VALUE) if bins.first < exact else key[own] - bins.first
+            grid = np.full(len(own), bins.grid)
+            parts[bins.request].append(Buckets(grid, numbers, low[own], high[own], stats.take(own), empty))
+        none = np.zeros(0, np.int64)
+        start = [Buckets(none, none, low[:0], high[:0], stats.take(none), m) for m in missing]
+        return [merge_buckets([first, *rest]) for first, rest in zip(start, parts, strict=True)]
+
+    # -- regression --------------------------------------------------------------------------------------------------
+
+    def totals(self, tree: Arrays, nodes: Sequence[int]) -> list[Totals]:
+        """Return the range of the targets of each node."""
+        key = route(tree, self.about.columns, {node: expr.lit(i) for i, node in enumerate(nodes)})
+        values = {"node": key, "value": self.about.target.cell.as_float}
+        aggregates = {"low": expr.col("value").min(), "high": expr.col("value").max()}
+        found = self.about.rows.group(values, ["node"], aggregates, expr.col("node") >= 0)
+        ends = np.array([found["low"], found["high"]], np.float64) + 0.0
+        integers = to_units(ends, self.summary.target_scale)
+        at = {int(node): i for i, node in enumerate(found["node"])}
+        return [
+            Totals(int(integers[0, at[i]]), int(integers[1, at[i]]), float(ends[0, at[i]]), float(ends[1, at[i]]))
+            for i in range(len(nodes))
+        ]
+
+    def moments(self, tree: Arrays, about: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+        """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift."""
+        target, nodes = self.about.target, list(about)
+        key = route(tree, self.about.columns, {node: expr.lit(i) for i, node in enumerate(nodes)})
+        cases = [(expr.col("node") == i, *about[node]) for i, node in enumerate(nodes)]
+        values = {"node": key, **target.keys, **target.values}
+        grouped, derived = ["node", *target.keys], [*target.steps, *target.deviation_digits(cases)]
+        found = self.about.rows.group(values, grouped, target.digit_sums, expr.col("node") >= 0, derived)
+        sums = dict.fromkeys(nodes, (0, 0))
+        _, weights = target.classes_and_weights(found, len(found["node"]))
+        for i, (node, weight) in enumerate(zip(found["node"], weights.tolist(), strict=True)):
+            number = nodes[int(node)]
+            total, squares = target.moments(found, i, about[number][1])
+            sums[number] = sums[number][0] + weight * total, sums[number][1] + weight * squares
+        return sums
+
+
+# -- the bucket of a row ---------------------------------------------------------------------------------------------
+
+
+def _lay_out(column: QueriedColumn, requests: Sequence[Request]) -> tuple[list[_Bins], int]:
+    """Number the buckets of all requests: first those of single values, whose number is returned, then bins."""
+    single: list[tuple[int, int, int]] = []
+    several: list[tuple[int, int, int]] = []
+    for i, request in enumerate(requests):
+        if column.encoding.is_categorical or column.code_of is not None:
+            single.append((i, 0, 1))
+        for position, grid in enumerate(request.grids if column.code_of is None else ()):
+            (several if grid.n else single).append((i, position, max(1, grid.n)))
+        if request.is_first and column.has_missing:
+            several.append((i, -1, 1))
+    layout, first = [], 0
+    for i, position, n in (*single, *several):
+        layout.append(_Bins(i, position, first, n))
+        first += n
+    return layout, len(single)
+
+
+def _key(column: QueriedColumn, request: Request, layout: Sequence[_Bins], number: int) -> Any:
+    """Return the bucket of a row at the node of a request, as an expression."""
+    cases: list[tuple[Any, Any]] = []
+    value = column.cell.value
+    for bins in layout:
+        if bins.request != number:
+            continue
+        if bins.grid < 0:
+            cases.insert(0, (column.cell.is_missing, expr.lit(bins.first)))
+            continue
+        if column.code_of is not None:
+            cases.append((~column.cell.is_missing, expr.lit(bins.first)))
+            continue
+        grid = request.grids[bins.grid]
+        low, high = (_literal(column, end) for end in (grid.low, grid.high))
+        inside = (value >= low) & (value <= high)
+        cases.append((inside, _bin(column, value, grid) + bins.first if grid.n else expr.lit(bins.first)))
+    if column.has_missing and not any(bins.grid < 0 and bins.request == number for bins in layout):
+        cases.insert(0, (column.cell.is_missing, expr.lit(_NOWHERE)))
+    return expr.choose(cases, _NOWHERE)
+
+
+def _literal(column: QueriedColumn, value: float | int) -> float | int:
+    """Return an encoded value as the engine compares it."""
+    return value if isinstance(value, float) else value * column.ticks
+
+
+def _bin(column: QueriedColumn, value: Any, grid: BinGrid) -> Any:
+    """Return the bin of a value in a grid (``BinGrid.bins``)."""
+    if isinstance(grid.low, float):
+        half = value * 0.5
+        if max(abs(grid.low), abs(grid.high)) > LARGEST / 2:
+            half = half.clip(-LARGEST, LARGEST)
+        offset = half - float(grid.start)
+    elif grid.is_whole:
+        offset = expr.to_float(value - _literal(column, grid.low)) * (1 / column.ticks)
+    else:
+        offset = expr.to_float(value) * 0.5 * (1 / column.ticks) - float(grid.start)
+    return expr.to_int((offset * grid.scale).floor().clip(0.0, grid.n - 1.0))
+
+
+def _ends(column: QueriedColumn, key: Ints, exact: int, found: Any) -> tuple[Array, Array]:
+    """Return the smallest and the largest value of each fetched group."""
+    if column.code_of is not None:
+        cells = [value for value, k in zip(found["single"], key.tolist(), strict=True) if k < exact]
+        codes = np.zeros(len(key), column.dtype)
+        codes[key < exact] = column.encode(cells)
+        return codes, codes
+    return column.encode(found["low"]), column.encode(found["high"])
+
+
+# -- the node of a row -----------------------------------------------------------------------------------------------
+
+
+def route(tree: Arrays, columns: Sequence[QueriedColumn], at: Mapping[int, Any]) -> Any:
+    """Return an expression that has a value for the rows of each of these nodes, and −1 for all other rows."""
+    start, child = tree.child_lists
+    values: dict[int, Any] = dict(at)
+    if len(tree) and max((int(tree.depths[node]) for node in at), default=0) > DEEPEST:
+        raise DataError(
+            f"the tree is more than {DEEPEST} levels deep, which is more than a query can express.",
+            hint="Limit it: " + Param("max_depth", DEEPEST) + ".",
+        )
+    for node in range(len(tree) - 1, -1, -1):  # children have larger numbers
+        children = child[start[node] : start[node + 1]].tolist()
+        if any(c in values for c in children):
+            values[node] = _branch(tree, node, columns, [values.pop(c, expr.lit(_NOWHERE)) for c in children])
+    return values[0]
+
+
+def _branch(tree: Arrays, node: int, columns: Sequence[QueriedColumn], children: Sequence[Any]) -> Any:
+    """Return the value of a child, by the split of a node; each child is named once, or expressions would double."""
+    column = columns[tree.column[node]]
+    split = tree.split_at(node, [c.encoding for c in columns])
+    assert split is not None
+    conditions = _conditions(column, split)
+    if column.has_missing:
+        is_missing, own = column.cell.is_missing, conditions.pop(split.missing, None)
+        conditions = {split.missing: is_missing if own is None else is_missing | own, **conditions}
+    *cases, (_, otherwise) = ((condition, children[branch]) for branch, condition in conditions.items())
+    return expr.choose(cases, otherwise)
+
+
+def _conditions(column: QueriedColumn, split: Split) -> dict[int, Any]:
+    """Return the condition of each branch that rows with a value take."""
+    value, encoding = column.cell.value, column.encoding
+    if column.code_of is None:
+        cut: Any = getattr(split, "cut", math.inf)
+        if cut in (math.inf, INT64_MAX):  # a presence test
+            return {1 - split.missing: ~column.cell.is_missing}
+        below = value <= _literal(column, cut)
+        return {0: below, 1: value > _literal(column, cut)}
+    by_branch: dict[int, list[Any]] = {}
+    decoded = encode.decode(encoding, np.array(list(column.code_of.values()), column.dtype))
+    for cell, level in zip(column.code_of, decoded, strict=True):
+        branch = split.branch(level, encoding)
+        if branch is not None:
+            by_branch.setdefault(branch, []).append(cell)
+    return {branch: value.is_in(cells) for branch, cells in by_branch.items()}
