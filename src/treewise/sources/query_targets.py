@@ -138,12 +138,7 @@ class QueriedTarget:
             },
             {"carry": (lower * part).floor()},
             {"upper": upper + carry, "lower": lower - carry * size},
-            {
-                "upper": (upper * expr.choose([(w, 2.0 ** min(0, _DIGIT - s)) for w, _, s in about], 1.0)).floor(),
-                "lower": (
-                    lower * expr.choose([(w, 2.0**-s if s <= _DIGIT else 0.0) for w, _, s in about], 1.0)
-                ).floor(),
-            },
+            {"upper": (upper * expr.choose(up, 1.0)).floor(), "lower": (lower * expr.choose(down, 1.0)).floor()},
         ]
         bits, digits = self._digits
         for name, i in digits:
