@@ -1,6 +1,7 @@
 """A tree grown by queries is the tree of memory, byte for byte: random tables with random options in DuckDB."""
 
 import os
+import sqlite3
 
 import duckdb
 import numpy as np
@@ -10,14 +11,14 @@ from tests.oracles.test_sources import countable_options
 from tests.support.random_problems import random_table
 from treewise.data.relation import Relation
 from treewise.data.table import read
-from treewise.errors import DataError
+from treewise.errors import DataError, TreewiseError
 from treewise.formats.model_file.model_file import dumps
 from treewise.sources.queries import QuerySource
 from treewise.train import bucket_search
 from treewise.train.grow import grow_training_set, prepare, read_options, record_cost
 from treewise.train.grow_source import grow_on
 
-TABLES = int(os.environ.get("TREEWISE_QUERY_TABLES", "300" if os.environ.get("TREEWISE_LONG") else "12"))
+TABLES = int(os.environ.get("TREEWISE_QUERY_TABLES", "300" if os.environ.get("TREEWISE_LONG") else "8"))
 
 
 @pytest.fixture
@@ -69,3 +70,135 @@ def test_queries_give_the_tree_of_memory(regression, few, monkeypatch, database)
             assert "a million times smaller" in str(error)
             continue
         assert dumps(found) == dumps(expected), f"table {table}: {data} {options}"
+
+
+COLUMNS = """
+    SELECT (random() * 8 - 4)::DOUBLE AS x, (random() * 100)::DECIMAL(8, 2) AS amount,
+        CASE WHEN random() < 0.1 THEN NULL WHEN random() < 0.1 THEN 'NaN' WHEN random() < 0.02 THEN 'inf'
+             ELSE round(random() * 50) / 8 END::DOUBLE AS gaps,
+        (i * 7919 % 1009)::INTEGER AS whole, 9007199254740993 + i % 13 AS wide,
+        DATE '2023-12-30' + (i % 70)::INTEGER AS day,
+        TIMESTAMP '1969-12-31 23:59:58.5' + to_seconds(i * 977 % 5000) AS moment,
+        i % 3 = 0 AS flag, ['red', 'green', 'O''Hara', '"b"', 'α'][1 + i % 5] AS "an ""odd"" name",
+        ['7', '10', 'NA', '3.5'][1 + i % 4] AS digits, (['low', 'mid', 'high'][1 + i % 3])::grade AS grade,
+        (i % 4)::TINYINT AS code, (i % 3)::DOUBLE AS w,
+        ['yes', 'no', 'perhaps'][1 + (i * i % 7 + i % 4) % 3] AS label, round(random() * 1000) / 10 + i % 5 AS cost
+    FROM range({rows}) t(i)
+"""
+
+
+@pytest.fixture
+def relation(database):
+    database.execute("SELECT setseed(0.25); CREATE TYPE grade AS ENUM ('low', 'mid', 'high')")
+    database.execute("CREATE TABLE t AS " + COLUMNS.format(rows=3000))
+    return database.table("t")
+
+
+OPTIONS = [
+    {"max_depth": 4},
+    {"max_leaf_nodes": 12, "criterion": "gini", "sample_weight": "w", "class_weight": "balanced"},
+    {"max_depth": 3, "min_samples_leaf": 40, "missing": "branch", "kinds": {"code": "nominal", "digits": "nominal"}},
+    {
+        "max_depth": 3,
+        "categorical": "any",
+        "na_values": ["7", "3"],
+        "drop_missing_target": True,
+        "cost": {"yes": {"no": 5}},
+    },
+    {"max_depth": 2, "criterion": "gain_ratio", "ignore": ["x"], "priors": [0.5, 0.25, 0.25], "ties": "random"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids="-".join)
+@pytest.mark.parametrize("target", ["label", "cost"])
+def test_all_kinds_of_columns(options, target, relation, monkeypatch):
+    for name, value in (("FIRST_BINS", 16), ("_FINER_BINS", 8), ("_FEW_ROWS", 60), ("_FEW_INTEGERS", 20)):
+        monkeypatch.setattr(bucket_search, name, value)
+    if target == "cost":
+        dropped = ("criterion", "class_weight", "priors", "cost")
+        options = {name: value for name, value in options.items() if name not in dropped} | {"monotone": {"wide": 1}}
+    ignore = ["cost" if target == "label" else "label", *options.get("ignore", ())]
+    options = {**options, "ignore": ignore}
+    assert dumps(grow_by_queries(relation, target, **options)) == dumps(grow_in_memory(relation, target, **options))
+
+
+def test_only_groups_are_fetched(relation, monkeypatch):
+    """Every query is an aggregate, and none returns as many groups as the table has rows."""
+    texts, fetched = [], []
+
+    def refuse(*_, **__):
+        raise AssertionError("rows are fetched")
+
+    fetch = Relation._fetch
+
+    def count(self, frame):
+        found = fetch(self, frame)
+        fetched.append(len(found))
+        return found
+
+    monkeypatch.setattr(Relation, "_fetch", count)
+    for name in ("df", "pl", "fetchall", "fetchnumpy"):
+        monkeypatch.setattr(type(relation), name, refuse)
+    few = relation.project("flag, code, day, digits, whole // 20 AS tens, label")
+    source = QuerySource.of(Relation.of(few, texts.append), *read_options("label", {"max_depth": 3})[:2])
+    assert grow_on(source).n_leaves > 2
+    assert len(texts) == len(fetched)
+    assert all(n == 1 or "GROUP BY" in text for n, text in zip(fetched, texts, strict=True))
+    assert max(fetched) < 1500
+
+
+def test_queries_can_be_run_again(relation, database):
+    """What is printed is SQL."""
+    texts = []
+    roles, settings, _ = read_options("cost", {"max_depth": 2, "ignore": ["label"]})
+    grow_on(QuerySource.of(Relation.of(relation, texts.append), roles, settings))
+    for text in texts:
+        assert database.execute(text).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ("x, NULL::INTERVAL AS t, label", {}, 'column "t" holds'),
+        ("x, label", {"sample_weight": "label"}, "not a column of numbers"),
+        ("x, x - 4 AS w, label", {"sample_weight": "w"}, "is negative in"),
+        ("x, amount + x + 9 AS w, label", {"sample_weight": "w"}, "more than 1,000 different values"),
+        ("x, nullif(label, 'no') AS label", {}, 'target "label" is missing in'),
+        ("x, 'a' AS label", {"target": "z"}, 'no column "z"'),
+        ("x, gaps AS label", {"drop_missing_target": True}, "is infinite"),
+        ("x, label, hash(x)::VARCHAR || random() AS name FROM t, range(8)", {}, "more than 20,000 different values"),
+    ],
+)
+def test_refusals(columns, options, message, relation, database):
+    options = dict(options)
+    source = "" if " FROM " in columns else " FROM t"
+    with pytest.raises(TreewiseError, match=message):
+        grow_by_queries(database.sql(f"SELECT {columns}{source}"), options.pop("target", "label"), **options)
+
+
+def test_deep_trees_are_refused(database):
+    """A query has no room for a hundred levels."""
+    database.execute("CREATE TABLE t AS SELECT i AS x, (i % 2 = 0) AS y FROM range(300) r(i)")
+    options = {"categorical": "subset", "min_samples_leaf": 1}
+    with pytest.raises(DataError, match="100 levels deep"):
+        grow_by_queries(database.table("t"), "y", **options)
+
+
+@pytest.mark.filterwarnings("ignore:The 'future.infer_string'")  # Ibis with pandas 3
+def test_sqlite_by_ibis(tmp_path):
+    """The same tree in SQLite, by Ibis."""
+    rng = np.random.default_rng(3)
+    n = 400
+    data = {"x": rng.normal(size=n).round(2), "n": rng.integers(0, 40, n), "t": rng.choice(list("abc"), n).tolist()}
+    data["y"] = np.where(data["x"] + data["n"] / 20 + rng.normal(size=n) > 1, "u", "v").tolist()
+    data["z"] = (data["x"] * 3 + rng.normal(size=n)).round(3)
+    data = {name: np.asarray(values).tolist() for name, values in data.items()}
+    ibis = pytest.importorskip("ibis")
+    with sqlite3.connect(tmp_path / "t.db") as file:
+        file.execute("CREATE TABLE t (x REAL, n INTEGER, t TEXT, y TEXT, z REAL)")
+        file.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", zip(*data.values(), strict=True))
+    relation = ibis.sqlite.connect(tmp_path / "t.db").table("t")
+    for target, other in (("y", "z"), ("z", "y")):
+        options = {"max_depth": 4, "min_samples_leaf": 3, "ignore": [other]}
+        found = grow_by_queries(relation, target, **options)
+        assert dumps(found) == dumps(grow_in_memory(data, target, **options))

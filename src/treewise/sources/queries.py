@@ -38,6 +38,7 @@ from treewise.tree.arrays import Arrays
 from treewise.tree.splits import Split
 
 DEEPEST = 100  # levels of a tree that engines accept as one expression
+_FEW_INTERVALS = 3  # that are tried one after the other
 _NOWHERE = -1  # the key of rows that no request is about
 
 
@@ -177,23 +178,28 @@ def _lay_out(column: QueriedColumn, requests: Sequence[Request]) -> tuple[list[_
 
 def _key(column: QueriedColumn, request: Request, layout: Sequence[_Bins], number: int) -> Any:
     """Return the bucket of a row at the node of a request, as an expression."""
-    cases: list[tuple[Any, Any]] = []
+    own = [bins for bins in layout if bins.request == number]
+    missing = next((bins.first for bins in own if bins.grid < 0), _NOWHERE)
+    if column.code_of is not None:
+        present: Any = expr.lit(next(bins.first for bins in own if bins.grid >= 0))
+    else:
+        grids = sorted((bins for bins in own if bins.grid >= 0), key=lambda bins: request.grids[bins.grid].low)
+        present = _find_interval(column, [(request.grids[bins.grid], bins.first) for bins in grids])
+    return expr.choose([(column.cell.is_missing, missing)] if column.has_missing else [], present)
+
+
+def _find_interval(column: QueriedColumn, grids: Sequence[tuple[BinGrid, int]]) -> Any:
+    """Return the bucket of a value in one of some disjoint intervals, in order: by bisection, as there may be many."""
     value = column.cell.value
-    for bins in layout:
-        if bins.request != number:
-            continue
-        if bins.grid < 0:
-            cases.insert(0, (column.cell.is_missing, expr.lit(bins.first)))
-            continue
-        if column.code_of is not None:
-            cases.append((~column.cell.is_missing, expr.lit(bins.first)))
-            continue
-        grid = request.grids[bins.grid]
-        low, high = (_literal(column, end) for end in (grid.low, grid.high))
-        inside = (value >= low) & (value <= high)
-        cases.append((inside, _bin(column, value, grid) + bins.first if grid.n else expr.lit(bins.first)))
-    if column.has_missing and not any(bins.grid < 0 and bins.request == number for bins in layout):
-        cases.insert(0, (column.cell.is_missing, expr.lit(_NOWHERE)))
+    if len(grids) > _FEW_INTERVALS:
+        middle = len(grids) // 2
+        is_before = value < _literal(column, grids[middle][0].low)
+        before, after = (_find_interval(column, part) for part in (grids[:middle], grids[middle:]))
+        return expr.choose([(is_before, before)], after)
+    cases = []
+    for grid, first in grids:
+        inside = (value >= _literal(column, grid.low)) & (value <= _literal(column, grid.high))
+        cases.append((inside, _bin(column, value, grid) + first if grid.n else expr.lit(first)))
     return expr.choose(cases, _NOWHERE)
 
 
