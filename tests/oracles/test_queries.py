@@ -7,16 +7,14 @@ import duckdb
 import numpy as np
 import pytest
 
+import treewise as tw
 from tests.oracles.test_sources import countable_options
 from tests.support.random_problems import random_table
 from treewise.data.relation import Relation
 from treewise.data.table import read
 from treewise.errors import DataError, TreewiseError
 from treewise.formats.model_file.model_file import dumps
-from treewise.sources.queries import QuerySource
 from treewise.train import bucket_search
-from treewise.train.grow import grow_training_set, prepare, read_options, record_cost
-from treewise.train.grow_source import grow_on
 
 TABLES = int(os.environ.get("TREEWISE_QUERY_TABLES", "300" if os.environ.get("TREEWISE_LONG") else "8"))
 
@@ -30,14 +28,11 @@ def database():
 
 def grow_by_queries(relation, target, **options):
     """Return the tree without its notes."""
-    roles, settings, cost = read_options(target, options)
-    source = QuerySource.of(Relation.of(relation), roles, settings)
-    source.summary = record_cost(source.summary, cost)
-    return grow_on(source).with_(notes=())
+    return tw.grow(relation, target, **options).with_(notes=())
 
 
 def grow_in_memory(relation, target, **options):
-    return grow_training_set(prepare(relation, target, **options)).with_(notes=())
+    return tw.grow(relation, target, engine="memory", **options).with_(notes=())
 
 
 def table_in(database, data):
@@ -140,8 +135,7 @@ def test_only_groups_are_fetched(relation, monkeypatch):
     for name in ("df", "pl", "fetchall", "fetchnumpy"):
         monkeypatch.setattr(type(relation), name, refuse)
     few = relation.project("flag, code, day, digits, whole // 20 AS tens, label")
-    source = QuerySource.of(Relation.of(few, texts.append), *read_options("label", {"max_depth": 3})[:2])
-    assert grow_on(source).n_leaves > 2
+    assert tw.grow(few, "label", max_depth=3, show_queries=texts.append).n_leaves > 2
     assert len(texts) == len(fetched)
     assert all(n == 1 or "GROUP BY" in text for n, text in zip(fetched, texts, strict=True))
     assert max(fetched) < 1500
@@ -150,8 +144,7 @@ def test_only_groups_are_fetched(relation, monkeypatch):
 def test_queries_can_be_run_again(relation, database):
     """What is printed is SQL."""
     texts = []
-    roles, settings, _ = read_options("cost", {"max_depth": 2, "ignore": ["label"]})
-    grow_on(QuerySource.of(Relation.of(relation, texts.append), roles, settings))
+    tw.grow(relation, "cost", max_depth=2, ignore=["label"], show_queries=texts.append)
     for text in texts:
         assert database.execute(text).fetchall()
 

@@ -153,19 +153,17 @@ def grow_tree(
     return report.training_set, tree
 
 
-def grow_on_cluster(
-    data: Sequence[str], engine: str | int, options: dict[str, Any], text_format: TextOptions, quiet: bool = False
-) -> Tree:
-    """Grow a tree on files that the workers of a Dask cluster read, with a report on standard error."""
+def grow_elsewhere(data: Sequence[str], options: dict[str, Any], text_format: TextOptions, quiet: bool = False) -> Tree:
+    """Grow a tree on rows that a Dask cluster or a database counts, with a report on standard error."""
     from treewise.cli.output import progress_bar
     from treewise.train.grow import fit
 
     if text_format != TextOptions():
         raise ParameterError(
-            "--separator, --decimal, --no-header, --names and --memory are not for files that workers read.",
+            "--separator, --decimal, --no-header, --names and --memory are for files that this process reads.",
             hint="Leave them out, or write the table as Parquet.",
         )
-    options = read_validation(options, text_format) | {"engine": engine}
+    options = read_validation(options, text_format)
     report = GrowthReport(None, quiet)
     with pruning_option_in_errors(options.get("pruning")):
         tree = fit(

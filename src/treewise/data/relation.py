@@ -6,9 +6,11 @@ computes; what comes back are groups with counts, smallest and largest values, a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +38,7 @@ OnQuery = Callable[[str], None]  # receives the text of a query
 MAX_GROUPS = 1 << 24  # that one query may return
 _EAGER = ("polars",)  # lazy frames of this process, which are collected: that is what they are for
 _DAY = 86_400
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://.*#[^#/]+", re.S)
 _HINT = "Leave out the column, or fetch the table first."
 
 
@@ -136,7 +139,10 @@ class Relation:
 
     @classmethod
     def of(cls, data: Any, on_query: OnQuery | None = None) -> Relation | None:
-        """Return a lazily evaluated table as a relation; None for anything else."""
+        """Return a lazily evaluated table, or the address of one, as a relation; None for anything else."""
+        name = "the table"
+        if is_database_table(data):
+            data, name = open_table(data), truncate(data.rpartition("#")[2])
         module = type(data).__module__.partition(".")[0]
         if module not in ("_duckdb", "duckdb", "ibis", "pyspark", "sqlframe", "narwhals"):
             return None
@@ -145,7 +151,19 @@ class Relation:
         frame = nw.from_native(data, pass_through=True)
         if not isinstance(frame, nw.LazyFrame) or frame.implementation.value in _EAGER:
             return None
-        return cls(frame, on_query=on_query)
+        return cls(frame, name, on_query)
+
+    @cached_property
+    def has_nan(self) -> bool:
+        """Whether the engine knows NaN; SQLite has none, and no function for it."""
+        floats = [name for name, dtype in self.schema.items() if dtype.is_float()]
+        if self.frame.implementation.value != "ibis" or not floats:
+            return True
+        try:
+            self.frame.select(col(floats[0]).is_nan()).to_native().compile()
+        except Exception:
+            return False
+        return True
 
     @cached_property
     def schema(self) -> Mapping[str, Any]:
@@ -171,7 +189,7 @@ class Relation:
         if dtype.is_numeric():
             form = "int" if dtype.is_integer() else "float"
             value = cell if dtype in (nw.Int64, nw.Float64) else to_int(cell) if form == "int" else to_float(cell)
-            return LazyColumn(name, form, value, _is_missing_number(value, form, na_values))
+            return LazyColumn(name, form, value, _is_missing_number(value, form, self.has_nan, na_values))
         if dtype in (nw.Date, nw.Datetime):
             if getattr(dtype, "time_zone", None) not in (None, "UTC", "Etc/UTC"):
                 raise DataError(
@@ -237,9 +255,9 @@ def _cells(series: nw.Series[Any]) -> Any:
     return np.array([int(c or 0) for c in cells], object) if series.dtype.is_numeric() else cells
 
 
-def _is_missing_number(value: nw.Expr, form: str, na_values: Sequence[str]) -> nw.Expr:
+def _is_missing_number(value: nw.Expr, form: str, has_nan: bool, na_values: Sequence[str]) -> nw.Expr:
     """Return whether a number is missing: NULL, NaN, or equal to a marker."""
-    is_missing = value.is_null() if form == "int" else value.is_null() | value.is_nan()
+    is_missing = value.is_null() | value.is_nan() if form == "float" and has_nan else value.is_null()
     numbers = [number for marker in na_values if (number := parse_number(marker)) is not None]
     for number in numbers:
         if form == "float" or (isinstance(number, int) and -(2**63) <= number < 2**63):
@@ -259,6 +277,26 @@ def _ticks(cell: nw.Expr, unit: str) -> nw.Expr:
     if unit == "ns":
         return seconds * 1_000_000_000 + to_int(date.nanosecond())
     return seconds * 1_000_000 + to_int(date.microsecond())
+
+
+def is_database_table(data: Any) -> bool:
+    """Tell whether this is the address of a table in a database, duckdb:///file.db#table."""
+    return isinstance(data, str) and _ADDRESS.fullmatch(data) is not None
+
+
+def open_table(address: str) -> Any:
+    """Open a table of a database for reading: of DuckDB, or of any that Ibis connects to."""
+    database, _, table = address.rpartition("#")
+    library = "duckdb" if database.startswith("duckdb://") else "ibis"
+    try:
+        module: Any = import_module(library)
+    except ImportError:
+        package = "duckdb" if library == "duckdb" else "ibis-framework"
+        raise DataError(f"{truncate(database)} needs the package {package}.", hint=f"pip install {package}") from None
+    with wrap_library_errors(truncate(address, 200), "Check the address and the name of the table."):
+        if library == "ibis":
+            return module.connect(database).table(table)
+        return module.connect(database.removeprefix("duckdb://").removeprefix("/"), read_only=True).table(table)
 
 
 def query_text(native: Any) -> str:

@@ -26,6 +26,7 @@ from treewise.data.csv_file import CsvFormat, read_csv
 from treewise.data.frames import read_dicts, read_frame, read_memory
 from treewise.data.parquet_file import ENCRYPTED_MAGIC, MAGIC, read_parquet
 from treewise.data.parse_cells import mask_markers
+from treewise.data.relation import is_database_table, open_table
 from treewise.errors import ColumnError, DataError, Param, ParameterError, brief, did_you_mean, join_few
 
 if TYPE_CHECKING:
@@ -197,7 +198,8 @@ def read(
 
     ``data`` is a dataframe (pandas, polars, Arrow, DuckDB, …), a dict of columns, a list of dicts or lists, a
     NumPy array (columns are named x1, x2, …), the path of a CSV, TSV or Parquet file (gzipped or not), ``"-"`` for CSV
-    on standard input, or the name of a built-in table. Several files of one format are one table: a list of paths, a
+    on standard input, the address of a table in a database (``"duckdb:///file.db#table"``), or the name of a built-in
+    table. Several files of one format are one table: a list of paths, a
     pattern such as ``"big/*.parquet"``, or a folder, in which subfolders such as ``year=2024`` are a column.
 
     Cells equal to one of ``na_values`` are missing. ``columns`` names the columns of data without names, and selects
@@ -217,6 +219,9 @@ def read(
         lazy, notes, store = read_files(files, markers, csv_format, parse_memory(memory), on_progress)
         label = truncate(data if isinstance(data, str) else name_of(files), _LONGEST_PATH)
         table = Table(label, lazy, lazy.n_rows, notes=notes, na_values=tuple(markers), store=store)
+    elif is_database_table(data):
+        lazy_columns = read_frame(open_table(data), truncate(data, _LONGEST_PATH))
+        table = Table(truncate(data.rpartition("#")[2]), lazy_columns, lazy_columns.n_rows)
     elif isinstance(data, (str, os.PathLike)):
         table = _read_path(data, markers, csv_format)
     elif isinstance(data, Table):

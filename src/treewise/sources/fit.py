@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
+from treewise.data.frames import is_dask_frame
 from treewise.errors import Param, ParameterError
 from treewise.train.column_roles import ColumnRoles
 from treewise.train.grow import DISPLAY, PRUNING, StageProgress, pruning_for, read_options, record_cost
@@ -16,6 +18,32 @@ from treewise.train.summary import check_source_roles
 from treewise.tree.tree import Tree
 
 OpenSource = Callable[[ColumnRoles, Settings], AbstractContextManager[Source]]
+
+
+def find_source(data: Any, engine: Any = None, show_queries: bool | Callable[[str], None] = False) -> OpenSource | None:
+    """Return how to open a table whose rows are counted elsewhere; None for one that is read into memory."""
+    from treewise.data.relation import Relation
+
+    if isinstance(engine, str) and engine == "memory":
+        return None
+    on_query = print if show_queries is True else show_queries or None
+    relation = Relation.of(data, on_query) if engine is None else None
+    if relation is not None:
+        from treewise.sources.queries import QuerySource
+
+        return partial(QuerySource.open, relation)
+    if show_queries:
+        raise ParameterError(
+            "is for tables of a database, such as a DuckDB relation.",
+            parameter="show_queries",
+            value=show_queries,
+            hint="Leave it out.",
+        )
+    if engine is None and not is_dask_frame(data):
+        return None
+    from treewise.sources.dask_source import dask_source
+
+    return dask_source(data, engine)
 
 
 def fit_source(
@@ -30,7 +58,9 @@ def fit_source(
     """Grow a tree on a source; ``train.grow.fit`` explains the parameters."""
     from treewise.prune.grow_and_prune import note_no_split_left, prune_grown
 
-    options = {name: value for name, value in options.items() if name not in ("n_jobs", "memory", "engine")}
+    options = {
+        name: value for name, value in options.items() if name not in ("n_jobs", "memory", "engine", "show_queries")
+    }
     words = {name: options.pop(name, None) for name in DISPLAY}
     pruning = {name: options.pop(name) for name in PRUNING if name in options}
     _refuse_rows(options.pop("round_thresholds", None), **pruning)

@@ -7,7 +7,8 @@ likes: each bucket comes back with its smallest and its largest value. All that 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,9 +61,10 @@ class QuerySource:
         self.about = description
 
     @classmethod
-    def of(cls, relation: Relation, roles: ColumnRoles, settings: Settings) -> QuerySource:
+    @contextmanager
+    def open(cls, relation: Relation, roles: ColumnRoles, settings: Settings) -> Iterator[QuerySource]:
         """Describe a relation, which takes a few queries."""
-        return cls(describe(relation, roles, settings))
+        yield cls(describe(relation, roles, settings))
 
     def ranges(self) -> list[tuple[Any, Any] | None]:
         """Return the smallest and the largest value of each column of numbers."""
@@ -166,7 +168,7 @@ def _lay_out(column: QueriedColumn, requests: Sequence[Request]) -> tuple[list[_
         if column.encoding.is_categorical or column.code_of is not None:
             single.append((i, 0, 1))
         for position, grid in enumerate(request.grids if column.code_of is None else ()):
-            (several if grid.n else single).append((i, position, max(1, grid.n)))
+            (several if grid.n else single).append((i, position, grid.n + 1))
         if request.is_first and column.has_missing:
             several.append((i, -1, 1))
     layout, first = [], 0
@@ -209,17 +211,17 @@ def _literal(column: QueriedColumn, value: float | int) -> float | int:
 
 
 def _bin(column: QueriedColumn, value: Any, grid: BinGrid) -> Any:
-    """Return the bin of a value in a grid (``BinGrid.bins``)."""
+    """Return the bin of a value in a grid as ``BinGrid.bins`` does, but that of the end may follow the last one."""
     if isinstance(grid.low, float):
         half = value * 0.5
-        if max(abs(grid.low), abs(grid.high)) > LARGEST / 2:
-            half = half.clip(-LARGEST, LARGEST)
+        if max(abs(grid.low), abs(grid.high)) >= LARGEST:
+            half = half.clip(-LARGEST / 2, LARGEST / 2)
         offset = half - float(grid.start)
     elif grid.is_whole:
         offset = expr.to_float(value - _literal(column, grid.low)) * (1 / column.ticks)
     else:
         offset = expr.to_float(value) * 0.5 * (1 / column.ticks) - float(grid.start)
-    return expr.to_int((offset * grid.scale).floor().clip(0.0, grid.n - 1.0))
+    return expr.to_int((offset * grid.scale).floor())
 
 
 def _ends(column: QueriedColumn, key: Ints, exact: int, found: Any) -> tuple[Array, Array]:

@@ -22,7 +22,6 @@ from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import truncate
-from treewise.data.frames import is_dask_frame
 from treewise.data.table import KindSpec, read
 from treewise.errors import DataError, Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
@@ -94,6 +93,7 @@ def grow(
     n_jobs: int | None = None,
     memory: int | str | None = None,
     engine: Any = None,
+    show_queries: bool | Callable[[str], None] = False,
     **settings: Unpack[TreeSettingOptions],
 ) -> Tree:
     """Grow a decision tree on a table.
@@ -105,9 +105,10 @@ def grow(
 
     Parameters
     ----------
-    data : DataFrame (pandas, polars, Arrow, DuckDB), dict of columns, NumPy array, path of a CSV or Parquet file, or
-        the name of a built-in table. Many files are one table: a pattern such as ``"big/*.parquet"``, a folder, or a
-        list of paths.
+    data : DataFrame (pandas, polars, Arrow), dict of columns, NumPy array, path of a CSV or Parquet file, or the name
+        of a built-in table. Many files are one table: a pattern such as ``"big/*.parquet"``, a folder, or a list of
+        paths. A table of a database (DuckDB relation, Ibis table, PySpark or SQLFrame frame, or an address such as
+        ``"duckdb:///file.db#table"``) stays where it is, and is counted by queries.
     target : the column to predict, by name, or an array of its values.
     task : ``"classification"`` or ``"regression"``. By default the target decides: text, booleans, categories and
         whole numbers with at most 20 different values are classes; other numbers are regression.
@@ -178,7 +179,9 @@ def grow(
     memory : for files: the memory that the table may take, ``"2GB"`` or a number of bytes; by default half of what is
         free. The columns of a larger table are kept in temporary files; the tree is the same.
     engine : for Dask dataframes, and for files: the Dask cluster that counts, as a client, the address of a scheduler,
-        or a number of worker processes to start on this machine. The tree is the same.
+        or a number of worker processes to start on this machine. ``"memory"`` fetches a table of a database, which is
+        otherwise counted there. The tree is the same.
+    show_queries : True prints the SQL that counts in the database; a function receives each query.
     """
     options = {**locals()}
     options |= options.pop("settings")
@@ -217,13 +220,12 @@ def fit(
     ``on_grown`` the tree before it is pruned. ``progress("grow")`` and ``progress("prune")`` return the context
     manager of a progress bar.
     """
-    if options.get("engine") is not None or is_dask_frame(data):
-        from treewise.sources.dask_source import dask_source
-        from treewise.sources.fit import fit_source
+    from treewise.sources.fit import find_source, fit_source
 
-        source = dask_source(data, options.get("engine"))
+    source = find_source(data, options.get("engine"), options.get("show_queries", False))
+    if source is not None:
         return fit_source(source, target, options, on_prepared=on_prepared, on_grown=on_grown, progress=progress)
-    options = {name: value for name, value in options.items() if name != "engine"}
+    options = {name: value for name, value in options.items() if name not in ("engine", "show_queries")}
     n_jobs = options.pop("n_jobs", None)
     memory = options.pop("memory", None)
     words = {name: options.pop(name, None) for name in DISPLAY}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from treewise._lib.text import safe
-from treewise.cli.growing import grow_ensemble_and_report, grow_on_cluster, grow_tree
+from treewise.cli.growing import grow_elsewhere, grow_ensemble_and_report, grow_tree
 from treewise.cli.inputs import read_data
 from treewise.cli.options import ensemble_options, grow_options, take_ensemble_options, take_grow_options
 from treewise.cli.output import (
@@ -50,8 +52,9 @@ if TYPE_CHECKING:
         "treewise grow penguins --target species --max-leaf-nodes 4 -o model.json",
         "treewise grow yours.csv --target readmitted --ignore patient_id --na '?' --pruning cv",
     ),
-    about='DATA is a CSV, TSV or Parquet file (.gz too), several of them or a folder, "-" for CSV on standard input, or'
-    " a built-in table (listed by treewise data). Column types are inferred; --kind overrides them.",
+    about='DATA is a CSV, TSV or Parquet file (.gz too), several of them or a folder, "-" for CSV on standard input, a'
+    " table of a database (duckdb:///file.db#table), or a built-in table (listed by treewise data)."
+    " Column types are inferred; --kind overrides them.",
 )
 @click.argument("data", nargs=-1, required=True)
 @grow_options
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
     help="Dask scheduler whose workers read and count DATA, tcp://host:port.",
 )
 @option("--workers", type=int, metavar="N", section=TABLE, help="The same with N worker processes on this machine.")
+@option("--show-queries", is_flag=True, section=TABLE, help="Print the SQL that counts a table of a database.")
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
 @format_option("text", "json")
 @whole_option
@@ -73,6 +77,7 @@ def command(
     ensemble: str | None,
     dask: str | None,
     workers: int | None,
+    show_queries: bool,
     output: str | None,
     form: str,
     show_all: bool,
@@ -82,13 +87,16 @@ def command(
     """Grow, show, save."""
     check_output(output, *data)
     refuse_json_beside_model(form, output)
+    from treewise.data.relation import is_database_table
+
     text_format = take_text_options(options)
     grow_params = take_grow_options(options) | take_ensemble_options(options, ensemble)
     table: str | Table = data[0]
     engine = _take_engine(dask, workers, ensemble)
-    if engine is not None:
+    if ensemble is None and (engine is not None or show_queries or is_database_table(data[0])):
         check_model_ending(output)
-        tree = grow_on_cluster(data, engine, grow_params, text_format, quiet)
+        grow_params |= {"engine": engine, "show_queries": partial(print, file=sys.stderr) if show_queries else False}
+        tree = grow_elsewhere(data, grow_params, text_format, quiet)
         return _save_and_print(
             tree, None, data[0] if len(data) == 1 else None, grow_params, output, form, show_all, quiet
         )

@@ -1,0 +1,32 @@
+"""treewise grow on a table of a database, and its queries."""
+
+import duckdb
+import pytest
+
+import treewise as tw
+
+
+@pytest.fixture
+def address(tmp_path):
+    with duckdb.connect(tmp_path / "file.db") as connection:
+        connection.execute("CREATE TABLE t AS SELECT i % 7 AS a, i % 3 AS b, i % 21 < 9 AS y FROM range(84) r(i)")
+    return f"duckdb:///{tmp_path}/file.db#t"
+
+
+def test_grow_on_a_table_of_a_database(run, address, tmp_path):
+    done = run(f"grow {address} --target y --show-queries -o {tmp_path}/model.json")
+    assert "t   84 rows · 2 columns: 2 numbers" in done.err
+    assert "GROUP BY" in done.err
+    assert "GROUP BY" not in done.out
+    tree = tw.load(tmp_path / "model.json")
+    assert tree.arrays.same_as(tw.grow(address, "y", engine="memory").arrays)
+    assert run(f"evaluate {tmp_path}/model.json {address}").code == 0
+
+
+def test_refusals(run, address):
+    done = run(f"grow {address}x --target y")
+    assert done.code != 0
+    assert "Check the address and the name of the table" in done.err
+    done = run("grow admissions --target Class --show-queries")
+    assert "--show-queries" in done.err
+    assert "for tables of a database" in done.err
