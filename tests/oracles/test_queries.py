@@ -14,9 +14,10 @@ from treewise.data.relation import Relation
 from treewise.data.table import read
 from treewise.errors import DataError, TreewiseError
 from treewise.formats.model_file.model_file import dumps
+from treewise.sources import queries
 from treewise.train import bucket_search
 
-TABLES = int(os.environ.get("TREEWISE_QUERY_TABLES", "300" if os.environ.get("TREEWISE_LONG") else "8"))
+TABLES = int(os.environ.get("TREEWISE_QUERY_TABLES", "300" if os.environ.get("TREEWISE_LONG") else "5"))
 
 
 @pytest.fixture
@@ -169,12 +170,13 @@ def test_refusals(columns, options, message, relation, database):
         grow_by_queries(database.sql(f"SELECT {columns}{source}"), options.pop("target", "label"), **options)
 
 
-def test_deep_trees_are_refused(database):
+def test_deep_trees_are_refused(database, monkeypatch):
     """A query has no room for a hundred levels."""
-    database.execute("CREATE TABLE t AS SELECT i AS x, (i % 2 = 0) AS y FROM range(300) r(i)")
-    options = {"categorical": "subset", "min_samples_leaf": 1}
-    with pytest.raises(DataError, match="100 levels deep"):
-        grow_by_queries(database.table("t"), "y", **options)
+    monkeypatch.setattr(queries, "DEEPEST", 6)
+    database.execute("CREATE TABLE t AS SELECT i AS x, (i % 2 = 0) AS y FROM range(100) r(i)")
+    assert grow_by_queries(database.table("t"), "y", max_depth=6).depth == 6
+    with pytest.raises(DataError, match="6 levels deep"):
+        grow_by_queries(database.table("t"), "y")
 
 
 @pytest.mark.filterwarnings("ignore:The 'future.infer_string'")  # Ibis with pandas 3
