@@ -209,8 +209,8 @@ class Relation:
 
     def aggregate(self, aggregates: Mapping[str, nw.Expr]) -> dict[str, Any]:
         """Return aggregates of all rows."""
-        found = self._fetch(self.frame.select(*(e.alias(name) for name, e in aggregates.items())))
-        return {name: found[name].to_list()[0] for name in found.columns}
+        fetched = self._fetch(self.frame.select(*(e.alias(name) for name, e in aggregates.items())))
+        return {name: fetched[name].to_list()[0] for name in fetched.columns}
 
     def group(
         self,
@@ -233,8 +233,8 @@ class Relation:
                 chosen = chosen.with_columns(*(e.alias(name) for name, e in step.items()))
             groups = chosen.group_by(*keys).agg(*(e.alias(name) for name, e in aggregates.items()))
             groups = groups.head(most + 1) if most < MAX_GROUPS else groups
-        found = self._fetch(groups)
-        return {name: _cells(found[name]) for name in found.columns}
+        fetched = self._fetch(groups)
+        return {name: _cells(fetched[name]) for name in fetched.columns}
 
     def _fetch(self, frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
         if self.on_query is not None:

@@ -72,12 +72,12 @@ class QuerySource:
 
     def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
         """Count rows by bins: one query for each column."""
-        found: list[Buckets | None] = [None] * len(requests)
+        fetched: list[Buckets | None] = [None] * len(requests)
         for column in sorted({request.column for request in requests}):
             chosen = [i for i, request in enumerate(requests) if request.column == column]
             for i, buckets in zip(chosen, self._count_column(tree, [requests[i] for i in chosen]), strict=True):
-                found[i] = buckets
-        return [buckets for buckets in found if buckets is not None]
+                fetched[i] = buckets
+        return [buckets for buckets in fetched if buckets is not None]
 
     def _count_column(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
         column, target = self.about.columns[requests[0].column], self.about.target
@@ -94,18 +94,18 @@ class QuerySource:
         if exact:
             derived.append({"single": expr.choose([(expr.col("bucket") < exact, expr.col("value"))], None)})
             grouped.append("single")
-        found = self.about.rows.group(values, grouped, aggregates, expr.col("bucket") >= 0, derived)
-        return self._read(column, requests, layout, exact, found)
+        fetched = self.about.rows.group(values, grouped, aggregates, expr.col("bucket") >= 0, derived)
+        return self._read(column, requests, layout, exact, fetched)
 
     def _read(
-        self, column: QueriedColumn, requests: Sequence[Request], layout: Sequence[_Bins], exact: int, found: Any
+        self, column: QueriedColumn, requests: Sequence[Request], layout: Sequence[_Bins], exact: int, fetched: Any
     ) -> list[Buckets]:
         """Return fetched groups as the buckets of each request."""
-        stats = self.about.target.stats(found, len(self.summary.target.classes))
-        key = np.asarray(found["bucket"]).astype(np.int64)
+        stats = self.about.target.stats(fetched, len(self.summary.target.classes))
+        key = np.asarray(fetched["bucket"]).astype(np.int64)
         firsts = np.array([bins.first for bins in layout])
         part = np.searchsorted(firsts, key, side="right") - 1
-        low, high = _ends(column, key, exact, found)
+        low, high = _ends(column, key, exact, fetched)
         order = np.argsort(part, kind="stable")
         starts = np.searchsorted(part[order], np.arange(len(layout) + 1))
         n_classes = stats.counts.shape[1]
@@ -131,10 +131,10 @@ class QuerySource:
         key = route(tree, self.about.columns, {node: expr.lit(i) for i, node in enumerate(nodes)})
         values = {"node": key, "value": self.about.target.cell.as_float}
         aggregates = {"low": expr.col("value").min(), "high": expr.col("value").max()}
-        found = self.about.rows.group(values, ["node"], aggregates, expr.col("node") >= 0)
-        ends = np.array([found["low"], found["high"]], np.float64) + 0.0
+        fetched = self.about.rows.group(values, ["node"], aggregates, expr.col("node") >= 0)
+        ends = np.array([fetched["low"], fetched["high"]], np.float64) + 0.0
         integers = to_units(ends, self.summary.target_scale)
-        at = {int(node): i for i, node in enumerate(found["node"])}
+        at = {int(node): i for i, node in enumerate(fetched["node"])}
         return [
             Totals(int(integers[0, at[i]]), int(integers[1, at[i]]), float(ends[0, at[i]]), float(ends[1, at[i]]))
             for i in range(len(nodes))
@@ -147,12 +147,12 @@ class QuerySource:
         cases = [(expr.col("node") == i, *about[node]) for i, node in enumerate(nodes)]
         values = {"node": key, **target.keys, **target.values}
         grouped, derived = ["node", *target.keys], [*target.steps, *target.deviation_digits(cases)]
-        found = self.about.rows.group(values, grouped, target.digit_sums, expr.col("node") >= 0, derived)
+        fetched = self.about.rows.group(values, grouped, target.digit_sums, expr.col("node") >= 0, derived)
         sums = dict.fromkeys(nodes, (0, 0))
-        _, weights = target.classes_and_weights(found, len(found["node"]))
-        for i, (node, weight) in enumerate(zip(found["node"], weights.tolist(), strict=True)):
+        _, weights = target.classes_and_weights(fetched, len(fetched["node"]))
+        for i, (node, weight) in enumerate(zip(fetched["node"], weights.tolist(), strict=True)):
             number = nodes[int(node)]
-            total, squares = target.moments(found, i, about[number][1])
+            total, squares = target.moments(fetched, i, about[number][1])
             sums[number] = sums[number][0] + weight * total, sums[number][1] + weight * squares
         return sums
 
@@ -224,14 +224,14 @@ def _bin(column: QueriedColumn, value: Any, grid: BinGrid) -> Any:
     return expr.to_int((offset * grid.scale).floor())
 
 
-def _ends(column: QueriedColumn, key: Ints, exact: int, found: Any) -> tuple[Array, Array]:
+def _ends(column: QueriedColumn, key: Ints, exact: int, fetched: Any) -> tuple[Array, Array]:
     """Return the smallest and the largest value of each fetched group."""
     if column.code_of is not None:
-        cells = [value for value, k in zip(found["single"], key.tolist(), strict=True) if k < exact]
+        cells = [value for value, k in zip(fetched["single"], key.tolist(), strict=True) if k < exact]
         codes = np.zeros(len(key), column.dtype)
         codes[key < exact] = column.encode(cells)
         return codes, codes
-    return column.encode(found["low"]), column.encode(found["high"])
+    return column.encode(fetched["low"]), column.encode(fetched["high"])
 
 
 # -- the node of a row -----------------------------------------------------------------------------------------------

@@ -115,8 +115,8 @@ def _read_weight(relation: Relation, roles: ColumnRoles) -> Any | None:
         "infinite": ~cell.is_missing & (weight > largest),
         "negative": ~cell.is_missing & (weight < 0.0),
     }
-    found = relation.aggregate({fault: _count(condition) for fault, condition in faults.items()})
-    for fault, n in found.items():
+    fetched = relation.aggregate({fault: _count(condition) for fault, condition in faults.items()})
+    for fault, n in fetched.items():
         if n:
             raise DataError(
                 Param("sample_weight") + f" is {fault} in {plural(int(n), 'row')}.",
@@ -140,18 +140,18 @@ def _describe_target(
     if is_number and roles.task != "classification" and (roles.task or _is_continuous(present, cell)):
         return _describe_numbers(present, cell, weight, n_missing), replace(roles, task="regression"), []
     values = {"target": cell.value} | ({} if weight is None else {"weight": weight})
-    found = present.group(values, list(values), {"rows": expr.count_rows()}, most=MAX_PAIRS)
-    if len(found["rows"]) > MAX_PAIRS:
+    fetched = present.group(values, list(values), {"rows": expr.count_rows()}, most=MAX_PAIRS)
+    if len(fetched["rows"]) > MAX_PAIRS:
         raise DataError(
             f'target "{safe(cell.name)}" has more than {MAX_PAIRS:,} different values'
             + (" and weights." if weight is not None else "."),
             hint="Name another column, or round the weights." if weight is not None else "Name another column.",
         )
-    n = np.asarray(found["rows"]).astype(np.int64)
-    weights = np.asarray(found["weight"], np.float64) if weight is not None else np.ones(len(n))
+    n = np.asarray(fetched["rows"]).astype(np.int64)
+    weights = np.asarray(fetched["weight"], np.float64) if weight is not None else np.ones(len(n))
     _check_weights(weights)
-    column = cell.to_column(found["target"]) if len(n) else Column(cell.name, "float", np.zeros(0))
-    return TargetFacts(column, weights, n, n_missing), roles, list(found["target"])
+    column = cell.to_column(fetched["target"]) if len(n) else Column(cell.name, "float", np.zeros(0))
+    return TargetFacts(column, weights, n, n_missing), roles, list(fetched["target"])
 
 
 def _check_weights(weights: Array) -> None:
@@ -166,8 +166,8 @@ def _is_continuous(rows: Relation, cell: LazyColumn) -> bool:
     """Tell whether numbers are too many to be classes, or not whole."""
     if cell.form == "float" and rows.aggregate({"n": _count(cell.value != cell.value.floor())})["n"]:
         return True
-    found = rows.group({"target": cell.value}, ["target"], {"rows": expr.count_rows()}, most=MAX_INTEGER_CLASSES)
-    return len(found["rows"]) > MAX_INTEGER_CLASSES
+    fetched = rows.group({"target": cell.value}, ["target"], {"rows": expr.count_rows()}, most=MAX_INTEGER_CLASSES)
+    return len(fetched["rows"]) > MAX_INTEGER_CLASSES
 
 
 def _describe_numbers(rows: Relation, cell: LazyColumn, weight: Any | None, n_missing: int) -> TargetFacts:
@@ -175,17 +175,17 @@ def _describe_numbers(rows: Relation, cell: LazyColumn, weight: Any | None, n_mi
     values = {"target": cell.as_float, "weight": expr.lit(1.0) if weight is None else weight}
     target = expr.col("target")
     aggregates = {"rows": expr.count_rows(), "low": target.min(), "high": target.max()}
-    found = rows.group(values, ["weight"], aggregates, most=MAX_WEIGHTS)
-    weights = np.asarray(found["weight"], np.float64)
+    fetched = rows.group(values, ["weight"], aggregates, most=MAX_WEIGHTS)
+    weights = np.asarray(fetched["weight"], np.float64)
     _check_weights(weights)
-    ends = np.array([found["low"], found["high"]], np.float64)
+    ends = np.array([fetched["low"], fetched["high"]], np.float64)
     if not np.isfinite(ends).all():
         raise DataError(
             f'target "{safe(cell.name)}" is infinite in some rows. Regression needs finite numbers.',
             hint="Leave these rows out, or correct them.",
         )
     # Two pairs for each weight: one row has the smallest target, the others the largest.
-    n = np.asarray(found["rows"]).astype(np.int64)
+    n = np.asarray(fetched["rows"]).astype(np.int64)
     raw, twice = ends.T.reshape(-1), np.repeat(weights, 2)
     counts = np.stack([np.minimum(n, 1), n - 1], axis=1).reshape(-1)
     raw = np.where(np.repeat(n, 2) == 1, np.repeat(ends[0], 2), raw)
@@ -208,10 +208,10 @@ def _lowest_bit(rows: Relation, cell: LazyColumn, largest: float) -> int | None:
     while high - low > 1:
         exponents = sorted({low + (high - low) * i // 16 for i in range(1, 16)} - {low, high})
         scaled = {e: times_power_of_two(value, -e) for e in exponents}
-        found = rows.aggregate(
+        fetched = rows.aggregate(
             {f"not_multiple_{i}": _count(scaled[e] != scaled[e].floor()) for i, e in enumerate(exponents)}
         )
-        are_multiples = [e for i, e in enumerate(exponents) if not found[f"not_multiple_{i}"]]
+        are_multiples = [e for i, e in enumerate(exponents) if not fetched[f"not_multiple_{i}"]]
         low = max(are_multiples, default=low)
         high = min((e for e in exponents if e > low), default=high)
     return low
@@ -249,8 +249,8 @@ def _root_sum(rows: Relation, target: QueriedTarget) -> int:
     if target.is_class:
         return 0
     values = {**target.keys, **target.values, "all": expr.lit(1)}
-    found = rows.group(values, ["all", *target.keys], target.sums, derived=target.steps)
-    return int(target.stats(found, 0).target_sum.sum())
+    fetched = rows.group(values, ["all", *target.keys], target.sums, derived=target.steps)
+    return int(target.stats(fetched, 0).target_sum.sum())
 
 
 # -- the columns -----------------------------------------------------------------------------------------------------
@@ -278,9 +278,9 @@ def _sample_columns(rows: Relation, cells: Sequence[LazyColumn], about: TargetSu
 
 
 def _sample_numbers(rows: Relation, cells: Sequence[LazyColumn]) -> Iterator[_Sampled]:
-    found = rows.aggregate({f"{what}_{i}": e for i, cell in enumerate(cells) for what, e in _ends(cell).items()})
+    fetched = rows.aggregate({f"{what}_{i}": e for i, cell in enumerate(cells) for what, e in _ends(cell).items()})
     for i, cell in enumerate(cells):
-        own = {name.rpartition("_")[0]: value for name, value in found.items() if name.endswith(f"_{i}")}
+        own = {name.rpartition("_")[0]: value for name, value in fetched.items() if name.endswith(f"_{i}")}
         n_missing, n_null = int(own.pop("missing") or 0), int(own.pop("null") or 0)
         if n_missing == n_null:  # neither NaN nor a marker, which need not be looked for again
             cell = replace(cell, is_missing=cell.value.is_null())

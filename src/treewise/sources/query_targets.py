@@ -91,24 +91,24 @@ class QueriedTarget:
             return ()
         return ("high_part", "low_part", *(() if self.shift is None else ("deviation", "square")))
 
-    def stats(self, found: Values, n_classes: int) -> Stats:
+    def stats(self, fetched: Values, n_classes: int) -> Stats:
         """Return the statistics of fetched groups."""
-        rows = np.asarray(found["rows"]).astype(np.int64)
-        classes, row_weight = self.classes_and_weights(found, len(rows))
+        rows = np.asarray(fetched["rows"]).astype(np.int64)
+        classes, row_weight = self.classes_and_weights(fetched, len(rows))
         weight = rows * row_weight
         counts = np.zeros((len(rows), n_classes), np.int64)
         if self.is_class:
             counts[np.arange(len(rows)), classes] = weight
             return Stats.of(rows, weight, counts)
-        high, low, *bounds = (np.asarray(found[f"{name}_sum"]).astype(np.int64) for name in self._summed)
+        high, low, *bounds = (np.asarray(fetched[f"{name}_sum"]).astype(np.int64) for name in self._summed)
         target_sum = (high.astype(object) * 2**_DIGIT + low.astype(object)) * row_weight
         named = {name: part * row_weight for name, part in zip(("deviations", "squares"), bounds, strict=False)}
         return Stats.of(rows, weight, counts, target_sum=target_sum, **named)
 
-    def classes_and_weights(self, found: Values, n: int) -> tuple[Ints, Ints]:
+    def classes_and_weights(self, fetched: Values, n: int) -> tuple[Ints, Ints]:
         """Return the class number and the integer weight of a row, for each fetched group."""
-        classes = [self.class_of[value] for value in found["target"]] if self.is_class else [0] * n
-        given = found["weight"] if self.weight is not None else [1.0] * n
+        classes = [self.class_of[value] for value in fetched["target"]] if self.is_class else [0] * n
+        given = fetched["weight"] if self.weight is not None else [1.0] * n
         weights = [self.row_weight_of[pair] for pair in zip(classes, map(float, given), strict=True)]
         return np.array(classes, np.int64), np.array(weights, np.int64)
 
@@ -159,13 +159,13 @@ class QueriedTarget:
             sums[f"sum_{a}_{b}"] = expr.to_int((expr.col(a) * expr.col(b)).sum())
         return sums
 
-    def moments(self, found: Values, row: int, shift: int) -> tuple[int, int]:
+    def moments(self, fetched: Values, row: int, shift: int) -> tuple[int, int]:
         """Return Σ d and Σ d² of a fetched group, of deviations that were shifted."""
         bits, digits = self._digits
         exponents = {f"{name}_{i}": bits * i + (max(0, _DIGIT - shift) if name == "upper" else 0) for name, i in digits}
-        total = sum(int(found[f"sum_{name}"][row]) << exponent for name, exponent in exponents.items())
+        total = sum(int(fetched[f"sum_{name}"][row]) << exponent for name, exponent in exponents.items())
         squares = sum(
-            (int(found[f"sum_{a}_{b}"][row]) * (1 if a == b else 2)) << (exponents[a] + exponents[b])
+            (int(fetched[f"sum_{a}_{b}"][row]) * (1 if a == b else 2)) << (exponents[a] + exponents[b])
             for a, b in combinations_with_replacement(exponents, 2)
         )
         return total, squares
