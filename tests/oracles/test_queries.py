@@ -18,6 +18,7 @@ from treewise.sources import queries
 from treewise.train import bucket_search
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
+ROWS = 3000 if LONG else 600
 TABLES = int(os.environ.get("TREEWISE_QUERY_TABLES", "300" if LONG else "3"))
 
 
@@ -87,7 +88,7 @@ COLUMNS = """
 @pytest.fixture
 def relation(database):
     database.execute("SELECT setseed(0.25); CREATE TYPE grade AS ENUM ('low', 'mid', 'high')")
-    database.execute("CREATE TABLE t AS " + COLUMNS.format(rows=3000 if LONG else 600))
+    database.execute("CREATE TABLE t AS " + COLUMNS.format(rows=ROWS))
     return database.table("t")
 
 
@@ -140,7 +141,7 @@ def test_only_groups_are_fetched(relation, monkeypatch):
     assert tw.grow(few, "label", max_depth=3, show_queries=texts.append).n_leaves > 2
     assert len(texts) == len(fetched)
     assert all(n == 1 or "GROUP BY" in text for n, text in zip(fetched, texts, strict=True))
-    assert max(fetched) < 300
+    assert max(fetched) < ROWS
 
 
 def test_queries_can_be_run_again(relation, database):
