@@ -22,6 +22,7 @@ from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import truncate
+from treewise.data.frames import is_dask_frame
 from treewise.data.table import KindSpec, read
 from treewise.errors import DataError, Param, ParameterError, refuse_unknown
 from treewise.predict.costs import CostMatrix, with_cost_labels
