@@ -148,7 +148,7 @@ def grow(
         their number; None for all. Columns that cannot split a node are replaced by others.
     splitter : ``"best"``, or ``"random"``: draw one split per column at random, and take the best of these.
     groups : the column (or array) that says which rows belong together, such as a patient: it is not a feature, and
-        folds hold out whole groups.
+        folds, ``honest`` and a share as ``validation`` hold out whole groups.
     time : the column (or array) of dates or numbers that orders the rows: folds are chronological, so each tree is
         judged by later rows than it was grown on; it is not used as a feature.
     exposure : for counts: the column (or array) of time, area or people over which each row was observed. The tree

@@ -37,7 +37,7 @@ def check_honest(share: object) -> float:
 
 
 def split_rows(training_set: TrainingSet, share: float) -> tuple[TrainingSet, TrainingSet]:
-    """Return the rows of the structure and those of the leaves: at random, stratified by class.
+    """Return the rows of the structure and those of the leaves: at random, stratified by class or by whole groups.
 
     The parts depend on the seed and on the rows, not on their order in the table.
 
@@ -46,8 +46,9 @@ def split_rows(training_set: TrainingSet, share: float) -> tuple[TrainingSet, Tr
     [258, 86]
     """
     by_content = canonical_order(training_set, np.asarray(training_set.weight)).astype(np.int64)
-    order = by_content[np.random.default_rng(training_set.settings.random_state).permutation(len(by_content))]
-    for_structure, for_leaves = choose_share(training_set, order, share)
+    rng = np.random.default_rng(training_set.settings.random_state)
+    order = by_content[rng.permutation(len(by_content))]
+    for_structure, for_leaves = choose_share(training_set, order, share, rng)
     if not len(for_structure) or not len(for_leaves):
         raise DataError(
             Param("honest", share)

@@ -72,13 +72,16 @@ def fold_sample_size(n: float, folds: int) -> float:
 
 
 def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> tuple[Ints, Ints]:
-    """Return the training rows and the held-out rows: at random, stratified by class (ID3 notes: S and V)."""
+    """Return the training rows and the held-out rows: at random, stratified by class (ID3 notes: S and V).
+
+    With ``groups`` the rows of a group are all on one side, as in folds.
+    """
     if not 0 < share < 1:
         raise ParameterError(
             "must be a table, or a share between 0 and 1, such as 0.3.", parameter="validation", value=share
         )
-    order = np.random.default_rng(random_state).permutation(len(training_set))
-    kept, held_out = choose_share(training_set, order, share)
+    rng = np.random.default_rng(random_state)
+    kept, held_out = choose_share(training_set, rng.permutation(len(training_set)), share, rng)
     if not len(kept) or not len(held_out):
         raise DataError(
             Param("validation", share)
@@ -87,14 +90,38 @@ def hold_out(training_set: TrainingSet, share: float, random_state: int = 0) -> 
     return kept, held_out
 
 
-def choose_share(training_set: TrainingSet, order: Ints, share: float) -> tuple[Ints, Ints]:
-    """Choose a share of the rows, taken in this order and stratified by class; return the others and the chosen."""
+def choose_share(training_set: TrainingSet, order: Ints, share: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Choose a share of the rows and return the others and the chosen.
+
+    Rows are taken in the given order, stratified by class; whole groups, if there are any, in random order.
+    """
+    if training_set.groups is not None:
+        is_chosen = _choose_groups(training_set.groups, share, rng)
+        return np.flatnonzero(~is_chosen), np.flatnonzero(is_chosen)
     if training_set.target.task == "classification":
         order = order[np.argsort(training_set.y[order], kind="stable")]
     # Every row advances a counter by the share; where it passes a whole number, the row is chosen.
     counter = np.floor(np.arange(1, len(order) + 1) * share + 0.5)
     is_chosen = np.diff(counter, prepend=math.floor(0.5)) > 0
     return np.sort(order[~is_chosen]), np.sort(order[is_chosen])
+
+
+def _choose_groups(groups: Ints, share: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Return whether the group of each row is chosen: each group goes where the share of rows is then nearest.
+
+    >>> int(_choose_groups(np.repeat([0, 1, 2, 3], [2, 2, 2, 2]), 0.5, np.random.default_rng(0)).sum())
+    4
+    """
+    group_of_row = np.unique(groups, return_inverse=True)[1]
+    size = np.bincount(group_of_row)
+    is_chosen = np.zeros(len(size), bool)
+    chosen = seen = 0
+    for group in rng.permutation(len(size)):
+        seen += size[group]
+        if 2 * chosen + size[group] <= 2 * share * seen:
+            is_chosen[group] = True
+            chosen += size[group]
+    return is_chosen[group_of_row]
 
 
 Floats = npt.NDArray[np.float64]

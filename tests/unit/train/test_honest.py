@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 import treewise as tw
 from tests.support.random_tables import limit_examples
+from treewise.errors import DataError
 from treewise.train.grow import prepare
 from treewise.train.honest import split_rows
+from treewise.train.resampling import _choose_groups, hold_out, take_rows
 from treewise.tree.arrays import LEAF
 
 
@@ -134,3 +136,31 @@ def test_the_estimator_and_comparisons_repeat_it():
 
     grow, skipped = grow_like(tree)
     assert (grow(prepare(data, "y", max_depth=3)) == tree, skipped) == (True, [])
+
+
+@pytest.mark.parametrize("options", [{"honest": 0.4}, {"pruning": "reduced_error", "validation": 0.3}])
+def test_parts_keep_groups_whole(options):
+    data = {**table(200), "who": np.random.default_rng(1).integers(0, 40, 200)}
+    training_set = prepare(data, "y", groups="who")
+    share = next(value for value in options.values() if isinstance(value, float))
+    choose = split_rows if "honest" in options else lambda t, s: [take_rows(t, rows) for rows in hold_out(t, s)]
+    kept, chosen = choose(training_set, share)
+    assert not set(kept.groups) & set(chosen.groups)
+    assert abs(len(chosen) - 200 * share) <= np.bincount(data["who"]).max()
+    by_groups, by_rows = (tw.grow(data, "y", **options, **more) for more in ({"groups": "who"}, {"ignore": ["who"]}))
+    assert not np.array_equal(by_groups.arrays.rows, by_rows.arrays.rows)
+
+
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=40), st.floats(0.05, 0.95), st.integers(0, 3))
+@limit_examples()
+def test_groups_are_chosen_to_the_nearest_share(groups, share, seed):
+    is_chosen = _choose_groups(np.array(groups), share, np.random.default_rng(seed))
+    sizes = np.bincount(groups)
+    for group in set(groups):
+        assert len(set(is_chosen[np.array(groups) == group])) == 1
+    assert abs(is_chosen.sum() - share * len(groups)) <= sizes.max() / 2 + 1e-9
+
+
+def test_one_group_cannot_be_parted():
+    with pytest.raises(DataError, match="leaves one part without rows"):
+        tw.grow({**table(20), "who": ["p"] * 20}, "y", groups="who", honest=0.5)
