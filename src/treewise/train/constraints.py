@@ -118,7 +118,8 @@ class NodeConstraints:
     ) -> list[NodeConstraints]:
         """Return the constraints of the branches of a split, given what they predict.
 
-        ``is_ordered``: the first two branches are the smaller and the larger values of the column.
+        ``is_ordered``: the first two branches are the smaller and the larger values of the column. A branch without
+        rows predicts nothing (NaN) and sets no bound.
 
         >>> age = ColumnConstraints("age", sign=+1)
         >>> [(c.low, c.high) for c in NodeConstraints().of_branches(age, True, [0.25, 0.5])]
@@ -129,7 +130,7 @@ class NodeConstraints:
             tested = (*self.tested, *([column.name] if column.name not in self.tested else []))
             own = replace(own, interaction_groups=self.interaction_groups & column.interaction_groups, tested=tested)
         constraints = [own] * len(values)
-        if column.sign and is_ordered:
+        if column.sign and is_ordered and not math.isnan(values[0] + values[1]):
             middle = self.clip(values[0]) / 2 + self.clip(values[1]) / 2
             lower, upper = (0, 1) if column.sign > 0 else (1, 0)
             constraints[lower] = replace(own, high=middle, high_from=column.name)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from treewise._lib.text import plural
 from treewise.errors import ParameterError
 from treewise.predict.predict import find_leaves
+from treewise.train.constraints import note_broken_order
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import THRESHOLD
 from treewise.tree.history import Step
@@ -74,7 +75,8 @@ def round_thresholds(tree: Tree, training_set: TrainingSet, share: float = 0.0) 
     estimated = estimate(rounded, training_set, step)
     rows = f"{moved:,} of {plural(len(training_set), 'training row')}"
     note = f"rounded thresholds send {rows} to another leaf; every node was counted again"
-    return replace(estimated, notes=(*tree.notes, note), quartiles=tree.quartiles)
+    notes = (*tree.notes, note, *note_broken_order(estimated))
+    return replace(estimated, notes=notes, quartiles=tree.quartiles)
 
 
 def _values_at_thresholds(

@@ -5,7 +5,12 @@ import pytest
 
 import treewise as tw
 from treewise.errors import ColumnError, ParameterError
-from treewise.train.constraints import ColumnConstraints, NodeConstraints, constraints_at
+from treewise.train.constraints import (
+    ColumnConstraints,
+    NodeConstraints,
+    constraints_at,
+    note_broken_order,
+)
 
 # Chances rise with age, except in one group.
 AGES = {"age": [1.0, 2.0, 3.0, 4.0] * 3, "y": ["no", "yes", "no", "yes"] * 2 + ["no", "no", "yes", "yes"]}
@@ -98,6 +103,24 @@ def test_refitting_on_rows_that_break_the_order_is_noted():
     upside_down = {"age": AGES["age"], "y": ["yes" if y == "no" else "no" for y in AGES["y"]]}
     assert not any("monotone" in note for note in tree.refit(AGES).notes)
     assert any("the tree is not monotone" in note for note in tree.refit(upside_down).notes)
+
+
+def test_a_branch_without_rows_hides_no_broken_order():
+    """Where x <= 40 no leaf may exceed 0.625, the middle of 1/4 and 1; a branch without rows sets no other bound."""
+    grown = tw.grow({"x": [10, 30, 50, 70], "y": [0, 0, 1, 1], "z": [1, 1, 1, 1]}, "y", monotone={"x": 1})
+    text = """
+        x <= 40
+          x <= 35
+            z <= 1 -> 1
+            z > 1 -> 0
+          x > 35 -> 0
+        x > 40 -> 1"""
+    tree = tw.parse(text, target="y", data={"x": [10], "y": [0], "z": [1]}).refit(
+        {"x": [30, 30, 30, 30, 50], "z": [1, 2, 2, 2, 1], "y": [1, 0, 0, 0, 1]}
+    )
+    tree = tree.with_(history=grown.history)
+    assert tree.arrays.rows.tolist() == [5, 4, 4, 1, 3, 0, 1]
+    assert note_broken_order(tree) == ["x: on these rows the tree is not monotone (node 3)"]
 
 
 def test_raising_is_refused():

@@ -76,3 +76,12 @@ def test_on_the_command_line(run):
     assert "flipper_length_mm <= 206  " in answer.out
     assert "round 1 threshold; no row moved" in answer.err
     assert "flipper_length_mm <= 205  " in run("grow penguins --max-depth 1 --round-thresholds 0.05").out
+
+
+def test_a_monotone_tree_that_moved_rows_says_if_it_is_monotone_no_longer():
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 40)).round(2)
+    data = {"x": x, "z": z, "y": (x + rng.normal(size=40) > 0).astype(int)}
+    rounded = tw.grow(data, "y", monotone={"x": 1}, min_samples_leaf=2, round_thresholds=0.3)
+    assert any("training rows to another leaf" in note for note in rounded.notes)
+    assert any("on these rows the tree is not monotone" in note for note in rounded.notes)
