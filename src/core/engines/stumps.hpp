@@ -148,7 +148,7 @@ public:
 
     const std::vector<size_t>& find_candidates(Segment, const RowStats& node_total, const std::vector<size_t>& columns,
                                                uint64_t) override {
-        node_total_ = &node_total;
+        node_total_ = &node_total, filter_disabled_ = false;
         score_bounds_.begin_node(node_total.data(), 0, 0, {});
         for (auto& scratch : scratches_) scratch->filter.begin_node(false, context_.columns.size());
         each_column(columns, [this](size_t c, ThreadScratch& scratch) { find_column_candidates(c, scratch); });
@@ -158,6 +158,7 @@ public:
         for (size_t w = 1; w < scratches_.size(); ++w) scratches_[0]->filter.merge(scratches_[w]->filter);
         return scratches_[0]->filter.finish();
     }
+    bool disable_filter() override { return filter_disabled_ = true; }
     Bucket buckets(size_t column, Segment, std::vector<Bucket>& out) override {
         out.clear();
         ThreadScratch& scratch = *scratches_[0];
@@ -320,7 +321,7 @@ private:
                               [&](int64_t* stats, int64_t begin, int64_t end) { add_run(column, begin, end, stats); },
                               [&](int64_t i) { return differs(column, at(i)); },
                               [&](int64_t i) { return key_at(column, at(i)); }};
-        return scratch.cut_buckets.fill(rows, &scratch.filter, column, *node_total_, out);
+        return scratch.cut_buckets.fill(rows, filter_disabled_ ? nullptr : &scratch.filter, column, *node_total_, out);
     }
     // Adds the rows [begin, end) of a column's order; whole blocks are already summed.
     void add_run(size_t column, int64_t begin, int64_t end, int64_t* stats) const {
@@ -354,6 +355,7 @@ private:
     RowStats root_total_, branch_totals_;            // of all rows; of the branches
     std::vector<uint32_t> branch_;
     const RowStats* node_total_ = nullptr;
+    bool filter_disabled_ = false;
 };
 
 }  // namespace treewise

@@ -11,7 +11,7 @@ from tests.support.random_tables import limit_examples, random_tables
 from treewise import _core
 from treewise.ensemble.adaboost import WEIGHT_BITS, Distribution
 from treewise.train.grow import core_columns, core_settings, core_target, grow_training_set, prepare
-from treewise.tree.arrays import Arrays
+from treewise.tree.arrays import STOPS, Arrays
 
 
 def core_arguments(training_set, n_jobs=1):
@@ -79,6 +79,17 @@ def test_many_rows_in_many_blocks(criterion, n_classes):
         weights = rng.random(n) ** power
         units = np.maximum(1, np.rint(2.0**WEIGHT_BITS * weights / weights.sum())).astype(np.int64)
         assert_same(training_set, units, n_jobs=3)
+
+
+@pytest.mark.parametrize("column", ["number", "level"])
+def test_the_reason_for_a_leaf_is_that_of_ordinary_growth(column):
+    """Levels of few rows are pooled, and every cut violates a limit."""
+    data = {"level": [f"level {i % 12}" for i in range(30)], "y": [0, 1] * 15}
+    data |= {"number": [0] * 3 + [1] * 27} if column == "number" else {}
+    training_set = prepare(data, "y", max_depth=1, min_samples_leaf=14, min_level_rows=9, task="classification")
+    (stump, _), (tree, _) = grown_both(training_set, Distribution.of(np.ones(30, np.int64)).units)
+    assert tree.stop.tolist() == [STOPS.index("min_samples_leaf" if column == "number" else "no_candidate")]
+    assert stump.same_as(tree)
 
 
 def test_without_bounds_the_stump_is_the_same():
