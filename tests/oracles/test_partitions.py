@@ -1,5 +1,6 @@
 """A tree grown on partitions is the tree of the whole table, byte for byte, however the table is cut."""
 
+import math
 import re
 
 import numpy as np
@@ -110,3 +111,21 @@ def test_no_rows():
 def test_what_needs_rows_is_refused(options):
     with pytest.raises(ParameterError, match="elsewhere"):
         grow_partitions([mixed_table(0)], "y", **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"target": None}, "no target is given"),
+        ({}, {"round_thresholds": 0.0}, "round_thresholds=0.0: needs the rows in memory"),
+        ({"y": [-1.5, 2.5] * 200}, {"criterion": "poisson"}, "needs the targets of all rows together"),
+        ({"y": [math.inf, *range(399)]}, {}, 'target "y" is inf in some row'),
+        ({"y": ["b", "a"] * 200}, {"task": "regression"}, '"a" in some row'),
+        ({"y": ["b", "a"] * 200, "w": 1e300}, {"class_weight": {"b": 1e300}}, "overflows in some row"),
+    ],
+    ids=["target", "rounding", "poisson", "infinite", "text", "overflow"],
+)
+def test_errors_are_those_of_memory_without_numbers_of_rows(change, options, message):
+    table = mixed_table(0).assign(**change)
+    with pytest.raises(TreewiseError, match=re.escape(message)):
+        grow_partitions(cut(table, [100]), **{"target": "y", "sample_weight": "w", **options})

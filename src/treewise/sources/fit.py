@@ -12,6 +12,7 @@ from treewise.errors import Param, ParameterError
 from treewise.train.column_roles import ColumnRoles
 from treewise.train.grow import DISPLAY, PRUNING, StageProgress, pruning_for, read_options, record_cost
 from treewise.train.grow_source import check_source_settings, grow_on
+from treewise.train.round_thresholds import read_share
 from treewise.train.settings import Settings
 from treewise.train.source import Source, TrainingSummary
 from treewise.train.summary import check_source_roles
@@ -92,7 +93,7 @@ def _refuse_rows(
     raises = isinstance(pruning, Mapping) and pruning.get("raising")
     held_out = "Give a table of other rows: " + Param("validation", "valid.csv") + "."
     for name, value, is_refused, hint in (
-        ("round_thresholds", round_thresholds, round_thresholds not in (None, False), "Leave it out."),
+        ("round_thresholds", round_thresholds, read_share(round_thresholds) is not None, "Leave it out."),
         ("honest", honest, honest is not None, "Leave it out."),
         ("validation", validation, isinstance(validation, float), held_out),
         ("pruning", pruning, method == "cv", "Use " + Param("pruning", "reduced_error") + " with a table of rows."),

@@ -26,7 +26,7 @@ from treewise.data.table import Table, read
 from treewise.errors import DataError, join_few
 from treewise.sources.level_counts import LevelCounts
 from treewise.sources.memory import MemorySource
-from treewise.train.column_roles import ColumnRoles, select_columns
+from treewise.train.column_roles import ColumnRoles, find_target, select_columns
 from treewise.train.fixed_point import to_units
 from treewise.train.settings import Settings
 from treewise.train.source import Array, Buckets, Ints, Pair, Request, Totals, TrainingSummary
@@ -68,7 +68,7 @@ class PartitionReader:
     def used_rows(self, table: Table) -> tuple[Ints, Array]:
         """Return the rows that have a target and a weight, and the sample weight of all rows."""
         weight = read_sample_weights(table, self.roles.sample_weight)
-        return np.flatnonzero(~table[str(self.roles.target)].is_missing() & (weight > 0)), weight
+        return np.flatnonzero(~find_target(table, self.roles.target).is_missing() & (weight > 0)), weight
 
 
 class PartitionFacts(NamedTuple):
@@ -85,7 +85,7 @@ def find_facts(partition: Any, reader: PartitionReader, about: TargetSummary | N
     table, roles = reader.read(partition), reader.roles
     if table is None:
         return None
-    target = table[str(roles.target)]
+    target = find_target(table, roles.target)
     rows, weight = reader.used_rows(table)
     if about is not None:
         y, _ = encode_target(target.take(rows), about.target, table.name, rows)

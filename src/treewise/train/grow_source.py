@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib import rng
-from treewise.errors import DataError, Param, ParameterError
+from treewise.errors import DataError, ParameterError
 from treewise.train.bucket_search import BucketScorer, NodeBuckets, finer_grid, first_grid
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value
 from treewise.train.criteria import RowStats
@@ -26,6 +26,7 @@ from treewise.train.grow import finish_tree
 from treewise.train.price import deviation_shift
 from treewise.train.reference import Candidate, impurity_decrease, leaf_condition_of
 from treewise.train.source import BinGrid, Buckets, Request, Source, Totals, TrainingSummary
+from treewise.train.summary import check_source_criterion
 from treewise.train.training_set import name_quartiles
 from treewise.tree.arrays import DTYPES, STOPS, Arrays, split_entries
 from treewise.tree.splits import Ordinal, Threshold
@@ -59,14 +60,8 @@ class GrowingNode:
 
 def check_source_settings(summary: TrainingSummary) -> None:
     """Raise for options that cannot be decided from additive statistics."""
-    settings, criterion = summary.settings, summary.criterion
-    if criterion.centre == "median" or criterion.name == "poisson":
-        raise ParameterError(
-            "this criterion needs the targets of all rows together, and the rows are elsewhere.",
-            parameter="criterion",
-            value=criterion.name,
-            hint="Use " + Param("criterion", "squared_error") + ", or grow in memory.",
-        )
+    settings = summary.settings
+    check_source_criterion(summary.criterion)
     refused: list[tuple[str, Any, bool]] = [
         ("selection", settings.selection, settings.selection == "test"),
         ("splitter", settings.splitter, settings.splitter == "random"),

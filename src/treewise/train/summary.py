@@ -24,7 +24,7 @@ from treewise.data.table import KindSpec, parse_na_values
 from treewise.errors import DataError, Param, ParameterError
 from treewise.train.column_roles import ColumnRoles, check_roles
 from treewise.train.constraints import check_constraints
-from treewise.train.criteria import RowStats
+from treewise.train.criteria import Criterion, RowStats, get_criterion
 from treewise.train.fixed_point import lowest_bit_exponents, scale_of_targets, scale_weights, to_units
 from treewise.train.settings import Settings
 from treewise.train.source import Pair, TrainingSummary
@@ -174,6 +174,17 @@ def check_source_roles(roles: ColumnRoles) -> ColumnRoles:
     return roles
 
 
+def check_source_criterion(criterion: Criterion) -> None:
+    """Raise for a criterion that cannot be computed from sums over rows."""
+    if criterion.centre == "median" or criterion.name == "poisson":
+        raise ParameterError(
+            "this criterion needs the targets of all rows together, and the rows are elsewhere.",
+            parameter="criterion",
+            value=criterion.name,
+            hint="Use " + Param("criterion", "squared_error") + ", or grow in memory.",
+        )
+
+
 def summarise_target(facts: TargetFacts, roles: ColumnRoles, settings: Settings, table_name: str) -> TargetSummary:
     """Decide what the target is, and what each row weighs."""
     name = safe(facts.column.name)
@@ -188,11 +199,13 @@ def summarise_target(facts: TargetFacts, roles: ColumnRoles, settings: Settings,
             f"{table_name}: no row has a target and a positive weight; there is nothing to learn from."
             " Give some rows a weight above 0."
         )
-    target, y, raw = read_target(facts.column, roles, kept)
+    target, y, raw = read_target(facts.column, roles, None)
     pairs = WeightedRows(kept, y, raw, facts.weight, times=facts.rows)
     pairs = apply_class_weights(pairs, target, roles.class_weight, roles.priors, table_name)
     settings = resolve_criterion(settings, target, roles.criterion)
-    check_target(settings, target, raw, kept)
+    assert settings.criterion is not None
+    check_source_criterion(get_criterion(settings.criterion))
+    check_target(settings, target, raw, None)
     return TargetSummary(table_name, roles, settings, target, facts, pairs)
 
 

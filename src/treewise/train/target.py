@@ -53,8 +53,17 @@ def select_training_rows(column: Column, weight: npt.NDArray[np.float64], roles:
     return range(len(is_used)) if is_used.all() else np.flatnonzero(is_used)
 
 
-def read_target(column: Column, roles: ColumnRoles, kept: Rows) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
-    """Infer the task and read the target: (target, class numbers, raw numbers)."""
+def name_row(rows: Rows | None, position: int) -> str:
+    """Return which row a message is about: the one at a position; None: they are elsewhere, and have no numbers.
+
+    >>> name_row(range(5), 2), name_row(None, 2)
+    ('row 3', 'some row')
+    """
+    return "some row" if rows is None else f"row {rows[position] + 1:,}"
+
+
+def read_target(column: Column, roles: ColumnRoles, kept: Rows | None) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
+    """Infer the task and read the target: (target, class numbers, raw numbers); ``kept`` as in ``name_row``."""
     task, numeric = roles.task, column.form in ("int", "float")
     if task is None and encode.is_continuous(column):
         task = "regression"
@@ -65,7 +74,7 @@ def read_target(column: Column, roles: ColumnRoles, kept: Rows) -> tuple[Target,
         if not numeric:
             raise DataError(
                 f'target "{safe(column.name)}" is not a column of numbers'
-                f" ({column.format_cell(0)} in row {kept[0] + 1:,}),"
+                f" ({column.format_cell(0)} in {name_row(kept, 0)}),"
                 " so " + Param("task", "regression") + " does not fit.",
                 hint="Leave task out, or give numbers.",
             )
@@ -138,13 +147,13 @@ def _class_order(labels: Sequence[Label], positive: Label | None, name: str) -> 
     return [*order, matches[0]]
 
 
-def read_finite_targets(column: Column, kept: Rows) -> npt.NDArray[np.float64]:
+def read_finite_targets(column: Column, kept: Rows | None) -> npt.NDArray[np.float64]:
     """Read a regression target; ``kept`` are the row indices, for error messages."""
     raw = encode.encode_numbers(column)
     bad = np.flatnonzero(~np.isfinite(raw))
     if len(bad):
         raise DataError(
-            f'target "{safe(column.name)}" is {raw[bad[0]]} in row {kept[bad[0]] + 1:,}. Regression needs finite'
+            f'target "{safe(column.name)}" is {raw[bad[0]]} in {name_row(kept, int(bad[0]))}. Regression needs finite'
             " numbers. Leave that row out, or correct it."
         )
     return raw
@@ -196,14 +205,13 @@ def resolve_criterion(settings: Settings, target: Target, given: str | None) -> 
     return settings
 
 
-def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Rows) -> None:
+def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Rows | None) -> None:
     """Raise for settings that do not fit the target; ``kept`` are the row indices, for error messages."""
     if target.task == "regression" and settings.sufficient_accuracy < 1:
         raise ParameterError("regression has no classes.", parameter="sufficient_accuracy", hint="Leave it out.")
     if settings.criterion == "poisson" and np.any(raw < 0):
-        row = int(kept[np.flatnonzero(raw < 0)[0]]) + 1
         raise DataError(
-            f'target "{safe(target.name)}" is negative in row {row}; '
+            f'target "{safe(target.name)}" is negative in {name_row(kept, int(np.argmax(raw < 0)))}; '
             + Param("criterion", "poisson")
             + " is for counts, 0 or more."
         )

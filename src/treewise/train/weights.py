@@ -21,7 +21,7 @@ from treewise.data.table import Table
 from treewise.errors import DataError, Param, ParameterError, brief, did_you_mean, join_few
 from treewise.train.column_roles import read_array
 from treewise.train.fixed_point import exact_sum
-from treewise.train.target import Rows
+from treewise.train.target import Rows, name_row
 from treewise.tree.arrays import Label, Target
 
 Ints = npt.NDArray[np.int64]
@@ -113,11 +113,9 @@ def apply_class_weights(
             weighted = _multiply_weights(rows, _prior_factors(shares, rows))
     infinite = np.flatnonzero(~np.isfinite(weighted.weight))
     if len(infinite):
+        row = name_row(weighted.rows if weighted.times is None else None, int(infinite[0]))
         raise DataError(
-            Param("sample_weight")
-            + " times "
-            + Param("class_weight")
-            + f" overflows in row {weighted.rows[infinite[0]] + 1:,}.",
+            Param("sample_weight") + " times " + Param("class_weight") + f" overflows in {row}.",
             hint="Scale the weights down: only their proportions matter.",
         )
     with np.errstate(over="ignore"):
