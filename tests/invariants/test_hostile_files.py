@@ -276,6 +276,13 @@ HEADERS = {
     "a wrong setting": (with_parts(history=[{"did": "grow", "settings": {"max_depth": "2"}}]), "max_depth"),
     "an unknown setting": (with_parts(history=[{"did": "grow", "settings": {"__class__": 1}}]), "no setting"),
     "a wrong class weight": (with_parts(history=[{"did": "grow", "class_weight": {"a": -1}}]), "class_weight"),
+    **{
+        f"a column of {role} that is none": (
+            with_parts(history=[{"did": "grow", role: []}]),
+            f"history[0].{role} is a list: it must be text",
+        )
+        for role in ("groups", "time", "exposure")
+    },
     "a pruning that is none": (
         with_parts(history=[{"did": "prune", "leaves": [3]}]),
         "history[0] is not a valid pruning step",

@@ -22,7 +22,7 @@ from treewise.data import encoding as encode
 from treewise.errors import Call, DataError, Param, ParameterError
 from treewise.evaluate.evaluate import EvaluationData, looks_like_training_data, prepare_evaluation, refuse_infinite
 from treewise.evaluate.importances import ColumnImportance, Importances, rank_columns
-from treewise.predict.confidence_intervals import check_confidence, student_quantile
+from treewise.predict.confidence_intervals import check_confidence, student_quantile, upper_share
 from treewise.predict.costs import CostMatrix, cost_matrix_of, losses
 from treewise.predict.leaf_probabilities import default_smoothing
 from treewise.predict.predict import EncodedRows
@@ -239,7 +239,7 @@ def measure_rise(
     repeats = tuple(rise * trial.unit for rise in rises)
     if len(before) < 2:
         return {"importance": mean_rise * trial.unit, "low": None, "high": None, "repeats": repeats}
-    half = student_quantile(0.5 + confidence / 2, len(before) - 1) * sums.standard_error(before)
+    half = student_quantile(upper_share(confidence), len(before) - 1) * sums.standard_error(before)
     interval = {"importance": mean_rise, "low": mean_rise - half, "high": mean_rise + half}
     return {**{name: value * trial.unit for name, value in interval.items()}, "repeats": repeats}
 

@@ -42,6 +42,17 @@ def check_confidence(confidence: object) -> float:
     return float(confidence)
 
 
+def upper_share(confidence: float) -> float:
+    """Return the share of a symmetric distribution below the upper end of an interval.
+
+    Neither a half nor 1, which rounding may reach and whose quantiles are 0 and infinite.
+
+    >>> upper_share(0.95), 0.5 < upper_share(1e-300) < upper_share(1 - 2**-53) < 1
+    (0.975, True)
+    """
+    return min(max(0.5 + confidence / 2, math.nextafter(0.5, 1)), math.nextafter(1, 0))
+
+
 def wilson(hits: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
     """Return Wilson's interval (1927) for a share: unlike the textbook's plus-minus it stays within 0 and 1.
 
@@ -56,7 +67,7 @@ def wilson(hits: float, n: float, confidence: float = 0.95) -> tuple[float, floa
 
 def wilson_intervals(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Return Wilson's intervals for arrays of shares and row counts; 0 to 1 where there are no rows."""
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = NormalDist().inv_cdf(upper_share(confidence))
     some = np.where(n > 0, n, 1.0)
     spread = z * z / some
     middle = (share + spread / 2) / (1 + spread)
@@ -76,7 +87,7 @@ def student_half_width(spread: float, n: int, confidence: float = 0.95) -> float
     """
     if n < 2:
         return math.inf
-    return student_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n - 1)
+    return student_quantile(upper_share(confidence), n - 1) * spread / math.sqrt(n - 1)
 
 
 @lru_cache(maxsize=4096)

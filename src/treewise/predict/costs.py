@@ -64,7 +64,8 @@ class CostMatrix:
         if hasattr(cost, "columns"):
             if not hasattr(cost, "index"):
                 raise ParameterError(
-                    'a dataframe must name its rows too, as pandas does; or {"bad": {"good": 5}.', parameter="cost"
+                    'a dataframe must name its rows too, as pandas does; or give {"bad": {"good": 5}}.',
+                    parameter="cost",
                 )
             cost = cost.to_dict(orient="index")
         matrix = _from_names(cost, classes) if isinstance(cost, Mapping) else _from_rows(cost, classes)

@@ -1,4 +1,4 @@
-"""Class probabilities and values of nodes from their counts, with confidence intervals.
+"""Class probabilities and values of nodes from their counts.
 
 Used by ``predict/predict.py``. A tree keeps counts, so the probability estimate is chosen at prediction. With n rows at
 a leaf, c of them of a class, k classes, and p the share of the class in the whole table:
@@ -10,7 +10,7 @@ a leaf, c of them of a class, k classes, and p the share of the class in the who
                          where s is the node's own share (or mean, of a regression) and λ is 10 by default
                          (hierarchical shrinkage: Agarwal, Tan, Ronen, Singh and Yu 2022)
 
-Intervals are Wilson's for a share and Student's for a mean (``predict/confidence_intervals.py``).
+Their intervals are in ``predict/confidence_intervals.py``.
 """
 
 from __future__ import annotations

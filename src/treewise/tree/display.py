@@ -174,9 +174,12 @@ def _classes_reworded(value: Any, labels: Mapping[str, str]) -> Any:
 
 
 def _reworded(value: Any, words: Mapping[str, str]) -> Any:
-    """Replace words wherever they occur as a text or a key."""
+    """Replace words that are a text, in a list, or a key at any depth; what a key is given is no name."""
     if isinstance(value, Mapping):
-        return {words.get(str(key), key): _reworded(part, words) for key, part in value.items()}
+        return {
+            words.get(str(key), key): _reworded(part, words) if isinstance(part, Mapping) else part
+            for key, part in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_reworded(part, words) for part in value]
     return words.get(value, value) if isinstance(value, str) else value

@@ -163,7 +163,7 @@ def without_pruned_tests(step: Mapping[str, Any]) -> Mapping[str, Any]:
 def decision_lines(step: Mapping[str, Any], show_all: bool = False) -> list[str]:
     """Return the description of a pruning, its facts, and its decisions as a table.
 
-    A long list is reduced to nodes that still exist, unless ``whole``.
+    A long list is reduced to nodes that still exist, unless ``show_all``.
     """
     decisions = step["decisions"]
     remaining = [decision for decision in decisions if decision["now"] is not None]

@@ -1,6 +1,7 @@
 """Costs and priors against brute force, reweighting and manual computation."""
 
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
@@ -271,3 +272,12 @@ def test_every_pair_of_classes_can_be_priced():
         dear = tree.with_cost({true: {message: 1e6}})
         node = dear[1]
         assert node.prediction != message or true not in node.counts
+
+
+def test_the_form_that_an_error_suggests_can_be_given():
+    import polars as pl
+
+    with pytest.raises(ParameterError, match="must name its rows") as refused:
+        CostMatrix.of(pl.DataFrame({"good": [0, 5], "bad": [1, 0]}), ("good", "bad"))
+    suggested = str(refused.value).split("give ")[1].rstrip(".")
+    assert CostMatrix.of(json.loads(suggested), ("good", "bad")).matrix.tolist() == [[0, 1], [5, 0]]

@@ -245,3 +245,12 @@ def test_one_row_has_no_interval():
 def test_a_written_leaf_has_the_widest_interval():
     tree = tw.parse("x <= 1 -> a\nx > 1 -> b", target="y")
     assert tree.predict_interval({"x": 0}).tolist() == [[0.0, 1.0], [0.0, 1.0]]
+
+
+@pytest.mark.parametrize("confidence", [1e-300, 1e-17, 1 - 2**-53])
+@pytest.mark.parametrize("target", ["y", "c"])
+def test_every_confidence_between_0_and_1_has_an_interval(confidence, target):
+    tree = tw.grow({"x": [0, 0, 1, 1], target: [0.5, 1.5, 1.75, 2] if target == "y" else list("abab")}, target)
+    low, high = tree.predict_interval({"x": 0}, confidence=confidence).reshape(-1, 2)[0]
+    assert low <= high
+    assert (high - low < 1e-12) == (confidence < 0.5)

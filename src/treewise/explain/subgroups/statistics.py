@@ -17,6 +17,7 @@ from treewise.predict.confidence_intervals import (
     beta_share,
     student_half_width,
     student_quantile,
+    upper_share,
     wilson,
     wilson_intervals,
 )
@@ -202,7 +203,7 @@ def welch(group: GroupStatistics, rest: GroupStatistics, confidence: float) -> G
     if group.n < 2 or rest.n < 2:
         return GroupDifference(difference, -math.inf, math.inf, 1.0)
     error, freedom = _standard_error(group, rest)
-    half = student_quantile(0.5 + confidence / 2, freedom) * error if error else 0.0
+    half = student_quantile(upper_share(confidence), freedom) * error if error else 0.0
     return GroupDifference(difference, difference - half, difference + half, _welch_p(group, rest))
 
 

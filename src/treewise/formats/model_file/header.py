@@ -189,7 +189,7 @@ def _check_step(step: Any, where: str) -> None:
     rows = step.get("rows", 0)
     if type(rows) is not int or rows < 0:
         raise ModelFormatError(f"{where}.rows is {describe_value(rows)}: it must be a whole number, 0 or more")
-    for key in ("treewise", "sample_weight", "imitates"):
+    for key in ("treewise", "sample_weight", "groups", "time", "exposure", "imitates"):
         check_text(step.get(key, ""), f"{where}.{key}")
     check_list(step.get("na_values", []), f"{where}.na_values")
     for i, marker in enumerate(step.get("na_values", [])):
