@@ -26,7 +26,7 @@ from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Final
 
-from treewise._lib.text import safe
+from treewise._lib.text import safe, shorten
 
 _LONGEST_WORD = 1000  # longer names are not compared for typing errors
 _LONGEST_VALUE = 60  # characters of a value in a message
@@ -199,7 +199,7 @@ class TreewiseError(Exception):
         return type(self), (str(self),), fields
 
     def __str__(self) -> str:  # KeyError would print the repr of its argument
-        return str(self.args[0]) if self.args else ""
+        return shorten(str(self.args[0])) if self.args else ""
 
 
 class DataError(TreewiseError, ValueError):

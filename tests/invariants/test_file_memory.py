@@ -129,21 +129,30 @@ def test_an_honest_file_needs_at_most_four_times_its_size(compact):
         assert peak <= 4 * len(content) + FREE
 
 
+def long_header(field, entry):
+    """Return a file whose notes or history are many equal entries."""
+    return sealed(rendered({**levels(tw.grow), field: [entry] * 300_000}))
+
+
 @pytest.mark.parametrize("entry", [[], {}, 0.5], ids=repr)
 @pytest.mark.parametrize("field", ["notes", "history"])
 def test_a_header_claims_at_most_thirty_times_its_size(field, entry):
     """Names and notes are Python objects, of which the smallest take three bytes of a file."""
-    parts = levels(tw.grow)
-    content = sealed(rendered({**parts, field: [entry] * 300_000}))
+    content = long_header(field, entry)
     peak, model = peak_memory(content)
     assert model is None
     assert peak <= 30 * len(content)
 
 
+def large_forest():
+    """Return a forest of one tree of a million nodes."""
+    n = 1 << 20
+    return tw.forest({"x": np.arange(n), "y": np.random.default_rng(0).integers(0, 2, n)}, "y", **ONE_TREE)
+
+
 def test_a_forest_of_one_large_tree_needs_no_more():
     """Every node of the tree is checked, in pieces: its check once took 72 bytes per node, in a file of 10."""
-    n = 1 << 20
-    forest = tw.forest({"x": np.arange(n), "y": np.random.default_rng(0).integers(0, 2, n)}, "y", **ONE_TREE)
+    forest = large_forest()
     assert len(forest.members.kind) > 1_000_000
     content = dumps(forest, True).encode()
     peak, loaded = peak_memory(content)
@@ -163,3 +172,19 @@ def test_what_would_be_too_small_when_packed_is_written_as_lists(monkeypatch):
             model_file, "_memory_allowed", lambda size, old=model_file._memory_allowed: old(size) - (1 << 12)
         )
     assert dumps(tree, compact=True) == dumps(tree, compact=False)
+
+
+def main():
+    """Print the sizes of files and the memory that loading them takes, for docs/reliability.md."""
+    files = {name: sealed(rendered(make())) for name, make in HOSTILE.items()}
+    files |= {
+        f"{field} of {entry!r}": long_header(field, entry) for field in ("notes", "history") for entry in ([], {})
+    }
+    files["an honest tree of a million nodes"] = dumps(tw.grow(noise(1_400_000), "y"), True).encode()
+    files["an honest forest of a million nodes"] = dumps(large_forest(), True).encode()
+    for name, content in files.items():
+        print(f"{name}: {len(content) / 1e6:.1f} MB in the file, {peak_memory(content)[0] / 1e6:.1f} MB in memory")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ import importlib
 import io
 import pkgutil
 import shlex
+from collections import Counter
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,8 +15,9 @@ import treewise as tw
 from tests.support.displayables import RESULTS, renderings, text_outputs
 from tests.support.hostile_names import BATCHES, table
 from tests.support.output_checks import CHECKS, check_csv, check_text
+from tests.support.random_tables import LONG
 from treewise._lib.result_table import Displayable
-from treewise.cli.app import VERBS
+from treewise.cli.app import VERBS, app
 from treewise.data.table import read
 from treewise.explain.trace.render import TRACE_FORMATS
 from treewise.formats.export.export import FORMATS
@@ -148,6 +150,48 @@ def test_verbs(names, run, tmp_path):
             check_text(answer.err)
             form = "text" if command.startswith("export") else form_of(command)
             CHECKS[form](answer.out.removesuffix("\n") if form == "text" else answer.out)
+
+
+def long_attempts(target):
+    """Yield command lines with long names in every place, most of them wrong, and of files that do not exist."""
+    word = "w" * 3000
+    seen = set()
+    for verb, commands in COMMANDS.items():
+        for command in commands[:1]:
+            line = command.format(data="t.csv", target=target)
+            yield line
+            for data in ("other.csv", "cells.csv", f"{word}.csv"):
+                yield command.format(data=data, target=target)
+            yield command.format(data="t.csv", target=word)
+            yield from (line.replace(model, word) for model in ("m.json", "many.json"))
+            yield from (f"{line} {end}" for end in (word, f"--{word}", f"-o {word}/x.json", f"-o {word}.json"))
+            for option in {name for each in app.get_command(None, verb).params for name in each.opts[:1]}:
+                if option.startswith("--") and option not in seen:
+                    yield f"{line} {option} {word}"
+                    yield f"{line} {option} {'n' * 3000}={word}"
+                    seen |= set() if LONG else {option}
+    yield from (word, f"demo {word}", f"regions {word} t.csv", f"regions m.json {word}")
+
+
+def test_remarks_and_errors_stay_short(run, tmp_path):
+    """On the command line of every verb, whatever they quote; a full line of a terminal has about 100 characters."""
+    names = [letter * 3000 for letter in "nmt"]
+    rows = [[i % 4, "uvwu"[i % 4] * 3000, "qpqr"[i % 4] * 3000] for i in range(24)]
+    for name, cells in (("t", rows), ("cells", [[letter * 3000 for letter in "xyz"]] * 3)):
+        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([names, *cells])
+    (tmp_path / "other.csv").write_text("other\n1\n")
+    (tmp_path / "answers.txt").write_text("1 = 0.97\n")
+    assert run(f"grow t.csv --target {names[2]} -o m.json").code == 0
+    assert run(f"grow t.csv --target {names[2]} --ensemble forest --n-estimators 2 -o many.json").code == 0
+    codes = Counter()
+    for line in long_attempts(names[2]):
+        answer = run(line)
+        codes[answer.code] += 1
+        assert answer.code in (0, 1, 2, 3, 4), (line[-3100:], answer.err[:500])
+        assert all(len(each) < 1000 for each in answer.err.splitlines()), (line[:200], answer.err[:500])
+        assert "wwwwwwwwww" * 7 not in answer.err
+    assert min(codes[0], codes[2], codes[3], codes[4]) > 5
 
 
 # -- nothing is forgotten -----------------------------------------------------------------------------------

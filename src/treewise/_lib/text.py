@@ -10,6 +10,9 @@ import math
 import re
 import unicodedata
 
+_LONG_WORD = 200  # characters, which the path of a file seldom has
+_LONG_WORDS = re.compile(rf"\S{{{_LONG_WORD},}}")
+_LONG_MESSAGE = 1000
 _NOT_SINGLE_WIDTH = re.compile(r"[^\x00-\u02ff\u2010-\u2027\u2190-\u2193\u2500-\u257f]")
 
 
@@ -92,6 +95,20 @@ def safe(name: object) -> str:
         ch if ch == " " or unicodedata.category(ch)[0] not in "CZ" else ch.encode("unicode_escape").decode()
         for ch in text
     )
+
+
+def shorten(message: str) -> str:
+    """Shorten a message that quotes long names: first its long words, then its middle, so that the advice stays.
+
+    >>> shorten("no file " + "x" * 1000 + ".csv; give another.")
+    'no file xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxx.csv; give another.'
+    >>> len(shorten("many words " * 1000 + "to shorten")), shorten("many words")
+    (903, 'many words')
+    """
+    if len(message) <= _LONG_WORD:
+        return message
+    message = _LONG_WORDS.sub(lambda word: f"{word[0][:40]}…{word[0][-21:]}", message)
+    return message if len(message) <= _LONG_MESSAGE else f"{message[:700]} … {message[-200:]}"
 
 
 def display_width(text: str) -> int:

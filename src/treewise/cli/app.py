@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import re
@@ -260,6 +261,9 @@ def run_guarded(run: Callable[[], int]) -> int:
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DISK_FULL:  # while click printed a help page
             print_error(str(output_error(error)))
+            return DATA
+        if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+            print_error(f"the name of a file is too long: {error.filename}. Give a shorter one.")
             return DATA
         if os.environ.get("TREEWISE_TRACEBACK"):
             raise

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from treewise._lib.text import safe
+from treewise._lib.text import safe, shorten
 from treewise.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def remark(head: str, text: str) -> None:
     """Print a remark on standard error: ``note  visit_no: 4,812 different values …``."""
     sys.stdout.flush()
     lead = f"{head:<5} " if head else ""
-    sys.stderr.write(encode_for(lead + safe(text), sys.stderr) + "\n")
+    sys.stderr.write(encode_for(lead + shorten(safe(text)), sys.stderr) + "\n")
     sys.stderr.flush()
 
 
@@ -161,7 +161,7 @@ def print_error(sentence: str) -> None:
     except (OSError, ValueError):
         discard_output()
     try:
-        sys.stderr.write(encode_for(f"treewise: {safe(sentence)}", sys.stderr) + "\n")
+        sys.stderr.write(encode_for(f"treewise: {shorten(safe(sentence))}", sys.stderr) + "\n")
         sys.stderr.flush()
     except (OSError, ValueError):
         pass

@@ -372,3 +372,21 @@ def test_constraints_as_options(run, tmp_path):
     assert tw.load("m.json") == expected
     assert expected.fit_info.settings["monotone"] == {"age": 1, "dose": -1}
     assert "forbidden: " in run("trace m.json t.csv").out
+
+
+def test_too_little_memory_is_named_with_what_is_needed(run, tmp_path):
+    rows = "".join(f"{i % 97},{i % 3},{i % 2}\n" for i in range(60_000))
+    (tmp_path / "long.csv").write_text("a,b,y\n" + rows)
+    grow = "grow long.csv --target y --max-depth 2 -q --memory"
+    answer = run(f"{grow} 3MB")
+    assert answer.code == 2
+    needed = re.fullmatch(
+        r"treewise: --memory 3MB: 60,000 rows of 3 columns need at least (\d+) MB while a tree grows, in addition to"
+        r" the columns, which are in files\. Give more, or fewer columns\.\n",
+        answer.err,
+    )
+    assert needed, answer.err
+    in_files = run(f"{grow} {needed[1]}MB")
+    assert in_files.code == 0
+    assert in_files.out == run(grow.removesuffix("--memory")).out
+    assert run(f"{grow} 3XB").err == 'treewise: --memory 3XB: must be an amount such as "2GB", or a number of bytes.\n'
