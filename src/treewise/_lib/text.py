@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Callable
 
 _LONG_WORD = 200  # characters, which the path of a file seldom has
 _LONG_WORDS = re.compile(rf"\S{{{_LONG_WORD},}}")
@@ -150,7 +151,7 @@ def clip(text: str, width: int, ellipsis: str = "…") -> str:
 
 
 def format_rounded(value: float) -> str:
-    """Format a measured number (a mean, a spread) to five significant digits.
+    """Format a measured number (a mean) to five significant digits.
 
     >>> [format_rounded(value) for value in (3932.7997, 1234567.8, 0.000123456, 4.0, 1 / 3)]
     ['3,932.8', '1,234,568', '0.00012346', '4', '0.33333']
@@ -158,6 +159,24 @@ def format_rounded(value: float) -> str:
     if value == 0 or not 1e-4 <= abs(value) < 1e15:
         return format_exact(float(f"{value:.5g}"))
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:,.5g}"
+
+
+def format_spread(value: float) -> str:
+    """Format a standard deviation or a standard error to three significant digits; whole digits are kept.
+
+    >>> [format_spread(value) for value in (3.2847, 12345.678, 0.0123456, 0.0, 2.0)]
+    ['3.28', '12,346', '0.0123', '0', '2']
+    """
+    return format_rounded(float(f"{value:.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"))
+
+
+def format_signed(value: float, formatter: Callable[[float], str] = format_rounded) -> str:
+    """Format a change with its sign. The minus of a number is "-", which can be typed; "−" is subtraction in a formula.
+
+    >>> format_signed(2.5), format_signed(-0.25), format_signed(0.0), format_signed(-0.126, format_percent)
+    ('+2.5', '-0.25', '0', '-12.6')
+    """
+    return f"{'+' if value > 0 else '-' if value < 0 else ''}{formatter(abs(value))}"
 
 
 def format_p_value(p: float) -> str:

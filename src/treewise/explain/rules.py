@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import format_rounded, format_share, plural, safe
+from treewise._lib.text import format_rounded, format_share, format_spread, plural, safe
 from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.predict.confidence_intervals import (
     TRAINING_RANGE_NOTE,
@@ -122,7 +122,7 @@ class Rule(ConditionStatement):
         prediction = _prediction_text(self.prediction)
         rows = plural(self.rows, "row")
         if self.probability is None:
-            support = "" if not self.rows else f" ({rows}, sd {format_rounded(self.sd or 0.0)})"
+            support = "" if not self.rows else f" ({rows}, sd {format_spread(self.sd or 0.0)})"
         else:
             label = "" if self.cls == self.prediction else f"{safe(self.cls)} "
             support = f" ({label}{format_share(self.probability)} % of {rows})"
@@ -228,7 +228,7 @@ class Rules(Displayable, Sequence[Rule]):
             ColumnSpec("low", "number", only="data"),
             ColumnSpec("high", "number", only="data"),
             *([interval] if has_rows else []),
-            ColumnSpec("sd", "number", only=only)
+            ColumnSpec("sd", "number", formatter=format_spread, only=only)
             if is_regression
             else ColumnSpec("lift", "number", formatter="{:.2f}".format, only=only),
             ColumnSpec("rows", "count", only=only),

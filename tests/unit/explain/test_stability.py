@@ -1,6 +1,7 @@
 """Stability: margins as in the trace, resamples by brute force, and known results."""
 
 import json
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -412,3 +413,28 @@ def test_a_set_of_levels_that_never_comes_back_is_not_called_stable():
     assert all(node.same_split < 0.5 for node in sets)
     assert "back with the same column but other levels: do not interpret which levels go where" in found.paragraph
     assert " in at least " not in found.paragraph
+
+
+def test_the_words_and_the_rounded_thresholds_are_those_of_the_tree():
+    rng = np.random.default_rng(3)
+    table = {"income": rng.integers(10, 90, 300) * 1001, "rooms": rng.integers(1, 6, 300)}
+    table["y"] = np.where(table["income"] > 44_000, "b", np.where(table["rooms"] > 2, "b", "a"))
+    exact = tw.grow(table, "y", max_leaf_nodes=3)
+    rounded = exact.round_thresholds(table).with_display(display_names={"rooms": "Rooms"}, units={"income": "€"})
+    result = rounded.stability(table, resamples=5)
+    splits = {node.column: (node.node, node.split) for node in result.nodes}
+    node, split = splits["income"]
+    assert split == f"income <= {rounded.split_at(node).cut:g}" != f"income <= {exact.split_at(node).cut:g}"
+    assert splits["rooms"][1] == "rooms <= 2"  # data keep the names of the table
+    text = str(result)
+    assert "Rooms <= 2 " in text
+    assert "rooms" not in text
+    assert " €" in text
+    assert "2.5" not in text.partition("score")[0]
+    assert {record["column"] for record in result.to_dict()["nodes"]} == {"income", "rooms"}
+
+
+def test_standard_deviations_have_three_digits():
+    text = str(tw.stability("penguins", "body_mass_g", max_leaf_nodes=3, resamples=3, drop_missing_target=True))
+    pattern = r"root\s+mean\s+square\s+of \d{2,3}(\.\d)? .*standard\s+deviation of \d{2,3}\."
+    assert re.search(pattern, text, re.DOTALL), text

@@ -151,9 +151,9 @@ def test_regression_shows_values_rows_and_spread() -> None:
         leaf(13533.4, rows=1437, spread=2324.6),
     )
     assert lines(render_tree(build_tree([X], price, root), ascii=False))[1:] == [
-        "0  all rows               26,388      0.0",
-        "1  ├─ x <= 0.5  →  1,058  24,951    524.4",
-        "2  └─ x > 0.5   → 13,533   1,437  2,324.6",
+        "0  all rows               26,388      0",
+        "1  ├─ x <= 0.5  →  1,058  24,951    524",
+        "2  └─ x > 0.5   → 13,533   1,437  2,325",
     ]
 
 

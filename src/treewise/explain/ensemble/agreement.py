@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from treewise import _core
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import format_share, plural, safe
+from treewise._lib.text import format_share, format_spread, plural, safe
 from treewise.data import encoding as encode
 from treewise.ensemble import Ensemble
 from treewise.evaluate.evaluate import EvaluationRows, refuse_infinite
@@ -158,7 +158,7 @@ class Agreement(Displayable, Sequence[RowAgreement]):
         head = (ColumnSpec("row", "count"), ColumnSpec("prediction", "label"))
         if not self.classes:
             low, high = ColumnSpec("low", "number", "min"), ColumnSpec("high", "number", "max")
-            return (*head, ColumnSpec("sd", "number"), low, high)
+            return (*head, ColumnSpec("sd", "number", formatter=format_spread), low, high)
         only: Any = None if len(self.classes) <= _MAX_CLASSES else "data"
         shares = [
             ColumnSpec(f"share of {label}", "number", f"{label} %", format_share, only=only) for label in self.classes

@@ -5,14 +5,14 @@ Uses ``agreement.py`` and ``Ensemble.shap``. A hundred paths cannot be read; a f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import format_percent, format_rounded, format_share, plural, safe
+from treewise._lib.text import format_percent, format_rounded, format_share, format_signed, plural, safe
 from treewise.data import encoding as encode
 from treewise.data.table import Table
 from treewise.ensemble import Ensemble
@@ -122,20 +122,22 @@ class EnsembleExplanation(Displayable):
         labels = ("Raised by", "Lowered by") if self.is_regression else ("In favour", "Against")
         for label, columns in zip(labels, (positive, negative), strict=True):
             if columns:
-                contributions = ", ".join(f"{c.text} ({self._signed(c.contribution)})" for c in columns[:_MAX_LISTED])
+                contributions = ", ".join(f"{c.text} ({self._signed(c)})" for c in columns[:_MAX_LISTED])
                 more = f", and {plural(len(columns) - _MAX_LISTED, 'more column')}" * (len(columns) > _MAX_LISTED)
                 yield f"{label}: {contributions}{more}."
 
-    def _signed(self, contribution: float) -> str:
-        size = abs(contribution)
-        text = format_rounded(size) if self.is_regression else f"{_format_points(size)} points"
-        return f"{'+' if contribution > 0 else '−'}{text}"
+    def _signed(self, column: ColumnContribution) -> str:
+        points = "" if self.is_regression else " points"
+        return format_signed(column.contribution, self._format) + points
+
+    @property
+    def _format(self) -> Callable[[float], str]:
+        return format_rounded if self.is_regression else format_percent
 
     def result_table(self) -> ResultTable:
         """Return the columns that contribute."""
-        contribution = ColumnSpec("contribution", "number")
-        if not self.is_regression:
-            contribution = ColumnSpec("contribution", "number", "contribution (points)", _format_points)
+        title = None if self.is_regression else "contribution (points)"
+        contribution = ColumnSpec("contribution", "number", title, lambda value: format_signed(value, self._format))
         columns = (ColumnSpec("column"), ColumnSpec("value"), contribution)
         lines = [(c.column, "missing" if c.value is None else c.value, c.contribution) for c in self.columns]
         return ResultTable("", columns, lines, above=self.sentences, row_name="column")
@@ -150,15 +152,6 @@ class EnsembleExplanation(Displayable):
             result |= {"probability": self.output, "share": row.share}
         columns, sentences = self.result_table().records(), list(self.sentences)
         return {**result, "base": self.base, "columns": columns, "sentences": sentences}
-
-
-def _format_points(share: float) -> str:
-    """Return a change of a probability in percentage points.
-
-    >>> _format_points(0.1234), _format_points(-0.5)
-    ('12.3', '-50.0')
-    """
-    return f"{100 * share:.1f}"
 
 
 def _cell_text(members: MemberPredictions, column: int) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable, to_plain
-from treewise._lib.text import format_count, format_percent, format_rounded, plural, safe
+from treewise._lib.text import format_count, format_percent, format_rounded, format_signed, format_spread, plural, safe
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table
 from treewise.explain.row_explanation.counterfactual import (
@@ -97,7 +97,7 @@ class Explanation(Displayable):
     step  node  condition           value  rows    % P  change
        0     0  all rows                     12   50.0
        1     2  GPA = 3.7           3.7       5   60.0   +10.0
-       2     3  Published = no      no        3   33.3   −26.7
+       2     3  Published = no      no        3   33.3   -26.7
        3     5  University = top20  top20     1  100.0   +66.7
     >>> explanation.prediction, explanation.base, explanation.output
     ('P', 0.5, 1.0)
@@ -225,7 +225,7 @@ class Explanation(Displayable):
             ColumnSpec("value"),
             ColumnSpec("rows", "count"),
             ColumnSpec("value_after" if is_regression else "probability", "number", title, write),
-            ColumnSpec("contribution", "number", "change", _signed if is_regression else _signed_percent),
+            ColumnSpec("contribution", "number", "change", format_signed if is_regression else _format_signed_percent),
         ]
         rows: list[tuple[Any, ...]] = [(0, 0, "all rows", None, int(self.tree.arrays.rows[0]), self.base, None)]
         rows += [
@@ -281,22 +281,8 @@ def _counterfactual_dict(counterfactual: Counterfactual) -> dict[str, Any]:
     }
 
 
-def _signed(value: float) -> str:
-    """Return a number with its sign.
-
-    >>> _signed(2.5), _signed(-0.25), _signed(0.0)
-    ('+2.5', '−0.25', '0')
-    """
-    return format_rounded(0.0) if value == 0 else f"{'+' if value > 0 else '−'}{format_rounded(abs(value))}"
-
-
-def _signed_percent(value: float) -> str:
-    """Return a share in percent with its sign.
-
-    >>> _signed_percent(0.25), _signed_percent(-0.0004)
-    ('+25.0', '−0.0')
-    """
-    return "0.0" if value == 0 else f"{'+' if value > 0 else '−'}{format_percent(abs(value))}"
+def _format_signed_percent(value: float) -> str:
+    return format_signed(value, format_percent)
 
 
 class Explanations(Sequence[Explanation], Displayable):
@@ -439,7 +425,7 @@ def describe_prediction(
         assert isinstance(prediction, float)
         if source != node:
             return f"{format_rounded(prediction)} (from node {source}: no training row {where})"
-        sd = f", sd {format_rounded(view.spread)}" if view.rows > 1 else ""
+        sd = f", sd {format_spread(view.spread)}" if view.rows > 1 else ""
         return format_rounded(prediction) + (f" ({rows} {where}{sd})" if view.rows else "")
     text, counts = safe(prediction), tree.counts(source)
     if not counts:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import format_rounded, format_share, plural, safe
+from treewise._lib.text import format_share, format_spread, plural, safe
 from treewise.errors import join_few
+from treewise.explain.trace.nodes import describe_first_branch
 from treewise.train.criteria import get_criterion
+from treewise.tree.splits import threshold_text
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -73,6 +75,37 @@ class Stability(Displayable):
     depths: Ints
     root_columns: Mapping[str | None, int]  # in how many resamples each column is at the root; None: no split
     row_agreement: Floats  # for each row with weight: share of resamples that agree; for numbers the RMS difference
+
+    def of_tree(self, tree: Tree) -> Stability:
+        """The same in the words of a tree with the same splits: its display names, and its rounded thresholds."""
+        a = tree.arrays
+        if not (np.array_equal(a.column, self.tree.arrays.column) and np.array_equal(a.ends, self.tree.arrays.ends)):
+            return self
+        name = dict(zip(self.tree.columns, tree.columns, strict=True))
+        name_of: dict[str | None, str | None] = {None: None, **name}
+        nodes = []
+        for node in self.nodes:
+            encoding, split = tree.encoding_of(name[node.column]), tree.split_at(node.node)
+            assert split is not None
+            quartiles = (node.threshold_low, node.threshold_high)
+            ends = [threshold_text(cut, encoding)[-1] for cut in quartiles if cut is not None]
+            named = replace(
+                node,
+                column=name[node.column],
+                split=describe_first_branch(split, encoding, int(a.missing_rows[node.node])),
+                runner_up=name_of[node.runner_up],
+                alternative=name_of[node.alternative],
+                threshold_range=" to ".join(dict.fromkeys(ends)),
+            )
+            nodes.append(named)
+        roots = {name_of[column]: times for column, times in self.root_columns.items()}
+        return replace(self, tree=tree, nodes=tuple(nodes), root_columns=roots)
+
+    @property
+    def displayed(self) -> Stability:
+        """The statistics with the display names and units of the tree."""
+        words = self.tree.displayed
+        return self if words is self.tree else self.of_tree(words)
 
     @property
     def paragraph(self) -> str:
@@ -170,11 +203,11 @@ class Stability(Displayable):
     def _agreement_text(self) -> str:
         a = self.agreement
         if self.tree.task == "regression":
-            out_of_bag = "" if a.out_of_bag is None else f" ({format_rounded(a.out_of_bag)} on out-of-bag rows)"
+            out_of_bag = "" if a.out_of_bag is None else f" ({format_spread(a.out_of_bag)} on out-of-bag rows)"
             return (
                 "The predictions of the resampled trees differ from this tree's by a root mean square of"
-                f" {format_rounded(a.all_rows)}{out_of_bag}; its own have a standard deviation of"
-                f" {format_rounded(a.sd or 0.0)}."
+                f" {format_spread(a.all_rows)}{out_of_bag}; its own have a standard deviation of"
+                f" {format_spread(a.sd or 0.0)}."
             )
         out_of_bag = "" if a.out_of_bag is None else f" ({format_share(a.out_of_bag)} % of the out-of-bag rows)"
         return (

@@ -106,7 +106,8 @@ def stability_like(
             )
         known = {name: value for name, value in options.items() if change.method != "cv" or name in CV_OPTIONS}
         plan = pruning_for(None, {"method": change.method, **known})
-    return stability_of(training_set, plan, resamples=resamples, n_jobs=n_jobs, progress=progress)
+    result = stability_of(training_set, plan, resamples=resamples, n_jobs=n_jobs, progress=progress)
+    return result.of_tree(tree)
 
 
 def stability_of(

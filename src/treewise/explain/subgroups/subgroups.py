@@ -17,7 +17,7 @@ from typing import Any, overload
 
 from treewise._lib.checks import check_count_or_share
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
-from treewise._lib.text import format_p_value, format_rounded, format_share, plural, safe
+from treewise._lib.text import format_p_value, format_percent, format_rounded, format_share, format_signed, plural, safe
 from treewise.errors import DataError, Param, ParameterError
 from treewise.evaluate.evaluate import prepare_evaluation
 from treewise.explain.rules import (
@@ -307,7 +307,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
             ColumnSpec("rest_rows", "count", only=data),
             ColumnSpec("rest_hits", "count", only=data),
             ColumnSpec("rest_rate", kind, rest),
-            ColumnSpec("difference", "number", "diff", _format_difference if is_numeric else _format_points),
+            ColumnSpec("difference", "number", "diff", format_signed if is_numeric else _format_points),
             ColumnSpec("difference_low", "number", only=data),
             ColumnSpec("difference_high", "number", only=data),
             ColumnSpec("p", "number", only=data),
@@ -391,9 +391,5 @@ def _group_line(group: Subgroup, confidence: float) -> list[Any]:
     return [*line, group.text]
 
 
-def _format_difference(value: float) -> str:
-    return f"{'+' if value > 0 else ''}{format_rounded(value)}"
-
-
 def _format_points(value: float) -> str:
-    return f"{100 * value:+.1f}"
+    return format_signed(value, format_percent)

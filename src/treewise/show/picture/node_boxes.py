@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from treewise._lib.text import format_count, format_rounded, format_share, plural, safe
+from treewise._lib.text import format_count, format_rounded, format_share, format_spread, plural, safe
 from treewise.formats.text_format.notation import UNKNOWN, write_label
 from treewise.show.node_stats import NodeSamples, class_weights, has_training_rows, is_weighted, value_range
 from treewise.show.picture.histograms import HISTOGRAM_HEIGHT, NodeHistograms
@@ -222,7 +222,7 @@ class NodeBoxes:
             weight = f"weight {format_count(float(a.weight[node]))}"
             rows = f"{rows}, {weight}" if is_leaf else weight  # no room for both beside a class
         if self.tree.task == "regression":
-            return f"{rows} · " + (f"sd {format_rounded(float(a.spread[node]))}" if is_leaf else self._prediction(node))
+            return f"{rows} · " + (f"sd {format_spread(float(a.spread[node]))}" if is_leaf else self._prediction(node))
         class_index = 1 if len(self.tree.classes) == 2 and not is_leaf else int(a.label[node])
         weights = class_weights(self.tree, node)
         if class_index < 0 or not weights.any():
@@ -252,7 +252,7 @@ class NodeBoxes:
             lines.append(f"weight {format_count(float(a.weight[node]))}")
         if tree.task == "regression":
             if a.rows[node]:
-                mean, spread = format_rounded(float(a.value[node])), format_rounded(float(a.spread[node]))
+                mean, spread = format_rounded(float(a.value[node])), format_spread(float(a.spread[node]))
                 lines.append(f"mean {mean}, standard deviation {spread}")
         else:
             lines += [f"{write_label(label)}: {format_count(weight)}" for label, weight in tree.counts(node).items()]

@@ -181,7 +181,7 @@ def _chart(values: Sequence[float], current: int, title: str) -> VectorScene:
 def _format(value: float) -> str:
     if not value:
         return "0"
-    return f"{value:.3f}".replace("-", "−") if abs(value) < 1000 else f"{value:,.0f}".replace("-", "−")
+    return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _read_asset(name: str) -> str:

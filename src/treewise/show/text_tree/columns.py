@@ -98,7 +98,7 @@ class NumberColumns:
         if self.is_regression:
             a = self.tree.arrays
             spreads = [math.nan if node is None else float(a.spread[node]) for node in nodes]
-            spread = format_column(spreads, self.blank)
+            spread = format_column(spreads, self.blank, most=3, least=2)
         rows: list[list[str]] = []
         for i, node in enumerate(nodes):
             if node is None:
@@ -129,18 +129,20 @@ class NumberColumns:
         return sort_labels(predicted) == tree.classes
 
 
-def format_column(values: Sequence[float], blank: str = "–") -> list[str]:
-    """Format the numbers of a column with the same decimals: five digits for the largest, three for the smallest.
+def format_column(values: Sequence[float], blank: str = "–", most: int = 5, least: int = 3) -> list[str]:
+    """Format numbers with the same decimals: ``most`` digits for the largest, ``least`` for the smallest.
 
     >>> format_column([524.3712, 2324.6, 0.0, math.nan]), format_column([1234.5, -0.5])
     (['524.4', '2,324.6', '0.0', '–'], ['1,234.5', '-0.5'])
+    >>> format_column([524.3712, 2324.6], most=3, least=2)
+    ['524', '2,325']
     >>> format_column([4.0, 12.0]), format_column([1e-9, 5e7])
     (['4', '12'], ['1e-09', '50,000,000'])
     """
-    decimals, rounded = common_decimals(values), values
+    decimals, rounded = common_decimals(values, most, least), values
     while decimals is not None:
         rounded = [round(value, decimals) for value in values]
-        again = common_decimals(rounded)  # 0.09996 rounds to 0.1, for example
+        again = common_decimals(rounded, most, least)  # 0.09996 rounds to 0.1, for example
         if again is None or again >= decimals:
             break
         decimals = again
@@ -151,13 +153,16 @@ def format_column(values: Sequence[float], blank: str = "–") -> list[str]:
     return [blank if math.isnan(value) else f"{value + 0.0:,.{decimals}f}" for value in rounded]
 
 
-def common_decimals(values: Sequence[float]) -> int | None:
-    """Return how many decimals suit all these numbers; None where their magnitudes differ too much."""
+def common_decimals(values: Sequence[float], most: int = 5, least: int = 3) -> int | None:
+    """Return the decimals for ``most`` digits of the largest number and ``least`` of the smallest.
+
+    None where their magnitudes differ too much.
+    """
     sizes = [abs(value) for value in values if value and not math.isnan(value)] or [1.0]
     if math.inf in sizes:
         return None
     smallest, largest = (math.floor(math.log10(size)) + 1 for size in (min(sizes), max(sizes)))
-    decimals = max(0, 3 - smallest, 5 - largest)
+    decimals = max(0, least - smallest, most - largest)
     return decimals if max(largest, 1) + decimals <= _MAX_COMMON_DIGITS else None
 
 

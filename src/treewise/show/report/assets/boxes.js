@@ -37,7 +37,7 @@ class NodeBoxes {
   // Beside the number of rows: the share of the predicted class; above the leaves that of the positive class, named; a mean.
   shareText(node) {
     const { model } = this, { facts } = model, stats = this.statistics(node);
-    if (facts.task === "regression" && model.isLeaf(node) && this.table === "training") return stats.rows ? `± ${formatNumber(stats.spread)}` : "";
+    if (facts.task === "regression" && model.isLeaf(node) && this.table === "training") return stats.rows ? `± ${formatSpread(stats.spread)}` : "";
     if (facts.task === "regression") return stats.rows ? `mean ${formatNumber(stats.value)}` : "";
     const sum = totalWeight(stats.counts), which = model.isLeaf(node) ? model.label[node] : facts.positive ?? model.label[node];
     if (!(sum > 0) || !(which >= 0)) return "";
@@ -50,7 +50,7 @@ class NodeBoxes {
   tooltip(node) {
     const { model } = this, { facts } = model, stats = this.statistics(node);
     const lines = [`node ${node}: ${model.condition[node]}`, plural(stats.rows, "row") + (this.table === "test" ? " of the test table" : "")];
-    if (facts.task === "regression") lines.push(`mean ${formatNumber(stats.value)}, sd ${formatNumber(stats.spread)}`);
+    if (facts.task === "regression") lines.push(`mean ${formatNumber(stats.value)}, sd ${formatSpread(stats.spread)}`);
     else {
       for (const [place, count] of [...stats.counts].sort((a, b) => b[1] - a[1]).slice(0, 20)) lines.push(`${facts.classes[place]}: ${formatCount(count)}`);
     }

@@ -128,6 +128,7 @@ const formatNumber = (x) => {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   return Math.abs(x) >= 1e5 ? x.toLocaleString("en-US", { maximumFractionDigits: 0 }) : Number(x.toPrecision(5)).toLocaleString("en-US", { maximumSignificantDigits: 5 });
 };
+const formatSpread = (x) => formatNumber(x === null || x === undefined || Math.abs(x) >= 1000 ? x : Number(x.toPrecision(3)));
 const formatPercent = (share) => {
   const text = (100 * share).toFixed(1);
   if (text === "0.0" && share > 0) return "<0.1 %";

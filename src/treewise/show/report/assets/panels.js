@@ -229,7 +229,7 @@ class NodeDetails {
     const heads = ["", ...tables.map(([name]) => name)];
     const lines = [["rows", ...tables.map(([, t]) => formatCount(t.rows[node]))]];
     if (facts.task === "regression") {
-      lines.push(["mean", ...tables.map(([, t]) => formatNumber(t.value[node]))], ["sd", ...tables.map(([, t]) => formatNumber(t.spread[node]))]);
+      lines.push(["mean", ...tables.map(([, t]) => formatNumber(t.value[node]))], ["sd", ...tables.map(([, t]) => formatSpread(t.spread[node]))]);
     } else {
       const counts = tables.map(([, t]) => toPairs(t.counts[node]));
       const classes = [...new Set(counts.flatMap((pairs) => pairs.map(([place]) => place)))];
