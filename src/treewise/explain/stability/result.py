@@ -82,7 +82,7 @@ class Stability(Displayable):
         if not (np.array_equal(a.column, self.tree.arrays.column) and np.array_equal(a.ends, self.tree.arrays.ends)):
             return self
         name = dict(zip(self.tree.columns, tree.columns, strict=True))
-        name_of: dict[str | None, str | None] = {None: None, **name}
+        name_of = dict[str | None, str | None](name) | {None: None}
         nodes = []
         for node in self.nodes:
             encoding, split = tree.encoding_of(name[node.column]), tree.split_at(node.node)
