@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from treewise.data.frames import is_dask_frame
 from treewise.errors import Param, ParameterError
 from treewise.train.column_roles import ColumnRoles
@@ -27,13 +29,13 @@ def find_source(data: Any, engine: Any = None, show_queries: bool | Callable[[st
 
     if isinstance(engine, str) and engine == "memory":
         return None
-    on_query = print if show_queries is True else show_queries or None
+    on_query = _query_callback(show_queries)
     relation = Relation.of(data, on_query) if engine is None else None
     if relation is not None:
         from treewise.sources.queries import QuerySource
 
         return partial(QuerySource.open, relation)
-    if show_queries:
+    if on_query is not None:
         raise ParameterError(
             "is for tables of a database, such as a DuckDB relation.",
             parameter="show_queries",
@@ -45,6 +47,16 @@ def find_source(data: Any, engine: Any = None, show_queries: bool | Callable[[st
     from treewise.sources.dask_source import dask_source
 
     return dask_source(data, engine)
+
+
+def _query_callback(show_queries: object) -> Callable[[str], None] | None:
+    if show_queries is None or isinstance(show_queries, bool | np.bool_):
+        return print if show_queries else None
+    if not callable(show_queries) or isinstance(show_queries, type):
+        raise ParameterError(
+            "must be True or a function that receives each query.", parameter="show_queries", value=show_queries
+        )
+    return show_queries
 
 
 def fit_source(
