@@ -90,7 +90,8 @@ def test_parameters_are_those_of_the_functions(kind):
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
     apart = {"data", "target", "options", "progress", "on_prepared", "task", "sample_weight", "exposure"}
     apart |= {"pruning", "validation", "ccp_alpha", "honest", "cost", "groups", "time"}
-    apart |= {"memory", "round_thresholds", "labels", "display_names", "units"}  # files, and words for readers
+    apart |= {"memory", "engine", "show_queries"}  # files and databases
+    apart |= {"round_thresholds", "labels", "display_names", "units"}  # words for readers
     if kind in (ExtraTreesClassifier, ExtraTreesRegressor):
         apart |= {"splitter"}  # theirs is always random
     if kind in SAMPLING_ESTIMATORS:

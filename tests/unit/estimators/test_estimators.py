@@ -118,7 +118,8 @@ def test_parameters_are_those_of_grow(estimator):
     ours = {p.name: p.default for p in inspect.signature(estimator).parameters.values()}
     assert ours == {name: grow[name] for name in ours}
     apart = {"data", "target", "task", "sample_weight", "exposure"}
-    apart |= {"memory", "round_thresholds", "labels", "display_names", "units"}  # files, and words for readers
+    apart |= {"memory", "engine", "show_queries"}  # files and databases
+    apart |= {"round_thresholds", "labels", "display_names", "units"}  # words for readers
     if estimator is TreeRegressor:
         apart |= {"positive", "class_weight", "priors", "cost", "sufficient_accuracy"}
     assert set(grow) - set(ours) == apart
