@@ -158,11 +158,20 @@ def test_queries_can_be_run_again(relation, database):
         ("x, NULL::INTERVAL AS t, label", {}, 'column "t" holds'),
         ("x, label", {"sample_weight": "label"}, "not a column of numbers"),
         ("x, x - 4 AS w, label", {"sample_weight": "w"}, "is negative in"),
-        ("x, amount + x + 9 AS w, label", {"sample_weight": "w"}, "more than 1,000 different values"),
+        (
+            "x, amount + x + random() + 9 AS w, label FROM t, range(4)",
+            {"sample_weight": "w"},
+            "more than 1,000 different values",
+        ),
         ("x, nullif(label, 'no') AS label", {}, 'target "label" is missing in'),
         ("x, 'a' AS label", {"target": "z"}, 'no column "z"'),
         ("x, gaps AS label", {"drop_missing_target": True}, "is infinite"),
-        ("x, label, hash(x)::VARCHAR || random() AS name FROM t, range(8)", {}, "more than 20,000 different values"),
+        ("x, label", {"na_values": ["no"]}, 'target "label" is missing in'),
+        ("x, x::VARCHAR AS label", {}, "numbers written as text"),
+        ("x, x::VARCHAR AS label", {"task": "regression"}, "numbers written as text"),
+        ('x AS "*", label', {}, 'column "\\*" cannot be named'),
+        ("x, label FROM t LIMIT 0", {}, "has no rows with a target"),
+        ("x, label, hash(x)::VARCHAR || random() AS name FROM t, range(40)", {}, "more than 20,000 different values"),
     ],
 )
 def test_refusals(columns, options, message, relation, database):
@@ -170,6 +179,78 @@ def test_refusals(columns, options, message, relation, database):
     source = "" if " FROM " in columns else " FROM t"
     with pytest.raises(TreewiseError, match=message):
         grow_by_queries(database.sql(f"SELECT {columns}{source}"), options.pop("target", "label"), **options)
+
+
+@pytest.mark.parametrize(
+    "label", ["label", "label::answer", "CASE WHEN flag THEN ' no ' ELSE label END"], ids=["text", "enum", "spaces"]
+)
+def test_markers_in_the_target_are_missing(label, relation, database):
+    """Labels that equal one of ``na_values`` are missing, as they are in memory."""
+    database.execute("CREATE TYPE answer AS ENUM ('yes', 'no', 'perhaps')")
+    few = database.sql(f"SELECT x, whole, {label} AS label FROM t")
+    options = {"max_depth": 2, "na_values": ["no", "4"], "drop_missing_target": True, "class_weight": "balanced"}
+    found = grow_by_queries(few, "label", **options)
+    assert found.classes == ("perhaps", "yes")
+    assert dumps(found) == dumps(grow_in_memory(few, "label", **options))
+
+
+NAMES = r"""a"b|"; DROP TABLE t; --|o'hara|bucket|target|value|rows|low|high|single|weight|given|node|select|x y|α|a\b
+|%s|{x}|$1|?|a.b|COLUMNS(*)| lead|Case|low_0|rowid|""|a;b|--|/*|count(*)|high_digit|rest|upper|rows_sum|__duckdb_s0"""
+TEXTS = r"""a|b'c|d"e|'; DROP TABLE t; --|\|%|_|😀|NaN| lead|NULL||$1|A"""
+
+
+@pytest.mark.parametrize("seed", range(60 if LONG else 4))
+def test_hostile_names_and_values(seed, database):
+    """Names of tables and columns, and texts, are quoted; extreme numbers are counted as they are."""
+    rng, texts = np.random.default_rng(seed), TEXTS.split("|")
+    table, *names = rng.choice(NAMES.split("|"), 6, replace=False).tolist()
+    n = 150
+    numbers = [0.0, -0.0, 1.5, float("nan"), 1e308, -1e308, 5e-324, float("inf"), 2.0**53 + 2, None]
+    whole = [2**63 - 1, 1 - 2**63, 2**53 + 1, 2**53, 0, 5]
+    cells = [
+        rng.choice(texts, n).tolist(),
+        rng.choice(numbers, n).tolist(),
+        [whole[i] for i in rng.integers(0, len(whole), n)],
+        rng.integers(0, 9, n).tolist(),
+        rng.choice(texts[:6], n).tolist() if seed % 2 else rng.choice([1.5, 2.25, -3.0, 0.1], n).tolist(),
+    ]
+    quoted, *columns = ('"' + name.replace('"', '""') + '"' for name in (table, *names))
+    types = ["VARCHAR", "DOUBLE", "BIGINT", "INTEGER", "VARCHAR" if seed % 2 else "DOUBLE"]
+    declared = ", ".join(f"{name} {kind}" for name, kind in zip(columns, types, strict=True))
+    database.execute(f"CREATE TABLE {quoted} ({declared})")
+    database.executemany(f"INSERT INTO {quoted} VALUES (?, ?, ?, ?, ?)", list(zip(*cells, strict=True)))
+    relation, target = database.table(quoted), names[-1]
+    options = {"max_depth": 3, "na_values": ["5", 'd"e', "\\"] if seed % 3 else [], "drop_missing_target": True}
+    assert dumps(grow_by_queries(relation, target, **options)) == dumps(grow_in_memory(relation, target, **options))
+    assert database.execute(f"SELECT count(*) FROM {quoted}").fetchone() == (n,)
+
+
+def test_models_warn_when_they_fetch(relation):
+    """Rows are fetched for predictions, with a warning; ``read`` fetches without one."""
+    few = relation.project("x, whole, label")
+    tree = tw.grow(few, "label", max_depth=2)
+    with pytest.warns(UserWarning, match=r'fetched into memory.*export\("sql"\)') as warned:
+        predictions = tree.predict(few)
+    assert warned[0].filename == __file__
+    for use in (tree.evaluate, tree.refit):
+        with pytest.warns(UserWarning, match="fetched into memory"):
+            use(few)
+    assert tree.predict(tw.read(few)).tolist() == predictions.tolist()
+
+
+def test_addresses(tmp_path):
+    """A wrong address is refused in one sentence, and makes no file."""
+    with duckdb.connect(tmp_path / "f.db") as file:
+        file.execute("CREATE TABLE birds AS SELECT i AS x, i > 5 AS y FROM range(10) r(i)")
+    assert tw.grow(f"duckdb:///{tmp_path}/f.db#birds", "y").n_leaves == 2
+    for address, message in (
+        (f"duckdb:///{tmp_path}/f.db#bird", "bird does not exist. Check"),
+        (f"duckdb:///{tmp_path}/f.db", "duckdb:///file.db#table"),
+        (f"duckdb:///{tmp_path}/g.db#birds", 'no file ".*g.db". A path that is absolute has four slashes'),
+    ):
+        with pytest.raises(DataError, match=message):
+            tw.grow(address, "y")
+    assert [path.name for path in tmp_path.iterdir()] == ["f.db"]
 
 
 def test_deep_trees_are_refused(database, monkeypatch):
@@ -194,8 +275,31 @@ def test_sqlite_by_ibis(tmp_path):
     with sqlite3.connect(tmp_path / "t.db") as file:
         file.execute("CREATE TABLE t (x REAL, n INTEGER, t TEXT, y TEXT, z REAL)")
         file.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", zip(*data.values(), strict=True))
+    with pytest.raises(DataError, match=r"no table .s. in .*Tables: t\."):
+        tw.grow(f"sqlite:///{tmp_path}/t.db#s", "y")
+    with pytest.raises(DataError, match="no file"):
+        tw.grow(f"sqlite:///{tmp_path}/new.db#t", "y")
+    assert not (tmp_path / "new.db").exists()
     relation = ibis.sqlite.connect(tmp_path / "t.db").table("t")
     for target, other in (("y", "z"), ("z", "y")):
         options = {"max_depth": 4, "min_samples_leaf": 3, "ignore": [other]}
         found = grow_by_queries(relation, target, **options)
         assert dumps(found) == dumps(grow_in_memory(data, target, **options))
+
+
+@pytest.mark.skipif(not LONG, reason="Spark takes half a minute; TREEWISE_LONG=1")
+@pytest.mark.filterwarnings("ignore")  # of PySpark, about pandas and sockets
+def test_spark():
+    """The same trees in Spark."""
+    sql = pytest.importorskip("pyspark.sql")
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.driver.host": "127.0.0.1"}
+    session = sql.SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    try:
+        penguins = tw.datasets.penguins().to_polars().drop_nulls()
+        frame = session.createDataFrame(penguins.to_arrow())
+        for target, options in (("species", {"na_values": ["Dream"]}), ("body_mass_g", {})):
+            options = {"max_leaf_nodes": 3, "columns": ["island", "bill_length_mm", "flipper_length_mm"], **options}
+            found = grow_by_queries(frame, target, **options)
+            assert dumps(found) == dumps(grow_in_memory(penguins, target, **options))
+    finally:
+        session.stop()

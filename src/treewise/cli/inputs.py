@@ -205,8 +205,9 @@ def read_data(
     source: str | Sequence[str], na_values: Sequence[str] = (), text_format: TextOptions = _DEFAULT_TEXT
 ) -> Table:
     """Read a table by file name, built-in name or from standard input; rows may also be JSON objects."""
-    from treewise.cli.output import progress_bar
+    from treewise.cli.output import progress_bar, remark
     from treewise.data.csv_file import CsvFormat
+    from treewise.data.relation import is_database_table
     from treewise.data.table import parse_na_values, read, read_bytes
 
     if source == "-":
@@ -219,6 +220,8 @@ def read_data(
     if isinstance(source, str) and source.lower().endswith(_ROW_ENDINGS) and Path(source).expanduser().is_file():
         path = Path(source).expanduser()
         return _read_json_rows(path.read_bytes(), path.name, na_values)
+    if is_database_table(source):
+        remark("read", f"{source} is fetched into memory; treewise export MODEL --format sql predicts in the database")
     with progress_bar("read") as on_progress:
         return read(source, na_values=na_values, on_progress=on_progress, **text_format._asdict())
 

@@ -133,7 +133,7 @@ def wrap_library_errors(source: str, hint: str) -> Iterator[None]:
         # A polars panic is not an Exception; other BaseExceptions, such as KeyboardInterrupt, are re-raised.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".!")
         raise DataError(f"{source} cannot be read: {truncate(reason, 200)}.", hint=hint) from None
 
 

@@ -6,6 +6,7 @@ computes; what comes back are groups with counts, smallest and largest values, a
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -143,15 +144,8 @@ class Relation:
         name = "the table"
         if is_database_table(data):
             data, name = open_table(data), truncate(data.rpartition("#")[2])
-        module = type(data).__module__.partition(".")[0]
-        if module not in ("_duckdb", "duckdb", "ibis", "pyspark", "sqlframe", "narwhals"):
-            return None
-        import narwhals.stable.v2 as nw
-
-        frame = nw.from_native(data, pass_through=True)
-        if not isinstance(frame, nw.LazyFrame) or frame.implementation.value in _EAGER:
-            return None
-        return cls(frame, name, on_query)
+        frame = _lazy_frame(data)
+        return None if frame is None else cls(frame, name, on_query)
 
     @cached_property
     def has_nan(self) -> bool:
@@ -185,6 +179,8 @@ class Relation:
             names = join_few([truncate(n) for n in self.schema])
             hint = did_you_mean(name, self.schema)
             raise ColumnError(f'no column "{truncate(name)}" in {self.name}.{hint} Columns: {names}.')
+        if name == "*":
+            raise ColumnError('column "*" cannot be named in a query.', hint="Give it another name.")
         dtype, cell = self.schema[name], col(name)
         if dtype.is_numeric():
             form = "int" if dtype.is_integer() else "float"
@@ -209,7 +205,9 @@ class Relation:
 
     def aggregate(self, aggregates: Mapping[str, nw.Expr]) -> dict[str, Any]:
         """Return aggregates of all rows."""
-        fetched = self._fetch(self.frame.select(*(e.alias(name) for name, e in aggregates.items())))
+        with wrap_library_errors(f"a query on {self.name}", _HINT):
+            selected = self.frame.select(*(e.alias(name) for name, e in aggregates.items()))
+        fetched = self._fetch(selected)
         return {name: fetched[name].to_list()[0] for name in fetched.columns}
 
     def group(
@@ -279,6 +277,23 @@ def _ticks(cell: nw.Expr, unit: str) -> nw.Expr:
     return seconds * 1_000_000 + to_int(date.microsecond())
 
 
+def _lazy_frame(data: Any) -> nw.LazyFrame[Any] | None:
+    """Return a table that a database evaluates lazily as a frame of narwhals; None for anything else."""
+    module = type(data).__module__.partition(".")[0]
+    if module not in ("_duckdb", "duckdb", "ibis", "pyspark", "sqlframe", "narwhals"):
+        return None
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(data, pass_through=True)
+    is_lazy = isinstance(frame, nw.LazyFrame) and frame.implementation.value not in _EAGER
+    return frame if is_lazy else None
+
+
+def is_relation(data: Any) -> bool:
+    """Tell whether this is a table that a database evaluates lazily, such as a DuckDB relation."""
+    return _lazy_frame(data) is not None
+
+
 def is_database_table(data: Any) -> bool:
     """Tell whether this is the address of a table in a database, duckdb:///file.db#table."""
     return isinstance(data, str) and _ADDRESS.fullmatch(data) is not None
@@ -293,10 +308,24 @@ def open_table(address: str) -> Any:
     except ImportError:
         package = "duckdb" if library == "duckdb" else "ibis-framework"
         raise DataError(f"{truncate(database)} needs the package {package}.", hint=f"pip install {package}") from None
+    is_file = database.startswith(("duckdb://", "sqlite://"))
+    path = database.partition("://")[2].removeprefix("/")  # three slashes: relative; four: absolute
+    if is_file and path not in ("", ":memory:") and not os.path.isfile(path):  # SQLite would make one
+        raise DataError(
+            f'no file "{truncate(path, 200)}".',
+            hint=f"A path that is absolute has four slashes: {database.partition(':')[0]}:////folder/file.db#table.",
+        )
     with wrap_library_errors(truncate(address, 200), "Check the address and the name of the table."):
-        if library == "ibis":
-            return module.connect(database).table(table)
-        return module.connect(database.removeprefix("duckdb://").removeprefix("/"), read_only=True).table(table)
+        if library == "duckdb":
+            return module.connect(path, read_only=True).table(table)
+        connection = module.sqlite.connect(path) if is_file else module.connect(database)
+        names = connection.list_tables()
+        if is_file and table not in names:
+            listed = join_few([truncate(name) for name in names]) or "none"
+            raise DataError(
+                f'no table "{truncate(table)}" in {truncate(path)}.{did_you_mean(table, names)} Tables: {listed}.'
+            )
+        return connection.table(table)
 
 
 def query_text(native: Any) -> str:

@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.caller import warn_caller
 from treewise._lib.text import format_exact, plural
 from treewise.data.batches import OnProgress, files_to_batch, name_of, parse_memory, read_files
 from treewise.data.column import Column, LazyColumns, truncate
 from treewise.data.csv_file import CsvFormat, read_csv
-from treewise.data.frames import read_dicts, read_frame, read_memory
+from treewise.data.frames import is_dask_frame, read_dicts, read_frame, read_memory
 from treewise.data.parquet_file import ENCRYPTED_MAGIC, MAGIC, read_parquet
 from treewise.data.parse_cells import mask_markers
-from treewise.data.relation import is_database_table, open_table
+from treewise.data.relation import is_database_table, is_relation, open_table
 from treewise.errors import ColumnError, DataError, Param, ParameterError, brief, did_you_mean, join_few
 
 if TYPE_CHECKING:
@@ -244,6 +245,20 @@ def read(
     return table
 
 
+def read_for_model(data: Any, na_values: Sequence[str]) -> Table:
+    """Read a table for a model that exists; warn if its rows are fetched from elsewhere."""
+    if is_dask_frame(data):
+        rows, advice = "a Dask dataframe", "frame.map_partitions(model.predict) predicts on the workers"
+    elif is_database_table(data) or is_relation(data):
+        rows, advice = "a database table", 'model.export("sql") predicts in the database'
+    else:
+        return read(data, na_values=na_values)
+    warn_caller(
+        f"the rows of {rows} are fetched into memory. {advice}; treewise.read(table) fetches without this warning."
+    )
+    return read(data, na_values=na_values)
+
+
 def read_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, name: str = "the row") -> Table:
     """Read one or listed rows given as dicts of plain values.
 
@@ -296,7 +311,8 @@ def _read_path(path: str | os.PathLike[str], markers: Sequence[str], csv_format:
         if isinstance(path, str) and _ADDRESS.match(path):
             raise DataError(
                 f"{truncate(path, _LONGEST_PATH)} is an address, and addresses are not fetched.",
-                hint="Download the file first, and give its name.",
+                hint="Download the file first, and give its name; a table of a database has its name at the end:"
+                " duckdb:///file.db#table.",
             ) from None
         raise _not_found_error(file, list(NAMES) if isinstance(path, str) else []) from None
     except IsADirectoryError:

@@ -21,7 +21,7 @@ from treewise import _core
 from treewise._lib.checks import check_integer
 from treewise._lib.text import safe
 from treewise._version import __version__
-from treewise.data.table import read
+from treewise.data.table import read_for_model
 from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.oob import OobPredictions, predict_oob
@@ -190,7 +190,7 @@ def prepare_same_table(
 ) -> TrainingSet:
     """Prepare the training table of an ensemble again, for ``call``; raise if it is another table."""
     info, _ = grow_record(ensemble, call)
-    data, name = read(data, na_values=ensemble.na_values), ensemble.target.name
+    data, name = read_for_model(data, ensemble.na_values), ensemble.target.name
     if target is None and name not in data.columns:
         raise ColumnError(
             f'{data.name} has no column "{safe(name)}", the target of these trees.',
@@ -262,7 +262,7 @@ def extend_training_set(
 def oob_predict(ensemble: Ensemble, data: Any, target: Any = None, sample_weight: Any = None) -> npt.NDArray[Any]:
     """Return the out-of-bag prediction of each row of the training table."""
     params = recorded_params(ensemble, BaggingParams, "oob_predict")
-    table = read(data, na_values=ensemble.na_values)
+    table = read_for_model(data, ensemble.na_values)
     training_set = prepare_same_table(ensemble, table, sample_weight, target, call="oob_predict")
     predicted = predict_oob(ensemble, training_set, params.samples(training_set)).predictions
     predictions = np.full(len(table), None if ensemble.classes else np.nan, predicted.dtype)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_count, format_percent, plural, safe
 from treewise.data import encoding as encode
-from treewise.data.table import Column, Table, read
+from treewise.data.table import Column, Table, read_for_model
 from treewise.errors import join_few
 from treewise.evaluate import evaluate as measure
 from treewise.evaluate.paths import NodePaths
@@ -264,7 +264,7 @@ def check(
     >>> result.least_errors, [each.rows for each in result.contradictions]
     (2.0, [(4, 5, 6, 7, 8)])
     """
-    table = read(data, na_values=tree.na_values)
+    table = read_for_model(data, tree.na_values)
     column = find_truth(tree, table, target)
     weight = np.ones(len(table)) if sample_weight is None else read_sample_weights(table, sample_weight)
     weight = weigh_by_exposure(tree, table, weight)

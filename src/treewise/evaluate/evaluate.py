@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
-from treewise.data.table import Column, Table, read
+from treewise.data.table import Column, Table, read_for_model
 from treewise.ensemble.grow import prepare_same_table
 from treewise.ensemble.model import Ensemble
 from treewise.errors import DataError, ParameterError, TreewiseError, join_few
@@ -170,7 +170,7 @@ def prepare_evaluation(
     model: SomeModel, data: Any, target: Any = None, drop_missing_target: bool = False, sample_weight: Any = None
 ) -> EvaluationData[SomeModel]:
     """Read a table with true labels and encode it for the model."""
-    table = read(data, na_values=model.na_values)
+    table = read_for_model(data, model.na_values)
     weight = None if sample_weight is None else read_sample_weights(table, sample_weight)
     if model.fit_info.fit_options.predicts_rates:
         weight = weigh_by_exposure(model, table, np.ones(len(table)) if weight is None else weight)

@@ -22,7 +22,7 @@ from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.data.table import Table, read
+from treewise.data.table import Table, read, read_for_model
 from treewise.errors import Call, ColumnError, DataError, Param, ParameterError, PythonOnly, did_you_mean, join_few
 from treewise.predict.confidence_intervals import check_confidence, student_half_width, wilson_intervals
 from treewise.predict.leaf_probabilities import (
@@ -210,7 +210,7 @@ def log_likelihood(model: Model, data: Any, unit: str = "nats", estimate: Any = 
     For the table a tree was grown on this is −Σ m·H(p) over the leaves; a class of probability 0 gives −inf.
     """
     check_classification(model, "log_likelihood", "evaluate")
-    table = read(data, na_values=model.na_values)
+    table = read_for_model(data, model.na_values)
     truth = encode_known_classes(table[model.target.name], model.target, table.name)
     log = logarithm(unit)
     _, likelihoods, _ = model.answers(encode_table(model, table), estimate).likelihoods(truth)
@@ -352,7 +352,7 @@ def read_model_rows(model: Model, data: Any) -> tuple[Table, bool]:
         and data.dtype.names is None
     ):
         return read(data, columns=model.columns, na_values=markers), False
-    table = read(data, na_values=markers)
+    table = read_for_model(data, markers)
     if isinstance(data, np.ndarray) and model.columns and not {*model.columns} & {*table.columns}:
         raise DataError(f"the array has {plural(len(table.columns), 'column')}; {_columns_given(model)}.")
     return table, False

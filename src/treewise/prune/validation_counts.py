@@ -14,7 +14,7 @@ import numpy as np
 
 from treewise import _core
 from treewise._lib.text import plural, safe
-from treewise.data.table import Table, read
+from treewise.data.table import Table, read_for_model
 from treewise.errors import DataError, join_few
 from treewise.predict.costs import cost_matrix_of
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves
@@ -49,7 +49,7 @@ class ValidationCounts:
 def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
     """Count a table with true labels; rows are weighted as in training."""
     info = tree.fit_info
-    table = read(data, na_values=tree.na_values)
+    table = read_for_model(data, tree.na_values)
     weights = weigh_by_exposure(tree, table, _read_weights(table, info.sample_weight, sample_weight))
     column = find_truth(tree, table, None)
     rows_used = select_labelled_rows(table, column, info.drop_missing_target, weights)

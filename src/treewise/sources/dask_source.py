@@ -55,6 +55,11 @@ def _find_partitions(data: Any) -> tuple[list[Any], str]:
     if isinstance(data, str | os.PathLike) and os.path.isfile(os.path.expanduser(data)):
         path = os.path.abspath(os.path.expanduser(data))
         return [path], truncate(os.path.basename(path))
+    if isinstance(data, str | os.PathLike):
+        raise DataError(
+            f'no file "{truncate(data, 200)}" that workers could read.',
+            hint="A cluster counts files and Dask dataframes; a database counts its own tables.",
+        )
     raise ParameterError(
         "needs a Dask dataframe, or files.",
         parameter="engine",

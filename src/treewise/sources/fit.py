@@ -39,7 +39,6 @@ def find_source(data: Any, engine: Any = None, show_queries: bool | Callable[[st
         raise ParameterError(
             "is for tables of a database, such as a DuckDB relation.",
             parameter="show_queries",
-            value=show_queries,
             hint="Leave it out.",
         )
     if engine is None and not is_dask_frame(data):
@@ -51,7 +50,7 @@ def find_source(data: Any, engine: Any = None, show_queries: bool | Callable[[st
 
 def _query_callback(show_queries: object) -> Callable[[str], None] | None:
     if show_queries is None or isinstance(show_queries, bool | np.bool_):
-        return print if show_queries else None
+        return partial(print, end=";\n") if show_queries else None
     if not callable(show_queries) or isinstance(show_queries, type):
         raise ParameterError(
             "must be True or a function that receives each query.", parameter="show_queries", value=show_queries
@@ -103,12 +102,13 @@ def _refuse_rows(
     del ccp_alpha
     method = pruning.get("method") if isinstance(pruning, Mapping) else pruning
     raises = isinstance(pruning, Mapping) and pruning.get("raising")
+    held_out_pruning = "Use " + Param("pruning", "reduced_error") + " and " + Param("validation", "valid.csv") + "."
     held_out = "Give a table of other rows: " + Param("validation", "valid.csv") + "."
     for name, value, is_refused, hint in (
         ("round_thresholds", round_thresholds, read_share(round_thresholds) is not None, "Leave it out."),
         ("honest", honest, honest is not None, "Leave it out."),
         ("validation", validation, isinstance(validation, float), held_out),
-        ("pruning", pruning, method == "cv", "Use " + Param("pruning", "reduced_error") + " with a table of rows."),
+        ("pruning", pruning, method == "cv", held_out_pruning),
         ("pruning", pruning, raises, "Leave out raising."),
     ):
         if is_refused:

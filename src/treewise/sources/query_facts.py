@@ -21,7 +21,7 @@ from treewise.data.encoding import MAX_INTEGER_CLASSES, Encoding
 from treewise.data.parse_cells import mask_markers
 from treewise.data.relation import LazyColumn, Relation
 from treewise.data.table import Table
-from treewise.errors import DataError, Param
+from treewise.errors import DataError, Param, PythonOnly
 from treewise.sources.query_targets import QueriedTarget, times_power_of_two
 from treewise.train.column_roles import ColumnRoles, find_target, select_columns
 from treewise.train.settings import Settings
@@ -85,8 +85,13 @@ def describe(relation: Relation, roles: ColumnRoles, settings: Settings) -> Desc
     cell = relation.column(target_name, roles.na_values)
     weight = _read_weight(relation, roles)
     rows = relation if weight is None else relation.where(weight > 0.0)
-    facts, roles, labels = _describe_target(rows, cell, weight, roles)
+    facts, roles, cell, labels = _describe_target(rows, cell, weight, roles)
     about = summarise_target(facts, roles, settings, relation.name)
+    if about.target.task == "regression" and not cell.is_number:
+        raise DataError(
+            f'target "{safe(cell.name)}" holds numbers written as text, which queries do not add up.',
+            hint="Cast it to numbers in the database, or grow in memory" + PythonOnly(': engine="memory"') + ".",
+        )
     target = _queried_target(about, cell, weight, labels)
     rows = _used_rows(rows, about, target)
     selected = select_columns(table, target_name, roles)
@@ -132,15 +137,18 @@ def _count(condition: Any) -> Any:
 
 def _describe_target(
     rows: Relation, cell: LazyColumn, weight: Any | None, roles: ColumnRoles
-) -> tuple[TargetFacts, ColumnRoles, list[Any]]:
-    """Return the facts about the target, the roles with the task they imply, and the fetched value of each pair."""
+) -> tuple[TargetFacts, ColumnRoles, LazyColumn, list[Any]]:
+    """Return the facts about the target, the roles with the task they imply, the target, and the value of each pair.
+
+    The target that is returned knows which of its texts are missing, because they equal one of ``na_values``.
+    """
     n_missing = int(rows.aggregate({"n": _count(cell.is_missing)})["n"] or 0)
     present = rows.where(~cell.is_missing)
     is_number = cell.form in ("float", "int")
     if is_number and roles.task != "classification" and (roles.task or _is_continuous(present, cell)):
-        return _describe_numbers(present, cell, weight, n_missing), replace(roles, task="regression"), []
-    values = {"target": cell.value} | ({} if weight is None else {"weight": weight})
-    fetched = present.group(values, list(values), {"rows": expr.count_rows()}, most=MAX_PAIRS)
+        return _describe_numbers(present, cell, weight, n_missing), replace(roles, task="regression"), cell, []
+    keys = {"target": cell.value} | ({} if weight is None else {"weight": weight})
+    fetched = present.group(keys, list(keys), {"rows": expr.count_rows()}, most=MAX_PAIRS)
     if len(fetched["rows"]) > MAX_PAIRS:
         raise DataError(
             f'target "{safe(cell.name)}" has more than {MAX_PAIRS:,} different values'
@@ -150,15 +158,24 @@ def _describe_target(
     n = np.asarray(fetched["rows"]).astype(np.int64)
     weights = np.asarray(fetched["weight"], np.float64) if weight is not None else np.ones(len(n))
     _check_weights(weights)
-    column = cell.to_column(fetched["target"]) if len(n) else Column(cell.name, "float", np.zeros(0))
-    return TargetFacts(column, weights, n, n_missing), roles, list(fetched["target"])
+    values = list(fetched["target"])
+    column = (
+        mask_markers(cell.to_column(values), roles.na_values) if values else Column(cell.name, "float", np.zeros(0))
+    )
+    kept = np.flatnonzero(~column.is_missing())
+    unread = sorted({value for value, lost in zip(values, column.is_missing().tolist(), strict=True) if lost})
+    if unread:
+        cell = replace(cell, is_missing=cell.is_missing | cell.value.is_in(unread))
+    n_missing += int(n.sum() - n[kept].sum())
+    facts = TargetFacts(column.take(kept), weights[kept], n[kept], n_missing)
+    return facts, roles, cell, [values[i] for i in kept]
 
 
 def _check_weights(weights: Array) -> None:
     if len(np.unique(weights)) > MAX_WEIGHTS:
         raise DataError(
             Param("sample_weight") + f" has more than {MAX_WEIGHTS:,} different values; queries group by each of them.",
-            hint="Round the weights, or grow in memory: " + Param("engine", "memory") + ".",
+            hint="Round the weights, or grow in memory" + PythonOnly(': engine="memory"') + ".",
         )
 
 

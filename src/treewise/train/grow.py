@@ -7,8 +7,6 @@ The entry point of training. Decisions are made before (``train/settings.py``, `
 from __future__ import annotations
 
 import os
-import sys
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 import numpy as np
 
 from treewise import _core
+from treewise._lib.caller import warn_caller
 from treewise._lib.checks import as_integer, decimal_fraction
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
@@ -200,10 +199,7 @@ def grow(
 def _warn_single_leaf(tree: Tree) -> None:
     """Warn the caller of the package if pruning left no split, by the note that says what the full tree began with."""
     if tree.n_leaves == 1 and (notes := [note for note in tree.notes if note.startswith(NO_SPLIT_LEFT)]):
-        level, frame = 3, sys._getframe(1).f_back
-        while frame is not None and frame.f_globals.get("__name__", "").startswith("treewise."):
-            level, frame = level + 1, frame.f_back
-        warnings.warn(notes[0], stacklevel=level)
+        warn_caller(notes[0])
 
 
 def fit(

@@ -194,6 +194,8 @@ def summarise_target(facts: TargetFacts, roles: ColumnRoles, settings: Settings,
         )
         raise DataError(f'target "{name}" is missing in {plural(facts.n_missing, "row")}.', hint=hint)
     kept = np.arange(len(facts.rows))
+    if not len(kept) and roles.sample_weight is None:
+        raise DataError(f"{table_name} has no rows with a target.", hint="Give at least one row.")
     if not len(kept):
         raise DataError(
             f"{table_name}: no row has a target and a positive weight; there is nothing to learn from."

@@ -20,7 +20,7 @@ from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
-from treewise.data.table import Column, Table, parse_na_values, read
+from treewise.data.table import Column, Table, parse_na_values, read, read_for_model
 from treewise.errors import DataError, Param, ParameterError, join_few
 from treewise.train.column_roles import ColumnRoles, check_roles, find_target, read_array, select_columns
 from treewise.train.constraints import ColumnConstraints, check_constraints, column_constraints
@@ -224,7 +224,7 @@ def build_like(
     ``labels`` (a column or an array), the target is looked up by name. ``groups`` and ``time`` are read if they are
     given: only folds need them.
     """
-    table = read(data, na_values=fit_options.na_values)
+    table = read_for_model(data, fit_options.na_values)
     column = find_target(table, target.name if labels is None else labels)
     weight_name = fit_options.sample_weight
     weight_column = weight_name if weight_name in table.columns else None

@@ -20,13 +20,18 @@ def test_grow_on_a_table_of_a_database(run, address, tmp_path):
     assert "GROUP BY" not in done.out
     tree = tw.load(tmp_path / "model.json")
     assert tree.arrays.same_as(tw.grow(address, "y", engine="memory").arrays)
-    assert run(f"evaluate {tmp_path}/model.json {address}").code == 0
+    assert ";\n" in done.err
+    evaluated = run(f"evaluate {tmp_path}/model.json {address}")
+    assert evaluated.code == 0
+    assert "file.db#t is fetched into memory; treewise export MODEL --format sql" in evaluated.err
 
 
 def test_refusals(run, address):
     done = run(f"grow {address}x --target y")
     assert done.code != 0
     assert "Check the address and the name of the table" in done.err
+    done = run(f"grow {address} --target y --workers 2")
+    assert "a database counts its own tables" in done.err
     done = run("grow admissions --target Class --show-queries")
     assert "--show-queries" in done.err
     assert "for tables of a database" in done.err

@@ -45,6 +45,16 @@ def frame(table, npartitions):
     return dask_frames.from_pandas(table, npartitions=npartitions)
 
 
+def test_predictions_for_a_dataframe():
+    """Partitions are predicted where they are; a whole dataframe is fetched, with a warning."""
+    table = mixed_table(2, 200)
+    tree = tw.grow(table, "y", max_depth=2)
+    expected = tree.predict(table).tolist()
+    with pytest.warns(UserWarning, match="the rows of a Dask dataframe are fetched into memory"):
+        assert tree.predict(frame(table, 3)).tolist() == expected
+    assert frame(table, 3).map_partitions(tree.predict).compute().tolist() == expected
+
+
 def test_the_tree_of_memory(client, tmp_path):
     """One test, as starting a cluster takes seconds: partitions, the client that Dask uses by itself, and files."""
     options = {"target": "y", "max_depth": 4, "sample_weight": "w"}

@@ -95,7 +95,10 @@ def command(
     engine = _take_engine(dask, workers, ensemble)
     if ensemble is None and (engine is not None or show_queries or is_database_table(data[0])):
         check_model_ending(output)
-        grow_params |= {"engine": engine, "show_queries": partial(print, file=sys.stderr) if show_queries else False}
+        grow_params |= {
+            "engine": engine,
+            "show_queries": partial(print, end=";\n", file=sys.stderr) if show_queries else False,
+        }
         tree = grow_elsewhere(data, grow_params, text_format, quiet)
         return _save_and_print(
             tree, None, data[0] if len(data) == 1 else None, grow_params, output, form, show_all, quiet
