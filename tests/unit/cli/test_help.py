@@ -63,6 +63,8 @@ def test_help_lists_what_a_newcomer_needs_first(run):
 def test_options_are_the_parameters_of_grow():
     parameters = dict(inspect.signature(grow).parameters)
     del parameters["data"], parameters["memory"]  # of every verb that reads DATA
+    del parameters["engine"], parameters["show_queries"]  # --dask, --workers and --show-queries, of grow alone
+    assert {"dask", "workers", "show_queries"} <= {each.name for each in app.get_command(None, "grow").params}
     assert {each.parameter for each in GROW_OPTIONS} == set(parameters)
     defaults = asdict(Settings.of())
     for each in GROW_OPTIONS:
