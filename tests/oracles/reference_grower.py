@@ -66,7 +66,7 @@ def look_at(training_set, node):
         node.p_value = search.tests.p_value
     if node.best is None:
         return
-    measure = training_set.criterion.measure_at(stats)
+    measure = training_set.criterion.impurity_at(stats)
     if node.best.gain:  # in 40 bits and an exponent of its own: squares of 1e200 compare as well as any
         mantissa, exponent = math.frexp(float(node.best.gain) * measure.unit_value)
         rounded, carried = math.frexp(float(np.rint(math.ldexp(mantissa, 40))))

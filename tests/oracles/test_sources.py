@@ -44,9 +44,9 @@ class ComparedSource(MemorySource):
                     assert np.array_equal(*pair), (request, group, name)
         return counted
 
-    def totals(self, tree, nodes):
-        found = super().totals(tree, nodes)
-        assert found == self.twin.totals(tree, nodes)
+    def target_ranges(self, tree, nodes):
+        found = super().target_ranges(tree, nodes)
+        assert found == self.twin.target_ranges(tree, nodes)
         return found
 
     def moments(self, tree, about):

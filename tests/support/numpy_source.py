@@ -8,7 +8,7 @@ from treewise import _core
 from treewise.data import encoding as encode
 from treewise.predict.predict import to_core_columns
 from treewise.sources.memory import MemorySource
-from treewise.train.source import SINGLE_VALUE, Buckets, Stats, Totals, merge_buckets
+from treewise.train.source import SINGLE_VALUE, Buckets, Stats, TargetRange, merge_buckets
 
 
 class NumpySource(MemorySource):
@@ -46,17 +46,17 @@ class NumpySource(MemorySource):
             counts = np.zeros((len(rows), len(self.summary.target.classes)), np.int64)
             counts[np.arange(len(rows)), y] = weight
             return Stats.of(np.ones(len(rows), np.int64), weight, counts)
-        centre, shift = self.summary.deviations
+        centre, shift = self.summary.deviation_scale
         q = (y - centre) >> shift
         sums = {"target_sum": y.astype(object) * weight, "deviations": weight * q, "squares": weight * q * q}
         return Stats.of(np.ones(len(rows), np.int64), weight, np.zeros((len(rows), 0), np.int64), **sums)
 
-    def totals(self, tree, nodes):
+    def target_ranges(self, tree, nodes):
         at = self.nodes(tree)
         found = []
         for node in nodes:
             y, raw = self.y[at == node], self.raw[at == node]
-            found.append(Totals(int(y.min()), int(y.max()), float(raw.min()), float(raw.max())))
+            found.append(TargetRange(int(y.min()), int(y.max()), float(raw.min()), float(raw.max())))
         return found
 
     def moments(self, tree, about):

@@ -258,7 +258,7 @@ def _compare_with_baseline(ensemble: Ensemble, training_set: TrainingSet) -> str
     if ensemble.task == "regression":
         better = "the mean" if ensemble.oob.score < 0 else ""
     else:
-        counts = np.bincount(training_set.y, training_set.row_weight)
+        counts = np.bincount(training_set.y, training_set.evaluation_weight)
         majority = int(np.argmax(counts))
         share = counts[majority] / counts.sum()
         answer = f"{safe(ensemble.classes[majority])}, with an error of {100 * (1 - share):.1f} %,"

@@ -198,7 +198,13 @@ def prepare_same_table(
         )
     settings = {"criterion": ensemble.criterion, "empty_branch": ensemble.empty_branch, **info.settings}
     training_set = build_like(
-        data, ensemble.encodings, ensemble.target, Settings.recorded(settings), info.fit_options, sample_weight, target
+        data,
+        ensemble.encodings,
+        ensemble.target,
+        Settings.from_values(settings),
+        info.fit_options,
+        sample_weight,
+        target,
     )
     check_same_table(ensemble, training_set, call)
     return training_set

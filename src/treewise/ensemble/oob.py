@@ -65,7 +65,9 @@ def oob_score(
     Class weights and priors are ignored: they direct growth, and do not change the number of rows. Ties go to the first
     class of ``class_order``, by default the order of the target.
     """
-    weight = np.asarray(scale_weights(training_set.row_weight)[0], np.float64)[covered]  # the same in any row order
+    weight = np.asarray(scale_weights(training_set.evaluation_weight)[0], np.float64)[
+        covered
+    ]  # the same in any row order
     if not len(weight):
         return np.nan
     if training_set.target.task == "classification":

@@ -161,7 +161,7 @@ class Stump(Displayable, Sequence[RankedTest]):
             ColumnSpec("column", only="data"),
             ColumnSpec("test", only="data"),
             ColumnSpec("briefly", title="test", only="text"),
-            ColumnSpec("kind", only=None if number_format.training_set.by_branches else "data"),
+            ColumnSpec("kind", only=None if number_format.training_set.divides_gain_by_branches else "data"),
             ColumnSpec("gain", "number", formatter=number_format.format),
             ColumnSpec("price_bits", "count", "price, bits", only=None if priced and not has_costs else "data"),
             ColumnSpec("cost", "number", formatter=number_format.format, only=None if has_costs else "data"),
@@ -171,10 +171,10 @@ class Stump(Displayable, Sequence[RankedTest]):
                 criterion.score_heading
                 if has_score
                 else "per branch"
-                if number_format.training_set.by_branches
+                if number_format.training_set.divides_gain_by_branches
                 else "net",
                 lambda value: format_column_score(node, value),
-                None if has_score or priced or number_format.training_set.by_branches else "data",
+                None if has_score or priced or number_format.training_set.divides_gain_by_branches else "data",
             ),
             ColumnSpec("counts", title="branches", only="text"),
             ColumnSpec("branches", only="data"),

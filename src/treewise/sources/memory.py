@@ -16,9 +16,9 @@ import numpy as np
 from treewise import _core
 from treewise.data import encoding as encode
 from treewise.predict.predict import to_core_columns
-from treewise.sources.level_counts import LevelCounts
+from treewise.sources.frontier_counts import FrontierCounts
 from treewise.train.candidates import compute_stats
-from treewise.train.source import Array, Buckets, Ints, Request, Totals, TrainingSummary
+from treewise.train.source import Array, Buckets, Ints, Request, TargetRange, TrainingSummary
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
 
@@ -94,9 +94,9 @@ class MemorySource:
 
     def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
         """Count rows by bins."""
-        return self.count_level(tree, requests).split(self.summary, requests)
+        return self.count_frontier(tree, requests).split(self.summary, requests)
 
-    def count_level(self, tree: Arrays, requests: Sequence[Request]) -> LevelCounts:
+    def count_frontier(self, tree: Arrays, requests: Sequence[Request]) -> FrontierCounts:
         """Count rows by bins; the answers to all requests in flat arrays."""
         at = self.route(tree)
         grids = [grid for request in requests for grid in request.grids]
@@ -112,27 +112,27 @@ class MemorySource:
             np.array([_bits(grid.low) for grid in grids], np.int64),
             np.array([_bits(grid.high) for grid in grids], np.int64),
             np.array([grid.n for grid in grids], np.int64),
-            *self.summary.deviations,
+            *self.summary.deviation_scale,
             self.n_jobs,
         )
-        return LevelCounts.of(counted, len(self.summary.target.classes))
+        return FrontierCounts.of(counted, len(self.summary.target.classes))
 
-    def totals(self, tree: Arrays, nodes: Sequence[int]) -> list[Totals]:
+    def target_ranges(self, tree: Arrays, nodes: Sequence[int]) -> list[TargetRange]:
         """Return the range of the targets of each node."""
-        return [Totals(*ends) for ends in self.target_ranges(tree, nodes) if ends is not None]
+        return [TargetRange(*ends) for ends in self.block_target_ranges(tree, nodes) if ends is not None]
 
-    def target_ranges(self, tree: Arrays, nodes: Sequence[int]) -> list[tuple[int, int, float, float] | None]:
+    def block_target_ranges(self, tree: Arrays, nodes: Sequence[int]) -> list[tuple[int, int, float, float] | None]:
         """Return the range of the targets of each node; None for a node without rows here."""
         at = self.route(tree)
         return _core.target_ranges(self.core_target, at.order, at.starts, np.array(nodes, np.int64))
 
-    def moments(self, tree: Arrays, about: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    def moments(self, tree: Arrays, centres: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift."""
         at = self.route(tree)
-        nodes, means = np.array(list(about), np.int64), np.array(list(about.values()), np.int64).reshape(-1, 2)
+        nodes, means = np.array(list(centres), np.int64), np.array(list(centres.values()), np.int64).reshape(-1, 2)
         means = np.ascontiguousarray(means.T)
         moments = _core.target_moments(self.core_target, at.order, at.starts, nodes, *means)
-        return dict(zip(about, moments, strict=True))
+        return dict(zip(centres, moments, strict=True))
 
 
 def _bits(value: Any) -> int:

@@ -1,9 +1,9 @@
-"""Grow on a table in partitions: facts and counts of each are added up, wherever it is.
+"""Grow on a table in partitions: profiles and counts of each are added up, wherever it is.
 
 The functions of the middle part run where a partition is, and are given all they need; a ``PartitionEngine``
-(``dask_source.py``) calls them. Partitions are read for facts, once more if some classes have no weight, and to encode
-them; the engine keeps the encoded blocks, and can make them again. Then each question is one call per block, with the
-tree so far, and the answers are added up in integers.
+(``dask_source.py``) calls them. Partitions are read for a profile, once more if some classes have no weight, and to
+encode them; the engine keeps the encoded blocks, and can make them again. Then each question is one call per block,
+with the tree so far, and the answers are added up in integers.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from treewise.data.column_sample import join_samples, sample_column
 from treewise.data.encoding import Encoding
 from treewise.data.table import Table, read
 from treewise.errors import DataError, join_few
-from treewise.sources.level_counts import LevelCounts
+from treewise.sources.frontier_counts import FrontierCounts
 from treewise.sources.memory import MemorySource
 from treewise.train.column_roles import ColumnRoles, find_target, select_columns
 from treewise.train.fixed_point import to_units
 from treewise.train.settings import Settings
-from treewise.train.source import Array, Buckets, Ints, Pair, Request, Totals, TrainingSummary
+from treewise.train.source import Array, Buckets, Ints, Pair, Request, TargetRange, TrainingSummary
 from treewise.train.summary import TargetFacts, TargetSummary, build_summary, needs_values, summarise_target
 from treewise.train.target import encode_target
 from treewise.train.weights import read_sample_weights
@@ -71,7 +71,7 @@ class PartitionReader:
         return np.flatnonzero(~find_target(table, self.roles.target).is_missing() & (weight > 0)), weight
 
 
-class PartitionFacts(NamedTuple):
+class PartitionProfile(NamedTuple):
     """What is known about one partition."""
 
     target: TargetFacts
@@ -80,22 +80,24 @@ class PartitionFacts(NamedTuple):
     columns: list[str]  # of the partition, used or not
 
 
-def find_facts(partition: Any, reader: PartitionReader, about: TargetSummary | None) -> PartitionFacts | None:
-    """Return the facts of a partition, None without rows; with ``about``, of the rows whose class has a weight."""
+def profile_partition(
+    partition: Any, reader: PartitionReader, target_summary: TargetSummary | None
+) -> PartitionProfile | None:
+    """Return the profile of a partition, None without rows; with a summary, of the rows whose class has a weight."""
     table, roles = reader.read(partition), reader.roles
     if table is None:
         return None
     target = find_target(table, roles.target)
     rows, weight = reader.used_rows(table)
-    if about is not None:
-        y, _ = encode_target(target.take(rows), about.target, table.name, rows)
-        rows = rows[np.isin(y, about.pairs.y)]
+    if target_summary is not None:
+        y, _ = encode_target(target.take(rows), target_summary.target, table.name, rows)
+        rows = rows[np.isin(y, target_summary.pairs.y)]
     samples, n_missing = {}, {}
     for name in select_columns(replace(table, name=reader.table_name), target.name, roles):
         column = table[name].take(rows)
         n_missing[name] = int(np.count_nonzero(column.is_missing()))
         samples[name] = sample_column(column, needs_values((roles.kinds or {}).get(name)))
-    return PartitionFacts(TargetFacts.of(target, weight), samples, n_missing, list(table.columns))
+    return PartitionProfile(TargetFacts.of(target, weight), samples, n_missing, list(table.columns))
 
 
 def encode_partition(partition: Any, reader: PartitionReader, summary: TrainingSummary) -> MemorySource:
@@ -108,7 +110,7 @@ def encode_partition(partition: Any, reader: PartitionReader, summary: TrainingS
         return MemorySource(summary, columns, np.empty(0, dtype), np.empty(0, np.int64), np.empty(0))
     rows, sample = reader.used_rows(table)
     y, raw = encode_target(table[summary.target.name].take(rows), summary.target, table.name, rows)
-    weight = _integer_weights(y, sample[rows], summary.row_weight_of)
+    weight = _integer_weights(y, sample[rows], summary.integer_weight_of)
     kept = np.flatnonzero(weight)
     rows, y, weight, raw = rows[kept], y[kept], weight[kept], raw[kept] if is_numeric else raw
     columns = [encode.encode_column(e, table[e.name].take(rows), table.name) for e in summary.encodings]
@@ -121,12 +123,12 @@ def _no_cells(encoding: Encoding) -> Array:
     return np.empty(0, np.float64 if encoding.kind == "number" else np.int32 if encoding.is_categorical else np.int64)
 
 
-def _integer_weights(y: Ints, sample: Array, row_weight_of: Mapping[Pair, int]) -> Ints:
+def _integer_weights(y: Ints, sample: Array, integer_weight_of: Mapping[Pair, int]) -> Ints:
     """Return the integer weight of each row by its class and sample weight; 0 where the class has none."""
     weights, of_row = np.unique(sample, return_inverse=True)
     n = max(1, len(weights))
     pairs, inverse = np.unique(y * n + of_row.reshape(-1), return_inverse=True)
-    of_pair = [row_weight_of.get((pair // n, float(weights[pair % n])), 0) for pair in pairs.tolist()]
+    of_pair = [integer_weight_of.get((pair // n, float(weights[pair % n])), 0) for pair in pairs.tolist()]
     result: Ints = np.array(of_pair, np.int64)[inverse.reshape(-1)]
     return result
 
@@ -141,14 +143,14 @@ def sum_targets(block: MemorySource) -> int:
     return int((block.y.astype(object) * block.weight).sum()) if len(block.y) else 0
 
 
-def count_block(block: MemorySource, question: bytes) -> LevelCounts:
+def count_block(block: MemorySource, question: bytes) -> FrontierCounts:
     """Return the answers of a block to the requests of a level, in few bytes."""
-    return block.count_level(*pickle.loads(question)).pack()
+    return block.count_frontier(*pickle.loads(question)).pack()
 
 
 def find_target_ranges(block: MemorySource, question: bytes) -> list[tuple[int, int, float, float] | None]:
     """Return the range of the targets of nodes in a block."""
-    return block.target_ranges(*pickle.loads(question))
+    return block.block_target_ranges(*pickle.loads(question))
 
 
 def sum_moments(block: MemorySource, question: bytes) -> dict[int, tuple[int, int]]:
@@ -167,15 +169,19 @@ def summarise_partitions(
         PartitionReader(roles, table_name, _partition_name(partition, i, table_name))
         for i, partition in enumerate(partitions)
     ]
-    facts_or_none = engine.ask(find_facts, list(zip(partitions, readers, [None] * len(readers), strict=True)))
-    facts = _check_schemas(facts_or_none, readers)
-    about = summarise_target(_join_targets([fact.target for fact in facts]), roles, settings, table_name)
-    if len(np.unique(about.pairs.y)) < len(about.target.classes):  # some classes have no weight
-        facts_or_none = engine.ask(find_facts, list(zip(partitions, readers, [about] * len(readers), strict=True)))
-        facts = [fact for fact in facts_or_none if fact is not None]
-    samples = {name: join_samples([fact.samples[name] for fact in facts]) for name in facts[0].samples}
-    n_missing = {name: sum(fact.n_missing[name] for fact in facts) for name in samples}
-    summary = build_summary(about, samples, n_missing)
+    profiles_or_none = engine.ask(profile_partition, list(zip(partitions, readers, [None] * len(readers), strict=True)))
+    profiles = _check_schemas(profiles_or_none, readers)
+    target_summary = summarise_target(
+        _join_targets([profile.target for profile in profiles]), roles, settings, table_name
+    )
+    if len(np.unique(target_summary.pairs.y)) < len(target_summary.target.classes):  # some classes have no weight
+        profiles_or_none = engine.ask(
+            profile_partition, list(zip(partitions, readers, [target_summary] * len(readers), strict=True))
+        )
+        profiles = [profile for profile in profiles_or_none if profile is not None]
+    samples = {name: join_samples([profile.samples[name] for profile in profiles]) for name in profiles[0].samples}
+    n_missing = {name: sum(profile.n_missing[name] for profile in profiles) for name in samples}
+    summary = build_summary(target_summary, samples, n_missing)
     blocks = engine.keep(encode_partition, [(p, r, summary) for p, r in zip(partitions, readers, strict=True)])
     if summary.target.task == "regression":
         total = sum(engine.ask(sum_targets, [(block,) for block in blocks]))
@@ -194,24 +200,26 @@ def _join_targets(parts: Sequence[TargetFacts]) -> TargetFacts:
     return replace(joined, n_missing=sum(part.n_missing for part in parts))
 
 
-def _check_schemas(facts: Sequence[PartitionFacts | None], readers: Sequence[PartitionReader]) -> list[PartitionFacts]:
-    """Return the facts of the partitions with rows, which must have the same columns of the same types."""
-    named = [(fact, reader.name) for fact, reader in zip(facts, readers, strict=True) if fact is not None]
+def _check_schemas(
+    profiles: Sequence[PartitionProfile | None], readers: Sequence[PartitionReader]
+) -> list[PartitionProfile]:
+    """Return the profiles of the partitions with rows, which must have the same columns of the same types."""
+    named = [(profile, reader.name) for profile, reader in zip(profiles, readers, strict=True) if profile is not None]
     if not named:
         raise DataError(f"{readers[0].table_name if readers else 'the table'} has no rows. Give at least one row.")
     first, first_name = named[0]
     forms: dict[str, tuple[str, str]] = {}  # of each column: its form, and where that was seen first
-    for fact, name in named:
-        differing = set(first.columns) ^ set(fact.columns)
+    for profile, name in named:
+        differing = set(first.columns) ^ set(profile.columns)
         if differing:
             column = min(differing)
-            has, lacks = (name, first_name) if column in fact.columns else (first_name, name)
+            has, lacks = (name, first_name) if column in profile.columns else (first_name, name)
             raise DataError(
                 f'{safe(lacks)} has no column "{truncate(column)}", which {safe(has)} has.'
-                f" Columns: {join_few([safe(n) for n in (fact if lacks == name else first).columns])}.",
+                f" Columns: {join_few([safe(n) for n in (profile if lacks == name else first).columns])}.",
                 hint="Give all parts of the table the same columns.",
             )
-        for sample in (fact.target.column, *fact.samples.values()):
+        for sample in (profile.target.column, *profile.samples.values()):
             if sample.is_all_missing():
                 continue
             form = "number" if sample.form in ("int", "float") else sample.form
@@ -222,7 +230,7 @@ def _check_schemas(facts: Sequence[PartitionFacts | None], readers: Sequence[Par
                     hint="Give it one type.",
                     column=sample.name,
                 )
-    return [fact for fact, _ in named]
+    return [profile for profile, _ in named]
 
 
 @dataclass(eq=False)
@@ -245,22 +253,22 @@ class PartitionedSource:
     def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
         """Count rows by bins."""
         parts = self._ask(count_block, tree, requests)
-        counts = LevelCounts.merge([part.unpack() for part in parts], self.summary, requests)
+        counts = FrontierCounts.merge([part.unpack() for part in parts], self.summary, requests)
         return counts.split(self.summary, requests)
 
-    def totals(self, tree: Arrays, nodes: Sequence[int]) -> list[Totals]:
+    def target_ranges(self, tree: Arrays, nodes: Sequence[int]) -> list[TargetRange]:
         """Return the range of the targets of each node."""
-        ranges = self._ask(find_target_ranges, tree, nodes)
-        totals = []
-        for of_node in zip(*ranges, strict=True):
+        by_block = self._ask(find_target_ranges, tree, nodes)
+        ranges = []
+        for of_node in zip(*by_block, strict=True):
             lows, highs, raw_lows, raw_highs = zip(*(ends for ends in of_node if ends is not None), strict=True)
-            totals.append(Totals(min(lows), max(highs), min(raw_lows), max(raw_highs)))
-        return totals
+            ranges.append(TargetRange(min(lows), max(highs), min(raw_lows), max(raw_highs)))
+        return ranges
 
-    def moments(self, tree: Arrays, about: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    def moments(self, tree: Arrays, centres: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift."""
-        moments = self._ask(sum_moments, tree, dict(about))
-        return {node: (sum(f[node][0] for f in moments), sum(f[node][1] for f in moments)) for node in about}
+        moments = self._ask(sum_moments, tree, dict(centres))
+        return {node: (sum(f[node][0] for f in moments), sum(f[node][1] for f in moments)) for node in centres}
 
     def _ask(self, function: Callable[..., Any], *question: Any) -> list[Any]:
         """Ask each block the same question, which is made into bytes once."""

@@ -32,7 +32,7 @@ from treewise.train.source import (
     Ints,
     Request,
     Stats,
-    Totals,
+    TargetRange,
     merge_buckets,
 )
 from treewise.tree.arrays import Arrays
@@ -58,7 +58,7 @@ class QuerySource:
 
     def __init__(self, description: Description) -> None:
         self.summary = description.summary
-        self.about = description
+        self.description = description
 
     @classmethod
     @contextmanager
@@ -68,7 +68,7 @@ class QuerySource:
 
     def ranges(self) -> list[tuple[Any, Any] | None]:
         """Return the smallest and the largest value of each column of numbers."""
-        return [column.ends for column in self.about.columns]
+        return [column.ends for column in self.description.columns]
 
     def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
         """Count rows by bins: one query for each column."""
@@ -80,10 +80,10 @@ class QuerySource:
         return [buckets for buckets in fetched if buckets is not None]
 
     def _count_column(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
-        column, target = self.about.columns[requests[0].column], self.about.target
+        column, target = self.description.columns[requests[0].column], self.description.target
         layout, exact = _lay_out(column, requests)
         keys = {request.node: _key(column, request, layout, i) for i, request in enumerate(requests)}
-        key = route(tree, self.about.columns, keys)
+        key = route(tree, self.description.columns, keys)
         value = column.cell.value
         values = {"bucket": key, **target.keys, **target.values}
         grouped, derived = ["bucket", *target.keys], list(target.steps)
@@ -94,14 +94,14 @@ class QuerySource:
         if exact:
             derived.append({"single": expr.choose([(expr.col("bucket") < exact, expr.col("value"))], None)})
             grouped.append("single")
-        fetched = self.about.rows.group(values, grouped, aggregates, expr.col("bucket") >= 0, derived)
+        fetched = self.description.rows.group(values, grouped, aggregates, expr.col("bucket") >= 0, derived)
         return self._read(column, requests, layout, exact, fetched)
 
     def _read(
         self, column: QueriedColumn, requests: Sequence[Request], layout: Sequence[_Bins], exact: int, fetched: Any
     ) -> list[Buckets]:
         """Return fetched groups as the buckets of each request."""
-        stats = self.about.target.stats(fetched, len(self.summary.target.classes))
+        stats = self.description.target.stats(fetched, len(self.summary.target.classes))
         key = np.asarray(fetched["bucket"]).astype(np.int64)
         firsts = np.array([bins.first for bins in layout])
         part = np.searchsorted(firsts, key, side="right") - 1
@@ -126,33 +126,33 @@ class QuerySource:
 
     # -- regression --------------------------------------------------------------------------------------------------
 
-    def totals(self, tree: Arrays, nodes: Sequence[int]) -> list[Totals]:
+    def target_ranges(self, tree: Arrays, nodes: Sequence[int]) -> list[TargetRange]:
         """Return the range of the targets of each node."""
-        key = route(tree, self.about.columns, {node: expr.lit(i) for i, node in enumerate(nodes)})
-        values = {"node": key, "value": self.about.target.cell.as_float}
+        key = route(tree, self.description.columns, {node: expr.lit(i) for i, node in enumerate(nodes)})
+        values = {"node": key, "value": self.description.target.cell.as_float}
         aggregates = {"low": expr.col("value").min(), "high": expr.col("value").max()}
-        fetched = self.about.rows.group(values, ["node"], aggregates, expr.col("node") >= 0)
+        fetched = self.description.rows.group(values, ["node"], aggregates, expr.col("node") >= 0)
         ends = np.array([fetched["low"], fetched["high"]], np.float64) + 0.0
         integers = to_units(ends, self.summary.target_scale)
         at = {int(node): i for i, node in enumerate(fetched["node"])}
         return [
-            Totals(int(integers[0, at[i]]), int(integers[1, at[i]]), float(ends[0, at[i]]), float(ends[1, at[i]]))
+            TargetRange(int(integers[0, at[i]]), int(integers[1, at[i]]), float(ends[0, at[i]]), float(ends[1, at[i]]))
             for i in range(len(nodes))
         ]
 
-    def moments(self, tree: Arrays, about: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    def moments(self, tree: Arrays, centres: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift."""
-        target, nodes = self.about.target, list(about)
-        key = route(tree, self.about.columns, {node: expr.lit(i) for i, node in enumerate(nodes)})
-        cases = [(expr.col("node") == i, *about[node]) for i, node in enumerate(nodes)]
+        target, nodes = self.description.target, list(centres)
+        key = route(tree, self.description.columns, {node: expr.lit(i) for i, node in enumerate(nodes)})
+        cases = [(expr.col("node") == i, *centres[node]) for i, node in enumerate(nodes)]
         values = {"node": key, **target.keys, **target.values}
         grouped, derived = ["node", *target.keys], [*target.steps, *target.deviation_digits(cases)]
-        fetched = self.about.rows.group(values, grouped, target.digit_sums, expr.col("node") >= 0, derived)
+        fetched = self.description.rows.group(values, grouped, target.digit_sums, expr.col("node") >= 0, derived)
         sums = dict.fromkeys(nodes, (0, 0))
         _, weights = target.classes_and_weights(fetched, len(fetched["node"]))
         for i, (node, weight) in enumerate(zip(fetched["node"], weights.tolist(), strict=True)):
             number = nodes[int(node)]
-            total, squares = target.moments(fetched, i, about[number][1])
+            total, squares = target.moments(fetched, i, centres[number][1])
             sums[number] = sums[number][0] + weight * total, sums[number][1] + weight * squares
         return sums
 

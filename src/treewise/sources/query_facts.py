@@ -86,19 +86,21 @@ def describe(relation: Relation, roles: ColumnRoles, settings: Settings) -> Desc
     weight = _read_weight(relation, roles)
     rows = relation if weight is None else relation.where(weight > 0.0)
     facts, roles, cell, labels = _describe_target(rows, cell, weight, roles)
-    about = summarise_target(facts, roles, settings, relation.name)
-    if about.target.task == "regression" and not cell.is_number:
+    target_summary = summarise_target(facts, roles, settings, relation.name)
+    if target_summary.target.task == "regression" and not cell.is_number:
         raise DataError(
             f'target "{safe(cell.name)}" holds numbers written as text, which queries do not add up.',
             hint="Cast it to numbers in the database, or grow in memory" + PythonOnly(': engine="memory"') + ".",
         )
-    target = _queried_target(about, cell, weight, labels)
-    rows = _used_rows(rows, about, target)
+    target = _queried_target(target_summary, cell, weight, labels)
+    rows = _used_rows(rows, target_summary, target)
     selected = select_columns(table, target_name, roles)
     cells = [relation.column(name, roles.na_values) for name in selected]
-    sampled = _sample_columns(rows, cells, about)
+    sampled = _sample_columns(rows, cells, target_summary)
     samples = {s.cell.name: s.sample for s in sampled}
-    summary = build_summary(about, samples, {s.cell.name: s.n_missing for s in sampled}, _root_sum(rows, target))
+    summary = build_summary(
+        target_summary, samples, {s.cell.name: s.n_missing for s in sampled}, _root_sum(rows, target)
+    )
     columns = tuple(_queried_column(s, encoding) for s, encoding in zip(sampled, summary.encodings, strict=True))
     return Description(rows, summary, target.with_deviations(summary), columns)
 
@@ -234,29 +236,31 @@ def _lowest_bit(rows: Relation, cell: LazyColumn, largest: float) -> int | None:
     return low
 
 
-def _queried_target(about: TargetSummary, cell: LazyColumn, weight: Any | None, labels: Sequence[Any]) -> QueriedTarget:
+def _queried_target(
+    target_summary: TargetSummary, cell: LazyColumn, weight: Any | None, labels: Sequence[Any]
+) -> QueriedTarget:
     """Return how the target is counted; ``labels`` are the fetched values of its pairs."""
-    pairs = about.pairs
+    pairs = target_summary.pairs
     assert pairs.times is not None
     class_of = {}
-    if about.target.task == "classification":
+    if target_summary.target.task == "classification":
         class_of = dict(zip((labels[i] for i in np.asarray(pairs.rows)), pairs.y.tolist(), strict=True))
     return QueriedTarget(
         cell,
         weight,
         class_of,
-        about.row_weight_of,
-        about.scale[0],
-        about.scale[1] is not None,
+        target_summary.integer_weight_of,
+        target_summary.scale[0],
+        target_summary.scale[1] is not None,
         int(pairs.times.sum()),
     )
 
 
-def _used_rows(rows: Relation, about: TargetSummary, target: QueriedTarget) -> Relation:
+def _used_rows(rows: Relation, target_summary: TargetSummary, target: QueriedTarget) -> Relation:
     """Leave out the rows without a target, and those of classes of weight 0."""
-    if about.facts.n_missing:
+    if target_summary.facts.n_missing:
         rows = rows.where(~target.cell.is_missing)
-    if target.is_class and len(about.pairs.rows) < len(about.facts.rows):
+    if target.is_class and len(target_summary.pairs.rows) < len(target_summary.facts.rows):
         rows = rows.where(target.cell.value.is_in(list(target.class_of)))
     return rows
 
@@ -282,14 +286,14 @@ class _Sampled(NamedTuple):
     values: list[Any] | None = None  # the fetched values, in the order of the sample, of a column that is listed
 
 
-def _sample_columns(rows: Relation, cells: Sequence[LazyColumn], about: TargetSummary) -> list[_Sampled]:
+def _sample_columns(rows: Relation, cells: Sequence[LazyColumn], target_summary: TargetSummary) -> list[_Sampled]:
     """Return a sample of each column: of all numbers by one query, of categories by one each."""
-    kinds = about.roles.kinds or {}
+    kinds = target_summary.roles.kinds or {}
     numbers = [cell for cell in cells if cell.is_number and not needs_values(kinds.get(cell.name))]
     sampled: dict[str, _Sampled] = {}
     for start in range(0, len(numbers), _COLUMNS):
         sampled |= {s.cell.name: s for s in _sample_numbers(rows, numbers[start : start + _COLUMNS])}
-    listed = (_list_values(rows, cell, about) for cell in cells if cell.name not in sampled)
+    listed = (_list_values(rows, cell, target_summary) for cell in cells if cell.name not in sampled)
     sampled |= {s.cell.name: s for s in listed}
     return [sampled[cell.name] for cell in cells]
 
@@ -304,7 +308,7 @@ def _sample_numbers(rows: Relation, cells: Sequence[LazyColumn]) -> Iterator[_Sa
         yield _Sampled(cell, cell.to_column([value for value in own.values() if value is not None]), n_missing)
 
 
-def _list_values(rows: Relation, cell: LazyColumn, about: TargetSummary) -> _Sampled:
+def _list_values(rows: Relation, cell: LazyColumn, target_summary: TargetSummary) -> _Sampled:
     present = rows.where(~cell.is_missing)
     listed = present.group({"value": cell.value}, ["value"], {"rows": expr.count_rows()}, most=MAX_LEVELS)
     if len(listed["rows"]) > MAX_LEVELS:
@@ -313,10 +317,10 @@ def _list_values(rows: Relation, cell: LazyColumn, about: TargetSummary) -> _Sam
             hint="Leave it out: " + Param("ignore", [safe(cell.name)]) + ", or make it numbers.",
             column=cell.name,
         )
-    assert about.pairs.times is not None
+    assert target_summary.pairs.times is not None
     values = list(listed["value"])
-    sample = mask_markers(cell.to_column(values), about.roles.na_values)
-    return _Sampled(cell, sample, int(about.pairs.times.sum()) - int(np.sum(listed["rows"])), values)
+    sample = mask_markers(cell.to_column(values), target_summary.roles.na_values)
+    return _Sampled(cell, sample, int(target_summary.pairs.times.sum()) - int(np.sum(listed["rows"])), values)
 
 
 def _ends(cell: LazyColumn) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class QueriedTarget:
     cell: LazyColumn
     weight: Any | None = None  # an expression; None: every row has weight 1
     class_of: Mapping[Any, int] = field(default_factory=dict)
-    row_weight_of: Mapping[Pair, int] = field(default_factory=dict)
+    integer_weight_of: Mapping[Pair, int] = field(default_factory=dict)
     scale: int = 0
     is_rounded: bool = False
     n_rows: int = 0
@@ -41,7 +41,7 @@ class QueriedTarget:
 
     def with_deviations(self, summary: TrainingSummary) -> QueriedTarget:
         """Return the target with the deviations that bounds are made from."""
-        shift = summary.deviations[1]
+        shift = summary.deviation_scale[1]
         return replace(self, shift=shift, base=float(summary.low >> shift))
 
     @property
@@ -109,7 +109,7 @@ class QueriedTarget:
         """Return the class number and the integer weight of a row, for each fetched group."""
         classes = [self.class_of[value] for value in fetched["target"]] if self.is_class else [0] * n
         given = fetched["weight"] if self.weight is not None else [1.0] * n
-        weights = [self.row_weight_of[pair] for pair in zip(classes, map(float, given), strict=True)]
+        weights = [self.integer_weight_of[pair] for pair in zip(classes, map(float, given), strict=True)]
         return np.array(classes, np.int64), np.array(weights, np.int64)
 
     # -- moments about the mean of a node ----------------------------------------------------------------------------
@@ -121,16 +121,16 @@ class QueriedTarget:
         numbers = {"lower": -(-_DIGIT // bits), "upper": -(-(_DIGIT + 2) // bits)}
         return bits, [(part, i) for part, n in numbers.items() for i in range(n)]
 
-    def deviation_digits(self, about: Sequence[tuple[Any, int, int]]) -> list[dict[str, Any]]:
+    def deviation_digits(self, centres: Sequence[tuple[Any, int, int]]) -> list[dict[str, Any]]:
         """Return steps to the digits of (y − mean) >> shift, where a condition holds: (condition, mean, shift).
 
         The deviation is upper·2^31 + lower with 0 <= lower < 2^31, and each of the two is shifted and cut into digits.
         """
         lower, upper, carry = expr.col("lower"), expr.col("upper"), expr.col("carry")
         part, size = 2.0**-_DIGIT, 2.0**_DIGIT
-        of_mean = [(where, float(mean >> _DIGIT), float(mean & (2**_DIGIT - 1))) for where, mean, _ in about]
-        up = [(where, 2.0 ** min(0, _DIGIT - shift)) for where, _, shift in about]
-        down = [(where, 2.0**-shift if shift <= _DIGIT else 0.0) for where, _, shift in about]
+        of_mean = [(where, float(mean >> _DIGIT), float(mean & (2**_DIGIT - 1))) for where, mean, _ in centres]
+        up = [(where, 2.0 ** min(0, _DIGIT - shift)) for where, _, shift in centres]
+        down = [(where, 2.0**-shift if shift <= _DIGIT else 0.0) for where, _, shift in centres]
         steps = [
             {
                 "upper": expr.col("high_digit") - expr.choose([(where, high) for where, high, _ in of_mean], 0.0),

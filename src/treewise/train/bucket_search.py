@@ -62,12 +62,12 @@ def first_grid(low: Any, high: Any) -> tuple[BinGrid, ...]:
 class BucketScorer(NodeScorer):
     """Scores the candidates of a node whose rows are elsewhere; approximately, too, with a bound of the error."""
 
-    squares: int | None = None  # squared error: Σ w·d² about the node's mean (price.deviation_shift)
+    sum_of_squares: int | None = None  # squared error: Σ w·d² about the node's mean (price.deviation_shift)
 
     @cached_property
     def price(self) -> NodePrice:
         """What bits are worth at this node."""
-        return NodePrice.of(self.training_set, self.rows, self.node, self.measure, self.squares)
+        return NodePrice.of(self.training_set, self.rows, self.node, self.measure, self.sum_of_squares)
 
     @property
     def impurity_name(self) -> str:
@@ -111,7 +111,7 @@ class NodeBuckets:
     scorer: BucketScorer
     node: int
     columns: dict[int, Buckets] = field(default_factory=dict)
-    fixed: dict[int, list[Candidate]] = field(default_factory=dict)  # candidates that are not thresholds
+    exact_candidates: dict[int, list[Candidate]] = field(default_factory=dict)  # candidates that are not thresholds
     scanned: dict[int, ThresholdScan] = field(default_factory=dict)  # until there are finer buckets
 
     def add(self, request: Request, answer: Buckets) -> None:
@@ -168,13 +168,13 @@ class NodeBuckets:
     @cached_property
     def lower_bounds(self) -> dict[int, float]:
         """For each column, the score that a threshold must reach to win or to be tied with the winner."""
-        best = max((self._lower(c) for c in self._fixed_candidates() if c.eligible), default=-math.inf)
+        best = max((self._lower(c) for c in self._list_exact_candidates() if c.eligible), default=-math.inf)
         scans = self.scans
         ranked = sorted(
             (
                 (upper, column, i, placement)
                 for column, scan in scans.items()
-                for upper, i, placement in scan.best_cuts(self.few_cuts)
+                for upper, i, placement in scan.best_cuts(self.max_cuts)
             ),
             reverse=True,
         )
@@ -188,7 +188,7 @@ class NodeBuckets:
         return dict.fromkeys(scans, best)
 
     @property
-    def few_cuts(self) -> int:
+    def max_cuts(self) -> int:
         """How many thresholds of a column are tried for a lower bound: all of them if constraints may forbid some."""
         return 1 << 30 if any(own.sign for own in self.scorer.training_set.constraints) else 4
 
@@ -200,7 +200,7 @@ class NodeBuckets:
     def search(self, tie_rank: ColumnRank | None) -> NodeSearch:
         """Choose among the candidates that may win."""
         listed: dict[int, list[Candidate]] = {column: [] for column in sorted(self.columns)}
-        for candidate in self._fixed_candidates():
+        for candidate in self._list_exact_candidates():
             listed[candidate.order.column].append(candidate)
         required = self.lower_bounds
         for column, scan in self.scans.items():
@@ -216,12 +216,12 @@ class NodeBuckets:
             listed |= {column: [c for c in scan.candidates(-math.inf) if c] for column, scan in self.scans.items()}
         return choose(self.scorer, listed, tie_rank)
 
-    def _fixed_candidates(self) -> Iterator[Candidate]:
+    def _list_exact_candidates(self) -> Iterator[Candidate]:
         """Return the candidates that are known exactly: those of categories, and the presence tests."""
         for column, buckets in self.columns.items():
-            if column not in self.fixed:
-                self.fixed[column] = list(_exact_candidates(self.scorer, column, buckets))
-            yield from self.fixed[column]
+            if column not in self.exact_candidates:
+                self.exact_candidates[column] = list(_exact_candidates(self.scorer, column, buckets))
+            yield from self.exact_candidates[column]
 
 
 def _finer_grids(buckets: Buckets, is_open: npt.NDArray[np.bool_]) -> Iterator[BinGrid]:
@@ -429,7 +429,7 @@ class ThresholdScan:
         gain = gain - float(scorer.costs[self.column]) * scorer.measure.unit_value
         _, separate = self.missing
         if scorer.training_set.criterion.rule == "gain":
-            divided = scorer.training_set.by_branches and separate
+            divided = scorer.training_set.divides_gain_by_branches and separate
             return gain / 2 if divided else gain
         if scorer.training_set.criterion.rule == "c45":
             return gain
@@ -504,7 +504,7 @@ class Points:
         within = stats.squares.astype(np.float64) - stats.deviations.astype(np.float64) ** 2 / weight
         within = np.maximum(within, 0) + 2.0**-40 * stats.squares
         # Minkowski: a target is q·2^shift + r with r < 2^shift, and r deviates by 2^shift/2 at most.
-        spread = (np.sqrt(within) + np.sqrt(weight) / 2) * 2.0 ** training_set.deviations[1]
+        spread = (np.sqrt(within) + np.sqrt(weight) / 2) * 2.0 ** training_set.deviation_scale[1]
         return cls(values, spread)
 
     def take(self, chosen: npt.NDArray[np.bool_]) -> Points:

@@ -60,7 +60,7 @@ class ColumnAtNode:
         return bool(self.buckets) and self.is_pool(self.buckets[-1])
 
     @property
-    def listed(self) -> Sequence[Bucket]:
+    def nameable_levels(self) -> Sequence[Bucket]:
         """The buckets of single levels: those that a test may name."""
         return self.buckets[:-1] if self.has_pool else self.buckets
 
@@ -172,7 +172,7 @@ def _partition_by_one_value(column: ColumnAtNode) -> Iterator[Partition]:
     stats = [b.stats for b in column.buckets]
     before = list(accumulate(stats, add, initial=RowStats()))
     after = list(accumulate(reversed(stats), add, initial=RowStats()))[::-1]
-    for i, bucket in enumerate(column.listed):
+    for i, bucket in enumerate(column.nameable_levels):
         make_split = partial(OneValue, column.encoding.name, column.level(bucket))
         yield Partition(i, (bucket.stats, before[i] + after[i + 1]), make_split, placements=(0, 1))
 
@@ -252,7 +252,7 @@ def _doubled_median(bucket: Bucket) -> int:
 
 def _partition_by_level(column: ColumnAtNode) -> Iterator[Partition]:
     """One branch per level present, and one for the rare and the absent levels (CS221 notes 6; figure 8.2 a)."""
-    levels = tuple(column.level(b) for b in column.listed)
+    levels = tuple(column.level(b) for b in column.nameable_levels)
     if not levels:
         return
     other = len(levels) < len(column.encoding.levels)

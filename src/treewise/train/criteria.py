@@ -17,8 +17,8 @@ targets are integers (``train/fixed_point.py``), and so is a branch's *total imp
     absolute error  Σ |y − median|
 
 Integer sums are the same in any order. Logarithms and quotients are rounded, with a known, tiny error bound
-(``Measure.tolerance``); gains that are closer than that are a tie, and ties are decided by the documented order, never
-by rounding.
+(``NodeImpurity.tolerance``); gains that are closer than that are a tie, and ties are decided by the documented order,
+never by rounding.
 
 A criterion is a function that returns the total impurity of some rows, and an entry in ``CRITERIA``. One that compares
 the branches with each other instead (the gain ratio) is a function in ``RULES``.
@@ -191,7 +191,7 @@ def logarithm(unit: str) -> Callable[[float], float]:
 
 # -- the learner, in integers ------------------------------------------------------------------------------------------
 
-FRACTION = 61  # bits after the point
+FRACTION_BITS = 61  # bits after the point
 _TWO = 1 << 64  # in the 63 bits that a logarithm is taken by
 
 
@@ -201,13 +201,13 @@ def log2_fixed(n: int) -> int:
 
     Normalise n to x in [1, 2) with 63 bits; squaring x doubles its logarithm, and whether x² reaches 2 is the next bit.
 
-    >>> log2_fixed(8) == 3 << FRACTION, round(log2_fixed(10) / 2**FRACTION, 12)
+    >>> log2_fixed(8) == 3 << FRACTION_BITS, round(log2_fixed(10) / 2**FRACTION_BITS, 12)
     (True, 3.321928094887)
     """
     exponent = n.bit_length() - 1
     x = (n << (63 - exponent)) if exponent <= 63 else (n >> (exponent - 63))
     result = exponent
-    for _ in range(FRACTION):
+    for _ in range(FRACTION_BITS):
         x = (x * x) >> 63
         if x < _TWO:
             result += result
@@ -221,7 +221,7 @@ def log2_fixed(n: int) -> int:
 def nlogn(n: int) -> int:
     """Return n·log2(n) in units of 2^-61, with 0·log 0 = 0.
 
-    >>> nlogn(0), nlogn(4) == 8 << FRACTION
+    >>> nlogn(0), nlogn(4) == 8 << FRACTION_BITS
     (0, True)
     """
     return n * log2_fixed(n) if n > 0 else 0
@@ -257,7 +257,7 @@ class RowStats(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Measure:
+class NodeImpurity:
     """A criterion prepared for one node: measures its branches in integers."""
 
     total_impurity: Callable[[RowStats], int]  # total impurity, up to a constant of the node
@@ -266,7 +266,7 @@ class Measure:
     per_branch: int = 0  # … plus this for each branch
     valid: Callable[[RowStats], bool] = field(default=lambda _: True)  # whether rows may be a branch at all
     shift: int = 0  # regression: bits cut off a sum of targets …
-    fraction: int = 0  # … and fractional bits that the square of one has
+    fraction_bits: int = 0  # … and fractional bits that the square of one has
 
     def tolerance(self, branches: int) -> int:
         """Return the error bound of the gain of a split into this many branches."""
@@ -283,7 +283,7 @@ class Criterion:
     name: str
     task: Literal["classification", "regression"]
     unit: str  # "bits" can also be shown as nats
-    measure_at: Callable[[RowStats], Measure]  # the measure of a node
+    impurity_at: Callable[[RowStats], NodeImpurity]  # the measure of a node
     letter: str  # the symbol of the impurity in formulas …
     legend: str  # … and its meaning; {unit} is replaced by the unit of the trace
     legend_of_two: str = ""  # the same for two classes, p being the share of the second
@@ -313,16 +313,16 @@ class Criterion:
 
 
 def _exact(
-    total_impurity: Callable[[RowStats], int], unit_value: float = 2.0**-FRACTION
-) -> Callable[[RowStats], Measure]:
+    total_impurity: Callable[[RowStats], int], unit_value: float = 2.0**-FRACTION_BITS
+) -> Callable[[RowStats], NodeImpurity]:
     """Return the measure of an impurity that is computed without rounding: the same for every node."""
-    measure = Measure(total_impurity, unit_value)
+    measure = NodeImpurity(total_impurity, unit_value)
     return lambda _: measure
 
 
-def _entropy_at(node: RowStats) -> Measure:
+def _entropy_at(node: RowStats) -> NodeImpurity:
     """Error bound: less than two units per logarithm, times its count; the counts of all terms sum to at most 4·m."""
-    return Measure(_entropy_total, unit_value=2.0**-FRACTION, rounding=8 * node.weight)
+    return NodeImpurity(_entropy_total, unit_value=2.0**-FRACTION_BITS, rounding=8 * node.weight)
 
 
 def _entropy_total(stats: RowStats) -> int:
@@ -330,24 +330,24 @@ def _entropy_total(stats: RowStats) -> int:
     return nlogn(stats.weight) - sum(map(nlogn, stats.counts))
 
 
-def _gini_at(node: RowStats) -> Measure:
+def _gini_at(node: RowStats) -> NodeImpurity:
     """Exact except for one quotient per branch and one for the node."""
     del node
-    return Measure(_gini_total, unit_value=2.0**-FRACTION, rounding=1, per_branch=1)
+    return NodeImpurity(_gini_total, unit_value=2.0**-FRACTION_BITS, rounding=1, per_branch=1)
 
 
 def _gini_total(stats: RowStats) -> int:
     """m·(1 − Σ p²) = m − Σ c²/m."""
     squares = sum(c * c for c in stats.counts)
-    return (stats.weight << FRACTION) - (squares << FRACTION) // stats.weight
+    return (stats.weight << FRACTION_BITS) - (squares << FRACTION_BITS) // stats.weight
 
 
 def _error_total(stats: RowStats) -> int:
     """m − max c."""
-    return (stats.weight - max(stats.counts)) << FRACTION
+    return (stats.weight - max(stats.counts)) << FRACTION_BITS
 
 
-def _squared_error_at(node: RowStats) -> Measure:
+def _squared_error_at(node: RowStats) -> NodeImpurity:
     """Σ (y − mean)² of a branch is Σ y² − S²/m, and Σ y² is the same for all splits of a node: compare −S²/m.
 
     S is taken about the node's mean. 126 bits hold its square and a fraction, so targets of few digits are measured
@@ -358,18 +358,20 @@ def _squared_error_at(node: RowStats) -> Measure:
     spread = node.high - node.low + 1
     bits = (node.weight * spread).bit_length()
     shift = max(0, bits - 62)
-    fraction = min(FRACTION, 126 - 2 * (bits - shift))
+    fraction_bits = min(FRACTION_BITS, 126 - 2 * (bits - shift))
 
     def total_impurity(stats: RowStats) -> int:
         centred = (stats.target_sum - stats.weight * mean) >> shift
-        return -((centred * centred << fraction) // stats.weight)
+        return -((centred * centred << fraction_bits) // stats.weight)
 
-    error = 1 + (2 * ((spread >> shift) + 1) << fraction if shift else 0)  # a quotient, and a truncated S
-    unit_value = math.ldexp(1.0, 2 * shift - fraction)
-    return Measure(total_impurity, unit_value, rounding=error, per_branch=error, shift=shift, fraction=fraction)
+    error = 1 + (2 * ((spread >> shift) + 1) << fraction_bits if shift else 0)  # a quotient, and a truncated S
+    unit_value = math.ldexp(1.0, 2 * shift - fraction_bits)
+    return NodeImpurity(
+        total_impurity, unit_value, rounding=error, per_branch=error, shift=shift, fraction_bits=fraction_bits
+    )
 
 
-def _poisson_at(node: RowStats) -> Measure:
+def _poisson_at(node: RowStats) -> NodeImpurity:
     """Half the deviance of a branch is Σ y·log y − S·log(S/m); the first sum is the same for all splits."""
     shift = max(0, node.target_sum.bit_length() - 56)
 
@@ -377,10 +379,10 @@ def _poisson_at(node: RowStats) -> Measure:
         s = stats.target_sum >> shift
         return s * log2_fixed(stats.weight) - nlogn(s)
 
-    unit_value = math.log(2) * math.ldexp(1.0, shift - FRACTION)
-    truncation = 64 << FRACTION if shift else 0  # error bound of a truncated S, in a branch and in the node
+    unit_value = math.log(2) * math.ldexp(1.0, shift - FRACTION_BITS)
+    truncation = 64 << FRACTION_BITS if shift else 0  # error bound of a truncated S, in a branch and in the node
     rounding = 8 * (node.target_sum >> shift) + truncation
-    return Measure(
+    return NodeImpurity(
         total_impurity, unit_value, rounding, per_branch=truncation, valid=lambda g: g.target_sum > 0, shift=shift
     )
 

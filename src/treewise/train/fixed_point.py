@@ -9,7 +9,7 @@ Used by ``training_set.py``, once per table.
 Scales are powers of two, so values that fit are exact; a positive weight or a nonzero target never becomes 0. Scales
 depend only on the sum of the weights and the largest |y|, not on the number of rows, so a row of weight 2 is the same
 as two rows. If the targets span more than 61 bits (1…11 beside 1e30), a node whose targets are all smaller by 20 binary
-orders or more uses a finer scale (``scale_beside``), so that its largest target always has at least 41 bits.
+orders or more uses a finer scale (``node_target_scale``), so that its largest target always has at least 41 bits.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ def scale_targets(raw: npt.NDArray[np.float64]) -> tuple[Ints, int, int | None]:
     return y >> spare, scale - spare, None
 
 
-def scale_beside(top: int, largest: float) -> int:
+def node_target_scale(top: int, largest: float) -> int:
     """Return the scale of a node whose largest |target| is given, in a table whose largest has exponent ``top``.
 
-    >>> scale_beside(100, 1e30), scale_beside(100, 11.0), scale_beside(100, 1e-10)
+    >>> node_target_scale(100, 1e30), node_target_scale(100, 11.0), node_target_scale(100, 1e-10)
     (-39, 41, 81)
     """
     return _TARGET_BITS - top + (top - math.frexp(largest)[1]) // _FINER_BITS * _FINER_BITS

@@ -333,7 +333,7 @@ def record_cost(training_set: AnyTrainingSet, cost: Any) -> AnyTrainingSet:
 def prepare_like(tree: Tree, data: Any, sample_weight: Any = None, groups: Any = None, time: Any = None) -> TrainingSet:
     """Prepare a table like the training table of a tree: the same columns, target, criterion and settings."""
     info = tree.fit_info
-    settings = Settings.recorded({"criterion": tree.criterion, "empty_branch": tree.empty_branch, **info.settings})
+    settings = Settings.from_values({"criterion": tree.criterion, "empty_branch": tree.empty_branch, **info.settings})
     return build_like(data, tree.encodings, tree.target, settings, info.fit_options, sample_weight, None, groups, time)
 
 
@@ -449,7 +449,7 @@ def core_settings(training_set: TrainingSet) -> _core.Settings:
     core.criterion = training_set.criterion.impurity or training_set.criterion.name
     core.rule = training_set.criterion.rule
     core.selection = settings.selection
-    core.gain_per_branch = training_set.by_branches
+    core.gain_per_branch = training_set.divides_gain_by_branches
     core.missing_branch = settings.missing == "branch"
     core.empty_from_root = settings.empty_branch == "root"
     core.random_ties = settings.ties == "random"

@@ -21,11 +21,11 @@ from treewise.errors import DataError, ParameterError
 from treewise.train.bucket_search import BucketScorer, NodeBuckets, finer_grid, first_grid
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value
 from treewise.train.criteria import RowStats
-from treewise.train.fixed_point import scale_beside
+from treewise.train.fixed_point import node_target_scale
 from treewise.train.grow import finish_tree
 from treewise.train.price import deviation_shift
 from treewise.train.reference import Candidate, impurity_decrease, leaf_condition_of
-from treewise.train.source import BinGrid, Buckets, Request, Source, Totals, TrainingSummary
+from treewise.train.source import BinGrid, Buckets, Request, Source, TargetRange, TrainingSummary
 from treewise.train.summary import check_source_criterion
 from treewise.train.training_set import name_quartiles
 from treewise.tree.arrays import DTYPES, STOPS, Arrays, split_entries
@@ -46,14 +46,14 @@ class GrowingNode:
     parent: int = -1
     path: tuple[int, ...] = ()  # best-first: branch numbers from the root, to compare nodes in pre-order
     constraints: NodeConstraints = UNCONSTRAINED
-    totals: Totals | None = None
+    target_range: TargetRange | None = None
     stop: str = ""
     value: float = math.nan
     spread: float = 0.0
     impurity: float = 0.0
     gain: float = 0.0
     priority: tuple[bool, int, float] = (False, 0, 0.0)
-    squares: int | None = None
+    sum_of_squares: int | None = None
     best: Candidate | None = None
     children: list[int] = field(default_factory=list)
 
@@ -172,48 +172,48 @@ class SourceGrower:
         """Find what nodes predict, and which of them are leaves."""
         filled = [number for number in numbers if self.nodes[number].stats.rows]
         if filled and self.summary.target.task == "regression":
-            self._find_totals(filled)
+            self._find_target_ranges(filled)
         for number in numbers:
             node = self.nodes[number]
-            is_constant = node.totals is not None and node.totals.raw_low == node.totals.raw_high
+            is_constant = node.target_range is not None and node.target_range.raw_low == node.target_range.raw_high
             node.stop = leaf_condition_of(self.summary, node.stats, node.depth, is_constant)
             if not node.stats.rows:
                 continue
-            if node.totals is None:
-                measure = self.summary.criterion.measure_at(node.stats)
+            if node.target_range is None:
+                measure = self.summary.criterion.impurity_at(node.stats)
                 impurity = float(measure.total_impurity(node.stats))
                 node.impurity = impurity * measure.unit_value / float(node.stats.weight)
                 if len(node.stats.counts) == 2:
                     node.value = predicted_value(self.summary, node.stats)
             else:
-                node.value = node.totals.raw_low if is_constant else predicted_value(self.summary, node.stats)
+                node.value = node.target_range.raw_low if is_constant else predicted_value(self.summary, node.stats)
 
-    def _find_totals(self, numbers: Sequence[int]) -> None:
+    def _find_target_ranges(self, numbers: Sequence[int]) -> None:
         """Ask for the range of the targets of nodes and for their squares about the mean (regression)."""
         tree = self._arrays(range(len(self.nodes)))
-        about = {}
-        for number, totals in zip(numbers, self.source.totals(tree, numbers), strict=True):
+        centres = {}
+        for number, target_range in zip(numbers, self.source.target_ranges(tree, numbers), strict=True):
             node = self.nodes[number]
-            node.totals = totals
-            node.stats = node.stats._replace(low=totals.low, high=totals.high)
-            self._check_scale(totals)
-            if totals.low < totals.high:
-                about[number] = node.stats.target_sum // node.stats.weight, deviation_shift(node.stats)
+            node.target_range = target_range
+            node.stats = node.stats._replace(low=target_range.low, high=target_range.high)
+            self._check_scale(target_range)
+            if target_range.low < target_range.high:
+                centres[number] = node.stats.target_sum // node.stats.weight, deviation_shift(node.stats)
             else:
-                node.squares = 0
-        for number, (deviations, squares) in (self.source.moments(tree, about) if about else {}).items():
-            node, shift = self.nodes[number], about[number][1]
-            weight, node.squares = float(node.stats.weight), squares
+                node.sum_of_squares = 0
+        for number, (deviations, squares) in (self.source.moments(tree, centres) if centres else {}).items():
+            node, shift = self.nodes[number], centres[number][1]
+            weight, node.sum_of_squares = float(node.stats.weight), squares
             mean = float(deviations) / weight
             variance = max(0.0, float(squares) / weight - mean * mean)
             exponent = shift - self.summary.target_scale
             node.impurity = _scale(variance, 2 * exponent)
             node.spread = _scale(math.sqrt(variance), exponent)
 
-    def _check_scale(self, totals: Totals) -> None:
-        """Refuse targets so different that a node would need a finer scale (``fixed_point.scale_beside``)."""
-        largest, top = max(abs(totals.raw_low), abs(totals.raw_high)), self.summary.target_top
-        if top is not None and largest and scale_beside(top, largest) != self.summary.target_scale:
+    def _check_scale(self, target_range: TargetRange) -> None:
+        """Refuse targets so different that a node would need a finer scale (``fixed_point.node_target_scale``)."""
+        largest, top = max(abs(target_range.raw_low), abs(target_range.raw_high)), self.summary.target_top
+        if top is not None and largest and node_target_scale(top, largest) != self.summary.target_scale:
             raise DataError(
                 f'target "{self.summary.target.name}": some nodes have targets a million times smaller than the'
                 " largest, which needs rows in memory.",
@@ -257,9 +257,9 @@ class SourceGrower:
 
     def _scorer(self, number: int) -> BucketScorer:
         node = self.nodes[number]
-        measure = self.summary.criterion.measure_at(node.stats)
+        measure = self.summary.criterion.impurity_at(node.stats)
         no_rows = np.empty(0, np.int64)
-        return BucketScorer(self.summary, no_rows, node.stats, measure, node.constraints, node.squares)
+        return BucketScorer(self.summary, no_rows, node.stats, measure, node.constraints, node.sum_of_squares)
 
     def _decide(self, number: int, search: NodeBuckets) -> None:
         node, scorer = self.nodes[number], search.scorer

@@ -23,7 +23,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from treewise.train.criteria import FRACTION, Criterion, Measure, RowStats, nlogn
+from treewise.train.criteria import FRACTION_BITS, Criterion, NodeImpurity, RowStats, nlogn
 
 if TYPE_CHECKING:
     from treewise.train.candidates import Rows
@@ -37,7 +37,7 @@ POOLED_KINDS = ("one_value", "subset", "multiway")
 
 _MOST_BITS_PER_ROW = 8  # charged at most, so that prices fit the core's integers
 _LARGEST = 1 << 125  # likewise, the largest price
-_LARGEST_SHARE = 64 << FRACTION  # likewise, of the node's impurity
+_LARGEST_SHARE = 64 << FRACTION_BITS  # likewise, of the node's impurity
 
 
 def bits_to_name(kind: str, n_levels: int, classes: int) -> int:
@@ -64,20 +64,25 @@ class NodePrice:
     """Converts between the bits of a test and the scores of a node."""
 
     criterion: Criterion
-    measure: Measure
+    measure: NodeImpurity
     node: RowStats
     impurity: int  # total impurity of the node in the measure's units, nothing left out
     target_scale: int
 
     @classmethod
     def of(
-        cls, training_set: TrainingSet, rows: Rows, node: RowStats, measure: Measure, squares: int | None = None
+        cls,
+        training_set: TrainingSet,
+        rows: Rows,
+        node: RowStats,
+        measure: NodeImpurity,
+        sum_of_squares: int | None = None,
     ) -> NodePrice:
-        """Return the prices of the node with these rows; ``squares`` are their sum of squares, if it is known."""
+        """Return the prices of the node with these rows; ``sum_of_squares`` is about their mean, if it is known."""
         impurity = measure.total_impurity(node)
         if training_set.criterion.likelihood == "normal":
-            squares = _sum_of_squares(training_set, rows, node) if squares is None else squares
-            exponent = 2 * (deviation_shift(node) - measure.shift) + measure.fraction
+            squares = _sum_of_squares(training_set, rows, node) if sum_of_squares is None else sum_of_squares
+            exponent = 2 * (deviation_shift(node) - measure.shift) + measure.fraction_bits
             impurity += squares << exponent if exponent >= 0 else squares >> -exponent
         return cls(training_set.criterion, measure, node, impurity, training_set.target_scale)
 
@@ -86,7 +91,9 @@ class NodePrice:
         if self.criterion.likelihood in ("normal", "laplace"):
             # Bits are logarithms of the impurity that is left, so a price multiplies it.
             left = max(0, self.impurity - gain)
-            return gain - (left * (self._factor(bits) - (1 << FRACTION)) >> FRACTION), 4 * tolerance + (tolerance > 0)
+            return gain - (left * (self._factor(bits) - (1 << FRACTION_BITS)) >> FRACTION_BITS), 4 * tolerance + (
+                tolerance > 0
+            )
         return gain - self._price(bits), tolerance
 
     def bits_gained(self, gain: int) -> float:
@@ -98,8 +105,8 @@ class NodePrice:
                 degree = 0.5 if self.criterion.likelihood == "normal" else 1.0
                 return degree * rows * (math.log2(self.impurity) - math.log2(left)) if left > 0 else math.inf
             case "poisson":
-                return math.ldexp(gain / weight * rows, -FRACTION - self._poisson_shift)
-        return float(gain) / float(self.impurity) * self._entropy / weight * rows * 2.0**-FRACTION
+                return math.ldexp(gain / weight * rows, -FRACTION_BITS - self._poisson_shift)
+        return float(gain) / float(self.impurity) * self._entropy / weight * rows * 2.0**-FRACTION_BITS
 
     @cached_property
     def _entropy(self) -> int:
@@ -114,14 +121,14 @@ class NodePrice:
     def _price(self, bits: int) -> int:
         """Return the price that is subtracted from a gain, in its units."""
         bits = min(bits, _MOST_BITS_PER_ROW * self.node.rows)
-        weighted = bits * ((self.node.weight << FRACTION) // self.node.rows)
+        weighted = bits * ((self.node.weight << FRACTION_BITS) // self.node.rows)
         if self.criterion.likelihood == "poisson":
             shift = self._poisson_shift
             return min(weighted << shift if shift >= 0 else weighted >> -shift, _LARGEST)
         if self.criterion.name == "entropy":
             return weighted
-        share = min((weighted << FRACTION) // self._entropy, _LARGEST_SHARE)
-        return self.impurity * share >> FRACTION
+        share = min((weighted << FRACTION_BITS) // self._entropy, _LARGEST_SHARE)
+        return self.impurity * share >> FRACTION_BITS
 
     def _factor(self, bits: int) -> int:
         """Return what the impurity that is left is multiplied by, in units of 2^-61; below 4."""
@@ -147,23 +154,23 @@ def exp2_fixed(numerator: int, denominator: int) -> int:
 
     The exponent is cut into its bits, and the powers 2^(1/2), 2^(1/4), … of those that are set are multiplied.
 
-    >>> exp2_fixed(1, 1) == 2 << FRACTION, round(exp2_fixed(1, 2) / 2**FRACTION, 12)
+    >>> exp2_fixed(1, 1) == 2 << FRACTION_BITS, round(exp2_fixed(1, 2) / 2**FRACTION_BITS, 12)
     (True, 1.414213562373)
     """
     exponent, rest = divmod(numerator, denominator)
-    fraction = (rest << FRACTION) // denominator
-    product = 1 << (FRACTION + 1)
+    fraction = (rest << FRACTION_BITS) // denominator
+    product = 1 << (FRACTION_BITS + 1)
     for power_number, power in enumerate(_ROOTS_OF_TWO, start=1):
-        if fraction >> (FRACTION - power_number) & 1:
-            product = (product * power) >> (FRACTION + 1)
+        if fraction >> (FRACTION_BITS - power_number) & 1:
+            product = (product * power) >> (FRACTION_BITS + 1)
     return (product << exponent) >> 1
 
 
 def _roots_of_two() -> tuple[int, ...]:
     """Return 2^(1/2), 2^(1/4), … in units of 2^-62, rounded down."""
-    roots = [2 << (FRACTION + 1)]
-    for _ in range(FRACTION):
-        roots.append(math.isqrt(roots[-1] << (FRACTION + 1)))
+    roots = [2 << (FRACTION_BITS + 1)]
+    for _ in range(FRACTION_BITS):
+        roots.append(math.isqrt(roots[-1] << (FRACTION_BITS + 1)))
     return tuple(root for _, root in pairwise(roots))
 
 

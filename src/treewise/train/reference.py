@@ -43,7 +43,7 @@ from treewise.train.candidates import (
     random_partition,
 )
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value, why_forbidden
-from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, Measure, RowStats, gain_ratio, log2_fixed
+from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, NodeImpurity, RowStats, gain_ratio, log2_fixed
 from treewise.train.independence import ColumnTest, NodeTests, compute_test
 from treewise.train.price import POOLED_KINDS, NodePrice, bits_to_name
 from treewise.train.training_set import TrainingSet
@@ -121,7 +121,7 @@ def find_best_split(
         node_tests = _test_columns(training_set, rows, columns, n_sampled)
         listed = {t.column: list(list_candidates(scorer, rows, t.column, split_key)) for t in node_tests.tests}
         if node_key is None:
-            listed |= _list_barred(scorer, rows)
+            listed |= _list_forbidden(scorer, rows)
         return choose_by_test(scorer, listed, node_tests, tie_rank)
     candidates: dict[int, list[Candidate]] = {}
     for column in columns:
@@ -129,11 +129,11 @@ def find_best_split(
             break
         candidates[column] = list(list_candidates(scorer, rows, column, split_key))
     if node_key is None:
-        candidates |= _list_barred(scorer, rows)
+        candidates |= _list_forbidden(scorer, rows)
     return choose(scorer, candidates, tie_rank)
 
 
-def _list_barred(scorer: NodeScorer, rows: Rows) -> dict[int, list[Candidate]]:
+def _list_forbidden(scorer: NodeScorer, rows: Rows) -> dict[int, list[Candidate]]:
     """Return the candidates of the columns that may not be tested at the node: forbidden, but they can be shown."""
     columns = enumerate(scorer.training_set.constraints)
     return {i: list(list_candidates(scorer, rows, i)) for i, c in columns if not scorer.constraints.allows(c)}
@@ -319,14 +319,14 @@ class NodeScorer:
     training_set: TrainingSet
     rows: Rows
     node: RowStats  # the statistics of its rows
-    measure: Measure
+    measure: NodeImpurity
     constraints: NodeConstraints = UNCONSTRAINED
 
     @classmethod
     def of(cls, training_set: TrainingSet, rows: Rows, constraints: NodeConstraints = UNCONSTRAINED) -> NodeScorer:
         """Return the scorer of the node with these rows."""
         node = compute_stats(training_set, rows)
-        return cls(training_set, rows, node, training_set.criterion.measure_at(node), constraints)
+        return cls(training_set, rows, node, training_set.criterion.impurity_at(node), constraints)
 
     @cached_property
     def total_impurity(self) -> int:
@@ -428,13 +428,13 @@ class NodeScorer:
     def _score_of_gain(self, gain: int, tolerance: int, branches: Sequence[RowStats]) -> tuple[int, int]:
         """Return the score by the criterion's rule, and its tolerance; divided by branches − 1 if kinds compete."""
         rule = self.training_set.criterion.rule
-        if rule == "gain" and self.training_set.by_branches:
+        if rule == "gain" and self.training_set.divides_gain_by_branches:
             divisor = len(branches) - 1
             return gain // divisor, tolerance // divisor + (tolerance > 0)
         return RULES[rule].score(gain, tolerance, self.node, branches)
 
 
-def impurity_decrease(training_set: TrainingSet, measure: Measure, gain: int, weight: int) -> float:
+def impurity_decrease(training_set: TrainingSet, measure: NodeImpurity, gain: int, weight: int) -> float:
     """Convert an integer gain into a decrease of impurity per unit of weight."""
     try:
         scale = -training_set.criterion.degree * training_set.target_scale

@@ -30,7 +30,7 @@ def take_rows(training_set: TrainingSet, rows: Ints) -> TrainingSet:
         y=training_set.y[rows],
         raw=training_set.raw[rows] if len(training_set.raw) else training_set.raw,
         weight=training_set.weight[rows],
-        row_weight=training_set.row_weight[rows],
+        evaluation_weight=training_set.evaluation_weight[rows],
         repeats=None if training_set.repeats is None else training_set.repeats.take(rows),
         groups=None if training_set.groups is None else training_set.groups[rows],
         time=None if training_set.time is None else training_set.time[rows],

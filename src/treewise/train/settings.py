@@ -399,7 +399,7 @@ class Settings:
         values = values | {name: value for name, value in given.items() if value is not None}
         if isinstance(values.get("criterion"), str):
             values["criterion"] = get_criterion(values["criterion"]).name  # of a synonym
-        settings = cls.recorded(values)
+        settings = cls.from_values(values)
         settings._check_selection(given.get("selection"))
         signs = {str(name): int(sign) for name, sign in (settings.monotone or {}).items() if sign != 0}
         groups = [list(group) for group in settings.interactions or ()]
@@ -407,12 +407,12 @@ class Settings:
         return replace(settings, monotone=signs or None, interactions=groups or None, feature_costs=costs or None)
 
     @classmethod
-    def recorded(cls, values: Mapping[str, Any]) -> Settings:
+    def from_values(cls, values: Mapping[str, Any]) -> Settings:
         """Return the settings of a grown model, from its history (``non_default_values``), and check them."""
         settings = cls(**{name: to_python_number(value) for name, value in values.items()})
         settings.check()
-        takes_default_level = settings.selection == "test" and settings.alpha is None
-        return replace(settings, alpha=ALPHA) if takes_default_level else settings
+        uses_default_alpha = settings.selection == "test" and settings.alpha is None
+        return replace(settings, alpha=ALPHA) if uses_default_alpha else settings
 
     def _check_selection(self, given: str | None) -> None:
         by_gain = self.criterion is None or get_criterion(self.criterion).rule == "gain"

@@ -5,9 +5,9 @@ database, partitions on a cluster. It answers with integers that add up in any o
 counts, byte for byte. The tree so far says which node a row is at (``Arrays``, numbered in order of creation), so a
 source keeps no state between two questions.
 
-    count      statistics per (node, column, bin): the rows of a bin, its smallest and largest value, classes or targets
-    totals     regression: the smallest and the largest target of a node
-    moments    regression: sums of deviations and of their squares, about the mean of a node
+    count          statistics per (node, column, bin): the rows of a bin, its ends, classes or targets
+    target_ranges  regression: the smallest and the largest target of a node
+    moments        regression: sums of deviations and of their squares, about the mean of a node
 
 Bins are equal parts of an interval (``BinGrid``). Which bins a source is asked for affects the time, never the tree:
 each bucket comes back with the smallest and the largest value in it, and those that may hide a better threshold are
@@ -89,7 +89,7 @@ class Stats:
     weight: Ints
     counts: Ints  # classification: (groups, classes); regression: (groups, 0)
     target_sum: Array  # regression: Σ w·y as Python integers; classification: zeros
-    # Regression: Σ w·q and Σ w·q², q the deviation of the target in units of 2^shift (TrainingSummary.deviations).
+    # Regression: Σ w·q and Σ w·q², q the deviation of the target in units of 2^shift (TrainingSummary.deviation_scale).
     deviations: Ints
     squares: Ints
 
@@ -192,7 +192,7 @@ class TrainingSummary(TrainingSet):
 
     n_rows: int = 0
     root: RowStats = field(default_factory=RowStats)  # of all rows
-    row_weight_of: Mapping[Pair, int] = field(default_factory=dict)  # the integer weight of a row of each pair
+    integer_weight_of: Mapping[Pair, int] = field(default_factory=dict)  # the integer weight of a row of each pair
     low: int = 0  # regression: the smallest and the largest target of all rows, as integers
     high: int = 0
 
@@ -200,7 +200,7 @@ class TrainingSummary(TrainingSet):
         return self.n_rows
 
     @property
-    def deviations(self) -> tuple[int, int]:
+    def deviation_scale(self) -> tuple[int, int]:
         """The centre and the shift of targets in sums of squares: q = (y − centre) >> shift.
 
         The sums fit 62 bits; bounds are made from them, so their few bits cost time, not accuracy.
@@ -210,7 +210,7 @@ class TrainingSummary(TrainingSet):
         return centre, max(0, (self.high - self.low).bit_length() - bits)
 
 
-class Totals(NamedTuple):
+class TargetRange(NamedTuple):
     """Regression: the smallest and the largest target of a node, as integers and as given."""
 
     low: int
@@ -230,8 +230,8 @@ class Source(Protocol):
     def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
         """Count rows by bins; one answer per request."""
 
-    def totals(self, tree: Arrays, nodes: Sequence[int]) -> list[Totals]:
+    def target_ranges(self, tree: Arrays, nodes: Sequence[int]) -> list[TargetRange]:
         """Return the range of the targets of each node (regression)."""
 
-    def moments(self, tree: Arrays, about: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    def moments(self, tree: Arrays, centres: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift, given (mean, shift) (regression)."""

@@ -29,7 +29,7 @@ from treewise.train.fixed_point import lowest_bit_exponents, scale_of_targets, s
 from treewise.train.settings import Settings
 from treewise.train.source import Pair, TrainingSummary
 from treewise.train.target import check_target, note_target, read_target, resolve_criterion
-from treewise.train.training_set import Feature, allowed_splits, drop_idle_settings, fit_options_of
+from treewise.train.training_set import Feature, allowed_splits, fit_options_of, normalise_settings
 from treewise.train.weights import WeightedRows, apply_class_weights
 from treewise.tree.arrays import Target
 
@@ -139,7 +139,7 @@ class TargetSummary:
         return scale_of_targets(float(np.abs(self.pairs.raw).max(initial=0.0)), self.facts.lowest_bit or 0)
 
     @property
-    def row_weight_of(self) -> dict[Pair, int]:
+    def integer_weight_of(self) -> dict[Pair, int]:
         """The integer weight of a row by class number (regression: 0) and sample weight."""
         sample = self.facts.weight[np.asarray(self.pairs.rows)]
         return dict(
@@ -217,16 +217,17 @@ def needs_values(kind: KindSpec | None) -> bool:
 
 
 def build_summary(
-    about: TargetSummary, samples: Mapping[str, Column], n_missing: Mapping[str, int], root_sum: int = 0
+    target_summary: TargetSummary, samples: Mapping[str, Column], n_missing: Mapping[str, int], root_sum: int = 0
 ) -> TrainingSummary:
     """Return the summary, from samples of the columns, in order, with the number of missing cells of each.
 
     ``root_sum`` is Σ w·y of all rows in integers (regression).
     """
-    roles, settings, pairs = about.roles, about.settings, about.pairs
+    roles, settings, pairs = target_summary.roles, target_summary.settings, target_summary.pairs
     assert pairs.times is not None
     kinds, column_splits = roles.kinds or {}, dict[str, str]()
-    features, notes = [], note_target(about.target, about.facts.column, int(about.facts.rows.sum()))
+    facts, features = target_summary.facts, []
+    notes = note_target(target_summary.target, facts.column, int(facts.rows.sum()))
     for name, sample in samples.items():
         learned = encode.fit_encoding(sample, kinds.get(name))
         if settings.missing == "error" and n_missing[name]:
@@ -241,31 +242,31 @@ def build_summary(
         splits = allowed_splits(learned.encoding, learned.splits or settings.categorical, settings)
         features.append(Feature(learned.encoding, learned.values[:0], splits))
     if not features:
-        notes.append(f"{about.table_name}: no column is left to split on, so the tree is a single leaf")
-    check_constraints(settings, [feature.encoding for feature in features], about.target)
-    weight, y, n_classes = about.weights[0] * pairs.times, about.y, len(about.target.classes)
-    low, high = (int(y.min()), int(y.max())) if about.target.task == "regression" else (0, 0)
+        notes.append(f"{target_summary.table_name}: no column is left to split on, so the tree is a single leaf")
+    check_constraints(settings, [feature.encoding for feature in features], target_summary.target)
+    weight, y, n_classes = target_summary.weights[0] * pairs.times, target_summary.y, len(target_summary.target.classes)
+    low, high = (int(y.min()), int(y.max())) if target_summary.target.task == "regression" else (0, 0)
     counts = tuple(int(weight[y == cls].sum()) for cls in range(n_classes))
     n_rows = int(pairs.times.sum())
     return TrainingSummary(
         encodings=tuple(feature.encoding for feature in features),
         columns=(),
         splits=tuple(feature.splits for feature in features),
-        target=about.target,
+        target=target_summary.target,
         y=y,
         raw=pairs.raw,
-        target_scale=about.scale[0],
-        target_top=about.scale[1],
+        target_scale=target_summary.scale[0],
+        target_top=target_summary.scale[1],
         weight=weight,
-        weight_scale=about.weights[1],
-        row_weight=about.facts.weight[np.asarray(pairs.rows)],
-        settings=drop_idle_settings(settings, about.target, features),
-        table_name=about.table_name,
+        weight_scale=target_summary.weights[1],
+        evaluation_weight=target_summary.facts.weight[np.asarray(pairs.rows)],
+        settings=normalise_settings(settings, target_summary.target, features),
+        table_name=target_summary.table_name,
         notes=tuple(notes),
-        fit_options=fit_options_of(roles, about.target, column_splits, roles.na_values),
+        fit_options=fit_options_of(roles, target_summary.target, column_splits, roles.na_values),
         n_rows=n_rows,
         root=RowStats(n_rows, int(weight.sum()), counts, root_sum, low, high),
-        row_weight_of=about.row_weight_of,
+        integer_weight_of=target_summary.integer_weight_of,
         low=low,
         high=high,
     )

@@ -26,7 +26,7 @@ from treewise.train.column_roles import ColumnRoles, check_roles, find_target, r
 from treewise.train.constraints import ColumnConstraints, check_constraints, column_constraints
 from treewise.train.criteria import Criterion, get_criterion
 from treewise.train.exposure import exposure_for, read_exposure, settings_of_rates, to_rates
-from treewise.train.fixed_point import scale_beside, scale_targets, scale_weights, to_units
+from treewise.train.fixed_point import node_target_scale, scale_targets, scale_weights, to_units
 from treewise.train.price import FEW_LEVELS, POOLED_KINDS, bits_to_name
 from treewise.train.settings import Settings
 from treewise.train.target import (
@@ -69,7 +69,7 @@ class TrainingSet:
     target_top: int | None  # regression: the exponent of the largest |target|; None if no target was rounded
     weight: Ints
     weight_scale: int
-    row_weight: npt.NDArray[np.float64]  # as given, without class weights: for evaluation
+    evaluation_weight: npt.NDArray[np.float64]  # sample weight times exposure, without class weights
     settings: Settings
     table_name: str = ""
     notes: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class TrainingSet:
         return get_criterion(self.settings.criterion)
 
     @cached_property
-    def by_branches(self) -> bool:
+    def divides_gain_by_branches(self) -> bool:
         """Whether split kinds compete, so that gains are divided by the number of branches − 1."""
         return self.settings.categorical == "any" or "any" in self.fit_options.splits.values()
 
@@ -108,7 +108,7 @@ class TrainingSet:
         largest = float(np.max(np.abs(self.raw[rows]), initial=0.0)) if self.target_top is not None else 0.0
         if not largest or self.target_top is None:
             return self
-        scale = scale_beside(self.target_top, largest)
+        scale = node_target_scale(self.target_top, largest)
         if scale == self.target_scale:
             return self
         y = np.zeros_like(self.y)
@@ -182,10 +182,10 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         features.append(Feature(learned.encoding, learned.values, splits))
     fit_options = fit_options_of(roles, target, column_splits, table.na_values)
     check_constraints(settings, [feature.encoding for feature in features], target)
-    settings = drop_idle_settings(settings, target, features)
+    settings = normalise_settings(settings, target, features)
     assembled = _assemble(weighted, target, settings, features, weight, sample)
-    order = _read_order(table, roles.groups, roles.time, weighted.rows, target.name)
-    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
+    fold_columns = _read_fold_columns(table, roles.groups, roles.time, weighted.rows, target.name)
+    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **fold_columns)
 
 
 def fit_options_of(
@@ -252,13 +252,13 @@ def build_like(
     if weight_name is not None and weight_column is None and sample_weight is None:
         lacking = f'{table.name} has no column "{safe(weight_name)}", the weights the tree was grown with'
         notes.append(f"{lacking}; every row has weight 1 here; give " + Param("sample_weight", ...))
-    settings = drop_idle_settings(resolve_criterion(settings, target, None), target, features)
+    settings = normalise_settings(resolve_criterion(settings, target, None), target, features)
     assembled = _assemble(weighted, target, settings, features, weight, sample)
-    order = _read_order(table, groups, time, weighted.rows, target.name)
-    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **order)
+    fold_columns = _read_fold_columns(table, groups, time, weighted.rows, target.name)
+    return replace(assembled, table_name=table.name, notes=tuple(notes), fit_options=fit_options, **fold_columns)
 
 
-def _read_order(table: Table, groups: Any, time: Any, rows: Rows, target: str) -> dict[str, Any]:
+def _read_fold_columns(table: Table, groups: Any, time: Any, rows: Rows, target: str) -> dict[str, Any]:
     """Return ``groups`` and ``time`` of the rows: what makes rows depend on each other, for the folds."""
     order: dict[str, Any] = {}
     for name, spec in (("groups", groups), ("time", time)):
@@ -286,7 +286,7 @@ def _read_order(table: Table, groups: Any, time: Any, rows: Rows, target: str) -
     return order
 
 
-def drop_idle_settings(settings: Settings, target: Target, features: Sequence[Feature]) -> Settings:
+def normalise_settings(settings: Settings, target: Target, features: Sequence[Feature]) -> Settings:
     """Return the settings without a price or a pool of rare levels that affect no column of the table.
 
     A tree on such a table is the one that the books' rule grows, and its record says so.
@@ -317,7 +317,7 @@ def _assemble(
     ``sample`` are the table's sample weights, ``given`` the same times the exposure.
     """
     weight, weight_scale = scale_weights(weighted.weight)
-    row_weight = _take_rows(given, weighted.rows)
+    evaluation_weight = _take_rows(given, weighted.rows)
     if target.task == "regression":
         y, target_scale, top = scale_targets(weighted.raw)
     else:
@@ -333,7 +333,7 @@ def _assemble(
         target_top=top,
         weight=weight,
         weight_scale=weight_scale,
-        row_weight=row_weight,
+        evaluation_weight=evaluation_weight,
         settings=settings,
         repeats=find_repeats(_take_rows(sample, weighted.rows), weighted),
         rows=weighted.rows,

@@ -12,7 +12,7 @@ import treewise as tw
 from treewise import _core
 from treewise._lib.rng import tie_key
 from treewise.train.candidates import KIND_RANK
-from treewise.train.criteria import FRACTION, log2_fixed, nlogn
+from treewise.train.criteria import FRACTION_BITS, log2_fixed, nlogn
 from treewise.train.reference import Candidate, TieOrder, pick
 from treewise.train.settings import SETTINGS
 from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS
@@ -64,11 +64,11 @@ def test_log2_is_right_to_sixty_bits(n):
     with localcontext() as context:
         context.prec = 40
         exact = Decimal(n).ln() / Decimal(2).ln()
-        assert abs(Decimal(log2_fixed(n)) / Decimal(2**FRACTION) - exact) < Decimal(2) ** -58
+        assert abs(Decimal(log2_fixed(n)) / Decimal(2**FRACTION_BITS) - exact) < Decimal(2) ** -58
 
 
 def test_powers_of_two_have_exact_logarithms():
-    assert all(log2_fixed(2**k) == k << FRACTION for k in range(53))
+    assert all(log2_fixed(2**k) == k << FRACTION_BITS for k in range(53))
 
 
 def test_every_limit_is_a_setting_of_the_core():

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from treewise._lib.latex import BLANK
 from treewise.train.candidates import Rows
-from treewise.train.criteria import Measure, RowStats, entropy, logarithm, medians
+from treewise.train.criteria import NodeImpurity, RowStats, entropy, logarithm, medians
 from treewise.train.price import NodePrice
 from treewise.train.reference import Candidate, impurity_decrease
 from treewise.train.training_set import TrainingSet
@@ -129,7 +129,7 @@ class NumberFormat:
     training_set: TrainingSet
     rows: Rows
     node: RowStats
-    measure: Measure
+    measure: NodeImpurity
     unit: str = "bits"
     per: str = "row"
 

@@ -161,7 +161,9 @@ class CandidateTrace:
         """The formula in its parts."""
         rule = self.number_format.training_set.criterion.rule
         divisor = (
-            len(self.candidate.filled) - 1 if rule == "gain" and self.number_format.training_set.by_branches else 1
+            len(self.candidate.filled) - 1
+            if rule == "gain" and self.number_format.training_set.divides_gain_by_branches
+            else 1
         )
         price = self.number_format.price(self.candidate)
         return self.number_format.formula(self.parts, price, ratio=rule == "ratio", divide_by=divisor)

@@ -267,7 +267,7 @@ def _headings(node: NodeTrace) -> list[str]:
         score = [*net, training_set.criterion.score_heading]
     else:
         score = ["price", "net"] if is_priced(node) else []
-        score += ["per branch"] if training_set.by_branches else []
+        score += ["per branch"] if training_set.divides_gain_by_branches else []
     return ["column", "best test", "tried", "branches", f"{node.number_format.letter} after", "gain", *score]
 
 
@@ -283,7 +283,7 @@ def _column_cells(node: NodeTrace, column: ColumnTrace, blanks: bool) -> list[st
         results.append(
             f"{best.price_bits:,} bits" if best.price_bits else number_format.format(price[1]) if price else "–"
         )
-        if number_format.training_set.by_branches:
+        if number_format.training_set.divides_gain_by_branches:
             results.append(number_format.format(column.gain - (price[1] if price else 0.0)))
     if len(_headings(node)) > _GAIN + 1:
         results.append("–" if column.score is None else format_column_score(node, column.score))

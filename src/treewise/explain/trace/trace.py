@@ -384,7 +384,7 @@ def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, context: 
     """Compute everything about one node."""
     context, training_set = context or NodeInTree(), training_set.at(rows)
     node = compute_stats(training_set, rows)
-    measure = training_set.criterion.measure_at(
+    measure = training_set.criterion.impurity_at(
         node if node.rows else RowStats(1, 1)
     )  # no rows: there is nothing to measure
     number_format = NumberFormat(training_set, rows, node, measure, view.unit, view.per)

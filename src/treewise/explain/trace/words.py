@@ -442,14 +442,14 @@ class Legend:
         if criterion.legend_of_two and len(training_set.target.classes) == 2:
             text = f"{criterion.legend_of_two}, p the share of {safe(training_set.target.positive)}"
         text = text.replace("{unit}", number_format.shown_unit)
-        if criterion.name == "entropy" and not training_set.by_branches:
+        if criterion.name == "entropy" and not training_set.divides_gain_by_branches:
             text += "; information gain is H(Y) − H(Y|Z)"
         if criterion.rule != "gain":
             text += f"; {RULES[criterion.rule].legend}"
             if criterion.rule == "c45":
                 share = "" if number_format.per == "total" else "/rows"
                 text += f". The net gain of a threshold is its gain less {number_format.log}(thresholds tried){share}"
-        elif training_set.by_branches:
+        elif training_set.divides_gain_by_branches:
             text += "; divided by the number of branches less one"
         if self._has_costs:
             text += ". The first test of a column on a path pays what the column costs"

@@ -234,7 +234,7 @@ def _check_settings(settings: dict[str, Any], where: str) -> None:
                 f'{where}: treewise {__version__} has no setting "{safe(name[:80])}". Perhaps a newer one made this'
             )
     try:
-        Settings.recorded(settings)
+        Settings.from_values(settings)
     except ParameterError as error:
         raise ModelFormatError(f"{where}: {str(error).rstrip('.')}") from None
 

@@ -15,7 +15,7 @@ _MISSING_ROWS = -2  # the "bin" of the rows without a value: the first group of 
 
 
 @dataclass(frozen=True, eq=False)
-class LevelCounts:
+class FrontierCounts:
     """Groups of rows, those of one request after those of another, as the core counts them.
 
     The first group of a request is its rows without a value; the buckets follow in order of value.
@@ -36,7 +36,7 @@ class LevelCounts:
     squares: Array
 
     @classmethod
-    def of(cls, counted: Mapping[str, Array], n_classes: int) -> LevelCounts:
+    def of(cls, counted: Mapping[str, Array], n_classes: int) -> FrontierCounts:
         """Return what the core has counted."""
         return cls(n_classes, **counted)
 
@@ -50,12 +50,12 @@ class LevelCounts:
         """The bytes of all arrays."""
         return sum(array.nbytes for array in self.arrays.values())
 
-    def pack(self) -> LevelCounts:
+    def pack(self) -> FrontierCounts:
         """Return the same in the smallest integers; sums that follow from others are left out.
 
         >>> import numpy as np
         >>> one, none = np.ones(1, np.int64), np.empty(0, np.int64)
-        >>> counts = LevelCounts(1, one, 0 * one, -2 * one, one, one, one, one, one, none, none, none, none)
+        >>> counts = FrontierCounts(1, one, 0 * one, -2 * one, one, one, one, one, one, none, none, none, none)
         >>> counts.nbytes, counts.pack().nbytes, counts.pack().unpack().nbytes
         (64, 5, 64)
         """
@@ -66,9 +66,9 @@ class LevelCounts:
         if np.array_equal(self.rows, self.weight):
             left_out["rows"] = none
         packed = {name: _smallest(array) for name, array in (self.arrays | left_out).items()}
-        return LevelCounts.of(packed, self.n_classes)
+        return FrontierCounts.of(packed, self.n_classes)
 
-    def unpack(self) -> LevelCounts:
+    def unpack(self) -> FrontierCounts:
         """Return the arrays as they were before ``pack``."""
         wide = {
             name: array.astype(np.uint64 if name == "target_low" else np.int64) for name, array in self.arrays.items()
@@ -80,17 +80,17 @@ class LevelCounts:
             wide["weight"] = wide["counts"].reshape(n, self.n_classes).sum(axis=1)
         if not len(wide["rows"]):
             wide["rows"] = wide["weight"]
-        return LevelCounts.of(wide, self.n_classes)
+        return FrontierCounts.of(wide, self.n_classes)
 
     @staticmethod
-    def merge(parts: Sequence[LevelCounts], summary: TrainingSummary, requests: Sequence[Request]) -> LevelCounts:
+    def merge(parts: Sequence[FrontierCounts], summary: TrainingSummary, requests: Sequence[Request]) -> FrontierCounts:
         """Add up the answers of several partitions."""
         if len(parts) == 1:
             return parts[0]
         is_number = [encoding.kind == "number" for encoding in summary.encodings]
         kinds = np.array([is_number[request.column] for request in requests], np.uint8)
         n_classes = parts[0].n_classes
-        return LevelCounts.of(_core.merge_counts([part.arrays for part in parts], kinds, n_classes), n_classes)
+        return FrontierCounts.of(_core.merge_counts([part.arrays for part in parts], kinds, n_classes), n_classes)
 
     def split(self, summary: TrainingSummary, requests: Sequence[Request]) -> list[Buckets]:
         """Return the answer to each request."""
