@@ -100,12 +100,18 @@ def stop_reason(method: str) -> str:
     return "pruned(cost_complexity)" if method == "cv" else f"pruned({method})"
 
 
+_TABLES = ("data", "validation")
+
+
 def check_options(method: str | None, decide: Callable[..., PruneDecision], options: dict[str, Any]) -> None:
     """Raise for an option the method does not have, or a value it does not accept."""
     known = _option_names(decide)
     for name in options:
         if name not in known:
             whose = f"pruning by {method}" if method else known[0]
+            if name in _TABLES:
+                table = "a validation table" if name == "validation" else "the training table"
+                raise ParameterError(f"{whose} does not use {table}.", hint="Leave it out.")
             options_text = f"takes {', '.join(known)}" if known and method else "takes no other options"
             raise ParameterError(
                 f"{whose} has no option {name}.", hint=f"{did_you_mean(name, known)} It {options_text}."
