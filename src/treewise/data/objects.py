@@ -210,10 +210,11 @@ def _read_datetime_objects(cells: list[Any], is_present: Mask, name: str) -> Col
     if len(first) == 2:
         rows = [first[True], first[False]]
         raise mixed_offsets_error(name, rows, [str(cells[row]) for row in rows])
-    return datetime_column(
-        name,
-        np.array([_to_datetime64(c) if t else np.datetime64("NaT") for c, t in zip(cells, is_present, strict=True)]),
-    )
+    known = [_to_datetime64(cell) for cell, is_known in zip(cells, is_present, strict=True) if is_known]
+    moments = np.array(known) if known else np.zeros(0, "datetime64[us]")  # in the finest unit of all cells
+    values = np.full(len(cells), "NaT", moments.dtype)
+    values[is_present] = moments
+    return datetime_column(name, values)
 
 
 def _to_datetime64(cell: Any) -> np.datetime64:

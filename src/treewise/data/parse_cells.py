@@ -164,9 +164,9 @@ def to_datetime_column(column: Column) -> Column | None:
     datetimes = parse_datetimes([label for label, mark in zip(column.labels, is_marker_, strict=True) if not mark])
     if datetimes is None:
         return None
-    per_label = np.full(len(is_marker_), np.datetime64("NaT"), datetimes.dtype)
+    per_label = np.full(len(is_marker_), "NaT", datetimes.dtype)
     per_label[~np.array(is_marker_, np.bool_)] = datetimes
-    return datetime_column(column.name, column.expand(per_label, np.datetime64("NaT")))
+    return datetime_column(column.name, column.expand(per_label, "NaT"))
 
 
 def parse_datetimes(labels: Sequence[str]) -> Array | None:

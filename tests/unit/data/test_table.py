@@ -260,7 +260,7 @@ ODD_CELLS += [Decimal("Infinity"), Decimal("1e5000"), Decimal("-0"), Decimal(2**
 ODD_CELLS += [
     pd.NA,
     pd.NaT,
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "D"),
     np.datetime64("2024-01-31"),
     dt.date(2024, 1, 31),
     True,

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import re
 import tracemalloc
 from dataclasses import fields, replace
 
@@ -20,6 +21,7 @@ from treewise.errors import ModelFormatError
 from treewise.formats.model_file import model_file
 from treewise.formats.model_file.model_file import ENSEMBLE_FORMAT, dumps, loads
 from treewise.formats.model_file.validate_packed import check_packed
+from treewise.tree.arrays import LEAF
 
 BEASTS = {
     "legs": [4, 4, 2, 2, 0, 0, 6, 8, None, 4, 2, 0],
@@ -145,7 +147,7 @@ def test_a_file_is_small():
         ({"n_counts": np.array([1, -1, 2, 2])}, "nodes.n_counts[1] is -1: it cannot be negative"),
         ({"value": np.zeros(4)}, "nodes.value has 4 entries: 0 are needed"),
         ({"kind": np.array([1, 1, 0, 0, 1, 0, 1], np.uint8)}, "nodes.column has 3 entries: 4 are needed"),
-        ({"kind": np.array([0, 1, 0, 1, 1, 0, 0], np.uint8)}, "nodes.kind[0]: tree 0 has more or fewer nodes"),
+        ({"kind": np.array([0, 1, 0, 1, 1, 0, 0], np.uint8)}, "nodes.kind[3]: tree 0 has more or fewer nodes"),
     ],
 )
 def test_what_could_not_be_loaded_is_not_saved(change, words, tmp_path):
@@ -195,12 +197,15 @@ def test_loading_a_forest_takes_little_more_memory_than_its_file():
     assert peak < 3 * len(content)  # the content itself was there before
 
 
-def test_a_wrong_tree_among_many_is_named():
+def test_a_wrong_node_among_many_is_named():
     rng = np.random.default_rng(0)
     table = {"x": rng.normal(size=20_000), "y": rng.normal(size=20_000)}
     forest = tw.forest(table, "y", n_estimators=8, random_state=0)
     members = forest.members
     column = members.column.copy()
     column[-1] = 7
-    with pytest.raises(ModelFormatError, match=r"there are 1 columns \(counted from the root of tree [3-7]\)"):
+    with pytest.raises(ModelFormatError, match=r"there are 1 columns") as caught:
         check_packed(replace(members, column=column), forest.encodings, forest.target)
+    index, first = map(int, re.fullmatch(r"nodes.column\[(\d+)\] is 7: .* node (\d+)\)", str(caught.value)).groups())
+    assert first > 0  # nodes are checked in pieces
+    assert index == np.count_nonzero(members.kind[first:] != LEAF) - 1  # the last test

@@ -265,7 +265,7 @@ def test_tables_with_columns_of_such_names(dialect):
 
 
 def test_datetimes_that_sql_cannot_write():
-    tree = tw.grow({"t": np.array([1, 2, 3, 4], "M8[D]") + 4_000_000, "y": list("aabb")}, "y")
+    tree = tw.grow({"t": np.arange(4_000_001, 4_000_005).astype("M8[D]"), "y": list("aabb")}, "y")
     with pytest.raises(ParameterError, match='column "t" is compared with a datetime outside the years 1 to 9999'):
         tree.export("sql")
     assert tw.verify_export(tree, tree.export("json")).ok

@@ -64,7 +64,7 @@ CELLS = st.one_of(
     st.sampled_from(["0.5", "", "?", "\0", "2024-05-01", "2024-05-01T10:00", "\ud800", "3"]),
     st.sampled_from([
         np.float64(0.3), np.float32(0.1), np.float16(0.5), np.longdouble(1), np.int64(3), np.int8(2), np.uint64(2**63),
-        np.bool_(True), np.str_("Rome"), np.float64("nan"), np.datetime64("2024-03-03"), np.datetime64("NaT"),
+        np.bool_(True), np.str_("Rome"), np.float64("nan"), np.datetime64("2024-03-03"), np.datetime64("NaT", "s"),
         np.int64(-(2**63)), dt.date(2024, 5, 1), dt.datetime(2024, 5, 1, 12), pd.NA, pd.NaT,
         pd.Timestamp("2024-05-01"), Decimal("0.5"), Decimal("NaN"), b"Rome", 1j, ..., [1], {"a": 1}, (), {1},
         np.zeros(1),

@@ -58,7 +58,9 @@ def _converted(cells, kind, unit, levels):
     if kind == "number":
         return np.array([np.nan if x is None else x for x in cells], np.float64)
     if kind == "datetime" and any(hasattr(x, "toordinal") or isinstance(x, np.datetime64) for x in cells):
-        return np.array([_moment(x) for x in cells], "M8").astype(f"M8[{unit}]").astype(np.int64)
+        moments = np.full(len(cells), "NaT", f"M8[{unit}]")
+        moments[[x is not None for x in cells]] = np.array([_moment(x) for x in cells if x is not None], "M8")
+        return moments.astype(np.int64)
     if kind in ("integer", "datetime"):
         return np.array([_MISSING if x is None else int(x) for x in cells], np.int64)
     # a level's number; n for a never-seen one, n + 1 for a missing one
@@ -68,8 +70,6 @@ def _converted(cells, kind, unit, levels):
 
 
 def _moment(x):
-    if x is None:
-        return np.datetime64("NaT")
     if hasattr(x, "to_datetime64"):  # of pandas, with nanoseconds
         return x.to_datetime64()
     offset = x.utcoffset() if hasattr(x, "utcoffset") else None

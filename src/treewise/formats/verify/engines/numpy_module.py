@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from treewise.data.column import NAT
 from treewise.data.encoding import Encoding
 from treewise.formats.verify.engines.registry import Export, Outputs
 from treewise.formats.verify.fuzz import Cell, EngineLimits, Rows
@@ -38,9 +39,9 @@ def _column(encoding: Encoding, cells: list[Cell]) -> Any:
     if encoding.kind == "number":
         return np.array([np.nan if cell is None else cell for cell in cells])
     if encoding.kind == "datetime":
-        ns = encoding.unit == "ns"
-        ticks = [None if cell is None else int(cell) if ns else int(cell) // 1000 for cell in cells]
-        return np.array([np.datetime64("NaT") if t is None else np.datetime64(t, "ns" if ns else "us") for t in ticks])
+        unit, nanoseconds = ("ns", 1) if encoding.unit == "ns" else ("us", 1000)
+        ticks = [NAT if cell is None else int(cell) // nanoseconds for cell in cells]
+        return np.array(ticks, np.int64).view(f"datetime64[{unit}]")
     column = np.empty(len(cells), object)
     column[:] = cells
     return column
