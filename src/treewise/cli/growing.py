@@ -133,41 +133,33 @@ def grow_tree(
     data: str | Table, options: dict[str, Any], text_format: TextOptions, quiet: bool = False
 ) -> tuple[TrainingSet, Tree]:
     """Grow a tree by the options of ``treewise.grow``, with a report on standard error."""
-    from treewise.cli.output import progress_bar
-    from treewise.train.grow import fit
-
     options = read_validation(options, text_format)
     table = _read(data, options, text_format)
     report = GrowthReport(table, quiet)
-    with report.notes_on_error(), pruning_option_in_errors(options.get("pruning")):
-        tree = fit(
-            table,
-            options.pop("target", None),
-            options,
-            on_prepared=report.on_prepared,
-            on_grown=report.on_grown,
-            progress=progress_bar,
-        )
-    report.finish_tree(tree)
+    with report.notes_on_error():
+        tree = _fit(table, options, report)
     assert report.training_set is not None
     return report.training_set, tree
 
 
 def grow_elsewhere(data: Sequence[str], options: dict[str, Any], text_format: TextOptions, quiet: bool = False) -> Tree:
     """Grow a tree on rows that a Dask cluster or a database counts, with a report on standard error."""
-    from treewise.cli.output import progress_bar
-    from treewise.train.grow import fit
-
     if text_format != TextOptions():
         raise ParameterError(
             "--separator, --decimal, --no-header, --names and --memory are for files that this process reads.",
             hint="Leave them out, or write the table as Parquet.",
         )
     options = read_validation(options, text_format)
-    report = GrowthReport(None, quiet)
+    return _fit(data[0] if len(data) == 1 else list(data), options, GrowthReport(None, quiet))
+
+
+def _fit(data: Any, options: dict[str, Any], report: GrowthReport) -> Tree:
+    from treewise.cli.output import progress_bar
+    from treewise.train.grow import fit
+
     with pruning_option_in_errors(options.get("pruning")):
         tree = fit(
-            data[0] if len(data) == 1 else list(data),
+            data,
             options.pop("target", None),
             options,
             on_prepared=report.on_prepared,
