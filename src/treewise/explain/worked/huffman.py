@@ -75,9 +75,9 @@ class HuffmanCode(Displayable):
             (value, p, self.words[value], len(self.words[value]), -math.log2(p))
             for value, p in self.probabilities.items()
         ]
-        mean, least = format_rounded(self.mean_bits), format_rounded(self.entropy)
-        relation = "as few as any code can" if math.isclose(self.mean_bits, self.entropy) else f"at least H = {least}"
-        below = (f"average number of bits: {mean}, {relation}; the entropy H is {least} bits",)
+        mean, entropy = format_rounded(self.mean_bits), format_rounded(self.entropy)
+        relation = "as few as any code can" if math.isclose(self.mean_bits, self.entropy) else f"at least H = {entropy}"
+        below = (f"average number of bits: {mean}, {relation}; the entropy H is {entropy} bits",)
         return ResultTable("Huffman code", columns, rows, below=below, row_name="value")
 
 
