@@ -26,9 +26,9 @@ from treewise.predict.predict import find_leaves
 from treewise.train.constraints import note_broken_order
 from treewise.train.grow import core_columns, core_settings, core_target, prepare_like
 from treewise.train.target import adopt_target
-from treewise.train.training_set import TrainingSet, compute_quartiles
+from treewise.train.training_set import Quartiles, TrainingSet, compute_quartiles
 from treewise.tree.arrays import BY_HAND, LEAF, NO_ROWS, NOT_YET, Arrays, split_entries
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 from treewise.tree.splits import Multiway, Split
 from treewise.tree.tree import Tree
 
@@ -56,7 +56,7 @@ def _mark_same_rows(before: Tree, after: Tree) -> Tree:
     if not same:
         return after
     *steps, last = after.history
-    return replace(after, history=(*steps, Step({**last, "same_rows": True})))
+    return replace(after, history=(*steps, HistoryStep({**last, "same_rows": True})))
 
 
 def _prepare_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
@@ -70,8 +70,8 @@ def _prepare_again(tree: Tree, data: Any, sample_weight: Any) -> TrainingSet:
     return replace(training_set, notes=(*training_set.notes, note))
 
 
-def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tree:
-    """Compute the statistics of every node on a prepared table, in the core."""
+def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any], quartiles: Quartiles | None = None) -> Tree:
+    """Compute the statistics of every node on a prepared table, in the core; ``quartiles`` if they are known."""
     a = tree.arrays
     computed = _core.refit(
         tree.arrays.for_core,
@@ -91,13 +91,13 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any]) -> Tre
     stop[empty & ~is_handwritten] = NO_ROWS
     stop[(stop == NO_ROWS) & (computed["rows"] > 0)] = BY_HAND
     arrays = {**computed, **{kept_name: getattr(a, kept_name) for kept_name in kept}, "stop": stop}
-    history = (*tree.history, Step({**step, "rows": len(training_set)}))
+    history = (*tree.history, HistoryStep({**step, "rows": len(training_set)}))
     fitted = replace(
         tree,
         arrays=_read_only(arrays),
         history=history,
         notes=training_set.notes,
-        quartiles=compute_quartiles(training_set),
+        quartiles=compute_quartiles(training_set) if quartiles is None else quartiles,
     )
     fitted = _follow_heavier_branch(tree, fitted if cost_matrix_of(tree) is None else with_cost_labels(fitted))
     return replace(fitted, notes=(*fitted.notes, *note_broken_order(fitted)))
@@ -159,19 +159,19 @@ def replace_split(tree: Tree, node: int, condition: str) -> Tree:
             parameter="condition",
             value=condition,
         )
-    rows = {name: list(getattr(tree.arrays, name)) for name in _per_node_arrays(tree)}
+    node_arrays = {name: list(getattr(tree.arrays, name)) for name in _per_node_arrays(tree)}
     codes, counts = _split_lists(tree)
-    _set_split(edited, node, split, rows, codes)
+    _set_split(edited, node, split, node_arrays, codes)
     step = {"did": "with_split", "node": node, "condition": condition}
     if tree.arrays.rows[0] == 0:  # written by hand: there is nothing to drop
-        return _join_lists(edited, rows, codes, counts)
+        return _join_lists(edited, node_arrays, codes, counts)
     unknown = {"rows": 0, "weight": 0.0, "missing_rows": 0, "impurity": np.nan, "gain": np.nan, "spread": np.nan}
-    rows |= {name: [value] * len(tree) for name, value in unknown.items() if name in rows}
-    rows["stop"] = [BY_HAND if kind == LEAF else 0 for kind in rows["kind"]]
-    rows.pop("p_value", None)
-    edited = _join_lists(edited, rows, codes, [counts[0][:0]] * len(tree))
+    node_arrays |= {name: [value] * len(tree) for name, value in unknown.items() if name in node_arrays}
+    node_arrays["stop"] = [BY_HAND if kind == LEAF else 0 for kind in node_arrays["kind"]]
+    node_arrays.pop("p_value", None)
+    edited = _join_lists(edited, node_arrays, codes, [counts[0][:0]] * len(tree))
     note = "the test of a node was replaced, and counts were dropped; tree.refit(data) counts again"
-    return replace(edited, history=(*tree.history, Step(step)), notes=(*tree.notes, note), quartiles={})
+    return replace(edited, history=(*tree.history, HistoryStep(step)), notes=(*tree.notes, note), quartiles={})
 
 
 def _add_column(tree: Tree, condition: str) -> Tree:
@@ -192,7 +192,9 @@ def _add_column(tree: Tree, condition: str) -> Tree:
     return replace(tree, encodings=(*tree.encodings, *encodings))
 
 
-def _set_split(tree: Tree, node: int, split: Split, rows: dict[str, list[Any]], codes: list[npt.NDArray[Any]]) -> None:
+def _set_split(
+    tree: Tree, node: int, split: Split, node_arrays: dict[str, list[Any]], codes: list[npt.NDArray[Any]]
+) -> None:
     """Write a split into the arrays of a node, given in pieces."""
     column = tree.columns.index(split.column)
     codes_of_levels = {level: i for i, level in enumerate(tree.encodings[column].levels)}
@@ -200,12 +202,12 @@ def _set_split(tree: Tree, node: int, split: Split, rows: dict[str, list[Any]], 
     entries = blank | split_entries(split, column, tree.encodings[column], codes_of_levels)
     codes[node] = np.array(entries.pop("codes", ()), np.int32)
     for name, value in entries.items():
-        rows[name][node] = value
+        node_arrays[name][node] = value
 
 
 def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSet) -> Split:
     """Send missing values to the branch where they gain most; to the heavier branch if the node has none."""
-    from treewise.train.candidates import KIND_RANK, Partition, compute_stats
+    from treewise.train.candidates import KIND_RANK, ValuePartition, compute_stats
     from treewise.train.reference import NodeScorer, TieOrder, choose, place_missing
 
     rows = np.flatnonzero(find_leaves(tree, training_set.columns, len(training_set)) == node)
@@ -218,7 +220,7 @@ def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSe
     branch_stats = tuple(compute_stats(training_set, rows[(children == node + 1 + b) & ~is_missing]) for b in branches)
     missing, scorer = compute_stats(training_set, rows[is_missing]), NodeScorer.of(training_set, rows)
     named = branches[: len(split.levels)] if isinstance(split, Multiway) else branches
-    partition = Partition(0, branch_stats, partial(replace, split), tuple(named))
+    partition = ValuePartition(0, branch_stats, partial(replace, split), tuple(named))
     placed = enumerate(place_missing(partition, missing, scorer.separates_missing(missing)))
     scored = [
         scorer.score(
@@ -248,9 +250,9 @@ def _parse_condition(tree: Tree, condition: str) -> tuple[Split, bool]:
 def _add_split(tree: Tree, node: int, split: Split) -> Tree:
     """Turn a leaf into a split with empty leaves as its branches."""
     k = split.n_branches
-    rows = {name: list(getattr(tree.arrays, name)) for name in _per_node_arrays(tree)}
+    node_arrays = {name: list(getattr(tree.arrays, name)) for name in _per_node_arrays(tree)}
     codes, counts = _split_lists(tree)
-    _set_split(tree, node, split, rows, codes)
+    _set_split(tree, node, split, node_arrays, codes)
     after = node + 1
     blanks = {
         "column": -1,
@@ -262,12 +264,12 @@ def _add_split(tree: Tree, node: int, split: Split) -> Tree:
         "value": np.nan,
         "p_value": np.nan,
     }
-    for name, entries in rows.items():
+    for name, entries in node_arrays.items():
         entries[after:after] = [blanks.get(name, 0)] * k
-    rows["parent"] = [p + k if p > node and i >= after + k else p for i, p in enumerate(rows["parent"])]
+    node_arrays["parent"] = [p + k if p > node and i >= after + k else p for i, p in enumerate(node_arrays["parent"])]
     codes[after:after] = [codes[0][:0]] * k
     counts[after:after] = [counts[0][:0]] * k
-    return _join_lists(tree, rows, codes, counts)
+    return _join_lists(tree, node_arrays, codes, counts)
 
 
 def collapse_nodes(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree:
@@ -330,10 +332,10 @@ def replay_growth(tree: Tree) -> Iterator[Tree]:
     yield tree
 
 
-def best_first_order(tree: Tree, most: int | None = None) -> npt.NDArray[np.int64]:
+def best_first_order(tree: Tree, max_splits: int | None = None) -> npt.NDArray[np.int64]:
     """Return the inner nodes in the order of best-first growth: always the largest total gain next.
 
-    ``most`` limits their number.
+    ``max_splits`` limits their number.
 
     >>> import treewise as tw
     >>> tree = tw.grow("penguins", max_leaf_nodes=4)
@@ -345,7 +347,7 @@ def best_first_order(tree: Tree, most: int | None = None) -> npt.NDArray[np.int6
     start, child = (part.tolist() for part in tree.arrays.child_lists)
     total = (tree.arrays.gain * tree.arrays.weight).tolist()
     waiting = [(_best_first_key(total[0]), 0)] if is_inner[0] else []
-    while waiting and (most is None or len(order) < most):
+    while waiting and (max_splits is None or len(order) < max_splits):
         _, node = heapq.heappop(waiting)
         order.append(node)
         for below in child[start[node] : start[node + 1]]:
@@ -393,10 +395,10 @@ def _split_lists(tree: Tree) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[A
 
 
 def _join_lists(
-    tree: Tree, rows: dict[str, list[Any]], codes: list[npt.NDArray[Any]], counts: list[npt.NDArray[Any]]
+    tree: Tree, node_arrays: dict[str, list[Any]], codes: list[npt.NDArray[Any]], counts: list[npt.NDArray[Any]]
 ) -> Tree:
     dtypes = {f.name: getattr(tree.arrays, f.name).dtype for f in fields(Arrays)}
-    arrays = {name: np.array(rows.get(name, ()), dtype) for name, dtype in dtypes.items()}
+    arrays = {name: np.array(node_arrays.get(name, ()), dtype) for name, dtype in dtypes.items()}
     pairs = np.concatenate(counts)
     arrays["codes"] = np.concatenate(codes).astype(np.int32)
     arrays["code_start"] = np.cumsum([0, *map(len, codes)], dtype=np.int64)

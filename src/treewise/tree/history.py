@@ -36,12 +36,12 @@ _DECISION_TYPES: dict[str, Any] = {
 }
 
 
-class Step(dict[str, Any]):
+class HistoryStep(dict[str, Any]):
     """One step: ``did``, the name of the action, and its facts.
 
     ``str`` returns a line, and for a pruning the table of its decisions.
 
-    >>> print(Step(did="grow", rows=12, settings={"criterion": "entropy"}))
+    >>> print(HistoryStep(did="grow", rows=12, settings={"criterion": "entropy"}))
     grow(criterion="entropy") on 12 rows
     """
 
@@ -63,9 +63,12 @@ def describe_step(step: Mapping[str, Any]) -> str:
     >>> describe_step({"did": "grow", "sample_weight": "w", "rows": 12}), describe_step({"sample_weight_array": True})
     ('grow(sample_weight="w") on 12 rows', 'made(sample_weight=…)')
     """
-    action = step.get("ensemble", {}).get("method", step.get("did", "made"))
-    options = {**_growing_options(step), **step.get("options", {})}
-    options |= {name: step[name] for name in _ROLES if step.get(name)}
+    if step.get("did") == "edit" and is_edit(step):
+        before, after = step.get("leaves", (0, 0))
+        return describe_edit(step) + (describe_outcome(step) if before != after else "")
+    action = step.get("ensemble", {}).get("method", "optimal" if "optimal" in step else step.get("did", "made"))
+    options = {**_growing_options(step), **step.get("optimal", {}), **step.get("options", {})}
+    options |= {name: step[name] for name in ("search", *_ROLES) if step.get(name)}
     arguments = [json.dumps(step["method"])] if "method" in step else []
     arguments += [f"{name}={_format_option(value)}" for name, value in options.items()]
     arguments += ["sample_weight=…"] * bool(step.get("sample_weight_array"))
@@ -85,6 +88,23 @@ def describe_outcome(step: Mapping[str, Any]) -> str:
         before, after = step["leaves"]
         text += f": {before:,} → {plural(after, 'leaf', 'leaves')}"
     return text
+
+
+def describe_edit(step: Mapping[str, Any]) -> str:
+    """Describe an edit of ``Editor`` in a few words, without its node.
+
+    >>> describe_edit({"edit": "split", "what": "age <= 65"}), describe_edit({"edit": "prune"})
+    ('split by age <= 65', 'prune')
+    >>> describe_edit({"edit": "regrow", "call": {"limits": {"max_depth": 2}}}), describe_edit({"edit": "start"})
+    ('regrow (max_depth=2)', 'edited by hand, from a single leaf')
+    """
+    verb, what, call = str(step.get("edit")), safe(step.get("what", "")), step.get("call", {})
+    if verb == "start":
+        return "edited by hand, from a single leaf"
+    if verb == "regrow" and call.get("limits"):
+        return f"regrow ({', '.join(f'{name}={_format_option(value)}' for name, value in call['limits'].items())})"
+    link = {"split": " by ", "relabel": " as "}.get(verb, " ")
+    return f"{verb}{link}{what}" if what else verb
 
 
 def _growing_options(step: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,6 +154,77 @@ def is_pruning(step: Mapping[str, Any]) -> bool:
     if type(step.get("looked_at", 0)) is not int or not isinstance(step.get("measure", ""), str):
         return False
     return all(map(_is_decision, decisions))
+
+
+_EDITS = ("start", "split", "prune", "regrow", "merge", "relabel", "lock", "unlock", "forbid", "first")
+_EDIT_TEXTS = ("node", "what", "reason")
+_EDIT_LOSSES = ("before", "after", "touched_before", "touched_after")  # of all rows, and of those at the node
+_MAX_EDIT_TEXT = 100_000  # characters
+_CALL_TYPES: dict[str, Any] = {
+    "split": dict, "limits": dict, "branches": list, "label": str | int | float | bool, "column": str,
+}  # fmt: skip
+
+
+def is_edit(step: Mapping[str, Any]) -> bool:
+    """Return whether a step, which may come from a file, has the fields of an edit with the right types."""
+    if step.get("edit") not in _EDITS:
+        return False
+    texts = [step.get(name, "") for name in _EDIT_TEXTS]
+    if not all(isinstance(text, str) and len(text) <= _MAX_EDIT_TEXT for text in texts):
+        return False
+    path, call = step.get("path", []), step.get("call", {})
+    numbers = [path, call.get("branches", []) if isinstance(call, Mapping) else []]
+    if not all(isinstance(part, list) and all(type(n) is int and n >= 0 for n in part) for part in numbers):
+        return False
+    if not isinstance(call, Mapping):
+        return False
+    if not all(name in _CALL_TYPES and isinstance(value, _CALL_TYPES[name]) for name, value in call.items()):
+        return False
+    if "leaves" in step and not _are_numbers(step["leaves"], 2):
+        return False
+    return all(_are_losses(step.get(when, {})) for when in _EDIT_LOSSES) and _has_valid_call(step, call)
+
+
+def _has_valid_call(step: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
+    """Return whether the arguments of an edit are those of its verb."""
+    needed = {"split": "split", "merge": "branches", "relabel": "label", "forbid": "column", "first": "column"}
+    name = needed.get(step["edit"])
+    if name is not None and name not in call:
+        return False
+    return step["edit"] != "split" or _is_split(call["split"])
+
+
+def _is_split(split: Mapping[str, Any]) -> bool:
+    kinds = {"threshold": "cut", "ordinal": "level", "one_value": "level", "subset": "levels", "multiway": "levels"}
+    types = {
+        "cut": int | float,
+        "level": str,
+        "levels": list,
+        "other": bool,
+        "missing": int,
+        "kind": str,
+        "column": str,
+    }
+    kind = split.get("kind")
+    if kind not in (*kinds, "presence") or type(split.get("missing")) is not int or "column" not in split:
+        return False
+    extra = {kinds[kind]} if kind in kinds else set()
+    extra |= {"other"} if kind == "multiway" else set()
+    if split.keys() != {"kind", "column", "missing"} | extra:
+        return False
+    if not all(isinstance(value, types[name]) for name, value in split.items()) or isinstance(split.get("cut"), bool):
+        return False
+    return all(isinstance(level, str) for level in split.get("levels", []))
+
+
+def _are_losses(losses: Any) -> bool:
+    if not isinstance(losses, Mapping) or not losses.keys() <= {"training", "validation"}:
+        return False
+    return all(_are_numbers(loss, 3) for loss in losses.values())
+
+
+def _are_numbers(values: Any, n: int) -> bool:
+    return isinstance(values, list) and len(values) == n and all(type(v) in (int, float) for v in values)
 
 
 def _is_decision(decision: Any) -> bool:
