@@ -18,6 +18,7 @@ import contextlib
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from treewise._lib.text import safe
@@ -32,6 +33,30 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
 
     Something that is not a plain file (a pipe, ``/dev/stdout``) is written to as it is.
     """
+    with open_whole(path) as file:
+        file.write(data)
+
+
+class WholeFile:
+    """A file that is being written: ``open_whole`` puts it in its place when all of it is there."""
+
+    def __init__(self, handle: int, beside: Path | None) -> None:
+        self._handle, self.beside = handle, beside  # beside: the temporary file, where there is one
+
+    def write(self, data: bytes) -> int:
+        """Write all bytes, in as many calls as needed."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._handle, rest[: 1 << 20]) :]
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+
+@contextlib.contextmanager
+def open_whole(path: str | os.PathLike[str]) -> Iterator[WholeFile]:
+    """Open a file to be written in steps; it appears when the block ends, and does not if the block raises."""
     file = _to_file(path)
     try:
         existing = os.stat(file)
@@ -43,9 +68,11 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
         raise IsADirectoryError(f"{safe(file)} is a folder: give the name of a file in it. Nothing was saved.")
     try:
         if existing is not None and not stat.S_ISREG(existing.st_mode):
-            _write_through(file, data)
+            with _through(file) as whole:
+                yield whole
         else:
-            _replace_file(Path(os.path.realpath(file)), data, existing)
+            with _replacing(Path(os.path.realpath(file)), existing) as whole:
+                yield whole
     except OSError as error:
         raise _unsaved(file, error) from None
 
@@ -58,26 +85,28 @@ def _to_file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def _replace_file(path: Path, data: bytes, existing: os.stat_result | None) -> None:
+@contextlib.contextmanager
+def _replacing(path: Path, existing: os.stat_result | None) -> Iterator[WholeFile]:
     """Write beside a file, then put the new one in its place."""
     token = os.urandom(6).hex()
     temporary = path.with_name(f".{os.fsdecode(os.fsencode(path.name)[:200])}.{token}.tmp")
     mode = 0o666 if existing is None else stat.S_IMODE(existing.st_mode)
+    is_ours = False
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        is_ours = True
         try:
             if existing is not None:
                 _keep_owner_and_mode(handle, existing)
-            _write_all(handle, data)
+            yield WholeFile(handle, temporary)
             os.fsync(handle)
         finally:
             os.close(handle)
         os.replace(temporary, path)
-    except FileExistsError:  # somebody else's
-        raise
-    except BaseException:  # also a signal between opening and writing
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+    except BaseException as error:  # also a signal between opening and writing
+        if is_ours or not isinstance(error, FileExistsError):  # somebody else's
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
         raise
     _sync_folder(path.parent)
 
@@ -94,18 +123,12 @@ def _keep_owner_and_mode(handle: int, existing: os.stat_result) -> None:
         os.fchmod(handle, stat.S_IMODE(existing.st_mode))
 
 
-def _write_all(handle: int, data: bytes) -> None:
-    """Write all bytes, in as many calls as needed."""
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(handle, rest[: 1 << 20]) :]
-
-
-def _write_through(path: Path, data: bytes) -> None:
+@contextlib.contextmanager
+def _through(path: Path) -> Iterator[WholeFile]:
     """Write to something that is not a plain file: nothing can be moved onto it."""
     handle = os.open(path, os.O_WRONLY)
     try:
-        _write_all(handle, data)
+        yield WholeFile(handle, None)
     finally:
         os.close(handle)
 

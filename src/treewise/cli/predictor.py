@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from treewise._lib.text import format_percent, plural, safe
+from treewise._lib.text import format_percent, safe
+from treewise.cli.new_values import NewValues
 from treewise.cli.output import remark
 from treewise.cli.param_types import in_options
-from treewise.errors import ColumnError, did_you_mean, join_few
+from treewise.errors import ColumnError, did_you_mean
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -26,15 +27,13 @@ if TYPE_CHECKING:
     from treewise.tree.tree import Tree
 
 _LEAVE_OPEN = "An unknown value can be left empty: COLUMN="
-_MAX_LOOKED_AT = 1000  # rows whose never-seen categories are named
 
 
 @dataclass(frozen=True)
-class Predictor:
-    """A model, the rows it predicts, and what to report in addition to the prediction."""
+class Extras:
+    """What to report in addition to the prediction; what that needs of other tables is computed once."""
 
     model: Model
-    rows: EncodedRows
     proba: bool = False
     interval: bool = False
     confidence: float = 0.95
@@ -48,46 +47,95 @@ class Predictor:
 
         if self.proba:
             check_classification(self.model, "predict_proba")
+        self.residual_ranges, self.node_quantiles  # noqa: B018 - before anything is predicted
+
+    @cached_property
+    def residual_ranges(self) -> npt.NDArray[Any] | None:
+        """The ends of the residuals at each node, where there are calibration rows."""
+        if self.calibration is None:
+            return None
+        from treewise.evaluate.prediction_intervals import residual_ranges
+        from treewise.tree.tree import Tree
+
+        assert isinstance(self.model, Tree)
+        return residual_ranges(self.model, self.calibration, self.confidence)
+
+    @cached_property
+    def node_quantiles(self) -> npt.NDArray[Any] | None:
+        """The quantiles of each node, where they are reported: nodes × quantiles."""
+        if not self.quantiles:
+            return None
+        import numpy as np
+
+        from treewise.predict.quantiles import leaf_quantiles
+        from treewise.tree.tree import Tree
+
+        assert isinstance(self.model, Tree)
+        return leaf_quantiles(self.model, np.arange(len(self.model)), self.leaf_rows, self.quantiles)
+
+    @property
+    def interval_name(self) -> str:
+        """What the ends of the leaf's share or mean are called."""
+        from treewise.predict.confidence_intervals import interval_name
+
+        return interval_name(self.model.fit_info.has_independent_rows, self.confidence)
+
+    def notes(self, is_typed: bool = False) -> list[str]:
+        """Note what the intervals are; a row that was typed in has them in its sentences."""
+        from treewise.predict.confidence_intervals import TRAINING_RANGE, TRAINING_RANGE_NOTE
+
+        notes = []
+        if self.interval and not is_typed:
+            of = "the mean" if self.model.task == "regression" else "each probability"
+            notes.append(f"low and high: {self.interval_name} of {of} in the leaf")
+        if self.interval and self.interval_name == TRAINING_RANGE:
+            notes.append(TRAINING_RANGE_NOTE)
+        if self.calibration is not None and not is_typed:
+            name = f"{100 * self.confidence:g} % prediction interval"
+            notes.append(
+                f"prediction_low and prediction_high: {name} of a single row, from {safe(self.calibration.name)}"
+            )
+        if self.leaf_rows is not None and not is_typed:
+            notes.append(f"q_…: quantiles of the targets in the leaf, among the rows of {safe(self.leaf_rows.name)}")
+        return notes
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A model, rows it predicts, and what to report in addition to the prediction."""
+
+    model: Model
+    rows: EncodedRows
+    extras: Extras
 
     @cached_property
     def answers(self) -> Answers:
         """What the model answers: one walk for everything below."""
         with hint_for_typed_rows():
-            return self.model.answers(self.rows, self.estimate)
+            return self.model.answers(self.rows, self.extras.estimate)
 
     @cached_property
     def probabilities(self) -> npt.NDArray[Any] | None:
         """The class probabilities, where they are reported."""
-        is_reported = self.model.classes and (self.proba or self.interval)
+        is_reported = self.model.classes and (self.extras.proba or self.extras.interval)
         return self.answers.probabilities() if is_reported else None
 
     @cached_property
     def ends(self) -> npt.NDArray[Any] | None:
         """The ends of the confidence intervals, where they are reported."""
-        return self.answers.intervals(self.confidence) if self.interval else None
+        return self.answers.intervals(self.extras.confidence) if self.extras.interval else None
 
     @cached_property
     def prediction_ends(self) -> npt.NDArray[Any] | None:
         """The ends of the prediction intervals, where there are calibration rows."""
-        from treewise.evaluate.prediction_intervals import prediction_intervals
-        from treewise.tree.tree import Tree
-
-        if self.calibration is None:
-            return None
-        assert isinstance(self.model, Tree)
-        return prediction_intervals(self.model, self.answers, self.calibration, self.confidence)
+        ranges = self.extras.residual_ranges
+        return None if ranges is None else self.answers.values()[:, None] + ranges[self.answers.leaves]
 
     @cached_property
     def leaf_quantiles(self) -> npt.NDArray[Any] | None:
         """The quantiles of each row's leaf, where they are reported: rows × quantiles."""
-        from treewise.predict.quantiles import leaf_quantiles
-        from treewise.tree.tree import Tree
-
-        if not self.quantiles:
-            return None
-        assert isinstance(self.model, Tree)
-        assert self.answers.leaves is not None
-        return leaf_quantiles(self.model, self.answers.leaves, self.leaf_rows, self.quantiles)
+        quantiles = self.extras.node_quantiles
+        return None if quantiles is None else quantiles[self.answers.leaves]
 
     def columns(self) -> dict[str, Any]:
         """Return the predictions as columns: prediction, probabilities, intervals, quantiles.
@@ -102,7 +150,7 @@ class Predictor:
                 if pair is not None:
                     columns |= {f"{name}_low": pair[:, 0], f"{name}_high": pair[:, 1]}
             if quantiles is not None:
-                columns |= {f"q_{share:g}": quantiles[:, i] for i, share in enumerate(self.quantiles)}
+                columns |= {f"q_{share:g}": quantiles[:, i] for i, share in enumerate(self.extras.quantiles)}
             return columns
         columns = {"prediction": (model.classes, self.answers.class_numbers())}
         for i, label in enumerate(model.classes):
@@ -128,7 +176,7 @@ class Predictor:
     def _certainty(self, row: int) -> list[str]:
         from treewise._lib.text import format_rounded
 
-        sure, single = self.interval_name, self.prediction_ends
+        sure, single = self.extras.interval_name, self.prediction_ends
         if self.model.task == "regression":
             lines = []
             if self.ends is not None:
@@ -138,10 +186,10 @@ class Predictor:
                 lines.append(f"{sure} of the mean: {ends}")
             if single is not None:
                 low, high = single[row].tolist()
-                name = f"{100 * self.confidence:g} % prediction interval of a single row"
+                name = f"{100 * self.extras.confidence:g} % prediction interval of a single row"
                 lines.append(f"{name}: {format_rounded(low)} to {format_rounded(high)}")
             if self.leaf_quantiles is not None:
-                pairs = zip(self.quantiles, self.leaf_quantiles[row].tolist(), strict=True)
+                pairs = zip(self.extras.quantiles, self.leaf_quantiles[row].tolist(), strict=True)
                 values = "  ".join(f"{share:g}: {format_rounded(value)}" for share, value in pairs)
                 lines.append(f"quantiles of the leaf  {values}")
             return lines
@@ -156,33 +204,13 @@ class Predictor:
             parts.append(f"{safe(label)} {format_percent(share)} %{between}")
         return ["  ".join(parts)]
 
-    @property
-    def interval_name(self) -> str:
-        """What the ends of the leaf's share or mean are called."""
-        from treewise.predict.confidence_intervals import interval_name
-
-        return interval_name(self.model.fit_info.has_independent_rows, self.confidence)
+    def new_values(self) -> NewValues:
+        """Return what the model has never seen in these rows."""
+        return NewValues.of(self.model, self.rows, self.answers.leaves)
 
     def notes(self) -> list[str]:
         """Note what the intervals are, and never-seen values on the path of a row, and where it ended."""
-        from treewise.predict.confidence_intervals import TRAINING_RANGE, TRAINING_RANGE_NOTE
-
-        notes = []
-        if self.interval and not self.rows.given:  # a row that was typed in has them in its sentences
-            of = "the mean" if self.model.task == "regression" else "each probability"
-            notes.append(f"low and high: {self.interval_name} of {of} in the leaf")
-        if self.interval and self.interval_name == TRAINING_RANGE:
-            notes.append(TRAINING_RANGE_NOTE)
-        if self.calibration is not None and not self.rows.given:
-            name = f"{100 * self.confidence:g} % prediction interval"
-            notes.append(
-                f"prediction_low and prediction_high: {name} of a single row, from {safe(self.calibration.name)}"
-            )
-        if self.leaf_rows is not None and not self.rows.given:
-            notes.append(f"q_…: quantiles of the targets in the leaf, among the rows of {safe(self.leaf_rows.name)}")
-        notes += note_new_missing(self.model, self.rows, self.answers.leaves)
-        notes += note_new_fractions(self.model, self.rows)
-        return [*notes, *note_unseen_categories(self.model, self.rows, self.answers.leaves)]
+        return [*self.extras.notes(bool(self.rows.given)), *self.new_values().notes(self.model)]
 
 
 def encode_typed(model: Model, typed: Sequence[dict[str, Any]]) -> EncodedRows:
@@ -236,88 +264,6 @@ def remark_on_typed(model: Model, typed: Sequence[dict[str, Any]], notes: Sequen
         remark("note", f"{safe(name)}: {subject} no such column, and it is not looked at.{hint}")
     for note in notes:
         remark("note", in_options(note))
-
-
-def note_unseen_categories(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] | None = None) -> list[str]:
-    """Note categories that the model has never seen, in columns that it tests.
-
-    With the leaves of a tree, only rows whose path tests the column count, and the note names their leaves.
-    """
-    import numpy as np
-
-    from treewise.data.encoding import UNSEEN
-    from treewise.tree.tree import Tree
-
-    notes = []
-    for i, (encoding, values) in enumerate(zip(model.encodings, rows.columns, strict=True)):
-        if not encoding.is_categorical or values is None or not (unseen := values == UNSEEN).any():
-            continue
-        destination = ""
-        if isinstance(model, Tree):
-            leaves = model.leaves(rows) if leaves is None else leaves
-            unseen &= np.array(_tests_above(model, i))[leaves]
-            ends = [str(node) for node in np.unique(leaves[unseen]).tolist()]
-            destination = f" → node{'s' if len(ends) > 1 else ''} {join_few(ends, most=5)}"
-        at = np.flatnonzero(unseen)
-        if len(at):
-            column = rows.table[encoding.name]
-            labels = sorted({column.format_cell(row) for row in at[:_MAX_LOOKED_AT].tolist()})
-            unseen_labels = f"never-seen {join_few(labels, most=3)} in {plural(len(at), 'row')}"
-            notes.append(f"{safe(encoding.name)}: {unseen_labels}{destination}")
-    return notes
-
-
-def note_new_missing(model: Model, rows: EncodedRows, leaves: npt.NDArray[Any] | None) -> list[str]:
-    """Note values that are missing on the path of a row through a tree, in columns that were never missing in training.
-
-    Such rows follow the larger branch, which no training row has confirmed.
-    """
-    import numpy as np
-
-    from treewise.data import encoding as encode
-    from treewise.tree.tree import Tree
-
-    if not isinstance(model, Tree) or leaves is None or not model.arrays.rows[0] > 0:
-        return []
-    notes, a = [], model.arrays
-    for i, (encoding, values) in enumerate(zip(model.encodings, rows.columns, strict=True)):
-        if values is None or np.any(a.missing_rows[a.column == i] > 0):
-            continue
-        missing = encode.is_missing(encoding, values) & np.array(_tests_above(model, i))[leaves]
-        if missing.any():
-            count_text = f"missing in {plural(int(missing.sum()), 'row')}, never in training"
-            notes.append(f"{safe(encoding.name)}: {count_text}; they follow the larger branch")
-    return notes
-
-
-def note_new_fractions(model: Model, rows: EncodedRows) -> list[str]:
-    """Note numbers that are not whole in columns of whole numbers, or not 0 or 1 in columns of these.
-
-    ``x <= 2``, as such a column's threshold 2.5 is displayed, is not the test of 2.3.
-    """
-    import numpy as np
-
-    notes = []
-    for encoding, values in zip(model.encodings, rows.columns, strict=True):
-        if values is None or not encoding.numbers:
-            continue
-        present = values[~np.isnan(values)]
-        is_binary = encoding.numbers == "binary"
-        is_learned = (present == 0) | (present == 1) if is_binary else np.floor(present) == present
-        if not is_learned.all():
-            fact = "neither 0 nor 1" if is_binary else "not a whole number"
-            count_text = f"{fact} in {plural(int(np.count_nonzero(~is_learned)), 'row')}, unlike in training"
-            notes.append(f"{safe(encoding.name)}: {count_text}; exact thresholds apply")
-    return notes
-
-
-def _tests_above(tree: Tree, column: int) -> list[bool]:
-    """Whether the path to each node tests a column."""
-    parent, tests = tree.arrays.parent.tolist(), (tree.arrays.column == column).tolist()
-    above = [bool(tests[0])]
-    for node in range(1, len(parent)):
-        above.append(tests[node] or above[parent[node]])
-    return above
 
 
 def _tree_sentences(tree: Tree, answers: Answers) -> list[list[str]]:

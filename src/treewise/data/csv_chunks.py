@@ -21,9 +21,26 @@ from treewise.errors import DataError
 
 CHUNK = 1 << 24  # bytes of text per piece
 _LONGEST_HEADER = 1 << 24  # bytes of the first line
-_WINDOW = 1 << 16  # bytes of text searched at a time for the end of a line
+_WINDOW = 1 << 12  # bytes of text searched first for the end of a line; then twice as many each time
 _END_OF_LINE = re.compile(rb"[^ \r\n][ \r]*\n")  # of a line that is not blank
 _BEGIN_OF_LINE = re.compile(rb" *[^ \r\n]")
+
+
+class Unpacked:
+    """Read a file that may be gzipped; damage is a ``DataError``."""
+
+    def __init__(self, raw: Any, name: str) -> None:
+        self._stream: Any = gzip.GzipFile(fileobj=raw) if raw.read(2) == b"\x1f\x8b" else raw
+        self._name = name
+        raw.seek(0)
+
+    def read(self, n: int) -> bytes:
+        """Return the next bytes."""
+        try:
+            block: bytes = self._stream.read(n)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"{self._name} is damaged: it cannot be unpacked ({error}).") from None
+        return block
 
 
 def line_chunks(path: Path, name: str, separator: str) -> Iterator[tuple[bytes, int]]:
@@ -32,32 +49,40 @@ def line_chunks(path: Path, name: str, separator: str) -> Iterator[tuple[bytes, 
     A piece ends between two lines that are not blank, outside quotes.
     """
     with path.open("rb") as raw:
-        stream: Any = gzip.GzipFile(fileobj=raw) if raw.read(2) == b"\x1f\x8b" else raw
-        raw.seek(0)
-        rest = b""
-        try:
-            while block := stream.read(max(CHUNK, len(rest))):  # twice as much each time that no end is found
-                rest += block if rest else block.removeprefix(b"\xef\xbb\xbf")
-                end = _end_of_lines(rest, separator)
-                if end:
-                    yield rest[:end], raw.tell()
-                    rest = rest[end:]
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
-        if rest.strip():
-            yield rest if b"\n" in rest else rest.replace(b"\r", b"\n"), raw.tell()
+        for chunk in split_lines(Unpacked(raw, name), name, separator):
+            yield chunk, raw.tell()
+
+
+def split_lines(stream: Any, name: str, separator: str, size: int | None = None) -> Iterator[bytes]:
+    """Yield pieces of whole lines of a stream of bytes, each of about ``size`` bytes."""
+    rest, size = b"", size or CHUNK
+    try:
+        while True:
+            n_bytes = max(size, len(rest))  # twice as much each time that no end is found
+            block, is_begun = stream.read(n_bytes), bool(rest)
+            rest += block if is_begun else block.removeprefix(b"\xef\xbb\xbf")
+            if len(block) < n_bytes:  # the last lines
+                break
+            if end := _end_of_lines(rest, separator):
+                yield rest[:end]
+                rest = rest[end:]
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
+    if rest.strip():
+        yield rest if b"\n" in rest else rest.replace(b"\r", b"\n")
 
 
 def _end_of_lines(data: bytes, separator: str) -> int:
     """Return where the last line ends that may end a piece; 0 if there is none."""
     stop = data.rfind(b"\n") + 1
-    if has_stray_quotes(data[:stop], separator):
+    has_quotes, window = b'"' in data, _WINDOW
+    if has_quotes and has_stray_quotes(data[:stop], separator):
         return _end_of_records(data, separator)
-    at, quotes = stop, data.count(b'"', 0, stop)  # quotes before ``at``
+    at, quotes = stop, data.count(b'"', 0, stop) if has_quotes else 0  # quotes before ``at``
     while stop > 0:
-        begin = max(0, stop - _WINDOW)
+        begin, window = max(0, stop - window), 2 * window
         for line in reversed(list(_END_OF_LINE.finditer(data, begin, stop))):
-            quotes -= data.count(b'"', line.end(), at)
+            quotes -= data.count(b'"', line.end(), at) if has_quotes else 0
             at = line.end()
             if quotes % 2 == 0 and _BEGIN_OF_LINE.match(data, at):
                 return at
@@ -83,10 +108,4 @@ def _end_of_records(data: bytes, separator: str) -> int:
 def read_head(path: Path, name: str) -> bytes:
     """Return the beginning of a text file."""
     with path.open("rb") as raw:
-        stream: Any = gzip.GzipFile(fileobj=raw) if raw.read(2) == b"\x1f\x8b" else raw
-        raw.seek(0)
-        try:
-            head: bytes = stream.read(_LONGEST_HEADER)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"{name} is damaged: it cannot be unpacked ({error}).") from None
-    return head
+        return Unpacked(raw, name).read(_LONGEST_HEADER)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import mmap
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewise._lib.interruptible import polars_before_fork, polars_is_safe, run_interruptible
@@ -43,6 +44,15 @@ def read_parquet(data: bytes, name: str) -> pl.DataFrame:
     import polars as pl
 
     return collect(lambda: pl.read_parquet(data), name, rows=len(data) // 8)
+
+
+def parquet_columns(path: Path) -> list[str]:
+    """Return the names of the columns of a file, without reading their values."""
+    import polars as pl
+
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        check_parquet(data, path.name)
+    return list(pl.read_parquet_schema(path))
 
 
 def collect(read: Callable[[], pl.DataFrame], name: str, rows: int) -> pl.DataFrame:
