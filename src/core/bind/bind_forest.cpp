@@ -17,7 +17,7 @@ nb::dict to_dict(PackedTree&& tree) {
 // A sampling plan with its arrays, which are kept alive.
 struct PlanArrays {
     SamplingPlan plan;
-    Array<uint32_t> units;
+    Array<uint32_t> units, group_ends;
     Strided<int64_t> weight;
 };
 
@@ -26,6 +26,9 @@ void check(const PlanArrays& given, int64_t n_rows, size_t n_columns) {
     const auto& units = given.plan.units;
     if (std::any_of(units.begin(), units.end(), [&](uint32_t row) { return row >= n_rows; }))
         throw nb::value_error("a sampling unit is not a row");
+    const auto& ends = given.plan.group_ends;
+    if (!ends.empty() && (ends.back() != units.size() || !std::is_sorted(ends.begin(), ends.end())))
+        throw nb::value_error("the groups are not those of the sampling units");
     const bool no_columns = given.plan.n_columns > 0 && n_columns == 0;
     if (no_columns || (given.plan.n_samples > 0 && units.empty())) throw nb::value_error("nothing to sample from");
 }
@@ -69,17 +72,19 @@ void bind_forests(nb::module_& m) {
         .def(
             "__init__",
             [](PlanArrays* self, uint64_t seed, int64_t n_samples, bool replace, Array<uint32_t> units,
-               Strided<int64_t> weight, int weight_scale, int64_t n_columns, bool replace_columns) {
+               Array<uint32_t> group_ends, Strided<int64_t> weight, int weight_scale, int64_t n_columns,
+               bool replace_columns) {
                 SamplingPlan plan;
                 plan.seed = seed, plan.n_samples = n_samples, plan.replace = replace;
                 plan.units = {units.data(), units.size()};
+                plan.group_ends = {group_ends.data(), group_ends.size()};
                 plan.weight = view_of(weight);
                 plan.weight_scale = weight_scale;
                 plan.n_columns = n_columns, plan.replace_columns = replace_columns;
-                new (self) PlanArrays{plan, units, weight};
+                new (self) PlanArrays{plan, units, group_ends, weight};
             },
-            "seed"_a, "n_samples"_a, "replace"_a, "units"_a, "weight"_a, "weight_scale"_a, "n_columns"_a,
-            "replace_columns"_a)
+            "seed"_a, "n_samples"_a, "replace"_a, "units"_a, "group_ends"_a, "weight"_a, "weight_scale"_a,
+            "n_columns"_a, "replace_columns"_a)
         .def(
             "set_limit_fractions",
             [](PlanArrays& self, Given split, Given leaf, Given leaf_weight) {

@@ -1,4 +1,5 @@
-// Draws the bootstrap sample of a tree: which rows, how often, and which columns.
+// Draws the bootstrap sample of a tree: which rows, how often, and which columns. Rows are drawn one by one, or in
+// whole groups, so that no row is out of bag whose group is in the sample.
 //
 // With replacement, draw i is mix64(key, i) scaled to the number of units, a bias of at most 2^-32. Without
 // replacement, the units with the smallest mix64(key, unit) are drawn: nothing is shuffled, and a larger sample
@@ -48,9 +49,14 @@ int64_t Fraction::of(int64_t whole) const {
 void draw_sample(const SamplingPlan& plan, int64_t t, int64_t n_rows, size_t n_columns, BootstrapSample& sample) {
     const uint64_t tree = mix64(plan.seed, static_cast<uint64_t>(t));
     sample.counts.assign(static_cast<size_t>(n_rows), plan.n_samples > 0 ? 0 : 1);
+    const bool by_group = !plan.group_ends.empty();
     if (plan.n_samples > 0)
-        draw(mix64(tree, kRowDraws), plan.n_samples, plan.replace, plan.units.size(),
-             [&](size_t unit) { ++sample.counts[plan.units[unit]]; });
+        draw(mix64(tree, kRowDraws), plan.n_samples, plan.replace,
+             by_group ? plan.group_ends.size() : plan.units.size(), [&](size_t drawn) {
+                 const size_t begin = !by_group ? drawn : drawn > 0 ? plan.group_ends[drawn - 1] : 0;
+                 const size_t end = by_group ? plan.group_ends[drawn] : drawn + 1;
+                 for (size_t unit = begin; unit < end; ++unit) ++sample.counts[plan.units[unit]];
+             });
     list_drawn(sample.counts, sample.rows);
     std::vector<uint32_t> counts(n_columns, plan.n_columns > 0 ? 0 : 1);
     if (plan.n_columns > 0)

@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "forest/regression_grower.hpp"
 #include "grow/grow.hpp"
+#include "grow/shared_tables.hpp"
 #include "util/fixed_point.hpp"
 #include "util/rng.hpp"
 #include "util/thread_pool.hpp"
@@ -90,12 +92,15 @@ public:
     ForestGrower(const std::vector<Column>& columns, const Target& target, const Settings& settings,
                  const SamplingPlan& plan, const ProgressCallback& progress)
         : columns_(columns), target_(target), settings_(settings), plan_(plan) {
-        if (plan.n_columns == 0) shared_tables_ = make_shared_tables(columns, target, settings, progress);
+        if (plan.n_columns > 0) return;
+        shared_tables_ = make_shared_tables(columns, target, settings, progress);
+        is_plain_regression_ = is_plain_regression(columns, target, settings);
     }
 
     struct ThreadScratch {  // per-thread memory
         BootstrapSample sample;
         std::vector<int64_t> weight;
+        RegressionScratchPtr regression;
     };
 
     PackedTree grow_tree(int64_t t, ThreadScratch& scratch, int n_jobs, const ProgressCallback& progress) const {
@@ -105,6 +110,9 @@ public:
         settings.seed = mix64(plan_.seed, static_cast<uint64_t>(t));
         settings.n_jobs = n_jobs, settings.quartiles = false;
         const Target target = weigh_sample(scratch, settings);
+        if (is_plain_regression_)
+            return grow_plain_regression(columns_, target, settings, progress, sample.rows, *shared_tables_,
+                                         scratch.regression);
         if (shared_tables_)
             return pack(grow(columns_, target, settings, progress, sample.rows, *shared_tables_), columns_.size(),
                         settings);
@@ -160,6 +168,7 @@ private:
     const Settings& settings_;
     const SamplingPlan& plan_;
     std::shared_ptr<const SharedTables> shared_tables_;  // null if trees sample their columns: each then makes its own
+    bool is_plain_regression_ = false;
 };
 
 // Lets each tree reuse the memory freed by the last. glibc returns arrays beyond its mmap threshold (128 kB) to the

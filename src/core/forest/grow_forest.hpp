@@ -23,13 +23,15 @@ struct Fraction {
 // What differs between trees; filled by ensemble/bootstrap.py.
 struct SamplingPlan {
     uint64_t seed = 0;
-    int64_t n_samples = 0;  // units drawn per tree; 0: no sampling, every row once
+    int64_t n_samples = 0;  // units, or groups of units, drawn per tree; 0: no sampling, every row once
     bool replace = true;
     std::span<const uint32_t> units;  // sampling units: row indices, possibly repeated (ensemble/bootstrap.py)
-    View<int64_t> weight{};           // weight of one unit of a row …
-    int weight_scale = 0;             // … in units of 2^-scale
-    int64_t n_columns = 0;            // columns drawn per tree; 0: all
-    bool replace_columns = false;     // a column drawn twice counts once
+    std::span<const uint32_t>
+        group_ends;                // whole groups are drawn: the end of each group in `units`; empty: single units
+    View<int64_t> weight{};        // weight of one unit of a row …
+    int weight_scale = 0;          // … in units of 2^-scale
+    int64_t n_columns = 0;         // columns drawn per tree; 0: all
+    bool replace_columns = false;  // a column drawn twice counts once
     Fraction split, leaf, leaf_weight;
 };
 
