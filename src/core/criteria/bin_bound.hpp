@@ -11,6 +11,10 @@
 //   squared error   by Cauchy-Schwarz a part b of weight k has a sum within √(k·(w − k)/w·Q) <= √(w·Q)/2 of k/w of B's
 //                   (w: its weight, Q: its squares about its own mean). So (weight, sum) lies in a strip with four
 //                   corners, and the purity, convex in them, is largest at one.
+//   poisson         the same strip; S·log(S/m) is convex, too.
+//
+// The gain ratio inside a bin is at most the largest gain over the smallest split information, which is concave in the
+// weight on the left and so smallest at an edge of the bin (search/binned_column.hpp).
 
 #pragma once
 
@@ -52,11 +56,33 @@ inline double bound_squared_error(const ApproxImpurity<TargetKind::regression>& 
     return std::min(edge_bound, std::max({corner(m, a - d), corner(m, a + d), corner(n, b - d), corner(n, b + d)}));
 }
 
+// The part moved left, of weight k and sum s, lies in the strip of bound_squared_error; targets are not negative, so s
+// increases with k; and at least one unit of weight stays on either side. Where that strip, cut off at both sums, has
+// its corners, the purity, convex in (k, s), is largest.
+inline double bound_poisson(const int64_t* l, const int64_t* bin, const int64_t* r, double squares) {
+    const auto m = static_cast<double>(l[kWeight]), a = static_cast<double>(l[kQuantised]);
+    const auto w = static_cast<double>(bin[kWeight]), s = static_cast<double>(bin[kQuantised]), b = a + s;
+    const double weight = m + w + static_cast<double>(r[kWeight]), sum = b + static_cast<double>(r[kQuantised]);
+    const double within = std::max(0.0, squares - s * s / w) + 0x1p-48 * (squares + s * s / w);
+    const double d = std::sqrt(w * within) / 2 + 1, slope = s / w;
+    const double first = m + 1, last = m + w - 1;
+    const auto side = [](double k, double total) { return total > 0 ? total * std::log2(total / k) : 0.0; };
+    const auto corner = [&](double k, double at) {
+        const double weight_left = std::clamp(k, first, last), left = std::clamp(at, a, b);
+        return side(weight_left, left) + side(weight - weight_left, std::max(0.0, sum - left));
+    };
+    const double at_b = s > 0 ? m + (s - d) / slope : first, at_a = s > 0 ? m + d / slope : last;
+    return std::max({corner(first, a + slope - d), corner(first, a + slope + d), corner(last, b - slope - d),
+                     corner(last, b - slope + d), corner(at_b, b), corner(at_a, a)});
+}
+
 template <TargetKind S>
 double bound_bin(const ApproxImpurity<S>& approx, const int64_t* l, const int64_t* bin, const int64_t* r,
                  double squares) {
     if constexpr (S == TargetKind::binary) return bound_binary(approx, l, bin, r);
-    if constexpr (S == TargetKind::regression) return bound_squared_error(approx, l, bin, r, squares);
+    if constexpr (S == TargetKind::regression)
+        return approx.criterion() == Criterion::poisson ? bound_poisson(l, bin, r, squares)
+                                                        : bound_squared_error(approx, l, bin, r, squares);
     const double rows_alone = approx.criterion() == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);
     return approx.purity(l) + approx.purity(r) + rows_alone;
 }

@@ -1,11 +1,11 @@
 // Exact impurity: running statistics of one branch, one class per criterion.
 //
-// A statistics object can add a row, remove it (sub), and return its total impurity as an integer (total), as defined
+// A statistics object can add a row, remove it (sub), and return its total impurity as an integer, as defined
 // in train/criteria.py. The splitter (search/exact_splitter.hpp) moves rows between two of them and does not depend on
 // the criterion:
 //
-//     left  [ a b c | d e f g ]  right         right.sub(d); left.add(d); impurity = left.total_impurity() +
-//     right.total_impurity()
+//     left  [ a b c | d e f g ]  right         right.sub(d); left.add(d);
+//                                              impurity = left.total_impurity() + right.total_impurity()
 //
 // add and sub take O(1) for any number of classes, with two exceptions: misclassification error rescans the classes
 // when the largest one loses a row, and absolute error takes O(log n) in a Fenwick tree.
@@ -70,13 +70,22 @@ struct NodeContext {
         y = rescaled_y.data();
         find_range(first, last);
     }
+    // log2_fixed of a positive target, kept by row: every level of a tree needs it again.
+    int128 log2_target(uint32_t row) const {
+        const auto n = static_cast<uint64_t>(y[row]);
+        if (y != target.y) return log2_fixed(n);
+        if (log_fractions_.empty()) log_fractions_.assign(static_cast<size_t>(target.n_rows), kUnknown);
+        uint64_t& fraction = log_fractions_[row];
+        if (fraction == kUnknown) fraction = log2_fraction(n);
+        return log2_fixed(n, fraction);
+    }
     int128 tolerance(int branches) const { return rounding + rounding_per_branch * branches; }
 
     // Treats a gain within the tolerance as zero.
     int128 zero_if_rounding(int128 gain, int branches) const {
         return gain > tolerance(branches) || -gain > tolerance(branches) ? gain : 0;
     }
-    // The inverse: an impurity per unit of weight as a total.
+    // An impurity per unit of weight as a total.
     int128 to_total_impurity(double impurity, int64_t weight) const {
         const double total = scale_pow2(impurity * static_cast<double>(weight) / unit_value, degree * scale);
         return static_cast<int128>(std::min(total, 0x1p120));
@@ -87,6 +96,8 @@ struct NodeContext {
 
 private:
     static constexpr int kScaleStep = 20;  // units are refined in steps of this many bits
+    static constexpr uint64_t kUnknown = ~uint64_t{0};
+    mutable std::vector<uint64_t> log_fractions_;
 
     void find_range(const uint32_t* first, const uint32_t* last) {
         low = high = y[*first];
@@ -354,6 +365,8 @@ public:
     }
     void add(uint32_t row) { move_row(row, 1); }
     void sub(uint32_t row) { move_row(row, -1); }
+    void add(const uint32_t* first, const uint32_t* last) { move_rows(first, last, 1); }
+    void sub(const uint32_t* first, const uint32_t* last) { move_rows(first, last, -1); }
     void clear() {
         const size_t size = node_context_->values.size() + 1;
         if (many_rows_ || weights_.size() != size) {
@@ -405,6 +418,29 @@ private:
             }
         }
         return p;
+    }
+    // Many rows take one step each if the trees are taken apart before and put together afterwards.
+    void move_rows(const uint32_t* first, const uint32_t* last, int64_t sign) {
+        const auto n = static_cast<size_t>(last - first), size = weights_.size();
+        if (n * static_cast<size_t>(std::bit_width(size)) < 4 * size) {
+            for (const uint32_t* row = first; row != last; ++row) move_row(*row, sign);
+            return;
+        }
+        many_rows_ = true;
+        for (size_t i = size; i-- > 1;) {
+            const size_t parent = i + (i & (~i + 1));
+            if (parent < size) weights_[parent] -= weights_[i], sums_[parent] -= sums_[i];
+        }
+        for (const uint32_t* row = first; row != last; ++row) {
+            const int64_t w = sign * target_->weight[*row];
+            const int128 wy = static_cast<int128>(w) * node_context_->y[*row];
+            rows += sign, weight += w, sum += wy;
+            weights_[node_context_->rank[*row]] += w, sums_[node_context_->rank[*row]] += wy;
+        }
+        for (size_t i = 1; i < size; ++i) {
+            const size_t parent = i + (i & (~i + 1));
+            if (parent < size) weights_[parent] += weights_[i], sums_[parent] += sums_[i];
+        }
     }
     void move_row(uint32_t row, int64_t sign) {
         const int64_t w = sign * target_->weight[row];

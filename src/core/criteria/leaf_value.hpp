@@ -116,7 +116,7 @@ inline NodeSummary summarise(const PoissonImpurity& side, const NodeContext& nod
         const int64_t y = node_context.y[*row];
         if (y <= 0) continue;
         terms += node_context.target.weight[*row] *
-                 (((y >> y_shift) * (log2_fixed(static_cast<uint64_t>(y)) - scale)) >> term_shift);
+                 (((y >> y_shift) * (node_context.log2_target(*row) - scale)) >> term_shift);
     }
     const int sum_shift = std::max(0, bit_length(static_cast<uint128>(side.sum)) - 62);
     const int128 log_mean = log2_fixed(static_cast<uint64_t>(side.sum >> sum_shift)) +

@@ -70,6 +70,8 @@ void count_bits(const uint64_t* sets, size_t n, const WeightBits& bits, int64_t*
 void purity_of_cuts_gini(const CutSweep& sweep, const double* inverse);
 void purity_of_cuts_entropy(const CutSweep& sweep, const double* nlogn);
 void purity_of_cuts_error(const CutSweep& sweep);
+// Poisson; the quantised sums are not centred. Its logarithms are off by less than 2^-44.
+void purity_of_cuts_poisson(const CutSweep& cuts);
 void purity_of_cuts_squared_error(const CutSweep& sweep, const double* inverse);
 
 }  // namespace treewise

@@ -1,7 +1,7 @@
 // Engine interface: an engine holds the rows of the nodes, finds the candidates that could be the best split of a node,
 // passes them to the exact splitter as buckets, and partitions the node's rows among its children.
 //
-//     presorted.hpp    presorted columns, every candidate            absolute error; reference for the others
+//     presorted.hpp    presorted columns                             absolute error; every candidate, as a reference
 //     histogram.hpp    binned columns                                large nodes
 //     subtree.hpp      presorted columns that fit the cache          small nodes with their whole subtree
 //     forest.hpp       rows ranked once for all trees                nodes that sample columns
@@ -65,9 +65,9 @@ struct ChosenSplit {
     }
 };
 
-class Engine {
+class SplitEngine {
 public:
-    virtual ~Engine() = default;
+    virtual ~SplitEngine() = default;
 
     virtual Segment all() const = 0;
     virtual std::span<const Row> rows(Segment node) = 0;  // valid until the next call

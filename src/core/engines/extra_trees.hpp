@@ -25,7 +25,7 @@
 namespace treewise {
 
 template <TargetKind S>
-class ExtraTreesEngine : public Engine {
+class ExtraTreesEngine : public SplitEngine {
 public:
     ExtraTreesEngine(const FitContext& context, std::vector<Row> rows)
         : context_(context),

@@ -29,7 +29,7 @@
 namespace treewise {
 
 template <TargetKind S>
-class ForestEngine : public Engine {
+class ForestEngine : public SplitEngine {
 public:
     ForestEngine(const FitContext& context, const RankTable& ranks, std::vector<Row> rows,
                  CheckInterrupt check_interrupt)

@@ -27,7 +27,7 @@
 namespace treewise {
 
 template <TargetKind S>
-class HistogramEngine : public Engine {
+class HistogramEngine : public SplitEngine {
 public:
     HistogramEngine(const FitContext& context, ThreadPool& pool, const std::function<void()>& check_interrupt)
         : context_(context),
@@ -183,7 +183,6 @@ private:
     // -- counting -----------------------------------------------------------------------------------------------------
 
     bool use_histogram(Segment node) const {
-        if (context_.settings.rule != Rule::gain || context_.settings.criterion == Criterion::poisson) return false;
         const int64_t rows = node.size(), min_rows = context_.settings.tuning.histogram_rows;
         return rows >= min_rows && (static_cast<int64_t>(kBins * width_) <= 2 * rows || min_rows < 256);
     }

@@ -103,7 +103,7 @@ private:
 };
 
 template <TargetKind S>
-class StumpEngine : public Engine {
+class StumpEngine : public SplitEngine {
 public:
     StumpEngine(const FitContext& context, const PresortedColumns& presorted, ThreadPool& pool,
                 const CheckInterrupt& check_interrupt)

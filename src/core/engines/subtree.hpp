@@ -40,7 +40,7 @@ inline bool fits_subtree_engine(int64_t n_rows, const FitContext& context) {
 }
 
 template <TargetKind S>
-class SubtreeEngine : public Engine {
+class SubtreeEngine : public SplitEngine {
 public:
     // check_interrupt: called between columns.
     SubtreeEngine(const FitContext& context, std::vector<Row> rows, CheckInterrupt check_interrupt)
@@ -124,8 +124,8 @@ public:
         return filter_.finish();
     }
 
-    // Rows between a column's surviving cuts, or its levels; returns the missing rows.
     bool disable_filter() override { return filter_disabled_ = true; }
+    // Rows between a column's surviving cuts, or its levels; returns the missing rows.
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
         return context_.columns[column].is_code() ? node_categories_.buckets(category_rows(column, node), out)
@@ -286,8 +286,7 @@ private:
         }
     }
 
-    // -- scores
-    // ---------------------------------------------------------------------------------------------------------
+    // -- scores -------------------------------------------------------------------------------------------
 
     void add_entry(int64_t* stats, uint32_t entry) const {
         const int64_t w = context_.unit_weights ? 1 : weight_[row_of(entry)];

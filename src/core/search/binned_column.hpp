@@ -74,7 +74,7 @@ public:
             if (stats[kRows] > 1 && bins.mixed(b)) {
                 const double bound =
                     bound_bin(score_bounds_.approx, left_.data(), &stats[0], right_.data(), bins.squares(b));
-                const double upper = bounds(bound, run).upper;
+                const double upper = upper_bound(bound, &stats[0], run);
                 if (!context_.settings.tuning.use_bounds || filter.can_win(run.column, upper))
                     out.push_back({run.column, static_cast<uint32_t>(b), upper});
             }
@@ -114,13 +114,33 @@ private:
     }
     void offer_edge(const RunContext& run, int64_t rows_below, CandidateFilter& filter) const {
         const auto [lower, upper] =
-            bounds(score_bounds_.approx.purity(left_.data()) + score_bounds_.approx.purity(right_.data()), run);
-        filter.offer(run.column, rows_below, lower, upper);
+            bounds(score_bounds_.approx.purity(left_.data()) + score_bounds_.approx.purity(right_.data()), run,
+                   [&] { return nlogn_sum(left_[kWeight], right_[kWeight]); });
+        // Poisson: a branch whose targets are all 0 is no candidate; one whose quantised sum is 0 may still be one.
+        const bool sure = S != TargetKind::regression || context_.settings.criterion != Criterion::poisson ||
+                          (left_[kQuantised] > 0 && right_[kQuantised] > 0);
+        filter.offer(run.column, rows_below, sure ? lower : -std::numeric_limits<double>::infinity(), upper);
     }
-    typename ScoreBounds<S>::Range bounds(double purity, const RunContext& run) const {
+    template <class NLogNSum>
+    typename ScoreBounds<S>::Range bounds(double purity, const RunContext& run, const NLogNSum& sum) const {
         const int64_t* missing = run.missing_branch;
         if (missing) purity += score_bounds_.approx.purity(missing);
-        return score_bounds_.bounds(purity, 2 + (missing != nullptr), [] { return 0.0; });
+        return score_bounds_.bounds(purity, 2 + (missing != nullptr),
+                                    [&] { return sum() + (missing ? score_bounds_.nlogn(missing[kWeight]) : 0.0); });
+    }
+    double nlogn_sum(int64_t left, int64_t right) const {
+        return score_bounds_.nlogn(left) + score_bounds_.nlogn(right);
+    }
+    // For the gain ratio: that of the edge with the smaller split information.
+    double upper_bound(double purity, const int64_t* bin, const RunContext& run) const {
+        const int64_t left = left_[kWeight], inside = bin[kWeight], right = right_[kWeight];
+        if (context_.settings.rule == Rule::ratio) {  // a smaller split information makes only a positive gain larger
+            const double missing = run.missing_branch ? score_bounds_.approx.purity(run.missing_branch) : 0.0;
+            purity = std::max(purity, score_bounds_.approx.node_purity() - missing);
+        }
+        return bounds(purity, run,
+                      [&] { return std::max(nlogn_sum(left, inside + right), nlogn_sum(left + inside, right)); })
+            .upper;
     }
 
     // -- binary targets of small weight -------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ public:
         const auto n = static_cast<int128>(bests_.size());
         int128 average = 0;
         for (auto& [best, cuts] : bests_) {
-            const int128 bits = best.order.kind == kThreshold ? log2_fixed(static_cast<uint64_t>(cuts)) : 0;
-            best.score -= bits * weight / rows;
+            const int128 code_length = best.order.kind == kThreshold ? log2_fixed(static_cast<uint64_t>(cuts)) : 0;
+            best.score -= code_length * weight / rows;
             average += floor_div(best.score, n);
         }
         for (auto& [best, cuts] : bests_) {

@@ -140,6 +140,14 @@ public:
         return {score_of_gain(price.factor * (gain - error) - price.upper, n_filled),
                 score_of_gain(price.factor * (gain + error) - price.lower, n_filled)};
     }
+    // Upper bound of the gain ratio. split_info: m·log m of the node minus that of the branches.
+    double ratio_upper_bound(double purity, int n_filled, double split_info) const {
+        constexpr double kInf = std::numeric_limits<double>::infinity();
+        const double gain = purity - approx.node_purity() + error_bound(n_filled);
+        const double larger = std::max(gain / (split_info - ratio_error_), gain / (split_info + ratio_error_));
+        return split_info <= 4 * ratio_error_ ? kInf : larger + 0x1p-42;
+    }
+    double node_nlogn() const { return nlogn_(weight_); }
     int64_t classes() const { return classes_; }  // at the node, if tests are priced
 
     PriceBounds price(int64_t bits) const {

@@ -28,11 +28,11 @@ inline bool has_groups(const std::vector<Column>& columns) {
     return std::any_of(columns.begin(), columns.end(),
                        [](const Column& c) { return c.interaction_groups != kAllGroups; });
 }
-inline bool has_costs(const std::vector<Column>& columns) {
-    return std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.cost > 0; });
+inline bool has_feature_costs(const std::vector<Column>& columns) {
+    return std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.feature_cost > 0; });
 }
 inline bool has_constraints(const std::vector<Column>& columns) {
-    return is_any_monotone(columns) || has_groups(columns) || has_costs(columns);
+    return is_any_monotone(columns) || has_groups(columns) || has_feature_costs(columns);
 }
 
 // Whether the values of the branches below and above a threshold are in the order that a column requires.
@@ -46,9 +46,11 @@ struct NodeConstraints {
     double high = std::numeric_limits<double>::infinity();
     uint64_t interaction_groups = kAllGroups;  // groups of columns that contain all columns tested above
 
-    uint64_t paid = 0;  // costs of columns tested above, as bits
+    uint64_t acquired = 0;  // columns tested above that have a feature cost, as a bit mask
 
-    double cost(const Column& column) const { return paid & column.cost_bit ? 0.0 : column.cost; }
+    double feature_cost(const Column& column) const {
+        return acquired & column.feature_cost_bit ? 0.0 : column.feature_cost;
+    }
     bool allows(const Column& column) const { return (interaction_groups & column.interaction_groups) != 0; }
     bool allows(double value) const { return low <= value && value <= high; }
     double clip(double value) const { return value < low ? low : value > high ? high : value; }
@@ -65,11 +67,11 @@ struct NodeConstraints {
 };
 
 // Columns by what testing them costs at a node, free ones first.
-inline std::map<double, std::vector<size_t>> group_by_cost(const std::vector<Column>& columns,
-                                                           const std::vector<size_t>& indices,
-                                                           const NodeConstraints& constraints) {
+inline std::map<double, std::vector<size_t>> group_by_feature_cost(const std::vector<Column>& columns,
+                                                                   const std::vector<size_t>& indices,
+                                                                   const NodeConstraints& constraints) {
     std::map<double, std::vector<size_t>> groups;
-    for (size_t c : indices) groups[constraints.cost(columns[c])].push_back(c);
+    for (size_t c : indices) groups[constraints.feature_cost(columns[c])].push_back(c);
     return groups;
 }
 

@@ -32,7 +32,7 @@ class ExactSplitter : private TwoWaySplits<ExactSplitter<Impurity>> {
     friend class TwoWaySplits<ExactSplitter<Impurity>>;
 
 public:
-    ExactSplitter(NodeContext& node_context, Engine& engine, const std::vector<Column>& columns,
+    ExactSplitter(NodeContext& node_context, SplitEngine& engine, const std::vector<Column>& columns,
                   const Settings& settings, int64_t total_weight)
         : node_total(node_context),
           node_context_(node_context),
@@ -41,7 +41,7 @@ public:
           settings_(settings),
           total_weight_(total_weight),
           is_monotone_(is_any_monotone(columns)),
-          has_costs_(has_costs(columns)),
+          has_feature_costs_(has_feature_costs(columns)),
           left_(node_context),
           right_(node_context),
           missing_side_(node_context),
@@ -66,15 +66,15 @@ public:
         c45_columns_.begin_node();
         best_.begin_node(node_key_);
         any_candidate_ = any_forbidden_ = false;
-        opened_columns_.clear(), cost_ = 0;
+        unfiltered_columns_.clear(), feature_cost_ = 0;
         bool has_more = node_columns_.begin_node(node_key, constraints);
         size_t n_tried = 0;
         if (settings_.selection == Selection::test) {
             n_tried = search_by_test(node, stats, has_more);
             if (test_selection_.yielded_columns().empty())
-                return test_selection_.any_tested() ? kNotSignificant
-                       : node_columns_.bars_any()   ? kConstraints
-                                                    : kNoCandidate;
+                return test_selection_.any_tested()   ? kNotSignificant
+                       : node_columns_.excludes_any() ? kConstraints
+                                                      : kNoCandidate;
         } else {
             for (;; has_more = node_columns_.sample_next()) {
                 n_tried = search_columns(node, stats, node_columns_.list());
@@ -86,13 +86,13 @@ public:
                 node_total.weight, node_total.rows, [this](int128 gain, int128 sum) { return ratio(gain, sum); },
                 best_);
         if (!best_.has_candidate())
-            return any_forbidden_ || node_columns_.bars_any() ? kConstraints
-                   : has_any_candidate(node)                  ? kMinSamplesLeaf
-                                                              : kNoCandidate;
+            return any_forbidden_ || node_columns_.excludes_any() ? kConstraints
+                   : has_any_candidate(node)                      ? kMinSamplesLeaf
+                                                                  : kNoCandidate;
         const Candidate winner = best_.winner();
         if (gain_too_small(winner)) return kMinImpurityDecrease;
         // Otherwise its buckets are still loaded. With costs, a later search may have overwritten the rows in them.
-        if (n_tried > 1 || has_costs_ || has_pool_) load_winner(winner, node, stats);
+        if (n_tried > 1 || has_feature_costs_ || has_pool_) load_winner(winner, node, stats);
         if (pools(static_cast<SplitKind>(winner.order.kind))) pool_rare_levels();
         fill_chosen_split(winner, split);
         return kNone;
@@ -105,26 +105,26 @@ private:
     // Searches columns; returns the number of those with candidates that may win. Columns of different costs are
     // searched separately, since the engine compares gains without costs.
     size_t search_columns(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
-        if (!has_costs_) return search_columns_of_one_cost(node, stats, columns);
+        if (!has_feature_costs_) return search_columns_of_equal_cost(node, stats, columns);
         size_t n_tried = 0;
-        for (const auto& [cost, group] : group_by_cost(columns_, columns, constraints_)) {
-            cost_ = node_context_.to_total_impurity(cost, node_total.weight);
-            n_tried += search_columns_of_one_cost(node, stats, group);
+        for (const auto& [cost, group] : group_by_feature_cost(columns_, columns, constraints_)) {
+            feature_cost_ = node_context_.to_total_impurity(cost, node_total.weight);
+            n_tried += search_columns_of_equal_cost(node, stats, group);
         }
         return n_tried;
     }
     // A forbidden candidate may keep the engine from proposing the best of the others. All candidates of its column are
     // then scanned, and the other columns are searched again.
-    size_t search_columns_of_one_cost(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
+    size_t search_columns_of_equal_cost(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
         size_t n_tried = search_filtered(node, stats, columns);
         // The engine compares gains per branch, which a cost puts into another order.
-        if (cost_ != 0 && settings_.gain_per_branch && engine_.disable_filter())
+        if (feature_cost_ != 0 && settings_.gain_per_branch && engine_.disable_filter())
             return scan_unfiltered(node, columns), columns.size();
         if (best_.beats_forbidden() || !engine_.disable_filter()) return n_tried;
         for (std::vector<size_t> others = columns; !best_.beats_forbidden(); n_tried = columns_.size()) {
-            const std::vector<size_t> opened = best_.take_forbidden_columns();
-            std::erase_if(others, [&](size_t c) { return std::ranges::find(opened, c) != opened.end(); });
-            scan_unfiltered(node, opened);
+            const std::vector<size_t> forbidden = best_.take_forbidden_columns();
+            std::erase_if(others, [&](size_t c) { return std::ranges::find(forbidden, c) != forbidden.end(); });
+            scan_unfiltered(node, forbidden);
             if (!others.empty()) search_filtered(node, stats, others);
         }
         return n_tried;
@@ -132,7 +132,7 @@ private:
     void scan_unfiltered(Segment node, const std::vector<size_t>& columns) {
         engine_.disable_filter();
         scan_columns(node, columns);
-        opened_columns_.insert(opened_columns_.end(), columns.begin(), columns.end());
+        unfiltered_columns_.insert(unfiltered_columns_.end(), columns.begin(), columns.end());
         best_.clear_forbidden();
     }
     size_t search_filtered(Segment node, const RowStats& stats, const std::vector<size_t>& columns) {
@@ -170,9 +170,9 @@ private:
     // Constraints search in several steps, and the engine filters the columns of the last one alone.
     void load_winner(const Candidate& winner, Segment node, const RowStats& stats) {
         const auto column = static_cast<size_t>(winner.order.column);
-        if (std::ranges::find(opened_columns_, column) != opened_columns_.end())
+        if (std::ranges::find(unfiltered_columns_, column) != unfiltered_columns_.end())
             engine_.disable_filter();
-        else if (has_costs_ || !opened_columns_.empty())
+        else if (has_feature_costs_ || !unfiltered_columns_.empty())
             engine_.find_candidates(node, stats, {column}, node_key_);
         load_column(column, node);
     }
@@ -208,12 +208,14 @@ private:
         if constexpr (requires { side.add(bucket.stats); }) {
             if (bucket.stats) return side.add(bucket.stats);
         }
+        if constexpr (requires { side.add(bucket.first, bucket.last); }) return side.add(bucket.first, bucket.last);
         for (const Row* r = bucket.first; r != bucket.last; ++r) side.add(*r);
     }
     static void sub(const Bucket& bucket, Impurity& side) {
         if constexpr (requires { side.sub(bucket.stats); }) {
             if (bucket.stats) return side.sub(bucket.stats);
         }
+        if constexpr (requires { side.sub(bucket.first, bucket.last); }) return side.sub(bucket.first, bucket.last);
         for (const Row* r = bucket.first; r != bucket.last; ++r) side.sub(*r);
     }
 
@@ -424,14 +426,15 @@ private:
         candidate.tolerance = node_context_.tolerance(t.n_filled);
         candidate.gain = node_context_.zero_if_rounding(candidate.score, t.n_filled);
         node_price_.charge(price_, candidate.score, candidate.tolerance);
-        candidate.score -= cost_;
+        candidate.score -= feature_cost_;
         if (settings_.rule == Rule::ratio)
             candidate.score = ratio(candidate.score, candidate.nlogn_sum),
             candidate.tolerance = ratio(candidate.tolerance, candidate.nlogn_sum) + kRatioTolerance;
         else if (settings_.gain_per_branch && settings_.rule == Rule::gain)
             candidate.score = floor_div(candidate.score, t.n_filled - 1),
             candidate.tolerance = candidate.tolerance / (t.n_filled - 1) + (candidate.tolerance > 0);
-        const bool pays_off = cost_ == 0 || candidate.score >= 0;  // if not, no candidate with a smaller score does
+        const bool pays_off =
+            feature_cost_ == 0 || candidate.score >= 0;  // if not, no candidate with a smaller score does
         if (t.allowed && pays_off) return best_.add(candidate);
         any_forbidden_ = true;
         if (pays_off) best_.add_forbidden(candidate);
@@ -559,16 +562,15 @@ private:
     static constexpr int64_t kManyRows = 1 << 16;  // enough to take noticeable time
 
     NodeContext& node_context_;
-    Engine& engine_;
+    SplitEngine& engine_;
     const std::vector<Column>& columns_;
     const Settings& settings_;
     int64_t total_weight_;
-    bool is_monotone_;  // whether what the branches predict is constrained
-    bool has_costs_;    // whether tests of some columns cost something
+    bool is_monotone_;        // whether what the branches predict is constrained
+    bool has_feature_costs_;  // whether tests of some columns cost something
     Impurity left_, right_, missing_side_;
     NodeColumns node_columns_;
     TestSelection test_selection_;
-
     int64_t rows_since_check_ = 0;  // since the last interrupt check
 
     // the current node
@@ -579,10 +581,10 @@ private:
     C45Columns c45_columns_;
     NodePrice<Impurity> node_price_;
     NodeConstraints constraints_;
-    bool any_candidate_ = false;          // including those that violate a limit
-    bool any_forbidden_ = false;          // by a constraint
-    std::vector<size_t> opened_columns_;  // columns searched without a filter
-    int128 cost_ = 0;                     // of the columns being searched
+    bool any_candidate_ = false;              // including those that violate a limit
+    bool any_forbidden_ = false;              // by a constraint
+    std::vector<size_t> unfiltered_columns_;  // columns searched without a filter
+    int128 feature_cost_ = 0;                 // of the columns being searched
     // the current column
     size_t column_ = 0;
     std::vector<Bucket> buckets_;

@@ -24,20 +24,20 @@ public:
     // Lists the first columns of a node; returns whether more can be sampled.
     bool begin_node(uint64_t node_key, const NodeConstraints& constraints) {
         constraints_ = &constraints;
-        const bool bars_any = has_groups_ && std::any_of(columns_.begin(), columns_.end(),
-                                                         [&](const Column& c) { return !constraints.allows(c); });
+        const bool excludes_any = has_groups_ && std::any_of(columns_.begin(), columns_.end(),
+                                                             [&](const Column& c) { return !constraints.allows(c); });
         if (samples()) {
-            bars_any_ = bars_any;
+            excludes_any_ = excludes_any;
             sampler_.begin_node(node_key);
             return sample(n_sampled_);
         }
-        if (bars_any || bars_any_) {  // otherwise the list is complete
+        if (excludes_any || excludes_any_) {  // otherwise the list is complete
             list_.clear();
             for (size_t c = 0; c < columns_.size(); ++c) {
                 if (constraints.allows(columns_[c])) list_.push_back(c);
             }
         }
-        bars_any_ = bars_any;
+        excludes_any_ = excludes_any;
         return false;
     }
     // Lists one more column; returns whether there are further ones.
@@ -45,7 +45,7 @@ public:
 
     const std::vector<size_t>& list() const { return list_; }
     // Whether the constraints of the node leave out a column.
-    bool bars_any() const { return bars_any_; }
+    bool excludes_any() const { return excludes_any_; }
 
 private:
     bool samples() const { return n_sampled_ < columns_.size(); }
@@ -64,7 +64,7 @@ private:
     ColumnSampler sampler_;
     std::vector<size_t> list_;
     const NodeConstraints* constraints_ = nullptr;
-    bool bars_any_ = false;
+    bool excludes_any_ = false;
 };
 
 }  // namespace treewise

@@ -10,7 +10,8 @@ namespace treewise {
 class RandomCut {
 public:
     // low, high: the smallest and the largest rank of the column at the node.
-    RandomCut(const Engine& engine, const Column& column, size_t index, uint64_t node_key, int64_t low, int64_t high)
+    RandomCut(const SplitEngine& engine, const Column& column, size_t index, uint64_t node_key, int64_t low,
+              int64_t high)
         : engine_(engine), index_(index), is_number_(column.is_number()) {
         const uint64_t random = split_key(node_key, index, kThreshold);
         if (is_number_)
@@ -24,7 +25,7 @@ public:
     void store(ChosenSplit& split) const { is_number_ ? void(split.cut = cut_) : void(split.cut_int = cut_int_); }
 
 private:
-    const Engine& engine_;
+    const SplitEngine& engine_;
     size_t index_;
     bool is_number_;
     double cut_ = 0;

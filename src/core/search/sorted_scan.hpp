@@ -83,9 +83,9 @@ private:
             sides.start(run.left, run.right);
             int64_t i = 0;
             for (; i < first - 1 && i < last; ++i) sides.move_row(value(i), weight(i));
+            if constexpr (C == Criterion::poisson) return scan_blocks(i, last, value, weight, differs);
             if constexpr (S == TargetKind::binary || C == Criterion::squared_error) {
-                if (settings.rule == Rule::gain &&
-                    sides.left_weight() + sides.right_weight() <= tables.reciprocals.max())
+                if (sides.left_weight() + sides.right_weight() <= tables.reciprocals.max())
                     return scan_blocks(i, last, value, weight, differs);
             }
             for (size_t blocks = 1; i < last; ++blocks) {
@@ -106,18 +106,21 @@ private:
             const double sum =
                 static_cast<double>(sides.left_sum() + sides.right_sum()) - mean * static_cast<double>(all);
             constexpr bool kUnit = requires { Weight::unit_weights; };
+            const bool by_ratio = settings.rule == Rule::ratio;
             double prefix[kBlock], weights[kBlock], purities[kBlock];
             for (size_t blocks = 1; i < last; ++blocks) {
                 if (blocks % kBlocksBetweenChecks == 0) check_interrupt();
                 const int64_t n = std::min(kBlock, last - i);
+                // of a purity, or of the upper bound of a ratio
+                const double best = filter.best_lower_bound(run.column);
                 const double required_purity =
-                    score_bounds.required_purity(filter.best_lower_bound(run.column), n_filled) - missing_purity;
+                    by_ratio ? best : score_bounds.required_purity(best, n_filled) - missing_purity;
                 if constexpr (S == TargetKind::binary) {
                     if (settings.tuning.use_bounds && n == kBlock) {
                         int64_t rows = 0, ones = 0;  // by weight
                         for (int64_t k = 0; k < n; ++k)
                             rows += weight(i + k), ones += moved(value(i + k), weight(i + k));
-                        if (bound_block(rows, ones) < required_purity) {
+                        if ((by_ratio ? bound_ratios(rows, ones) : bound_block(rows, ones)) < required_purity) {
                             sides.move_rows(rows, ones), i += n;
                             continue;
                         }
@@ -136,23 +139,56 @@ private:
                 if constexpr (C == Criterion::error) purity_of_cuts_error(block);
                 if constexpr (C == Criterion::squared_error)
                     purity_of_cuts_squared_error(block, tables.reciprocals.data());
-                double upper = purities[0];
-                for (int64_t k = 1; k < n; ++k) upper = std::max(upper, purities[k]);
+                if constexpr (C == Criterion::poisson) purity_of_cuts_poisson(block);
+                double ratios[kBlock];
+                if (by_ratio) {
+                    for (int64_t k = 0; k < n; ++k)
+                        ratios[k] = ratio_upper_bound(purities[k], static_cast<int64_t>(weights[k]));
+                }
+                const double* scores = by_ratio ? ratios : purities;
+                double upper = scores[0];
+                for (int64_t k = 1; k < n; ++k) upper = std::max(upper, scores[k]);
                 for (int64_t k = 0; upper >= required_purity && k < n; ++k) {
-                    if (purities[k] >= required_purity)
-                        offer(i + k + 1, purities[k], static_cast<int64_t>(weights[k]), all, differs);
+                    if (scores[k] < required_purity) continue;
+                    const bool valid =
+                        C != Criterion::poisson || (prefix[k] > 0 && sum - prefix[k] > 0);  // as in offer_current_cut
+                    offer(i + k + 1, purities[k], static_cast<int64_t>(weights[k]), all, valid, differs);
                 }
                 sides.move_rows(left_weight - sides.left_weight(), left_sum - sides.left_sum()), i += n;
             }
         }
         static int64_t moved(int64_t value, int64_t weight) { return S == TargetKind::binary ? value * weight : value; }
         template <class Differs>
-        void offer(int64_t i, double purity, int64_t left_weight, int64_t all, const Differs& differs) {
-            const auto [lower, upper] = score_bounds.bounds(purity + missing_purity, n_filled, [] { return 0.0; });
+        void offer(int64_t i, double purity, int64_t left_weight, int64_t all, bool valid, const Differs& differs) {
+            const auto [lower, upper] =
+                score_bounds.bounds(purity + missing_purity, n_filled, [&] { return nlogn_of_branches(left_weight); });
             if (!filter.can_win(run.column, upper) || !differs(i)) return;
             const int64_t min_weight = settings.min_leaf_weight;
             if (left_weight < min_weight || all - left_weight < min_weight) return;
-            filter.offer(run.column, run.rows_below + i, lower, upper);
+            filter.offer(run.column, run.rows_below + i, valid ? lower : -std::numeric_limits<double>::infinity(),
+                         upper);
+        }
+        double nlogn_of_branches(int64_t left_weight) const {
+            const int64_t all = sides.left_weight() + sides.right_weight();
+            return score_bounds.nlogn(left_weight) + score_bounds.nlogn(all - left_weight) +
+                   (run.missing_branch ? score_bounds.nlogn(run.missing_branch[kWeight]) : 0.0);
+        }
+        double ratio_upper_bound(double purity, int64_t left_weight) const {
+            return score_bounds.ratio_upper_bound(purity + missing_purity, n_filled,
+                                                  score_bounds.node_nlogn() - nlogn_of_branches(left_weight));
+        }
+        // Upper bound of the gain ratios over all orders of the block's rows: a ratio of a convex and a concave
+        // function is quasi-convex, hence largest at a corner, its ends included.
+        double bound_ratios(int64_t rows, int64_t ones) const {
+            const int64_t m = sides.left_weight(), a = sides.left_sum(), n = sides.right_weight(),
+                          b = sides.right_sum();
+            const auto ratio_at = [&](int64_t moved, int64_t moved_ones) {
+                const double purity = score_bounds.approx.template purity_binary<C>(m + moved, a + moved_ones) +
+                                      score_bounds.approx.template purity_binary<C>(n - moved, b - moved_ones);
+                return ratio_upper_bound(purity, m + moved);
+            };
+            return std::max(std::max(ratio_at(0, 0), ratio_at(rows, ones)),
+                            std::max(ratio_at(ones, ones), ratio_at(rows - ones, 0)));
         }
         // Upper bound over all orders of the block's rows.
         double bound_block(int64_t rows, int64_t ones) const {
@@ -171,10 +207,8 @@ private:
 
         template <class Differs>
         void offer_current_cut(int64_t i, const Differs& differs) {
-            const auto [lower, upper] = score_bounds.bounds(sides.purity() + missing_purity, n_filled, [&] {
-                return score_bounds.nlogn(sides.left_weight()) + score_bounds.nlogn(sides.right_weight()) +
-                       (run.missing_branch ? score_bounds.nlogn(run.missing_branch[kWeight]) : 0.0);
-            });
+            const auto [lower, upper] = score_bounds.bounds(sides.purity() + missing_purity, n_filled,
+                                                            [&] { return nlogn_of_branches(sides.left_weight()); });
             if (!filter.can_win(run.column, upper) || !differs(i)) return;
             if (sides.left_weight() < settings.min_leaf_weight || sides.right_weight() < settings.min_leaf_weight)
                 return;
