@@ -13,7 +13,7 @@ from treewise.data.batches import find_files, name_of
 from treewise.data.column import truncate
 from treewise.data.frames import is_dask_frame
 from treewise.errors import DataError, ParameterError
-from treewise.sources.dask_engine import DaskEngine, open_client
+from treewise.sources.dask_executor import DaskExecutor, open_client
 from treewise.sources.fit import OpenSource
 from treewise.sources.partitions import PartitionedSource, summarise_partitions
 from treewise.train.column_roles import ColumnRoles
@@ -35,7 +35,7 @@ def _open(
     partitions: list[Any], name: str, engine: Any, roles: ColumnRoles, settings: Settings
 ) -> Iterator[PartitionedSource]:
     with open_client(engine) as client:
-        yield summarise_partitions(DaskEngine(client), partitions, roles, settings, name)
+        yield summarise_partitions(DaskExecutor(client), partitions, roles, settings, name)
 
 
 def _find_partitions(data: Any) -> tuple[list[Any], str]:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from treewise._lib.checks import check_choice
 from treewise.data.frames import is_dask_frame
 from treewise.errors import Param, ParameterError
 from treewise.train.column_roles import ColumnRoles
-from treewise.train.grow import DISPLAY, PRUNING, StageProgress, pruning_for, read_options, record_cost
+from treewise.train.grow import DISPLAY, PRUNING, SEARCHES, StageProgress, pruning_for, read_options, record_cost
 from treewise.train.grow_source import check_source_settings, grow_on
 from treewise.train.round_thresholds import read_share
 from treewise.train.settings import Settings
@@ -73,9 +74,11 @@ def fit_source(
     options = {
         name: value for name, value in options.items() if name not in ("n_jobs", "memory", "engine", "show_queries")
     }
+    search = options.pop("search", "greedy")
+    check_choice("search", search, SEARCHES)
     words = {name: options.pop(name, None) for name in DISPLAY}
     pruning = {name: options.pop(name) for name in PRUNING if name in options}
-    _refuse_rows(options.pop("round_thresholds", None), **pruning)
+    _refuse_rows(options.pop("round_thresholds", None), search, **pruning)
     plan = pruning_for(options.get("preset"), **pruning)
     roles, settings, cost = read_options(target, options)
     stage: StageProgress = progress or (lambda _: nullcontext())
@@ -96,7 +99,12 @@ def fit_source(
 
 
 def _refuse_rows(
-    round_thresholds: Any = None, pruning: Any = None, validation: Any = None, honest: Any = None, ccp_alpha: float = 0
+    round_thresholds: Any = None,
+    search: str = "greedy",
+    pruning: Any = None,
+    validation: Any = None,
+    honest: Any = None,
+    ccp_alpha: float = 0,
 ) -> None:
     """Refuse parameters that need the rows themselves, and not sums over them."""
     del ccp_alpha
@@ -106,6 +114,7 @@ def _refuse_rows(
     held_out = "Give a table of other rows: " + Param("validation", "valid.csv") + "."
     for name, value, is_refused, hint in (
         ("round_thresholds", round_thresholds, read_share(round_thresholds) is not None, "Leave it out."),
+        ("search", search, search != "greedy", "Leave it out."),
         ("honest", honest, honest is not None, "Leave it out."),
         ("validation", validation, isinstance(validation, float), held_out),
         ("pruning", pruning, method == "cv", held_out_pruning),

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from treewise import _core
-from treewise.train.source import Array, Buckets, Ints, Request, Stats, TrainingSummary
+from treewise.train.source import Array, Bins, Ints, Request, Stats, TrainingSummary
 
-_MISSING_ROWS = -2  # the "bin" of the rows without a value: the first group of each answer (bucket_counter.hpp)
+_MISSING_ROWS = -2  # the "bin" of the rows without a value: the first group of each answer (bin_counter.hpp)
 
 
 @dataclass(frozen=True, eq=False)
 class FrontierCounts:
     """Groups of rows, those of one request after those of another, as the core counts them.
 
-    The first group of a request is its rows without a value; the buckets follow in order of value.
+    The first group of a request is its rows without a value; the bins follow in order of value.
     """
 
     n_classes: int  # 0: regression
@@ -92,7 +92,7 @@ class FrontierCounts:
         n_classes = parts[0].n_classes
         return FrontierCounts.of(_core.merge_counts([part.arrays for part in parts], kinds, n_classes), n_classes)
 
-    def split(self, summary: TrainingSummary, requests: Sequence[Request]) -> list[Buckets]:
+    def split(self, summary: TrainingSummary, requests: Sequence[Request]) -> list[Bins]:
         """Return the answer to each request."""
         stats = self._stats()
         ends = np.cumsum(self.groups).tolist()
@@ -102,7 +102,7 @@ class FrontierCounts:
             low, high = self.low[own], self.high[own]
             if summary.encodings[request.column].kind == "number":
                 low, high = low.view(np.float64), high.view(np.float64)
-            answers.append(Buckets(self.grid[own], self.bin[own], low, high, stats.take(own), stats.take(missing)))
+            answers.append(Bins(self.grid[own], self.bin[own], low, high, stats.take(own), stats.take(missing)))
         return answers
 
     def _stats(self) -> Stats:

@@ -1,6 +1,6 @@
 """The source of encoded arrays: rows in memory, and what each partition of a cluster runs.
 
-The core counts (``src/core/grow/bucket_counter.hpp``); ``tests/support/numpy_source.py`` is the readable version. A
+The core counts (``src/core/grow/bin_counter.hpp``); ``tests/support/numpy_source.py`` is the readable version. A
 tree grown on this source is the tree of ``train/grow.py``, which is faster for tables in memory.
 """
 
@@ -18,7 +18,18 @@ from treewise.data import encoding as encode
 from treewise.predict.predict import to_core_columns
 from treewise.sources.frontier_counts import FrontierCounts
 from treewise.train.candidates import compute_stats
-from treewise.train.source import Array, Buckets, Ints, Request, TargetRange, TrainingSummary
+from treewise.train.grow import core_columns, core_settings, core_target
+from treewise.train.settings import SETTINGS
+from treewise.train.source import (
+    Array,
+    Bins,
+    Ints,
+    Request,
+    Subtree,
+    SubtreeStart,
+    TargetRange,
+    TrainingSummary,
+)
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
 
@@ -51,6 +62,7 @@ class MemorySource:
     weight: Ints
     raw: Array  # regression: the targets as given
     n_jobs: int = 1
+    most_rows: int = 0  # of a node whose subtree is grown at once
     at: RowsAtNodes | None = field(default=None, repr=False)
 
     @classmethod
@@ -92,7 +104,7 @@ class MemorySource:
             at = self.at = RowsAtNodes(tree, nodes, *_core.rows_by_node(nodes, len(tree.kind)))
         return at
 
-    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
+    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Bins]:
         """Count rows by bins."""
         return self.count_frontier(tree, requests).split(self.summary, requests)
 
@@ -100,7 +112,7 @@ class MemorySource:
         """Count rows by bins; the answers to all requests in flat arrays."""
         at = self.route(tree)
         grids = [grid for request in requests for grid in request.grids]
-        counted = _core.count_buckets(
+        counted = _core.count_bins(
             self.core_columns,
             self.core_target,
             at.order,
@@ -133,6 +145,39 @@ class MemorySource:
         means = np.ascontiguousarray(means.T)
         moments = _core.target_moments(self.core_target, at.order, at.starts, nodes, *means)
         return dict(zip(centres, moments, strict=True))
+
+    def take(self, tree: Arrays, node: int) -> MemorySource:
+        """Return the rows of a node."""
+        at = self.route(tree)
+        rows = at.order[at.starts[node] : at.starts[node + 1]]
+        columns = [values[rows] for values in self.columns]
+        raw = self.raw[rows] if len(self.raw) else self.raw
+        return MemorySource(self.summary, columns, self.y[rows], self.weight[rows], raw)
+
+    def grow_subtrees(self, tree: Arrays, starts: Sequence[SubtreeStart]) -> list[Subtree]:
+        """Return the subtrees below some nodes."""
+        return [grow_subtree([self.take(tree, start.node)], start, self.n_jobs) for start in starts]
+
+
+def grow_subtree(parts: Sequence[MemorySource], start: SubtreeStart, n_jobs: int = 1) -> Subtree:
+    """Grow what is below a node, from its rows in parts, by the core: as a part of the whole tree."""
+    summary = parts[0].summary
+    columns = [np.concatenate(of_column) for of_column in zip(*(part.columns for part in parts), strict=True)]
+    names = ("y", "weight", "raw")
+    values = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    rows = {name: getattr(summary, name) for name in TrainingSet.__dataclass_fields__}
+    training_set = TrainingSet(**rows | values | {"columns": tuple(columns)})
+    settings, is_root = core_settings(training_set), start.depth == 0
+    for name, limit in summary.limits.items():
+        setattr(settings, SETTINGS[name].core, limit)
+    settings.total_weight = summary.root.weight
+    settings.first_depth, settings.first_key = start.depth, start.key
+    settings.low, settings.high = start.constraints.low, start.constraints.high
+    settings.groups, settings.acquired = start.constraints.interaction_groups, start.constraints.acquired
+    settings.n_jobs, settings.quartiles = n_jobs, is_root
+    grown = _core.grow(core_columns(training_set), core_target(training_set), settings, None)
+    quartiles = grown.pop("quartiles") if is_root else ()
+    return Subtree(Arrays(**grown), quartiles)
 
 
 def _bits(value: Any) -> int:

@@ -1,9 +1,10 @@
 """Grow on a table in partitions: profiles and counts of each are added up, wherever it is.
 
-The functions of the middle part run where a partition is, and are given all they need; a ``PartitionEngine``
+The functions of the middle part run where a partition is, and are given all they need; a ``PartitionExecutor``
 (``dask_source.py``) calls them. Partitions are read for a profile, once more if some classes have no weight, and to
-encode them; the engine keeps the encoded blocks, and can make them again. Then each question is one call per block,
-with the tree so far, and the answers are added up in integers.
+encode them; the executor keeps the encoded blocks, and can make them again. Then each question is one call per block,
+with the tree so far, and the answers are added up in integers. A node whose rows fit into one process is sent to one,
+which grows the subtree.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -25,21 +27,45 @@ from treewise.data.encoding import Encoding
 from treewise.data.table import Table, read
 from treewise.errors import DataError, join_few
 from treewise.sources.frontier_counts import FrontierCounts
-from treewise.sources.memory import MemorySource
+from treewise.sources.memory import MemorySource, grow_subtree
 from treewise.train.column_roles import ColumnRoles, find_target, select_columns
 from treewise.train.fixed_point import to_units
 from treewise.train.settings import Settings
-from treewise.train.source import Array, Buckets, Ints, Pair, Request, TargetRange, TrainingSummary
+from treewise.train.source import (
+    Array,
+    Bins,
+    Ints,
+    Pair,
+    Request,
+    Subtree,
+    SubtreeStart,
+    TargetRange,
+    TrainingSummary,
+)
 from treewise.train.summary import TargetFacts, TargetSummary, build_summary, needs_values, summarise_target
 from treewise.train.target import encode_target
 from treewise.train.weights import read_sample_weights
 from treewise.tree.arrays import Arrays
 
-Calls = Sequence[tuple[Any, ...]]  # the arguments of each call; the first is the partition, or its block
+Calls = Sequence[tuple[Any, ...]]  # the arguments of each call; the first is the partition, its block, or several
+
+_CELL_BYTES = 40  # of memory that a cell needs where a subtree is grown: it is there twice, with its order and its rank
+_SMALL_CELLS = 1 << 26  # a table that is brought together at once; of larger ones each task gets a part
 
 
-class PartitionEngine(Protocol):
+class Capacity(NamedTuple):
+    """What an executor can do at once."""
+
+    tasks: int
+    task_bytes: int  # of memory that one task may use
+    threads: int  # of a task that is alone
+
+
+class PartitionExecutor(Protocol):
     """Calls functions where partitions are."""
+
+    def capacity(self) -> Capacity:
+        """Return what can be done at once."""
 
     def keep(self, function: Callable[..., Any], calls: Calls) -> list[Any]:
         """Call a function, keep the results where they are, and return handles for later calls."""
@@ -94,7 +120,7 @@ def profile_partition(
         rows = rows[np.isin(y, target_summary.pairs.y)]
     samples, n_missing = {}, {}
     for name in select_columns(replace(table, name=reader.table_name), target.name, roles):
-        column = table[name].take(rows)
+        column = _take(table[name], rows)
         n_missing[name] = int(np.count_nonzero(column.is_missing()))
         samples[name] = sample_column(column, needs_values((roles.kinds or {}).get(name)))
     return PartitionProfile(TargetFacts.of(target, weight), samples, n_missing, list(table.columns))
@@ -109,14 +135,19 @@ def encode_partition(partition: Any, reader: PartitionReader, summary: TrainingS
         columns = [_no_cells(encoding) for encoding in summary.encodings]
         return MemorySource(summary, columns, np.empty(0, dtype), np.empty(0, np.int64), np.empty(0))
     rows, sample = reader.used_rows(table)
-    y, raw = encode_target(table[summary.target.name].take(rows), summary.target, table.name, rows)
+    y, raw = encode_target(_take(table[summary.target.name], rows), summary.target, table.name, rows)
     weight = _integer_weights(y, sample[rows], summary.integer_weight_of)
     kept = np.flatnonzero(weight)
     rows, y, weight, raw = rows[kept], y[kept], weight[kept], raw[kept] if is_numeric else raw
-    columns = [encode.encode_column(e, table[e.name].take(rows), table.name) for e in summary.encodings]
+    columns = [encode.encode_column(e, _take(table[e.name], rows), table.name) for e in summary.encodings]
     if is_numeric:
         y = to_units(raw, summary.target_scale)
     return MemorySource(summary, columns, y.astype(dtype), weight, raw)
+
+
+def _take(column: Column, rows: Ints) -> Column:
+    """Return some rows of a column, in order; all of them without a copy."""
+    return column if len(rows) == len(column) else column.take(rows)
 
 
 def _no_cells(encoding: Encoding) -> Array:
@@ -158,35 +189,57 @@ def sum_moments(block: MemorySource, question: bytes) -> dict[int, tuple[int, in
     return block.moments(*pickle.loads(question))
 
 
+def take_rows(block: MemorySource, question: bytes, nodes: Sequence[int]) -> list[MemorySource]:
+    """Return the rows of a block at some nodes, each node by itself."""
+    (tree,) = pickle.loads(question)
+    return [block.take(tree, node) for node in nodes]
+
+
+def grow_subtrees(
+    parts: Sequence[Sequence[MemorySource]], starts: Sequence[SubtreeStart], n_jobs: int
+) -> list[Subtree]:
+    """Grow what is below some nodes, from the rows that ``take_rows`` has taken of each block."""
+    return [
+        grow_subtree(of_node, start, n_jobs) for of_node, start in zip(zip(*parts, strict=True), starts, strict=True)
+    ]
+
+
+def grow_whole(blocks: Sequence[MemorySource], start: SubtreeStart, n_jobs: int) -> list[Subtree]:
+    """Grow the whole tree from all blocks."""
+    return [grow_subtree(blocks, start, n_jobs)]
+
+
 # -- the table as a whole --------------------------------------------------------------------------------------------
 
 
 def summarise_partitions(
-    engine: PartitionEngine, partitions: Sequence[Any], roles: ColumnRoles, settings: Settings, table_name: str
+    executor: PartitionExecutor, partitions: Sequence[Any], roles: ColumnRoles, settings: Settings, table_name: str
 ) -> PartitionedSource:
     """Find out what the columns are, encode the partitions, and return them as a source."""
     readers = [
         PartitionReader(roles, table_name, _partition_name(partition, i, table_name))
         for i, partition in enumerate(partitions)
     ]
-    profiles_or_none = engine.ask(profile_partition, list(zip(partitions, readers, [None] * len(readers), strict=True)))
+    profiles_or_none = executor.ask(
+        profile_partition, list(zip(partitions, readers, [None] * len(readers), strict=True))
+    )
     profiles = _check_schemas(profiles_or_none, readers)
     target_summary = summarise_target(
         _join_targets([profile.target for profile in profiles]), roles, settings, table_name
     )
     if len(np.unique(target_summary.pairs.y)) < len(target_summary.target.classes):  # some classes have no weight
-        profiles_or_none = engine.ask(
+        profiles_or_none = executor.ask(
             profile_partition, list(zip(partitions, readers, [target_summary] * len(readers), strict=True))
         )
         profiles = [profile for profile in profiles_or_none if profile is not None]
     samples = {name: join_samples([profile.samples[name] for profile in profiles]) for name in profiles[0].samples}
     n_missing = {name: sum(profile.n_missing[name] for profile in profiles) for name in samples}
     summary = build_summary(target_summary, samples, n_missing)
-    blocks = engine.keep(encode_partition, [(p, r, summary) for p, r in zip(partitions, readers, strict=True)])
+    blocks = executor.keep(encode_partition, [(p, r, summary) for p, r in zip(partitions, readers, strict=True)])
     if summary.target.task == "regression":
-        total = sum(engine.ask(sum_targets, [(block,) for block in blocks]))
+        total = sum(executor.ask(sum_targets, [(block,) for block in blocks]))
         summary = replace(summary, root=summary.root._replace(target_sum=total))
-    return PartitionedSource(summary, engine, blocks)
+    return PartitionedSource(summary, executor, blocks)
 
 
 def _partition_name(partition: Any, number: int, table_name: str) -> str:
@@ -235,22 +288,29 @@ def _check_schemas(
 
 @dataclass(eq=False)
 class PartitionedSource:
-    """Encoded blocks of a table, which an engine keeps."""
+    """Encoded blocks of a table, which an executor keeps."""
 
     summary: TrainingSummary
-    engine: PartitionEngine
+    executor: PartitionExecutor
     blocks: Sequence[Any]
+
+    @cached_property
+    def most_rows(self) -> int:
+        """The most rows of a node that one task grows: what fits into memory, and does not let the others wait."""
+        capacity, n_columns = self.executor.capacity(), len(self.summary.encodings) + 2
+        fair = max(_SMALL_CELLS // n_columns, self.summary.n_rows // capacity.tasks)
+        return min(fair, capacity.task_bytes // (_CELL_BYTES * n_columns))
 
     def ranges(self) -> list[tuple[Any, Any] | None]:
         """Return the smallest and the largest value of each column of numbers."""
-        ranges = self.engine.ask(find_ranges, [(block,) for block in self.blocks])
+        ranges = self.executor.ask(find_ranges, [(block,) for block in self.blocks])
         ends: list[tuple[Any, Any] | None] = []
         for of_column in zip(*ranges, strict=True):
             present = [pair for pair in of_column if pair is not None]
             ends.append((min(low for low, _ in present), max(high for _, high in present)) if present else None)
         return ends
 
-    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
+    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Bins]:
         """Count rows by bins."""
         parts = self._ask(count_block, tree, requests)
         counts = FrontierCounts.merge([part.unpack() for part in parts], self.summary, requests)
@@ -273,4 +333,39 @@ class PartitionedSource:
     def _ask(self, function: Callable[..., Any], *question: Any) -> list[Any]:
         """Ask each block the same question, which is made into bytes once."""
         written = pickle.dumps(question, pickle.HIGHEST_PROTOCOL)
-        return self.engine.ask(function, [(block, written) for block in self.blocks])
+        return self.executor.ask(function, [(block, written) for block in self.blocks])
+
+    def grow_subtrees(self, tree: Arrays, starts: Sequence[SubtreeStart]) -> list[Subtree]:
+        """Return the subtrees below some nodes, each grown by one task; as many at once as there are tasks."""
+        capacity = self.executor.capacity()
+        if not starts[0].depth:
+            subtrees: list[Subtree] = self.executor.ask(grow_whole, [(self.blocks, starts[0], capacity.threads)])[0]
+            return subtrees
+        question = pickle.dumps((tree,), pickle.HIGHEST_PROTOCOL)
+        grown: dict[int, Subtree] = {}
+        for batches in _chunks(_pack(starts, self.most_rows), capacity.tasks):
+            calls = [(block, question, [start.node for start in batch]) for batch in batches for block in self.blocks]
+            kept = _chunks(self.executor.keep(take_rows, calls), len(self.blocks))
+            answers = self.executor.ask(
+                grow_subtrees, [(parts, batch, 1) for parts, batch in zip(kept, batches, strict=True)]
+            )
+            for batch, subtrees in zip(batches, answers, strict=True):
+                grown |= zip((start.node for start in batch), subtrees, strict=True)
+        return [grown[start.node] for start in starts]
+
+
+def _pack(starts: Sequence[SubtreeStart], most_rows: int) -> list[list[SubtreeStart]]:
+    """Put nodes together that are not too many rows, the largest first."""
+    batches: list[list[SubtreeStart]] = []
+    free: list[int] = []
+    for start in sorted(starts, key=lambda s: (-s.rows, s.node)):
+        if not free or free[-1] < start.rows:
+            batches.append([])
+            free.append(most_rows)
+        batches[-1].append(start)
+        free[-1] -= start.rows
+    return batches
+
+
+def _chunks(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    return [items[first : first + size] for first in range(0, len(items), size)]

@@ -1,7 +1,7 @@
 """The source of a database: each question is a read-only group-by on a relation, and only counts come back.
 
 A row's node is an expression: the tree so far as CASE WHEN. Its bins are arithmetic in the engine, which rounds as it
-likes: each bucket comes back with its smallest and its largest value. All that is added up is whole numbers.
+likes: each bin comes back with its smallest and its largest value. All that is added up is whole numbers.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from treewise.train.source import (
     SINGLE_VALUE,
     Array,
     BinGrid,
-    Buckets,
+    Bins,
     Ints,
     Request,
+    Source,
     Stats,
     TargetRange,
-    merge_buckets,
+    merge_bins,
 )
 from treewise.tree.arrays import Arrays
 from treewise.tree.splits import Split
@@ -44,7 +45,7 @@ _NOWHERE = -1  # the key of rows that no request is about
 
 
 @dataclass(frozen=True)
-class _Bins:
+class _BinNumbers:
     """The keys that the rows of a request get: those of one grid, or of the rows without a value (grid −1)."""
 
     request: int
@@ -53,7 +54,7 @@ class _Bins:
     n: int
 
 
-class QuerySource:
+class QuerySource(Source):
     """A relation that is learned from by queries; ``on_query`` receives the text of each."""
 
     def __init__(self, description: Description) -> None:
@@ -70,39 +71,44 @@ class QuerySource:
         """Return the smallest and the largest value of each column of numbers."""
         return [column.ends for column in self.description.columns]
 
-    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
+    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Bins]:
         """Count rows by bins: one query for each column."""
-        fetched: list[Buckets | None] = [None] * len(requests)
+        fetched: list[Bins | None] = [None] * len(requests)
         for column in sorted({request.column for request in requests}):
             chosen = [i for i, request in enumerate(requests) if request.column == column]
-            for i, buckets in zip(chosen, self._count_column(tree, [requests[i] for i in chosen]), strict=True):
-                fetched[i] = buckets
-        return [buckets for buckets in fetched if buckets is not None]
+            for i, bins in zip(chosen, self._count_column(tree, [requests[i] for i in chosen]), strict=True):
+                fetched[i] = bins
+        return [bins for bins in fetched if bins is not None]
 
-    def _count_column(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
+    def _count_column(self, tree: Arrays, requests: Sequence[Request]) -> list[Bins]:
         column, target = self.description.columns[requests[0].column], self.description.target
         layout, exact = _lay_out(column, requests)
         keys = {request.node: _key(column, request, layout, i) for i, request in enumerate(requests)}
         key = route(tree, self.description.columns, keys)
         value = column.cell.value
-        values = {"bucket": key, **target.keys, **target.values}
-        grouped, derived = ["bucket", *target.keys], list(target.steps)
+        values = {"bin": key, **target.keys, **target.values}
+        grouped, derived = ["bin", *target.keys], list(target.steps)
         aggregates = dict(target.sums)
         values["value"] = value
         if column.code_of is None:
             aggregates |= {"low": expr.col("value").min(), "high": expr.col("value").max()}
         if exact:
-            derived.append({"single": expr.choose([(expr.col("bucket") < exact, expr.col("value"))], None)})
+            derived.append({"single": expr.choose([(expr.col("bin") < exact, expr.col("value"))], None)})
             grouped.append("single")
-        fetched = self.description.rows.group(values, grouped, aggregates, expr.col("bucket") >= 0, derived)
+        fetched = self.description.rows.group(values, grouped, aggregates, expr.col("bin") >= 0, derived)
         return self._read(column, requests, layout, exact, fetched)
 
     def _read(
-        self, column: QueriedColumn, requests: Sequence[Request], layout: Sequence[_Bins], exact: int, fetched: Any
-    ) -> list[Buckets]:
-        """Return fetched groups as the buckets of each request."""
+        self,
+        column: QueriedColumn,
+        requests: Sequence[Request],
+        layout: Sequence[_BinNumbers],
+        exact: int,
+        fetched: Any,
+    ) -> list[Bins]:
+        """Return fetched groups as the bins of each request."""
         stats = self.description.target.stats(fetched, len(self.summary.target.classes))
-        key = np.asarray(fetched["bucket"]).astype(np.int64)
+        key = np.asarray(fetched["bin"]).astype(np.int64)
         firsts = np.array([bins.first for bins in layout])
         part = np.searchsorted(firsts, key, side="right") - 1
         low, high = _ends(column, key, exact, fetched)
@@ -111,7 +117,7 @@ class QuerySource:
         n_classes = stats.counts.shape[1]
         empty = Stats.zeros(1, n_classes)
         missing = [empty] * len(requests)
-        parts: list[list[Buckets]] = [[] for _ in requests]
+        parts: list[list[Bins]] = [[] for _ in requests]
         for i, bins in enumerate(layout):
             own = order[starts[i] : starts[i + 1]]
             if bins.grid < 0:
@@ -119,10 +125,10 @@ class QuerySource:
                 continue
             numbers = np.full(len(own), SINGLE_VALUE) if bins.first < exact else key[own] - bins.first
             grid = np.full(len(own), bins.grid)
-            parts[bins.request].append(Buckets(grid, numbers, low[own], high[own], stats.take(own), empty))
+            parts[bins.request].append(Bins(grid, numbers, low[own], high[own], stats.take(own), empty))
         none = np.zeros(0, np.int64)
-        start = [Buckets(none, none, low[:0], high[:0], stats.take(none), m) for m in missing]
-        return [merge_buckets([first, *rest]) for first, rest in zip(start, parts, strict=True)]
+        start = [Bins(none, none, low[:0], high[:0], stats.take(none), m) for m in missing]
+        return [merge_bins([first, *rest]) for first, rest in zip(start, parts, strict=True)]
 
     # -- regression --------------------------------------------------------------------------------------------------
 
@@ -157,11 +163,11 @@ class QuerySource:
         return sums
 
 
-# -- the bucket of a row ---------------------------------------------------------------------------------------------
+# -- the bin of a row ---------------------------------------------------------------------------------------------
 
 
-def _lay_out(column: QueriedColumn, requests: Sequence[Request]) -> tuple[list[_Bins], int]:
-    """Number the buckets of all requests: first those of single values, whose number is returned, then bins."""
+def _lay_out(column: QueriedColumn, requests: Sequence[Request]) -> tuple[list[_BinNumbers], int]:
+    """Number the bins of all requests: first those of single values, whose number is returned, then intervals."""
     single: list[tuple[int, int, int]] = []
     several: list[tuple[int, int, int]] = []
     for i, request in enumerate(requests):
@@ -173,13 +179,13 @@ def _lay_out(column: QueriedColumn, requests: Sequence[Request]) -> tuple[list[_
             several.append((i, -1, 1))
     layout, first = [], 0
     for i, position, n in (*single, *several):
-        layout.append(_Bins(i, position, first, n))
+        layout.append(_BinNumbers(i, position, first, n))
         first += n
     return layout, len(single)
 
 
-def _key(column: QueriedColumn, request: Request, layout: Sequence[_Bins], number: int) -> Any:
-    """Return the bucket of a row at the node of a request, as an expression."""
+def _key(column: QueriedColumn, request: Request, layout: Sequence[_BinNumbers], number: int) -> Any:
+    """Return the bin of a row at the node of a request, as an expression."""
     own = [bins for bins in layout if bins.request == number]
     missing = next((bins.first for bins in own if bins.grid < 0), _NOWHERE)
     if column.code_of is not None:
@@ -191,7 +197,7 @@ def _key(column: QueriedColumn, request: Request, layout: Sequence[_Bins], numbe
 
 
 def _find_interval(column: QueriedColumn, grids: Sequence[tuple[BinGrid, int]]) -> Any:
-    """Return the bucket of a value in one of some disjoint intervals, in order: by bisection, as there may be many."""
+    """Return the bin of a value in one of some disjoint intervals, in order: by bisection, as there may be many."""
     value = column.cell.value
     if len(grids) > _FEW_INTERVALS:
         middle = len(grids) // 2

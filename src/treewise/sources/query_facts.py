@@ -150,7 +150,7 @@ def _describe_target(
     if is_number and roles.task != "classification" and (roles.task or _is_continuous(present, cell)):
         return _describe_numbers(present, cell, weight, n_missing), replace(roles, task="regression"), cell, []
     keys = {"target": cell.value} | ({} if weight is None else {"weight": weight})
-    fetched = present.group(keys, list(keys), {"rows": expr.count_rows()}, most=MAX_PAIRS)
+    fetched = present.group(keys, list(keys), {"rows": expr.count_rows()}, limit=MAX_PAIRS)
     if len(fetched["rows"]) > MAX_PAIRS:
         raise DataError(
             f'target "{safe(cell.name)}" has more than {MAX_PAIRS:,} different values'
@@ -185,7 +185,7 @@ def _is_continuous(rows: Relation, cell: LazyColumn) -> bool:
     """Tell whether numbers are too many to be classes, or not whole."""
     if cell.form == "float" and rows.aggregate({"n": _count(cell.value != cell.value.floor())})["n"]:
         return True
-    fetched = rows.group({"target": cell.value}, ["target"], {"rows": expr.count_rows()}, most=MAX_INTEGER_CLASSES)
+    fetched = rows.group({"target": cell.value}, ["target"], {"rows": expr.count_rows()}, limit=MAX_INTEGER_CLASSES)
     return len(fetched["rows"]) > MAX_INTEGER_CLASSES
 
 
@@ -194,7 +194,7 @@ def _describe_numbers(rows: Relation, cell: LazyColumn, weight: Any | None, n_mi
     values = {"target": cell.as_float, "weight": expr.lit(1.0) if weight is None else weight}
     target = expr.col("target")
     aggregates = {"rows": expr.count_rows(), "low": target.min(), "high": target.max()}
-    fetched = rows.group(values, ["weight"], aggregates, most=MAX_WEIGHTS)
+    fetched = rows.group(values, ["weight"], aggregates, limit=MAX_WEIGHTS)
     weights = np.asarray(fetched["weight"], np.float64)
     _check_weights(weights)
     ends = np.array([fetched["low"], fetched["high"]], np.float64)
@@ -310,7 +310,7 @@ def _sample_numbers(rows: Relation, cells: Sequence[LazyColumn]) -> Iterator[_Sa
 
 def _list_values(rows: Relation, cell: LazyColumn, target_summary: TargetSummary) -> _Sampled:
     present = rows.where(~cell.is_missing)
-    listed = present.group({"value": cell.value}, ["value"], {"rows": expr.count_rows()}, most=MAX_LEVELS)
+    listed = present.group({"value": cell.value}, ["value"], {"rows": expr.count_rows()}, limit=MAX_LEVELS)
     if len(listed["rows"]) > MAX_LEVELS:
         raise DataError(
             f'column "{safe(cell.name)}" has more than {MAX_LEVELS:,} different values.',

@@ -53,7 +53,7 @@ class QueriedTarget:
 
     @property
     def keys(self) -> dict[str, Any]:
-        """What rows are grouped by, besides their bucket: the class, and the weight as given."""
+        """What rows are grouped by, besides their bin: the class, and the weight as given."""
         keys = {"target": self.cell.value} if self.is_class else {}
         return keys if self.weight is None else {**keys, "weight": self.weight}
 

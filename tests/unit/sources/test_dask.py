@@ -13,9 +13,10 @@ import treewise as tw
 from tests.support.partitions import mixed_table
 from treewise.errors import DataError, ParameterError
 from treewise.formats.model_file.model_file import dumps
-from treewise.sources import dask_engine
+from treewise.sources import dask_executor, partitions
 from treewise.train.grow import fit
 
+dask = pytest.importorskip("dask")
 dask_frames = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("default")  # of other packages: sockets and loops that they close late
@@ -46,22 +47,36 @@ def frame(table, npartitions):
 
 
 def test_predictions_for_a_dataframe():
-    """Partitions are predicted where they are; a whole dataframe is fetched, with a warning."""
-    table = mixed_table(2, 200)
-    tree = tw.grow(table, "y", max_depth=2)
-    expected = tree.predict(table).tolist()
-    with pytest.warns(UserWarning, match="the rows of a Dask dataframe are fetched into memory"):
-        assert tree.predict(frame(table, 3)).tolist() == expected
-    assert frame(table, 3).map_partitions(tree.predict).compute().tolist() == expected
-
-
-def test_the_tree_of_memory(client, tmp_path):
-    """One test, as starting a cluster takes seconds: partitions, the client that Dask uses by itself, and files."""
-    options = {"target": "y", "max_depth": 4, "sample_weight": "w"}
+    """Partitions are predicted where they are, when they are needed; an empty one, too."""
     for seed in (2, 3):
+        table = mixed_table(seed, 200)
+        tree = tw.grow(table, "y", max_depth=2)
+        lazy = frame(table, 3)
+        lazy = dask_frames.concat([lazy, lazy.query("count > 99")])
+        predicted = tree.predict(lazy)
+        assert predicted.dtype == predicted.compute().dtype
+        assert predicted.compute().tolist() == tree.predict(table).tolist()
+        assert tree.apply(lazy).compute().tolist() == tree.apply(table).tolist()
+    assert tree.predict_proba(lazy).compute().to_numpy().tolist() == tree.predict_proba(table).tolist()
+    assert list(tree.predict_proba(lazy).columns) == ["probability_0", "probability_1"]
+    with pytest.warns(UserWarning, match="the rows of a Dask dataframe are fetched into memory"):
+        assert str(tree.evaluate(frame(table, 3))) == str(tree.evaluate(table))
+
+
+def test_the_tree_of_memory(client, tmp_path, monkeypatch):
+    """One test, as starting a cluster takes seconds: partitions, the client that Dask uses by itself, and files.
+
+    The first tree is grown on one worker, the second on two below a root that is counted, the third by counts alone.
+    """
+    options = {"target": "y", "max_depth": 4, "sample_weight": "w"}
+    for seed in (2, 3, 3):
         table = mixed_table(seed, 1000)
         expected = dumps(tw.grow(table, **options))
         assert dumps(tw.grow(frame(table, 5), **options, engine=client)) == expected
+        if partitions._SMALL_CELLS == 1:
+            monkeypatch.setattr(partitions, "_CELL_BYTES", 1 << 60)
+        monkeypatch.setattr(partitions, "_SMALL_CELLS", 1)
+    monkeypatch.undo()
     assert dumps(tw.grow(frame(table, 1), **options)) == expected
     table.drop(columns="size").iloc[:600].to_parquet(tmp_path / "a.parquet")
     table.drop(columns="size").iloc[600:].to_parquet(tmp_path / "b.parquet")
@@ -92,8 +107,14 @@ class KillOnce:
 
 
 @pytest.mark.parametrize("kill", range(KILLS))
-def test_a_killed_worker_changes_nothing(client, kill):
-    """Each time on a new cluster: Dask does not always start a worker again that was killed soon after its start."""
+def test_a_killed_worker_changes_nothing(client, kill, monkeypatch):
+    """Each time on a new cluster: Dask does not always start a worker again that was killed soon after its start.
+
+    Between two questions if rows are counted; two of three times subtrees of 500 rows are grown at once, too.
+    """
+    monkeypatch.setattr(partitions, "_SMALL_CELLS", 1)
+    if kill % 3 == 2:
+        monkeypatch.setattr(partitions, "_CELL_BYTES", 1 << 60)
     table = mixed_table(3, 1000)
     expected = dumps(tw.grow(table, "y", max_depth=6))
     with start_cluster() if kill else nullcontext(client) as own_client:
@@ -111,8 +132,8 @@ def test_errors_of_workers_are_ours(client):
 
 
 def test_a_cluster_without_workers_is_an_error(monkeypatch):
-    monkeypatch.setattr(dask_engine, "_WAIT", 0.1)
-    monkeypatch.setattr(dask_engine, "_MAX_WITHOUT_WORKERS", 0.5)
+    monkeypatch.setattr(dask_executor, "_WAIT", 0.1)
+    monkeypatch.setattr(dask_executor, "_MAX_WITHOUT_WORKERS", 0.5)
     settings = {"n_workers": 0, "dashboard_address": "127.0.0.1:0", "processes": False}
     with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
         started = time.monotonic()
@@ -131,9 +152,11 @@ def test_a_cluster_without_workers_is_an_error(monkeypatch):
     ids=["address", "none", "object"],
 )
 def test_wrong_engines(engine, error, message, monkeypatch):
-    monkeypatch.setattr(dask_engine, "_MAX_CONNECTING", 1)
+    monkeypatch.setattr(dask_executor, "_MAX_CONNECTING", 1)
+    scheduler = dask.config.get("scheduler", None)
     with pytest.raises(error, match=message):
         tw.grow(frame(mixed_table(1, 50), 2), "y", engine=engine)
+    assert dask.config.get("scheduler", None) == scheduler  # a client that failed to connect is not left as Dask's default
 
 
 def test_a_table_in_memory_needs_no_cluster(client):

@@ -1,4 +1,4 @@
-"""Dask as an engine: tasks of one partition each, on the workers of a cluster.
+"""Dask as an executor: tasks of one partition each, on the workers of a cluster.
 
 Encoded blocks stay on the workers; Dask makes those of a lost worker again from their partitions. What a task needs is
 passed as plain arguments, so nothing else is lost with a worker. Every wait has an end: a cluster without workers, or
@@ -15,21 +15,26 @@ from typing import Any
 
 from treewise._lib.text import plural, safe
 from treewise.errors import DataError, PackageError, Param, ParameterError, TreewiseError
-from treewise.sources.partitions import Calls
+from treewise.sources.partitions import Calls, Capacity
 
 _WAIT = 2.0  # seconds between two looks at the cluster
 _MAX_CONNECTING = 20.0
 _MAX_WITHOUT_WORKERS = 300.0  # new ones may have to be started, and to import
 _MAX_IDLE = 3600.0  # seconds in which no task ends
+_FREE_BYTES = 1 << 30  # of memory that a task may use on a worker without a limit
 
 
 @contextmanager
 def open_client(engine: Any) -> Iterator[Any]:
-    """Return a client: as given, of an address, of so many worker processes, or None for the one that Dask uses."""
+    """Return a client: as given, of an address, of so many worker processes, or None for the one that Dask uses.
+
+    Clients made here never become Dask's default: one that fails to connect would stay it, and every later computation of
+    the caller would ask for a cluster that is not there.
+    """
     distributed = _import_distributed()
     if isinstance(engine, str):
         try:
-            client = distributed.Client(engine, timeout=_MAX_CONNECTING)
+            client = distributed.Client(engine, timeout=_MAX_CONNECTING, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             message = f"no Dask scheduler answers at {safe(engine)}: {_first_line(error)}"
             raise DataError(message) from None
@@ -37,7 +42,10 @@ def open_client(engine: Any) -> Iterator[Any]:
             yield client
     elif isinstance(engine, int) and not isinstance(engine, bool) and engine > 0:
         settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "processes": True}
-        with distributed.LocalCluster(n_workers=engine, **settings) as cluster, distributed.Client(cluster) as client:
+        with (
+            distributed.LocalCluster(n_workers=engine, **settings) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
             yield client
     else:
         try:
@@ -62,11 +70,21 @@ def _import_distributed() -> Any:
     return distributed
 
 
-class DaskEngine:
-    """Calls functions on the workers of a cluster (``partitions.PartitionEngine``)."""
+class DaskExecutor:
+    """Calls functions on the workers of a cluster (``partitions.PartitionExecutor``)."""
 
     def __init__(self, client: Any) -> None:
         self.client, self.distributed = client, _import_distributed()
+
+    def capacity(self) -> Capacity:
+        """Return what the workers can do at once: by the smallest of them."""
+        workers = list(self.client.scheduler_info(n_workers=-1)["workers"].values())
+        if not workers:
+            return Capacity(1, _FREE_BYTES, 1)
+        threads = min(worker["nthreads"] for worker in workers)
+        limits = [(worker["memory_limit"] or 2 * _FREE_BYTES * worker["nthreads"]) for worker in workers]
+        free = min(limit // (2 * worker["nthreads"]) for limit, worker in zip(limits, workers, strict=True))
+        return Capacity(sum(worker["nthreads"] for worker in workers), free, threads)
 
     def keep(self, function: Callable[..., Any], calls: Calls) -> list[Any]:
         """Call a function, and keep the results on the workers."""
@@ -89,15 +107,17 @@ class DaskEngine:
         from dask.base import is_dask_collection
         from dask.delayed import delayed
 
-        name, futures = f"treewise-{function.__name__}-{uuid.uuid4().hex}", []
+        name = f"treewise-{function.__name__}-{uuid.uuid4().hex}"
+        tasks: list[Any] = []  # of Dask objects: their graphs are put together once
+        submitted: dict[int, Any] = {}
         for i, (item, *args) in enumerate(calls):
             key = f"{name}-{i}"
             if is_dask_collection(item):
-                task = delayed(function, pure=False)(item, *args, dask_key_name=key)
-                futures.append(self.client.compute(task))
+                tasks.append(delayed(function, pure=False)(item, *args, dask_key_name=key))
             else:
-                futures.append(self.client.submit(function, item, *args, key=key, pure=False))
-        return futures
+                submitted[i] = self.client.submit(function, item, *args, key=key, pure=False)
+        computed = iter(self.client.compute(tasks) if tasks else ())
+        return [submitted[i] if i in submitted else next(computed) for i in range(len(calls))]
 
     def _wait(self, futures: Sequence[Any]) -> None:
         """Wait until all tasks have ended, or one has failed."""

@@ -1,0 +1,106 @@
+"""A model on a table that stays where it is: predictions that are computed there, and counts to evaluate it by.
+
+In a database the SQL export is the prediction: the result is a relation, table or frame of the same library, evaluated
+when it is used. On a Dask cluster each partition is predicted by itself.
+
+What an evaluation needs to know of a row is the leaf it ends at and its label. So rows are grouped by these, and come
+back as one row per group with its number: the smallest value of each column that the tree tests. Such a row ends at the
+same leaf, since the values that lead to a leaf can be chosen for each column by itself.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treewise._lib.text import safe
+from treewise.data import relation as expr
+from treewise.data.frames import array_to_pandas, is_dask_frame
+from treewise.data.relation import Relation, dialect_of, is_relation, run_query
+from treewise.data.table import Table, read
+from treewise.errors import DataError
+
+if TYPE_CHECKING:
+    from treewise.tree.model import Model
+
+_PREFIX = "treewise_"  # of the columns that are added to rows before they are grouped
+_ROWS, _LEAF = f"{_PREFIX}rows", f"{_PREFIX}leaf"
+_MAX_PAIRS = 1 << 24  # of leaf and label
+
+
+def predict_lazily(model: Model, data: Any, outputs: str, estimate: Any = None, prefix: str = "") -> Any:
+    """Return a table that stays where it is with ``outputs`` of the SQL export; None for one that is read.
+
+    Rows are read for a model with markers of missing values (``na_values``), which are not known there, and where a
+    column has another type than the model expects.
+    """
+    if is_dask_frame(data):
+        return _predict_partitions(model, data, outputs, estimate)
+    if not is_relation(data) or model.na_values:
+        return None
+    dialect = dialect_of(data)
+    if dialect is None or not _has_types_of(model, Relation.of(data)):
+        return None
+    name = f"treewise_{uuid.uuid4().hex}"
+    options = {"dialect": dialect, "table": name, "outputs": outputs, "estimate": estimate, "prefix": prefix}
+    return run_query(data, name, model.export("sql", **options))
+
+
+_FORMS = {"number": ("float", "int"), "integer": ("int",), "datetime": ("datetime",), "boolean": ("bool",)}
+
+
+def _has_types_of(model: Model, relation: Relation | None) -> bool:
+    """Whether the columns that a model tests have its types there; numbers as text, for example, are read first."""
+    assert relation is not None
+    encodings = [model.encodings[i] for i in model.used_columns]
+    lacking = [encoding.name for encoding in encodings if encoding.name not in relation.schema]
+    if lacking:
+        raise DataError(f'the table has no column "{safe(lacking[0])}", which the model tests.', column=lacking[0])
+    return all(relation.column(e.name).form in _FORMS.get(e.kind, ("text", "category")) for e in encodings)
+
+
+def _predict_partitions(model: Model, frame: Any, outputs: str, estimate: Any) -> Any:
+    """Return the predictions of each partition, made where it is."""
+    method = {"prediction": "predict", "probabilities": "predict_proba", "leaf": "apply"}[outputs]
+    options = {} if outputs == "leaf" else {"estimate": estimate}
+
+    def predict(part: Any) -> Any:
+        if not len(part):
+            return meta.iloc[:0].set_axis(part.index)
+        return array_to_pandas(getattr(model, method)(part, **options), names, part.index)
+
+    if outputs == "probabilities":
+        names, known = [f"probability_{k}" for k in range(len(model.classes))], np.zeros((1, len(model.classes)))
+    elif outputs == "leaf" and len(model.trees) > 1:
+        names, known = [f"leaf_{t}" for t in range(len(model.trees))], np.zeros((1, len(model.trees)), np.int64)
+    else:
+        names, known = [outputs], np.array([0] if outputs == "leaf" else list(model.classes[:1]) or [0.0])
+    meta = array_to_pandas(known, names)
+    return frame.map_partitions(predict, meta=meta)
+
+
+def rows_by_leaf(tree: Model, data: Any, target: Any = None) -> Table | None:
+    """Return what an evaluation of a tree needs of a table in a database, by counts; None for a table that is read.
+
+    It has the columns that the tree tests, and the target; its rows are in another order.
+    """
+    target = tree.target.name if target is None else target
+    if len(tree.trees) != 1 or not isinstance(target, str) or tree.fit_info.fit_options.predicts_rates:
+        return None
+    leaves = predict_lazily(tree, data, "leaf", prefix=_PREFIX) if is_relation(data) else None
+    if leaves is None:
+        return None
+    relation = Relation.of(leaves)
+    assert relation is not None
+    names = [tree.columns[i] for i in tree.used_columns]
+    relation.column(target)  # raises if there is none
+    values = {name: expr.col(name) for name in dict.fromkeys((_LEAF, target, *names))}
+    aggregates = {_ROWS: expr.count_rows(), **{f"{_PREFIX}{i}": expr.col(n).min() for i, n in enumerate(names)}}
+    groups = relation.fetch_groups(values, [_LEAF, target], aggregates, _MAX_PAIRS)
+    if len(groups) > _MAX_PAIRS:
+        return None
+    rows = np.asarray(groups[_ROWS].to_numpy()).astype(np.int64)
+    kept = groups.select(target, *(expr.col(f"{_PREFIX}{i}").alias(n) for i, n in enumerate(names) if n != target))
+    return read(kept.to_native(), name=relation.name).take(np.repeat(np.arange(len(rows)), rows))
