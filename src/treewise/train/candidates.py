@@ -2,9 +2,9 @@
 
 Used by ``train/reference.py``, which scores them. The rows of a node are first grouped into *buckets*: one for each
 distinct value of the column, with its statistics (``RowStats``), and one for the missing values (``bucketise``). A
-split kind is a function from a ``ColumnAtNode`` to ``Partition``s, which assign the buckets to branches: a threshold
-cuts the sorted buckets in two, a multiway split gives each bucket a separate branch, and so on. ``PARTITIONERS`` is the
-registry. The core (``src/core/search``) enumerates the same partitions in the same order.
+split kind is a function from a ``ColumnAtNode`` to ``ValuePartition``s, which assign the buckets to branches: a
+threshold cuts the sorted buckets in two, a multiway split gives each bucket a separate branch, and so on.
+``PARTITIONERS`` is the registry. The core (``src/core/search``) enumerates the same partitions in the same order.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ColumnAtNode:
     training_set: TrainingSet
     index: int
     buckets: Sequence[Bucket]  # in order of value; the pool of the rare levels last
-    missing: RowStats
+    missing_stats: RowStats  # of the rows without a value
 
     @property
     def has_pool(self) -> bool:
@@ -79,7 +79,7 @@ class ColumnAtNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class ValuePartition:
     """Buckets assigned to branches; missing values are placed later (``reference.place_missing``)."""
 
     position: int  # among the partitions of its kind
@@ -135,21 +135,21 @@ def pool_rare_levels(column: ColumnAtNode) -> ColumnAtNode:
 
     It is on the side of "otherwise", with the levels that do not occur at the node.
     """
-    least = column.training_set.limits["min_level_rows"]
-    if len(column.encoding.levels) <= FEW_LEVELS or all(b.stats.rows >= least for b in column.buckets):
+    min_rows = column.training_set.limits["min_level_rows"]
+    if len(column.encoding.levels) <= FEW_LEVELS or all(b.stats.rows >= min_rows for b in column.buckets):
         return column
-    frequent = [b for b in column.buckets if b.stats.rows >= least]
-    pool = reduce(add, (b.stats for b in column.buckets if b.stats.rows < least))
+    frequent = [b for b in column.buckets if b.stats.rows >= min_rows]
+    pool = reduce(add, (b.stats for b in column.buckets if b.stats.rows < min_rows))
     return replace(column, buckets=[*frequent, Bucket(len(column.encoding.levels), pool)])
 
 
 # -- the partitions of each split kind --------------------------------------------------------------------------------
 
 
-def _partition_by_threshold(column: ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_threshold(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """``x <= t`` between neighbouring values, t their midpoint (ID3 notes; algorithm 8.2)."""
     for i, low, high in _cut_in_two([b.stats for b in column.buckets]):
-        yield Partition(i - 1, (low, high), partial(_threshold_after, column, i - 1), placements=(0, 1))
+        yield ValuePartition(i - 1, (low, high), partial(_threshold_after, column, i - 1), placements=(0, 1))
 
 
 def _threshold_after(column: ColumnAtNode, index: int, *, missing: int) -> Threshold:
@@ -158,14 +158,14 @@ def _threshold_after(column: ColumnAtNode, index: int, *, missing: int) -> Thres
     return Threshold(column.encoding.name, cut, missing=missing)
 
 
-def _partition_by_order(column: ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_order(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """``x <= level`` in the order of the levels (chapter 8, figure 8.2 c)."""
     for i, low, high in _cut_in_two([b.stats for b in column.buckets]):
         level = column.level(column.buckets[i - 1])
-        yield Partition(i - 1, (low, high), partial(Ordinal, column.encoding.name, level), placements=(0, 1))
+        yield ValuePartition(i - 1, (low, high), partial(Ordinal, column.encoding.name, level), placements=(0, 1))
 
 
-def _partition_by_one_value(column: ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_one_value(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """``x = level`` against all others (figure 8.2 b)."""
     if len(column.buckets) < 2:
         return
@@ -174,10 +174,10 @@ def _partition_by_one_value(column: ColumnAtNode) -> Iterator[Partition]:
     after = list(accumulate(reversed(stats), add, initial=RowStats()))[::-1]
     for i, bucket in enumerate(column.nameable_levels):
         make_split = partial(OneValue, column.encoding.name, column.level(bucket))
-        yield Partition(i, (bucket.stats, before[i] + after[i + 1]), make_split, placements=(0, 1))
+        yield ValuePartition(i, (bucket.stats, before[i] + after[i + 1]), make_split, placements=(0, 1))
 
 
-def _partition_by_subset(column: ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_subset(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """``x in {…}`` against all others (figure 8.2 d).
 
     For two classes and for regression, the best subset is a prefix of the levels ordered by rate or mean (Breiman et
@@ -196,7 +196,7 @@ def _partition_by_subset(column: ColumnAtNode) -> Iterator[Partition]:
             yield _subset_after(column, rank * len(buckets) + i, (before, after), ordered, i)
 
 
-def _subset_partition(column: ColumnAtNode, position: int, is_member: Sequence[bool]) -> Partition:
+def _subset_partition(column: ColumnAtNode, position: int, is_member: Sequence[bool]) -> ValuePartition:
     near = [b for b, member in zip(column.buckets, is_member, strict=True) if member]
     far = [b for b, member in zip(column.buckets, is_member, strict=True) if not member]
     sides = (reduce(add, (b.stats for b in near)), reduce(add, (b.stats for b in far)))
@@ -205,7 +205,7 @@ def _subset_partition(column: ColumnAtNode, position: int, is_member: Sequence[b
 
 def _subset_after(
     column: ColumnAtNode, position: int, sides: tuple[RowStats, RowStats], ordered: Sequence[Bucket], cut: int
-) -> Partition:
+) -> ValuePartition:
     """Separate the buckets before and after a cut; the lighter side, or the one without the pool, is the set.
 
     The set is branch 0.
@@ -213,7 +213,7 @@ def _subset_after(
     near, far = sides
     swap = any(map(column.is_pool, ordered[:cut])) if column.has_pool else far.weight < near.weight
     listed = slice(cut, None) if swap else slice(cut)
-    return Partition(
+    return ValuePartition(
         position,
         (far, near) if swap else (near, far),
         partial(_subset_of, column, ordered, listed),
@@ -228,7 +228,7 @@ def _subset_of(column: ColumnAtNode, ordered: Sequence[Bucket], listed: slice, *
 
 def _subset_orders(column: ColumnAtNode) -> list[tuple[int, Callable[[Bucket], Any]]]:
     """Return the orders whose prefixes are tried, each with its rank; in exact fractions."""
-    counts = reduce(add, (b.stats for b in column.buckets), column.missing).counts
+    counts = reduce(add, (b.stats for b in column.buckets), column.missing_stats).counts
     if len(counts) == 2:
         return [(0, partial(_class_rate, cls=1))]
     if counts:
@@ -250,7 +250,7 @@ def _doubled_median(bucket: Bucket) -> int:
     return sum(medians(bucket.stats))
 
 
-def _partition_by_level(column: ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_level(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """One branch per level present, and one for the rare and the absent levels (CS221 notes 6; figure 8.2 a)."""
     levels = tuple(column.level(b) for b in column.nameable_levels)
     if not levels:
@@ -258,24 +258,24 @@ def _partition_by_level(column: ColumnAtNode) -> Iterator[Partition]:
     other = len(levels) < len(column.encoding.levels)
     branches = (*(b.stats for b in column.buckets), *([RowStats()] if other and not column.has_pool else []))
     make_split = partial(Multiway, column.encoding.name, levels, other)
-    yield Partition(0, branches, make_split, placements=tuple(range(len(column.buckets))))
+    yield ValuePartition(0, branches, make_split, placements=tuple(range(len(column.buckets))))
 
 
-def _partition_by_presence(column: ColumnAtNode) -> Iterator[Partition]:
+def _partition_by_presence(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """Missing or not; listed last for every column that has missing values at the node.
 
     The missing values are branch 1 of columns that are otherwise split by order, branch 0 of those split by sets.
     """
-    if not column.missing.rows:
+    if not column.missing_stats.rows:
         return
-    missing = 1 if column.training_set.splits[column.index][0] in ("threshold", "ordinal") else 0
+    missing = 1 if column.training_set.split_kinds[column.index][0] in ("threshold", "ordinal") else 0
     present = reduce(add, (b.stats for b in column.buckets))
     branches = (present, RowStats()) if missing == 1 else (RowStats(), present)
     make_split = partial(Presence, column.encoding.name)
-    yield Partition(0, branches, make_split, placements=(missing,), separates_missing=True)
+    yield ValuePartition(0, branches, make_split, placements=(missing,), separates_missing=True)
 
 
-PARTITIONERS: dict[str, Callable[[ColumnAtNode], Iterator[Partition]]] = {
+PARTITIONERS: dict[str, Callable[[ColumnAtNode], Iterator[ValuePartition]]] = {
     "threshold": _partition_by_threshold,
     "ordinal": _partition_by_order,
     "one_value": _partition_by_one_value,
@@ -310,7 +310,7 @@ def _running_sums(stats: Sequence[RowStats]) -> list[RowStats]:
 # -- splitter="random": one partition per kind ------------------------------------------------------------------------
 
 
-def random_partition(column: ColumnAtNode, kind: str, node_key: int) -> Iterator[Partition]:
+def random_partition(column: ColumnAtNode, kind: str, node_key: int) -> Iterator[ValuePartition]:
     """Draw one partition of a kind by the node's random key; multiway and presence have only one."""
     if kind in ("multiway", "presence"):
         yield from PARTITIONERS[kind](column)
@@ -327,10 +327,10 @@ def random_partition(column: ColumnAtNode, kind: str, node_key: int) -> Iterator
         yield partitions[uniform_below(split_seed, len(partitions))]
 
 
-def _random_threshold(column: ColumnAtNode, split_seed: int) -> Partition:
+def _random_threshold(column: ColumnAtNode, split_seed: int) -> ValuePartition:
     """Cut anywhere between the smallest and the largest value, not only at midpoints."""
     low, high = column.buckets[0].value, column.buckets[-1].value
     draw: Callable[[int, Any, Any], float] = uniform_float if column.encoding.kind == "number" else uniform_integer
     cut = draw(split_seed, low, high)
     sides = [reduce(add, (b.stats for b in column.buckets if (b.value <= cut) == below)) for below in (True, False)]
-    return Partition(0, (sides[0], sides[1]), partial(Threshold, column.encoding.name, cut), placements=(0, 1))
+    return ValuePartition(0, (sides[0], sides[1]), partial(Threshold, column.encoding.name, cut), placements=(0, 1))

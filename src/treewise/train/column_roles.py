@@ -109,7 +109,7 @@ def find_target(table: Table, target: Any) -> Column:
     """Find the target column; an array given as target becomes one named ``y``."""
     if target is None:
         if table.target is None:
-            names = join_few([safe(name) for name in table.columns], most=20)
+            names = join_few([safe(name) for name in table.columns], limit=20)
             raise ParameterError(
                 "no target is given.", hint="Name it: " + Param("target", ...) + f". Columns: {names}."
             )

@@ -58,18 +58,18 @@ class ColumnConstraints:
     """The constraints on one column."""
 
     name: str
-    sign: int = 0  # +1: predictions may not fall as it grows; -1: not rise; 0: no constraint
-    interaction_groups: int = _ALL_GROUPS  # the groups that contain it, as bits
-    cost: float = 0.0  # of its first test on a path, as impurity per unit of weight
-    cost_bit: int = 0  # its bit among the columns that cost something
+    monotone: int = 0  # +1: predictions may not fall as it grows; -1: not rise; 0: no constraint
+    interaction_groups: int = _ALL_GROUPS  # the groups that contain it, as a bit mask
+    feature_cost: float = 0.0  # of its first test on a path, as impurity per unit of weight
+    feature_cost_bit: int = 0  # its bit among the columns that cost something
 
 
 def column_constraints(settings: Mapping[str, Any], names: Sequence[str]) -> tuple[ColumnConstraints, ...]:
     """Return the constraints on some columns, from the settings by name.
 
     >>> column_constraints({"monotone": {"b": 1}, "interactions": [["a", "b"], ["b"]]}, ["a", "b", "c"])[1:]
-    (ColumnConstraints(name='b', sign=1, interaction_groups=3, cost=0.0, cost_bit=0),
-     ColumnConstraints(name='c', sign=0, interaction_groups=4, cost=0.0, cost_bit=0))
+    (ColumnConstraints(name='b', monotone=1, interaction_groups=3, feature_cost=0.0, feature_cost_bit=0),
+     ColumnConstraints(name='c', monotone=0, interaction_groups=4, feature_cost=0.0, feature_cost_bit=0))
     """
     signs, groups = settings.get("monotone") or {}, settings.get("interactions")
     masks = dict.fromkeys(names, _ALL_GROUPS)
@@ -96,7 +96,7 @@ class NodeConstraints:
     low: float = -math.inf
     high: float = math.inf
     interaction_groups: int = _ALL_GROUPS  # the groups that contain all columns tested above
-    paid: int = 0  # the costs of the columns tested above, as bits
+    acquired: int = 0  # columns tested above that have a feature cost, as a bit mask
     low_from: str = ""  # the monotone column whose split set the bound
     high_from: str = ""
     tested: tuple[str, ...] = ()  # the columns above, if there are groups
@@ -109,9 +109,9 @@ class NodeConstraints:
         """Tell whether a column may be tested."""
         return self.interaction_groups & column.interaction_groups != 0
 
-    def cost(self, column: ColumnConstraints) -> float:
+    def feature_cost(self, column: ColumnConstraints) -> float:
         """Return what a test of a column costs: nothing if it was tested above."""
-        return 0.0 if self.paid & column.cost_bit else column.cost
+        return 0.0 if self.acquired & column.feature_cost_bit else column.feature_cost
 
     def of_branches(
         self, column: ColumnConstraints, is_ordered: bool, values: Sequence[float]
@@ -121,18 +121,18 @@ class NodeConstraints:
         ``is_ordered``: the first two branches are the smaller and the larger values of the column. A branch without
         rows predicts nothing (NaN) and sets no bound.
 
-        >>> age = ColumnConstraints("age", sign=+1)
+        >>> age = ColumnConstraints("age", monotone=+1)
         >>> [(c.low, c.high) for c in NodeConstraints().of_branches(age, True, [0.25, 0.5])]
         [(-inf, 0.375), (0.375, inf)]
         """
-        own = replace(self, paid=self.paid | column.cost_bit)
+        own = replace(self, acquired=self.acquired | column.feature_cost_bit)
         if column.interaction_groups != _ALL_GROUPS:
             tested = (*self.tested, *([column.name] if column.name not in self.tested else []))
             own = replace(own, interaction_groups=self.interaction_groups & column.interaction_groups, tested=tested)
         constraints = [own] * len(values)
-        if column.sign and is_ordered and not math.isnan(values[0] + values[1]):
+        if column.monotone and is_ordered and not math.isnan(values[0] + values[1]):
             middle = self.clip(values[0]) / 2 + self.clip(values[1]) / 2
-            lower, upper = (0, 1) if column.sign > 0 else (1, 0)
+            lower, upper = (0, 1) if column.monotone > 0 else (1, 0)
             constraints[lower] = replace(own, high=middle, high_from=column.name)
             constraints[upper] = replace(own, low=middle, low_from=column.name)
         return constraints
@@ -144,17 +144,17 @@ UNCONSTRAINED = NodeConstraints()
 def why_forbidden(
     training_set: TrainingSet, constraints: NodeConstraints, column: int, is_ordered: bool, branches: Sequence[RowStats]
 ) -> str:
-    """Return which constraint forbids a split, in words; "" if none does. Branches without rows are not judged.
+    """Return which constraint forbids a split, in words; "" if none does. Branches without rows predict nothing.
 
     ``is_ordered``: the first two branches are the smaller and the larger values of the column.
     """
     own, target = training_set.constraints[column], training_set.target
     if not constraints.allows(own):
         return f"{safe(own.name)} may not be tested below {join_few([safe(name) for name in constraints.tested])}"
-    if not any(each.sign for each in training_set.constraints):
+    if not any(each.monotone for each in training_set.constraints):
         return ""
     values = [predicted_value(training_set, stats) if stats.rows else None for stats in branches]
-    below, above, sign = values[0], values[1], own.sign if is_ordered else 0
+    below, above, sign = values[0], values[1], own.monotone if is_ordered else 0
     if sign < 0:
         below, above = above, below
     if sign and below is not None and above is not None and below > above:
@@ -186,7 +186,7 @@ def constraints_at(tree: Tree, node: int) -> NodeConstraints:
     for parent, child in pairwise(tree.path(node)):
         children = tree.children(parent)
         column, is_ordered = columns[tree.arrays.column[parent]], not isinstance(tree.split_at(parent), Presence)
-        values = [_node_value(tree, each) for each in children] if column.sign else [0.0] * len(children)
+        values = [_node_value(tree, each) for each in children] if column.monotone else [0.0] * len(children)
         constraints = constraints.of_branches(column, is_ordered, values)[children.index(child)]
     return constraints
 
@@ -223,7 +223,7 @@ def note_broken_order(tree: Tree) -> list[str]:
     if not len(broken):
         return []
     columns = join_few([safe(name) for name in tree.fit_info.settings["monotone"]])
-    nodes = f"{'node' if len(broken) == 1 else 'nodes'} {join_few(broken.tolist(), most=5)}"
+    nodes = f"{'node' if len(broken) == 1 else 'nodes'} {join_few(broken.tolist(), limit=5)}"
     return [f"{columns}: on these rows the tree is not monotone ({nodes})"]
 
 

@@ -529,6 +529,7 @@ _SYNONYMS = {
     "misclassification": "error",
     "gini_index": "gini",
     "mse": "squared_error",
+    "friedman_mse": "squared_error",  # n_l·n_r/(n_l + n_r)·(difference of means)²: the decrease of the sum of squares
     "mae": "absolute_error",
 }
 _SIMILAR = {"accuracy": "error", "classification_accuracy": "error", "infogain": "information_gain", "variance": "mse"}

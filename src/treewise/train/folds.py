@@ -26,7 +26,7 @@ _MOST_REPEATS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The rows that grow a tree, and those that judge it."""
+    """The rows that grow a tree, and those that it is evaluated on."""
 
     training: Ints
     held_out: Ints
@@ -46,7 +46,7 @@ class Folds:
         return len(self.folds) // self.repeats
 
     @property
-    def has_independent_rows(self) -> bool:
+    def has_exchangeable_rows(self) -> bool:
         """Whether rows may be taken as independent of each other: not within groups, not along time."""
         return self.kind not in ("groups", "time")
 
@@ -66,7 +66,7 @@ def make_folds(training_set: TrainingSet, folds: Any = None, repeats: int = 1, r
     >>> [(f.training.tolist(), f.held_out.tolist()) for f in make_folds(prepare(table, "y", time="when"), 2).folds]
     [([0, 1], [2, 3]), ([0, 1, 2, 3], [4, 5])]
     """
-    check_integer("repeats", repeats, least=1, most=_MOST_REPEATS)
+    check_integer("repeats", repeats, minimum=1, maximum=_MOST_REPEATS)
     if folds is not None and as_integer(folds) is None:
         return _given_folds(training_set, folds, repeats)
     if training_set.time is not None:
@@ -89,7 +89,7 @@ def make_folds(training_set: TrainingSet, folds: Any = None, repeats: int = 1, r
 def assign_folds(training_set: TrainingSet, folds: Any = DEFAULT_FOLDS, random_state: int = 0) -> Ints:
     """Return the fold in which each row is held out: at random, stratified by class, all rows of a group together."""
     count = _check_count(training_set, folds)
-    check_integer("random_state", random_state, least=0, most=2**64 - 1)
+    check_integer("random_state", random_state, minimum=0, maximum=2**64 - 1)
     if training_set.time is not None:
         raise ParameterError(
             "folds forward in time do not hold out every row, which is needed here.",
@@ -112,12 +112,12 @@ def _count(training_set: TrainingSet, folds: Any) -> int:
     """Return the number of folds; by default 10, or what a small table allows."""
     if folds is not None:
         return _check_count(training_set, folds)
-    most = len(training_set)
+    n_units = len(training_set)
     if training_set.groups is not None:
-        most = int(training_set.groups.max(initial=-1)) + 1
+        n_units = int(training_set.groups.max(initial=-1)) + 1
     elif training_set.time is not None:
-        most = len(np.unique(training_set.time)) - 1
-    return _check_count(training_set, max(2, min(DEFAULT_FOLDS, most)))
+        n_units = len(np.unique(training_set.time)) - 1
+    return _check_count(training_set, max(2, min(DEFAULT_FOLDS, n_units)))
 
 
 def _check_count(training_set: TrainingSet, folds: Any) -> int:

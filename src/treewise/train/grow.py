@@ -17,7 +17,7 @@ import numpy as np
 
 from treewise import _core
 from treewise._lib.caller import warn_caller
-from treewise._lib.checks import as_integer, decimal_fraction
+from treewise._lib.checks import as_integer, check_choice, decimal_fraction
 from treewise._lib.text import plural, safe
 from treewise._version import __version__
 from treewise.data.column import truncate
@@ -30,7 +30,7 @@ from treewise.train.round_thresholds import read_share, round_thresholds
 from treewise.train.settings import PRESET_PRUNING, SETTINGS, Settings, TreeSettingOptions, with_settings
 from treewise.train.training_set import Quartiles, TrainingSet, build_like, build_training_set, name_quartiles
 from treewise.tree.arrays import KIND_NUMBERS, Arrays, Label, Task
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ Progress = Callable[[float], None]  # receives the share of the work that is don
 StageProgress = Callable[[str], AbstractContextManager[Progress | None]]
 OnPrepared = Callable[[TrainingSet], None]
 
+SEARCHES = ("greedy", "lookahead")
 ROLES = (
     "task",
     "kinds",
@@ -86,6 +87,7 @@ def grow(
     validation: Any = None,
     ccp_alpha: float = 0.0,
     honest: float | None = None,
+    search: str = "greedy",
     round_thresholds: bool | float = False,
     labels: Mapping[Label, str] | None = None,
     display_names: Mapping[str, str] | None = None,
@@ -146,6 +148,9 @@ def grow(
     max_features : the number of columns sampled at each node: a whole number, a share, ``"sqrt"`` or ``"log2"`` of
         their number; None for all. Columns that cannot split a node are replaced by others.
     splitter : ``"best"``, or ``"random"``: draw one split per column at random, and take the best of these.
+    search : ``"greedy"``, or ``"lookahead"``: the tests near the root are chosen together, by the training error two or
+        three levels below, and greedy growth continues from there. Never worse than greedy on the training rows. With
+        ``max_depth`` as the only limit, and without pruning. For the best tree of a size, see ``optimal``.
     groups : the column (or array) that says which rows belong together, such as a patient: it is not a feature, and
         folds, ``honest`` and a share as ``validation`` hold out whole groups.
     time : the column (or array) of dates or numbers that orders the rows: folds are chronological, so each tree is
@@ -223,7 +228,8 @@ def fit(
     if source is not None:
         return fit_source(source, target, options, on_prepared=on_prepared, on_grown=on_grown, progress=progress)
     options = {name: value for name, value in options.items() if name not in ("engine", "show_queries")}
-    n_jobs = options.pop("n_jobs", None)
+    n_jobs, search = options.pop("n_jobs", None), options.pop("search", "greedy")
+    check_choice("search", search, SEARCHES)
     memory = options.pop("memory", None)
     words = {name: options.pop(name, None) for name in DISPLAY}
     share = read_share(options.pop("round_thresholds", None))
@@ -233,10 +239,33 @@ def fit(
     training_set = prepare(data, target, **options)
     if on_prepared is not None:
         on_prepared(training_set)
-    tree = grow_prepared(training_set, plan, n_jobs, on_grown=on_grown, progress=progress)
+    if search == "lookahead":
+        tree = _look_ahead(training_set, plan, n_jobs, on_grown)
+    else:
+        tree = grow_prepared(training_set, plan, n_jobs, on_grown=on_grown, progress=progress)
     tree = tree if share is None else round_thresholds(tree, training_set, share)
     has_words = share is not None or any(given is not None for given in words.values())
     return tree.with_display(**words) if has_words else tree
+
+
+def _look_ahead(
+    training_set: TrainingSet,
+    plan: PruningPlan | None,
+    n_jobs: int | None,
+    on_grown: Callable[[Tree], None] | None,
+) -> Tree:
+    """Grow a tree with look-ahead, which takes no pruning."""
+    from treewise.train.optimal.lookahead import grow_lookahead
+
+    if plan is not None:
+        raise ParameterError(
+            "a tree that is pruned is grown greedily.", parameter="search", value="lookahead",
+            hint="Prune it afterwards: tree.prune(…).",
+        )  # fmt: skip
+    tree = grow_lookahead(training_set, n_jobs)
+    if on_grown is not None:
+        on_grown(tree)
+    return tree
 
 
 def grow_prepared(
@@ -346,26 +375,36 @@ def grow_training_set(
     """
     settings = core_settings(training_set)
     settings.n_jobs, settings.quartiles = resolve_n_jobs(n_jobs), keep_quartiles
+    columns, target = core_columns(training_set), core_target(training_set)
     try:
-        grown = _core.grow(core_columns(training_set), core_target(training_set), settings, progress)
+        grown = _core.grow(columns, target, settings, progress)
     except MemoryError:
         raise _out_of_memory(training_set) from None
-    quartiles = name_quartiles(training_set.encodings, grown.pop("quartiles")) if keep_quartiles else {}
+    quartile_arrays = grown.pop("quartiles", ())
+    if os.environ.get("TREEWISE_VERIFY", "0") != "0":
+        from treewise.train.self_check import check_growth
+
+        check_growth(training_set, grown, columns, target, settings)
+    quartiles = name_quartiles(training_set.encodings, quartile_arrays) if keep_quartiles else {}
     for array in grown.values():
         array.flags.writeable = False
     return finish_tree(training_set, Arrays(**grown), quartiles)
 
 
-def finish_tree(training_set: TrainingSet, arrays: Arrays, quartiles: Quartiles) -> Tree:
-    """Return the tree of grown arrays, with a record of how it was grown and notes on the table."""
-    tree_settings = training_set.settings
-    step = {
+def grow_step(training_set: TrainingSet) -> dict[str, Any]:
+    """Return the entry of the history that records how a tree was grown."""
+    return {
         "did": "grow",
         "treewise": __version__,
         "rows": len(training_set),
-        "settings": tree_settings.non_default_values(),
+        "settings": training_set.settings.non_default_values(),
         **training_set.fit_options.to_step(),
     }
+
+
+def finish_tree(training_set: TrainingSet, arrays: Arrays, quartiles: Quartiles) -> Tree:
+    """Return the tree of grown arrays, with a record of how it was grown and notes on the table."""
+    tree_settings, step = training_set.settings, grow_step(training_set)
     assert tree_settings.criterion is not None
     tree = Tree(
         training_set.encodings,
@@ -373,7 +412,7 @@ def finish_tree(training_set: TrainingSet, arrays: Arrays, quartiles: Quartiles)
         arrays,
         tree_settings.criterion,
         tree_settings.empty_branch,
-        history=(Step(step),),
+        history=(HistoryStep(step),),
         quartiles=quartiles,
     )
     if training_set.fit_options.cost is not None:
@@ -428,11 +467,11 @@ def core_columns(training_set: TrainingSet) -> list[_core.Column]:
     columns = [
         _core.Column(values, len(encoding.levels), [KIND_NUMBERS[k] for k in kinds], encoding.kind == "ordered")
         for encoding, values, kinds in zip(
-            training_set.encodings, training_set.columns, training_set.splits, strict=True
+            training_set.encodings, training_set.columns, training_set.split_kinds, strict=True
         )
     ]
     for column, own in zip(columns, training_set.constraints, strict=True):
-        column.constrain(own.sign, own.interaction_groups, own.cost, own.cost_bit)
+        column.constrain(own.monotone, own.interaction_groups, own.feature_cost, own.feature_cost_bit)
     return columns
 
 

@@ -1,31 +1,43 @@
 """Grow a tree on a statistics source: level by level, or in batches of the best-first frontier.
 
 The counterpart of the core's growth loop (``src/core/grow/grower.hpp``) for rows that are elsewhere. A node is searched
-by ``bucket_search.py``, which decides with the code of the specification; this file keeps the nodes, asks the source
+by ``bin_search.py``, which decides with the code of the specification; this file keeps the nodes, asks the source
 for all open nodes at once, and writes the tree's arrays. The tree is the one that ``grow`` finds in memory.
+
+A source may bring the rows of a node together: once they fit into the memory of one process, the core grows the subtree
+there, many times faster than counts are sent (PLANET does the same: Panda, Herbach, Basu and Bayardo, VLDB 2009, 3.2).
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from treewise._lib import rng
 from treewise.errors import DataError, ParameterError
-from treewise.train.bucket_search import BucketScorer, NodeBuckets, finer_grid, first_grid
+from treewise.train.bin_search import BinScorer, NodeBins, finer_grid, first_grid
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value
 from treewise.train.criteria import RowStats
 from treewise.train.fixed_point import node_target_scale
 from treewise.train.grow import finish_tree
 from treewise.train.price import deviation_shift
 from treewise.train.reference import Candidate, impurity_decrease, leaf_condition_of
-from treewise.train.source import BinGrid, Buckets, Request, Source, TargetRange, TrainingSummary
+from treewise.train.source import (
+    BinGrid,
+    Bins,
+    Request,
+    Source,
+    Subtree,
+    SubtreeStart,
+    TargetRange,
+    TrainingSummary,
+)
 from treewise.train.summary import check_source_criterion
 from treewise.train.training_set import name_quartiles
 from treewise.tree.arrays import DTYPES, STOPS, Arrays, split_entries
@@ -56,6 +68,7 @@ class GrowingNode:
     sum_of_squares: int | None = None
     best: Candidate | None = None
     children: list[int] = field(default_factory=list)
+    subtree: Arrays | None = None  # grown by the core; its first node is this one again
 
 
 def check_source_settings(summary: TrainingSummary) -> None:
@@ -80,8 +93,12 @@ def check_source_settings(summary: TrainingSummary) -> None:
 def grow_on(source: Source, progress: Progress | None = None) -> Tree:
     """Grow a tree on a source; ``progress`` receives the share of rows that have reached a leaf."""
     grower = SourceGrower(source, progress)
-    quartiles = name_quartiles(source.summary.encodings, grower.quartiles())
-    arrays = grower.grow()
+    if source.summary.n_rows <= source.most_rows:
+        arrays, quartile_list = grower.grow_at_once()
+    else:
+        quartile_list = grower.quartiles()
+        arrays = grower.grow()
+    quartiles = name_quartiles(source.summary.encodings, quartile_list)
     for name in DTYPES:
         getattr(arrays, name).flags.writeable = False
     return finish_tree(source.summary, arrays, quartiles)
@@ -93,11 +110,21 @@ class SourceGrower:
     def __init__(self, source: Source, progress: Progress | None = None) -> None:
         check_source_settings(source.summary)
         self.source, self.summary, self.progress = source, source.summary, progress
-        self.grids = [None if ends is None else first_grid(*ends) for ends in source.ranges()]
         self.nodes = [GrowingNode(self.summary.root, rng.mix64(0, self.summary.settings.random_state))]
         self.codes = [{level: code for code, level in enumerate(e.levels)} for e in self.summary.encodings]
         self.n_leaves = 1
-        self.at_root: dict[int, Buckets] = {}  # the columns of numbers, counted for the quartiles
+        self.at_root: dict[int, Bins] = {}  # the columns of numbers, counted for the quartiles
+
+    @cached_property
+    def grids(self) -> list[tuple[BinGrid, ...] | None]:
+        """The bins in which each column of numbers is counted first; None for the other columns."""
+        return [None if ends is None else first_grid(*ends) for ends in self.source.ranges()]
+
+    def grow_at_once(self) -> Subtree:
+        """Grow the whole tree where the rows are brought together."""
+        if self.progress is not None:
+            self.progress(0.0)
+        return self._grow_subtrees([0])[0]
 
     def grow(self) -> Arrays:
         """Grow the tree and return its arrays, numbered in pre-order."""
@@ -111,7 +138,9 @@ class SourceGrower:
                 self._report()
         else:
             self._grow_best_first(self.summary.settings.max_leaf_nodes)
-        return self._arrays(self._preorder())
+        order = self._preorder()
+        subtrees = {i: subtree for i, node in enumerate(order) if (subtree := self.nodes[node].subtree) is not None}
+        return _insert_subtrees(self._arrays(order), subtrees) if subtrees else self._arrays(order)
 
     def _report(self) -> None:
         """Report the share of the rows that have reached a leaf."""
@@ -129,23 +158,54 @@ class SourceGrower:
         self._prepare(children)
         for node in nodes:
             self._constrain_children(node)
-        self._search([child for child in children if not self.nodes[child].stop])
+        still_open = [child for child in children if not self.nodes[child].stop]
+        small = self._list_small(still_open)
+        self._search([child for child in still_open if child not in small])
+        for child, subtree in zip(small, self._grow_subtrees(small), strict=True):
+            self.nodes[child].subtree = self._fill_empty_nodes(subtree.arrays)
         return children
 
-    def _grow_best_first(self, most: int) -> None:
+    def _list_small(self, numbers: Sequence[int]) -> list[int]:
+        """Return the nodes whose rows may be brought together; best-first growth compares all nodes with each other."""
+        if self.summary.settings.max_leaf_nodes is not None:
+            return []
+        return [number for number in numbers if self.nodes[number].stats.rows <= self.source.most_rows]
+
+    def _fill_empty_nodes(self, subtree: Arrays) -> Arrays:
+        """Let nodes without rows predict what the root of the whole tree predicts, if that is wanted."""
+        if self.summary.settings.empty_branch != "root":
+            return subtree
+        root, is_empty = self._entries(0), subtree.rows == 0
+        named = {
+            name: np.where(is_empty, root[name], getattr(subtree, name)) for name in ("label", "value") if name in root
+        }
+        return replace(subtree, **{name: array.astype(DTYPES[name]) for name, array in named.items()})
+
+    def _grow_subtrees(self, numbers: Sequence[int]) -> list[Subtree]:
+        """Let the source grow what is below some nodes."""
+        if not numbers:
+            return []
+        starts = [
+            SubtreeStart(number, node.stats.rows, node.depth, node.key, node.constraints)
+            for number in numbers
+            for node in (self.nodes[number],)
+        ]
+        return self.source.grow_subtrees(self._arrays(range(len(self.nodes))), starts)
+
+    def _grow_best_first(self, max_leaves: int) -> None:
         """Split the node of the largest gain next; the children of the next few are counted together, ahead of time."""
         frontier = [self._heap_entry(0)] if self.nodes[0].best is not None else []
         while frontier:
             _, _, node = heapq.heappop(frontier)
             best = self.nodes[node].best
             assert best is not None
-            if self.n_leaves + best.split.n_branches - 1 > most:
+            if self.n_leaves + best.split.n_branches - 1 > max_leaves:
                 for left in (node, *(entry[-1] for entry in frontier)):
                     self.nodes[left].stop, self.nodes[left].best, self.nodes[left].children = "max_leaf_nodes", None, []
                 break
             if not self.nodes[node].children:
                 next_best = [n for _, _, n in heapq.nsmallest(_BATCH - 1, frontier) if not self.nodes[n].children]
-                self._split_all([node, *next_best[: max(0, most - self.n_leaves - 1)]])
+                self._split_all([node, *next_best[: max(0, max_leaves - self.n_leaves - 1)]])
                 self._report()
             self.n_leaves += best.split.n_branches - 1
             for child in self.nodes[node].children:
@@ -236,7 +296,7 @@ class SourceGrower:
         """Find the best split of nodes: ask for coarse bins, then for finer ones where a better cut may hide."""
         numbers = [number for number in numbers if not self.nodes[number].stop]
         tree = self._arrays(range(len(self.nodes)))
-        searches = {number: NodeBuckets(self._scorer(number), number) for number in numbers}
+        searches = {number: NodeBins(self._scorer(number), number) for number in numbers}
         requests = [
             Request(number, column, self.grids[column] or ())
             for column in range(len(self.summary.encodings))
@@ -247,21 +307,21 @@ class SourceGrower:
             searches[0].columns |= self.at_root
         open_nodes = set(numbers)
         while open_nodes:
-            for request, buckets in zip(requests, self.source.count(tree, requests) if requests else (), strict=True):
-                searches[request.node].add(request, buckets)
+            for request, bins in zip(requests, self.source.count(tree, requests) if requests else (), strict=True):
+                searches[request.node].add(request, bins)
             requests = [request for number in sorted(open_nodes) for request in searches[number].questions()]
             requests.sort(key=lambda request: (request.column, request.node))
             open_nodes = {request.node for request in requests}
         for number, search in searches.items():
             self._decide(number, search)
 
-    def _scorer(self, number: int) -> BucketScorer:
+    def _scorer(self, number: int) -> BinScorer:
         node = self.nodes[number]
         measure = self.summary.criterion.impurity_at(node.stats)
         no_rows = np.empty(0, np.int64)
-        return BucketScorer(self.summary, no_rows, node.stats, measure, node.constraints, node.sum_of_squares)
+        return BinScorer(self.summary, no_rows, node.stats, measure, node.constraints, node.sum_of_squares)
 
-    def _decide(self, number: int, search: NodeBuckets) -> None:
+    def _decide(self, number: int, search: NodeBins) -> None:
         node, scorer = self.nodes[number], search.scorer
         is_random = self.summary.settings.ties == "random"
         result = search.search(partial(rng.tie_key, node.key) if is_random else None)
@@ -332,16 +392,43 @@ class SourceGrower:
         """Return the weighted quartiles of each column of numbers; None for the others."""
         columns = [column for column, grid in enumerate(self.grids) if grid is not None]
         requests = [Request(0, column, self.grids[column] or ()) for column in columns]
-        search = NodeBuckets(self._scorer(0), 0, self.at_root)
+        search = NodeBins(self._scorer(0), 0, self.at_root)
         while requests:
-            for request, buckets in zip(requests, self.source.count(self._arrays([0]), requests), strict=True):
-                search.add(request, buckets)
+            for request, bins in zip(requests, self.source.count(self._arrays([0]), requests), strict=True):
+                search.add(request, bins)
             requests = [
                 Request(0, column, grids, is_first=False)
                 for column in columns
                 if (grids := tuple(_open_quartiles(self.at_root[column])))
             ]
         return [_quartiles_of(self.at_root[column]) if grid else None for column, grid in enumerate(self.grids)]
+
+
+def _insert_subtrees(tree: Arrays, subtrees: Mapping[int, Arrays]) -> Arrays:
+    """Put subtrees in the places of leaves; the tree and the subtrees are in pre-order, and so is the result."""
+    parts, first = [], 0  # (arrays, first node, node after the last, parents by their new numbers)
+    sizes = np.ones(len(tree), np.int64)
+    for leaf, subtree in subtrees.items():
+        sizes[leaf] = len(subtree)
+    position = np.cumsum(sizes) - sizes
+    parent = np.where(tree.parent >= 0, position[tree.parent], -1)
+    for leaf in sorted(subtrees):
+        below = subtrees[leaf].parent + position[leaf]
+        below[0] = parent[leaf]
+        parts += [(tree, first, leaf, parent[first:leaf]), (subtrees[leaf], 0, len(subtrees[leaf]), below)]
+        first = leaf + 1
+    parts.append((tree, first, len(tree), parent[first:]))
+    joined: dict[str, Any] = {"parent": np.concatenate([parents for *_, parents in parts])}
+    for starts, items in (("code_start", ("codes",)), ("count_start", ("count_class", "count_weight"))):
+        lengths = [np.diff(getattr(part, starts)[i : j + 1]) for part, i, j, _ in parts]
+        joined[starts] = np.append(0, np.cumsum(np.concatenate(lengths)))
+        for name in items:
+            cuts = [(getattr(part, starts)[i], getattr(part, starts)[j]) for part, i, j, _ in parts]
+            joined[name] = np.concatenate([getattr(p[0], name)[i:j] for p, (i, j) in zip(parts, cuts, strict=True)])
+    for own in fields(Arrays):
+        if own.name not in joined:
+            joined[own.name] = np.concatenate([getattr(part, own.name)[i:j] for part, i, j, _ in parts])
+    return Arrays(**joined)
 
 
 def _scale(number: float, exponent: int) -> float:
@@ -352,26 +439,26 @@ def _scale(number: float, exponent: int) -> float:
         return math.inf
 
 
-def _quartile_buckets(buckets: Buckets) -> list[int]:
-    """Return the buckets in which the lower and the upper quartile are (``problem/quartiles.hpp``)."""
-    cumulative = np.cumsum(buckets.stats.weight)
+def _quartile_bins(bins: Bins) -> list[int]:
+    """Return the bins in which the lower and the upper quartile are (``problem/quartiles.hpp``)."""
+    cumulative = np.cumsum(bins.stats.weight)
     total = int(cumulative[-1])
     return [int(np.searchsorted(cumulative, required)) for required in ((total + 3) // 4, (3 * total + 3) // 4)]
 
 
-def _open_quartiles(buckets: Buckets) -> list[BinGrid]:
-    if not len(buckets):
+def _open_quartiles(bins: Bins) -> list[BinGrid]:
+    if not len(bins):
         return []
     grids = []
-    for i in sorted(set(_quartile_buckets(buckets))):
-        low, high = buckets.low[i].item(), buckets.high[i].item()
+    for i in sorted(set(_quartile_bins(bins))):
+        low, high = bins.low[i].item(), bins.high[i].item()
         if low < high:
-            grids.append(finer_grid(low, high, int(buckets.stats.rows[i])))
+            grids.append(finer_grid(low, high, int(bins.stats.rows[i])))
     return grids
 
 
-def _quartiles_of(buckets: Buckets) -> tuple[Any, Any] | None:
-    if not len(buckets):
+def _quartiles_of(bins: Bins) -> tuple[Any, Any] | None:
+    if not len(bins):
         return None
-    low, high = _quartile_buckets(buckets)
-    return buckets.low[low].item() + 0, buckets.low[high].item() + 0  # -0.0 becomes 0.0
+    low, high = _quartile_bins(bins)
+    return bins.low[low].item() + 0, bins.low[high].item() + 0  # -0.0 becomes 0.0

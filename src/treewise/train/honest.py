@@ -21,7 +21,7 @@ from treewise.train.edit import estimate
 from treewise.train.resampling import choose_share, take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.fit_info import fingerprint
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 from treewise.tree.tree import Tree
 
 
@@ -66,5 +66,5 @@ def estimate_leaves(tree: Tree, rows: TrainingSet, share: float, full_training_s
     estimated = estimate(tree, rows, {"did": "estimate", "options": {"honest": share}})
     leaves = np.bincount(find_leaves(estimated, full_training_set.columns, len(full_training_set)), minlength=len(tree))
     *steps, last = estimated.history
-    step = Step({**last, "table_rows": len(full_training_set), "table": fingerprint(leaves)})
+    step = HistoryStep({**last, "table_rows": len(full_training_set), "table": fingerprint(leaves)})
     return replace(estimated, history=(*steps, step), notes=(*tree.notes, *note_broken_order(estimated)))

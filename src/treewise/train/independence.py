@@ -84,7 +84,9 @@ class NodeTests:
             remaining.remove(first)
 
     def adjusted(self, test: ColumnTest) -> float:
-        """Return the p-value adjusted for the number m of columns tested (Bonferroni): 1 − (1 − p)^m.
+        """Return the p-value adjusted for the number m of columns tested: 1 − (1 − p)^m.
+
+        Šidák's form of Bonferroni's adjustment, which partykit calls Bonferroni, too.
 
         >>> NodeTests([ColumnTest(0, 0.0, 1), ColumnTest(1, 0.0, 1)]).adjusted(ColumnTest(0, 3.84, 1, math.log(0.05)))
         0.0975

@@ -35,8 +35,8 @@ from treewise._lib.text import format_rounded, safe
 from treewise.train.candidates import (
     KIND_RANK,
     PARTITIONERS,
-    Partition,
     Rows,
+    ValuePartition,
     bucketise,
     compute_stats,
     pool_rare_levels,
@@ -77,9 +77,13 @@ class Candidate:
     score: int  # the number that candidates are compared by: the gain, or derived from it by the criterion's rule
     tolerance: int  # bound on the rounding error of the score
     eligible: bool  # whether every branch with rows meets the limits on leaves, and no constraint forbids it
-    bits: int = 0  # selection="priced": what it pays to compete; the score is the gain less this (train/price.py)
+    naming_bits: int = (
+        0  # selection="priced": what it pays to compete; the score is the gain less this (train/price.py)
+    )
     forbidden: str = ""  # the constraint that forbids it, in words (train/constraints.py)
-    cost: int = 0  # feature_costs: of the first test of its column on the path; the score is the gain less this, too
+    feature_cost: int = (
+        0  # feature_costs: of the first test of its column on the path; the score is the gain less this, too
+    )
 
     @property
     def split(self) -> Split:
@@ -157,9 +161,9 @@ def list_candidates(scorer: NodeScorer, rows: Rows, column: int, node_key: int |
     at_node = bucketise(scorer.training_set, column, rows)
     if not at_node.buckets:
         return
-    pooled, missing = pool_rare_levels(at_node), at_node.missing
+    pooled, missing = pool_rare_levels(at_node), at_node.missing_stats
     separate = scorer.separates_missing(missing)
-    for kind in (*scorer.training_set.splits[column], "presence"):
+    for kind in (*scorer.training_set.split_kinds[column], "presence"):
         values = pooled if kind in POOLED_KINDS else at_node
         bits = scorer.bits_to_name(kind, len(values.buckets))
         partitions = PARTITIONERS[kind](values) if node_key is None else random_partition(values, kind, node_key)
@@ -172,7 +176,7 @@ def list_candidates(scorer: NodeScorer, rows: Rows, column: int, node_key: int |
 
 
 def place_missing(
-    partition: Partition, missing: RowStats, separate: bool
+    partition: ValuePartition, missing: RowStats, separate: bool
 ) -> Iterator[tuple[int, tuple[RowStats, ...]]]:
     """Yield the placements of the missing rows to be tried: (their branch, the branches including them)."""
     branches = partition.branches
@@ -190,18 +194,24 @@ def place_missing(
 
 
 def choose(
-    scorer: NodeScorer, candidates: Mapping[int, Sequence[Candidate]], tie_rank: ColumnRank | None = None
+    scorer: NodeScorer,
+    candidates: Mapping[int, Sequence[Candidate]],
+    tie_rank: ColumnRank | None = None,
+    n_thresholds: Mapping[int, int] | None = None,
 ) -> NodeSearch:
     """Choose the best candidate of each column and the best of all.
 
-    All candidates of the node are compared at once, except for C4.5, which compares the best of each column.
+    All candidates of the node are compared at once, except for C4.5, which compares the best of each column and
+    charges for the number of thresholds: ``n_thresholds``, if not all of them are listed.
     """
     eligible = {column: [c for c in listed if c.eligible] for column, listed in candidates.items()}
     best = {column: pick(listed, tie_rank) for column, listed in eligible.items() if listed}
     if not best:
         return NodeSearch(scorer, candidates, {}, {}, None, _why_no_split(scorer, candidates))
     if scorer.training_set.criterion.rule == "c45":
-        finalists = _c45_finalists(scorer.node, best, {i: _n_thresholds(candidates[i]) for i in best})
+        finalists = _c45_finalists(
+            scorer.node, best, {i: (n_thresholds or {}).get(i) or _n_thresholds(candidates[i]) for i in best}
+        )
         winner = pick(list(finalists.values()), tie_rank)
     else:
         winner = pick([c for listed in eligible.values() for c in listed], tie_rank)
@@ -224,6 +234,7 @@ def choose_by_test(
     candidates: Mapping[int, Sequence[Candidate]],
     tests: NodeTests,
     tie_rank: ColumnRank | None = None,
+    n_thresholds: Mapping[int, int] | None = None,
 ) -> NodeSearch:
     """Choose the column with the smallest p-value, then the best of its candidates (``selection="test"``).
 
@@ -237,8 +248,8 @@ def choose_by_test(
         tried[test.column] = candidates[test.column]
         if any(candidate.eligible for candidate in tried[test.column]):
             break
-    search = choose(scorer, tried, tie_rank)
-    best = {**choose(scorer, candidates, tie_rank).best_of_column, **search.best_of_column}
+    search = choose(scorer, tried, tie_rank, n_thresholds)
+    best = {**choose(scorer, candidates, tie_rank, n_thresholds).best_of_column, **search.best_of_column}
     reason = search.reason if tried or not tests.tested else "not_significant"
     return replace(search, candidates=candidates, best_of_column=best, reason=reason, tests=tests)
 
@@ -274,15 +285,15 @@ def _c45_finalists(
 ) -> dict[int, Candidate]:
     """C4.5's second step: compare the gain ratios of the columns whose gain is at least average.
 
-    A threshold's gain is first reduced by log2(thresholds tried)/n, the cost of encoding which one was chosen (Quinlan
+    A threshold's gain is first reduced by log2(thresholds tried)/n, the code length of the choice (Quinlan
     1996, "Improved use of continuous attributes"). n is the number of rows: in total impurity this is
     log2(thresholds tried) times the mean weight of a row, so multiplying all weights by a constant changes nothing.
     """
     net = {}
     for column, candidate in best.items():
         is_threshold = candidate.order.kind == KIND_RANK["threshold"]
-        cost = log2_fixed(n_thresholds[column]) * node.weight // node.rows if is_threshold else 0
-        net[column] = replace(candidate, score=candidate.score - cost)
+        code_length = log2_fixed(n_thresholds[column]) * node.weight // node.rows if is_threshold else 0
+        net[column] = replace(candidate, score=candidate.score - code_length)
     average = sum(c.score // len(net) for c in net.values())
     return {
         column: replace(
@@ -304,9 +315,9 @@ def _n_thresholds(candidates: Sequence[Candidate]) -> int:
 def _decreases_enough(scorer: NodeScorer, winner: Candidate) -> bool:
     """Check min_impurity_decrease, to twelve digits."""
     training_set, measure = scorer.training_set, scorer.measure
-    least = training_set.limits["min_impurity_decrease"] * (1 - 2.0**-40)
+    min_decrease = training_set.limits["min_impurity_decrease"] * (1 - 2.0**-40)
     at_most = winner.gain + measure.tolerance(len(winner.filled)) if winner.gain else 0
-    return impurity_decrease(training_set, measure, at_most, int(training_set.weight.sum())) >= least
+    return impurity_decrease(training_set, measure, at_most, int(training_set.weight.sum())) >= min_decrease
 
 
 # -- how one candidate is scored --------------------------------------------------------------------------------------
@@ -380,7 +391,7 @@ class NodeScorer:
         tolerance = measure.tolerance(len(filled))
         gain = computed if abs(computed) > tolerance else 0
         net, tolerance = self.price.charge(computed, tolerance, bits) if bits else (computed, tolerance)
-        cost = self.costs[order.column]
+        cost = self.feature_costs[order.column]
         score, tolerance = self._score_of_gain(net - cost, tolerance, filled)
         eligible = all(map(self.meets_limits, filled))
         forbidden = self._why_forbidden(order, branches, score) if eligible else ""
@@ -393,23 +404,29 @@ class NodeScorer:
         """Return which constraint forbids a split, in words; "" if none does."""
         is_ordered = order.kind in (KIND_RANK["threshold"], KIND_RANK["ordinal"])
         forbidden = why_forbidden(self.training_set, self.constraints, order.column, is_ordered, branches)
-        if forbidden or not self.costs[order.column] or score >= 0:
+        if forbidden or not self.feature_costs[order.column] or score >= 0:
             return forbidden
         own = self.training_set.constraints[order.column]
-        return f"gains less than {safe(own.name)} costs, {format_rounded(own.cost)} per row"
+        return f"gains less than {safe(own.name)} costs, {format_rounded(own.feature_cost)} per row"
 
     @cached_property
-    def costs(self) -> list[int]:
+    def feature_costs(self) -> list[int]:
         """What a test of each column costs at this node, in total impurity."""
-        return [self._cost_of(self.constraints.cost(column)) for column in self.training_set.constraints]
+        return [
+            self._feature_cost_of(self.constraints.feature_cost(column)) for column in self.training_set.constraints
+        ]
 
-    def _cost_of(self, cost: float) -> int:
+    def _feature_cost_of(self, cost: float) -> int:
         degree = self.training_set.criterion.degree * self.training_set.target_scale
         try:
             total = math.ldexp(cost * float(self.node.weight) / self.measure.unit_value, degree)
         except OverflowError:
             total = math.inf
         return int(min(total, 2.0**120))
+
+    def gain_value(self, candidate: Candidate) -> float:
+        """Return the gain of a candidate as a decrease of impurity per unit of weight."""
+        return impurity_decrease(self.training_set, self.measure, candidate.gain, self.node.weight)
 
     def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
         """Score a given split, such as the one in a tree, by the rows of each branch."""

@@ -135,7 +135,6 @@ class LossStats:
     square: Floats
     weight: float
     weight_square: float
-    shift: Floats | None = None  # squared differences from the losses of the tree of all rows, where known
 
     @classmethod
     def nothing(cls, n: int) -> LossStats:
@@ -150,7 +149,7 @@ class LossStats:
         self.weight_square += other.weight_square
 
     def divide(self, times: int) -> LossStats:
-        """Return the mean of ``times`` repeats: rows judged again are no new rows, so the standard error stays."""
+        """Return the mean of ``times`` repeats: rows held out again are no new rows, so the standard error stays."""
         return LossStats(self.loss / times, self.square / times, self.weight / times, self.weight_square / times)
 
     def per_row(self) -> LossStats:

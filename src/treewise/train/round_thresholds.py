@@ -22,7 +22,7 @@ from treewise.predict.predict import find_leaves
 from treewise.train.constraints import note_broken_order
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import THRESHOLD
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 from treewise.tree.tree import Tree
 
 Floats = npt.NDArray[np.float64]
@@ -69,7 +69,7 @@ def round_thresholds(tree: Tree, training_set: TrainingSet, share: float = 0.0) 
     moved = int(np.count_nonzero(find_leaves(rounded, training_set.columns, len(training_set)) != leaves))
     step: dict[str, Any] = {"did": "round_thresholds", "options": {"changed": changed, "moved_rows": moved}}
     if not moved:
-        return replace(rounded, history=(*tree.history, Step(step)))
+        return replace(rounded, history=(*tree.history, HistoryStep(step)))
     from treewise.train.edit import estimate
 
     estimated = estimate(rounded, training_set, step)

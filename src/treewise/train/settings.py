@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, fields, replace
 from inspect import Parameter, Signature, signature
 from numbers import Real
 from typing import Any, Literal, Protocol, TypedDict, TypeVar
 
 from treewise._lib.checks import (
+    MAX_FLOAT,
     check_choice,
     check_count_or_share,
     check_integer,
@@ -96,13 +98,13 @@ class FeatureCount(_NotALimit):
 class Integer:
     """A whole number; for an optional one, None means "no limit", which the core spells -1."""
 
-    least: int
-    most: int | None = None
+    minimum: int
+    maximum: int | None = None
     optional: bool = False
 
     def check(self, name: str, value: Any) -> None:
         """Raise ParameterError for a value out of range."""
-        check_integer(name, value, self.least, "None for no limit" if self.optional else "", self.most)
+        check_integer(name, value, self.minimum, "None for no limit" if self.optional else "", self.maximum)
 
     def resolve(self, value: int | None, n_rows: int, total_weight: int) -> int:
         """Return the number, or -1 for no limit."""
@@ -113,11 +115,11 @@ class Integer:
 class RowCount:
     """A number of rows, or a share of all rows (scikit-learn's "int or float")."""
 
-    least: int
+    minimum: int
 
     def check(self, name: str, value: Any) -> None:
         """Raise ParameterError for a value out of range."""
-        check_count_or_share(name, value, self.least)
+        check_count_or_share(name, value, self.minimum)
 
     def resolve(self, value: int | float, n_rows: int, total_weight: int) -> int:
         """Return a number of rows."""
@@ -160,7 +162,7 @@ class ColumnSigns(_NotALimit):
         if not isinstance(value, Mapping):
             raise ParameterError('must be a dict of column → +1 or -1, {"age": +1}.', parameter=name, value=value)
         for column, sign in value.items():
-            if isinstance(sign, bool) or sign not in (-1, 0, 1):
+            if isinstance(sign, bool) or not isinstance(sign, Real) or sign not in (-1, 0, 1):
                 raise ParameterError(
                     f'column "{safe(column)}": must be +1 (does not fall as it grows) or -1 (does not rise).',
                     parameter=name,
@@ -171,7 +173,7 @@ class ColumnSigns(_NotALimit):
 class ColumnCosts(_NotALimit):
     """A number that is not negative for some columns, by name."""
 
-    most = 64
+    maximum = 64
 
     def check(self, name: str, value: Any) -> None:
         """Raise ParameterError for a value out of range."""
@@ -180,16 +182,16 @@ class ColumnCosts(_NotALimit):
         if not isinstance(value, Mapping):
             raise ParameterError('must be a dict of column → cost, {"MRI": 500}.', parameter=name, value=value)
         for column, cost in value.items():
-            if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) < math.inf:
+            if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= to_python_number(cost) <= MAX_FLOAT:
                 raise ParameterError(f'column "{safe(column)}": must be a cost, 0 or more.', parameter=name, value=cost)
-        if sum(cost > 0 for cost in value.values()) > self.most:
-            raise ParameterError(f"at most {self.most} columns may cost something.", parameter=name)
+        if sum(cost > 0 for cost in value.values()) > self.maximum:
+            raise ParameterError(f"at most {self.maximum} columns may cost something.", parameter=name)
 
 
 class ColumnGroups(_NotALimit):
     """Groups of columns, by name."""
 
-    most = 63
+    maximum = 63
 
     def check(self, name: str, value: Any) -> None:
         """Raise ParameterError for a value out of range."""
@@ -202,8 +204,8 @@ class ColumnGroups(_NotALimit):
             raise ParameterError(
                 'must be a list of groups of columns, [["age", "dose"], ["income"]].', parameter=name, value=value
             )
-        if len(value) > self.most:
-            raise ParameterError(f"{len(value):,} groups are too many; at most {self.most}.", parameter=name)
+        if len(value) > self.maximum:
+            raise ParameterError(f"{len(value):,} groups are too many; at most {self.maximum}.", parameter=name)
 
 
 def _is_list(value: Any) -> bool:
@@ -369,7 +371,7 @@ class Settings:
     )
     random_state: int = _setting(
         0,
-        Integer(0, most=2**64 - 1),
+        Integer(0, maximum=2**64 - 1),
         "randomness",
         "N",
         "Seed for sampled columns, random splits and ties, folds and held-out rows",
@@ -404,6 +406,8 @@ class Settings:
         signs = {str(name): int(sign) for name, sign in (settings.monotone or {}).items() if sign != 0}
         groups = [list(group) for group in settings.interactions or ()]
         costs = {str(name): float(cost) for name, cost in (settings.feature_costs or {}).items() if cost != 0}
+        if settings.monotone is None and settings.interactions is None and settings.feature_costs is None:
+            return settings
         return replace(settings, monotone=signs or None, interactions=groups or None, feature_costs=costs or None)
 
     @classmethod
@@ -483,8 +487,8 @@ class Settings:
         >>> Settings.of(preset="id3").non_default_values()
         {'criterion': 'entropy', 'categorical': 'multiway'}
         """
-        defaults = {f.name: f.default for f in fields(self)}
-        return {name: value for name, value in asdict(self).items() if value != defaults[name]}
+        values = ((f.name, getattr(self, f.name), f.default) for f in fields(self))
+        return {name: deepcopy(value) for name, value, default in values if value != default}
 
 
 SETTINGS: dict[str, Setting] = {f.name: f.metadata["setting"] for f in fields(Settings)}

@@ -8,10 +8,11 @@ source keeps no state between two questions.
     count          statistics per (node, column, bin): the rows of a bin, its ends, classes or targets
     target_ranges  regression: the smallest and the largest target of a node
     moments        regression: sums of deviations and of their squares, about the mean of a node
+    grow_subtrees  optional: the rest of the tree below nodes whose rows fit into the memory of one process
 
 Bins are equal parts of an interval (``BinGrid``). Which bins a source is asked for affects the time, never the tree:
-each bucket comes back with the smallest and the largest value in it, and those that may hide a better threshold are
-asked for again, in finer bins, until a bucket is one value.
+each bin comes back with the smallest and the largest value in it, and those that may hide a better threshold are
+asked for again, in finer bins, until a bin is one value.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from treewise.train.constraints import NodeConstraints
 from treewise.train.criteria import RowStats
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import Arrays
@@ -37,7 +39,7 @@ _DEVIATION_BITS = 15  # of a target in the sums of squares that bounds are made 
 
 
 class BinGrid(NamedTuple):
-    """``n`` equal bins between two values, which are included; n = 0: each distinct value is its own bucket."""
+    """``n`` equal bins between two values, which are included; n = 0: each distinct value has its own bin."""
 
     low: float | int
     high: float | int
@@ -73,7 +75,7 @@ class BinGrid(NamedTuple):
 
 
 class Request(NamedTuple):
-    """A question: the rows of a node in the bins of one column; for categories one bucket per level, without grids."""
+    """A question: the rows of a node in the bins of one column; for categories one bin per level, without grids."""
 
     node: int
     column: int
@@ -142,43 +144,43 @@ def _no_targets(n: int) -> dict[str, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Buckets:
+class Bins:
     """The rows of a node by their value of a column: disjoint intervals in order, and the rows without a value."""
 
-    grid: Ints  # the position of each bucket's grid in the request …
+    grid: Ints  # the position of each bin's grid in the request …
     bin: Ints  # … and its bin in that grid; SINGLE_VALUE for values and categories
-    low: Array  # the smallest and the largest encoded value of each bucket; categories: the code
+    low: Array  # the smallest and the largest encoded value of each bin; categories: the code
     high: Array
     stats: Stats
-    missing: Stats  # one group
+    missing_stats: Stats  # one group: the rows without a value
 
     def __len__(self) -> int:
         return len(self.low)
 
-    def take(self, index: Any) -> Buckets:
-        """Return some of the buckets, with the same missing rows."""
+    def take(self, index: Any) -> Bins:
+        """Return some of the bins, with the same missing rows."""
         ends = self.low[index], self.high[index]
-        return Buckets(self.grid[index], self.bin[index], *ends, self.stats.take(index), self.missing)
+        return Bins(self.grid[index], self.bin[index], *ends, self.stats.take(index), self.missing_stats)
 
 
 SINGLE_VALUE = -1
 
 
-def merge_buckets(parts: Sequence[Buckets]) -> Buckets:
-    """Add up the buckets of several partitions, or of several groups of rows, and list them in order of value."""
+def merge_bins(parts: Sequence[Bins]) -> Bins:
+    """Add up the bins of several partitions, or of several groups of rows, and list them in order of value."""
     grid, bins, low, high = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("grid", "bin", "low", "high")
     )
-    missing = Stats.concatenate([part.missing for part in parts]).total()
+    missing = Stats.concatenate([part.missing_stats for part in parts]).total()
     stats = Stats.concatenate([part.stats for part in parts])
     if not len(low):
-        return Buckets(grid, bins, low, high, stats, missing)
+        return Bins(grid, bins, low, high, stats, missing)
     order = np.lexsort((low, bins, grid))
     is_new = (np.diff(grid[order]) != 0) | (np.diff(bins[order]) != 0)
     is_new |= (bins[order][1:] == SINGLE_VALUE) & (low[order][1:] != low[order][:-1])
     starts = np.flatnonzero(np.append(True, is_new))
     low, high = np.minimum.reduceat(low[order], starts), np.maximum.reduceat(high[order], starts)
-    merged = Buckets(grid[order][starts], bins[order][starts], low, high, stats.add_up(order, starts), missing)
+    merged = Bins(grid[order][starts], bins[order][starts], low, high, stats.add_up(order, starts), missing)
     return merged.take(np.argsort(low, kind="stable"))
 
 
@@ -219,15 +221,37 @@ class TargetRange(NamedTuple):
     raw_high: float
 
 
+class SubtreeStart(NamedTuple):
+    """A node whose subtree is grown by itself."""
+
+    node: int
+    rows: int
+    depth: int
+    key: int  # of its random draws
+    constraints: NodeConstraints
+
+
+class Subtree(NamedTuple):
+    """What the core has grown below a node; of the root with the quartiles of each column."""
+
+    arrays: Arrays
+    quartiles: Sequence[tuple[Any, Any] | None] = ()
+
+
 class Source(Protocol):
     """A statistics source. ``tree`` is the tree so far; its leaves are the nodes that may be asked for."""
 
     summary: TrainingSummary
 
+    @property
+    def most_rows(self) -> int:
+        """The most rows of a node that may be brought together, so that the core grows the rest; 0: rows stay."""
+        return 0
+
     def ranges(self) -> Sequence[tuple[Any, Any] | None]:
         """Return the smallest and the largest value of each column; None for categories and columns without values."""
 
-    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Buckets]:
+    def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Bins]:
         """Count rows by bins; one answer per request."""
 
     def target_ranges(self, tree: Arrays, nodes: Sequence[int]) -> list[TargetRange]:
@@ -235,3 +259,7 @@ class Source(Protocol):
 
     def moments(self, tree: Arrays, centres: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
         """Return Σ w·d and Σ w·d² of each node for d = (y − mean) >> shift, given (mean, shift) (regression)."""
+
+    def grow_subtrees(self, tree: Arrays, starts: Sequence[SubtreeStart]) -> list[Subtree]:
+        """Return the subtrees below nodes of ``most_rows`` at most, grown by the core."""
+        raise NotImplementedError("the rows of this source stay where they are")

@@ -29,13 +29,14 @@ from treewise.train.fixed_point import lowest_bit_exponents, scale_of_targets, s
 from treewise.train.settings import Settings
 from treewise.train.source import Pair, TrainingSummary
 from treewise.train.target import check_target, note_target, read_target, resolve_criterion
-from treewise.train.training_set import Feature, allowed_splits, fit_options_of, normalise_settings
+from treewise.train.training_set import Feature, allowed_split_kinds, fit_options_of, normalise_settings
 from treewise.train.weights import WeightedRows, apply_class_weights
 from treewise.tree.arrays import Target
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+_FEW_INTEGERS = 1 << 16  # targets in a range of so many are counted in a table
 MAX_PAIRS = 1 << 16  # of numbers and weights, that are kept one by one
 
 
@@ -59,12 +60,10 @@ class TargetFacts:
     def of(cls, column: Column, weight: Floats) -> TargetFacts:
         """Return the facts of some rows, or of one partition."""
         n_missing = int(np.count_nonzero(column.is_missing() & (weight > 0)))
-        used = np.flatnonzero(~column.is_missing() & (weight > 0))
-        cells = column.take(used)
-        pairs = np.empty(len(used), [("target", cells.values.dtype), ("weight", np.float64)])
-        pairs["target"], pairs["weight"] = cells.values, weight[used]
-        _, first, rows = np.unique(pairs, return_index=True, return_counts=True)
-        facts = cls(cells.take(first), pairs["weight"][first], rows.astype(np.int64), n_missing, _lowest_bit(cells))
+        is_used = ~column.is_missing() & (weight > 0)
+        cells, weight = (column, weight) if is_used.all() else (column.take(np.flatnonzero(is_used)), weight[is_used])
+        first, rows = _distinct_pairs(cells.values, weight)
+        facts = cls(cells.take(first), weight[first], rows, n_missing, _lowest_bit(cells))
         return facts.represent()
 
     @classmethod
@@ -104,6 +103,29 @@ class TargetFacts:
         rows = np.where(keep, self.rows, 0)
         np.add.at(rows, first, np.bincount(of_weight.reshape(-1), np.where(keep, 0, self.rows)).astype(np.int64))
         return replace(self, column=self.column.take(keep), weight=self.weight[keep], rows=rows[keep])
+
+
+def _distinct_pairs(target: npt.NDArray[np.generic], weight: Floats) -> tuple[Ints, Ints]:
+    """Return where each pair of target and weight is first, in their order, and how often it occurs.
+
+    >>> [array.tolist() for array in _distinct_pairs(np.array([5, 3, 5, 5]), np.array([1.0, 1.0, 0.5, 1.0]))]
+    [[1, 2, 0], [1, 1, 2]]
+    """
+    has_one_weight = weight.strides == (0,) or not len(weight) or bool(np.all(weight == weight[0]))
+    if has_one_weight and len(target) and target.dtype.kind in "iub":
+        low = int(target.min())
+        if int(target.max()) - low < _FEW_INTEGERS:  # counted without sorting
+            offset = target.astype(np.int64) - low
+            rows = np.bincount(offset)
+            first = np.zeros(len(rows), np.int64)
+            first[offset[::-1]] = np.arange(len(offset) - 1, -1, -1)  # the last write is the first row
+            return first[rows > 0], rows[rows > 0]
+    order = np.argsort(target, kind="stable") if has_one_weight else np.lexsort((weight, target))
+    is_new = np.append(True, target[order][1:] != target[order][:-1])[: len(order)]
+    if not has_one_weight:
+        is_new[1:] |= weight[order][1:] != weight[order][:-1]
+    starts = np.flatnonzero(is_new)
+    return order[starts], np.diff(np.append(starts, len(order)))
 
 
 def _lowest_bit(column: Column) -> int | None:
@@ -225,7 +247,7 @@ def build_summary(
     """
     roles, settings, pairs = target_summary.roles, target_summary.settings, target_summary.pairs
     assert pairs.times is not None
-    kinds, column_splits = roles.kinds or {}, dict[str, str]()
+    kinds, column_split_kinds = roles.kinds or {}, dict[str, str]()
     facts, features = target_summary.facts, []
     notes = note_target(target_summary.target, facts.column, int(facts.rows.sum()))
     for name, sample in samples.items():
@@ -238,9 +260,9 @@ def build_summary(
                 + Param("missing", "learn")
                 + " learns which branch they take; or fill them first."
             )
-        column_splits |= {name: learned.splits} if learned.splits else {}
-        splits = allowed_splits(learned.encoding, learned.splits or settings.categorical, settings)
-        features.append(Feature(learned.encoding, learned.values[:0], splits))
+        column_split_kinds |= {name: learned.split_kind} if learned.split_kind else {}
+        split_kinds = allowed_split_kinds(learned.encoding, learned.split_kind or settings.categorical, settings)
+        features.append(Feature(learned.encoding, learned.values[:0], split_kinds))
     if not features:
         notes.append(f"{target_summary.table_name}: no column is left to split on, so the tree is a single leaf")
     check_constraints(settings, [feature.encoding for feature in features], target_summary.target)
@@ -251,7 +273,7 @@ def build_summary(
     return TrainingSummary(
         encodings=tuple(feature.encoding for feature in features),
         columns=(),
-        splits=tuple(feature.splits for feature in features),
+        split_kinds=tuple(feature.split_kinds for feature in features),
         target=target_summary.target,
         y=y,
         raw=pairs.raw,
@@ -263,7 +285,7 @@ def build_summary(
         settings=normalise_settings(settings, target_summary.target, features),
         table_name=target_summary.table_name,
         notes=tuple(notes),
-        fit_options=fit_options_of(roles, target_summary.target, column_splits, roles.na_values),
+        fit_options=fit_options_of(roles, target_summary.target, column_split_kinds, roles.na_values),
         n_rows=n_rows,
         root=RowStats(n_rows, int(weight.sum()), counts, root_sum, low, high),
         integer_weight_of=target_summary.integer_weight_of,

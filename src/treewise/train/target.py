@@ -37,7 +37,7 @@ def select_training_rows(column: Column, weight: npt.NDArray[np.float64], roles:
     is_used = weight > 0
     missing = np.flatnonzero(column.is_missing() & is_used)
     if len(missing) and not roles.drop_missing_target:
-        rows = join_few([int(r) + 1 for r in missing], most=5)
+        rows = join_few([int(r) + 1 for r in missing], limit=5)
         raise DataError(
             f'target "{safe(column.name)}" is missing in {plural(len(missing), "row")} ({rows}).',
             hint=f"Remove {'it' if len(missing) == 1 else 'them'} first, or "
@@ -195,7 +195,7 @@ def resolve_criterion(settings: Settings, target: Target, given: str | None) -> 
     if task != target.task:
         fact = f"has {len(target.classes)} classes" if target.classes else "is a number"
         if target.classes:
-            fact += f" ({join_few([safe(c) for c in target.classes], most=4)})"
+            fact += f" ({join_few([safe(c) for c in target.classes], limit=4)})"
         raise ParameterError(
             f'this criterion is for {task}, but target "{safe(target.name)}" {fact}.',
             parameter="criterion",
@@ -367,7 +367,7 @@ def select_labelled_rows(
     missing = column.is_missing() & is_used
     if not missing.any() or (drop and (is_used & ~missing).any()):
         return np.flatnonzero(is_used & ~missing)
-    rows = join_few([f"{row:,}" for row in (np.flatnonzero(missing) + 1).tolist()], most=5)
+    rows = join_few([f"{row:,}" for row in (np.flatnonzero(missing) + 1).tolist()], limit=5)
     n_rows, pronoun = plural(int(missing.sum()), "row"), "it" if missing.sum() == 1 else "them"
     fault = f'target "{safe(column.name)}" is missing in {n_rows} of {table.name} ({rows}).'
     if drop:
@@ -403,7 +403,7 @@ def encode_known_labels(model: Model, column: Column) -> tuple[Ints, tuple[Label
     indices, labels = encode_labels(model, column)
     if len(indices) and indices.min() >= len(model.classes):
         sides = (labels[len(model.classes) :], model.classes)
-        unknown_text, known_text = (join_few([f'"{safe(label)}"' for label in side], most=5) for side in sides)
+        unknown_text, known_text = (join_few([f'"{safe(label)}"' for label in side], limit=5) for side in sides)
         raise DataError(
             f'column "{safe(column.name)}": none of its values ({unknown_text}) is a class of the model'
             f" ({known_text}).",

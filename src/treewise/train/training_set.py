@@ -61,7 +61,7 @@ class TrainingSet:
 
     encodings: tuple[Encoding, ...]
     columns: tuple[npt.NDArray[Any], ...]  # encoded (data/encoding.py), one array per column
-    splits: tuple[tuple[str, ...], ...]  # the allowed split kinds of each column
+    split_kinds: tuple[tuple[str, ...], ...]  # allowed, of each column
     target: Target
     y: Ints  # class number, or scaled target
     raw: npt.NDArray[np.float64]  # regression: the target as given
@@ -88,7 +88,7 @@ class TrainingSet:
     @cached_property
     def divides_gain_by_branches(self) -> bool:
         """Whether split kinds compete, so that gains are divided by the number of branches − 1."""
-        return self.settings.categorical == "any" or "any" in self.fit_options.splits.values()
+        return self.settings.categorical == "any" or "any" in self.fit_options.split_kinds.values()
 
     @cached_property
     def constraints(self) -> tuple[ColumnConstraints, ...]:
@@ -122,7 +122,7 @@ class TrainingSet:
             self,
             encodings=tuple(self.encodings[i] for i in indices),
             columns=tuple(self.columns[i] for i in indices),
-            splits=tuple(self.splits[i] for i in indices),
+            split_kinds=tuple(self.split_kinds[i] for i in indices),
         )
 
     @cached_property
@@ -141,7 +141,7 @@ class Feature(NamedTuple):
 
     encoding: Encoding
     values: npt.NDArray[Any]
-    splits: tuple[str, ...]
+    split_kinds: tuple[str, ...]
 
 
 def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> TrainingSet:
@@ -169,7 +169,7 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         notes.append(f"{table.name}: no column is left to split on, so the tree is a single leaf")
     table.convert(names)
     features: list[Feature] = []
-    column_splits: dict[str, str] = {}
+    column_split_kinds: dict[str, str] = {}
     for name in names:
         learned = encode.fit_encoding(_take_rows(table[name], weighted.rows), kinds.get(name))
         if settings.missing == "error":
@@ -177,10 +177,10 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
         if table.store is not None:
             learned = replace(learned, values=table.store.keep(learned.values))
         notes += learned.notes
-        column_splits |= {name: learned.splits} if learned.splits else {}
-        splits = allowed_splits(learned.encoding, learned.splits or settings.categorical, settings)
-        features.append(Feature(learned.encoding, learned.values, splits))
-    fit_options = fit_options_of(roles, target, column_splits, table.na_values)
+        column_split_kinds |= {name: learned.split_kind} if learned.split_kind else {}
+        split_kinds = allowed_split_kinds(learned.encoding, learned.split_kind or settings.categorical, settings)
+        features.append(Feature(learned.encoding, learned.values, split_kinds))
+    fit_options = fit_options_of(roles, target, column_split_kinds, table.na_values)
     check_constraints(settings, [feature.encoding for feature in features], target)
     settings = normalise_settings(settings, target, features)
     assembled = _assemble(weighted, target, settings, features, weight, sample)
@@ -189,7 +189,7 @@ def build_training_set(data: Any, roles: ColumnRoles, settings: Settings) -> Tra
 
 
 def fit_options_of(
-    roles: ColumnRoles, target: Target, column_splits: dict[str, str], na_values: Sequence[str]
+    roles: ColumnRoles, target: Target, column_split_kinds: dict[str, str], na_values: Sequence[str]
 ) -> FitOptions:
     """Return the options that the tree's history records."""
     return FitOptions(
@@ -197,7 +197,7 @@ def fit_options_of(
         has_weight_array=roles.sample_weight is not None and not isinstance(roles.sample_weight, str),
         class_weight=label_class_weights(roles.class_weight),
         priors=label_priors(roles.priors, target),
-        splits=column_splits,
+        split_kinds=column_split_kinds,
         drop_missing_target=bool(roles.drop_missing_target),
         na_values=tuple(na_values),
         groups=roles.groups if isinstance(roles.groups, str) else None,
@@ -244,7 +244,7 @@ def build_like(
         Feature(
             encoding,
             _take_rows(encode.encode_column(encoding, table[encoding.name], table.name), weighted.rows),
-            allowed_splits(encoding, fit_options.splits.get(encoding.name, settings.categorical), settings),
+            allowed_split_kinds(encoding, fit_options.split_kinds.get(encoding.name, settings.categorical), settings),
         )
         for encoding in encodings
     ]
@@ -273,7 +273,7 @@ def _read_fold_columns(table: Table, groups: Any, time: Any, rows: Rows, target:
         if len(missing):
             raise DataError(
                 f'{name}: column "{safe(column.name)}" is missing in {plural(len(missing), "row")}'
-                f" ({join_few([int(rows[row]) + 1 for row in missing], most=3)}).",
+                f" ({join_few([int(rows[row]) + 1 for row in missing], limit=3)}).",
                 hint="Fill them, or leave these rows out.",
             )
         if name == "time" and learned.encoding.kind not in ("number", "integer", "datetime"):
@@ -292,16 +292,15 @@ def normalise_settings(settings: Settings, target: Target, features: Sequence[Fe
     A tree on such a table is the one that the books' rule grows, and its record says so.
     """
     kinds_and_levels = [
-        (kind, len(f.encoding.levels)) for f in features if f.encoding.is_categorical for kind in f.splits
+        (kind, len(f.encoding.levels)) for f in features if f.encoding.is_categorical for kind in f.split_kinds
     ]
     if settings.selection == "priced":
         by_gain = get_criterion(settings.criterion or "").rule == "gain"
         classes = len(target.classes)
         if not by_gain or not any(bits_to_name(kind, levels, classes) for kind, levels in kinds_and_levels):
             settings = replace(settings, selection="gain")
-    if not any(kind in POOLED_KINDS and levels > FEW_LEVELS for kind, levels in kinds_and_levels):
-        settings = replace(settings, min_level_rows=1)
-    return settings
+    pools = any(kind in POOLED_KINDS and levels > FEW_LEVELS for kind, levels in kinds_and_levels)
+    return settings if pools or settings.min_level_rows == 1 else replace(settings, min_level_rows=1)
 
 
 def _assemble(
@@ -325,7 +324,7 @@ def _assemble(
     return TrainingSet(
         encodings=tuple(f.encoding for f in features),
         columns=tuple(f.values for f in features),
-        splits=tuple(f.splits for f in features),
+        split_kinds=tuple(f.split_kinds for f in features),
         target=target,
         y=y,
         raw=weighted.raw,
@@ -345,7 +344,7 @@ def _take_rows(column: Cells, rows: Rows) -> Cells:
     return column if isinstance(rows, range) or len(rows) == len(column) else column.take(rows)
 
 
-def allowed_splits(encoding: Encoding, categorical: str, settings: Settings) -> tuple[str, ...]:
+def allowed_split_kinds(encoding: Encoding, categorical: str, settings: Settings) -> tuple[str, ...]:
     """Return the allowed split kinds of a column, in the order in which ties prefer them.
 
     Ordered categories are split by order unless another kind is requested; those of a monotone column always.
@@ -364,7 +363,7 @@ def allowed_splits(encoding: Encoding, categorical: str, settings: Settings) -> 
 def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) -> None:
     missing = np.flatnonzero(encode.is_missing(encoding, values))
     if len(missing):
-        rows = join_few([int(kept[row]) + 1 for row in missing], most=3)
+        rows = join_few([int(kept[row]) + 1 for row in missing], limit=3)
         raise DataError(
             f'column "{safe(encoding.name)}" is missing in {plural(len(missing), "row")} ({rows}), and '
             + Param("missing", "error")

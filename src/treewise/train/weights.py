@@ -198,7 +198,7 @@ def read_priors(given: Any, target: Target) -> Floats:
             )
     for label in names:
         share = shares.get(label)
-        if not isinstance(share, Real) or isinstance(share, bool) or not 0 < float(share) <= 1:
+        if not isinstance(share, Real) or isinstance(share, bool) or not 0 < share <= 1:  # type: ignore[operator]
             fault = "is not given" if share is None else f"is {brief(share)}"
             raise ParameterError(
                 f'the share of "{safe(label)}" {fault}.', parameter="priors", hint="It must be above 0 and at most 1."

@@ -1,12 +1,12 @@
-"""The best split of a node from buckets of values: the decision of ``train/reference.py`` without rows.
+"""The best split of a node from bins of values: the decision of ``train/reference.py`` without rows.
 
-A bucket is an interval of values with the statistics of its rows (``train/source.py``). A threshold between two buckets
-is known exactly, since both ends are values of rows. What is inside a bucket is bounded: the purity φ of a branch
-(negative impurity) is convex and φ(x + y) <= φ(x) + φ(y), so for a cut that sends a part b of bucket B to the left
+A bin is an interval of values with the statistics of its rows (``train/source.py``). A threshold between two bins
+is known exactly, since both ends are values of rows. What is inside a bin is bounded: the purity φ of a branch
+(negative impurity) is convex and φ(x + y) <= φ(x) + φ(y), so for a cut that sends a part b of bin B to the left
 
     φ(L + b) + φ(R + B − b)  is largest at a corner of the box that b lies in (classes), or of a strip (squared error)
 
-as in ``src/core/criteria/bin_bound.hpp``. Buckets whose bound reaches the best score so far are asked for again in
+as in ``src/core/criteria/bin_bound.hpp``. Bins whose bound reaches the best score so far are asked for again in
 finer bins, until each is one value. The candidates that may still win are then scored in integers by ``NodeScorer``
 and compared by ``choose``: floats decide how many questions are asked, never the answer.
 """
@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise.errors import DataError
 from treewise.train.candidates import (
     KIND_RANK,
     PARTITIONERS,
     Bucket,
     ColumnAtNode,
-    Partition,
+    ValuePartition,
     pool_rare_levels,
 )
 from treewise.train.criteria import RATIO_BITS, RowStats
@@ -42,14 +43,15 @@ from treewise.train.reference import (
     choose,
     place_missing,
 )
-from treewise.train.source import BinGrid, Buckets, Floats, Request, Stats, TrainingSummary
+from treewise.train.source import BinGrid, Bins, Floats, Request, Stats, TrainingSummary
 from treewise.tree.splits import Threshold, midpoint, midpoint_int
 
 FIRST_BINS = 256  # of a column at a node
 _FINER_BINS = 256  # of each interval that is asked for again …
-_FEW_ROWS = 1 << 14  # … unless it has so few rows, or so few whole numbers: then each value is a bucket
+_FEW_ROWS = 1 << 14  # … unless it has so few rows, or so few whole numbers: then each value is a bin
 _MOST_CORNERS = 6  # classes up to which all corners of a box are tried
 _FEW_INTEGERS = 1 << 10
+_COUNTED = ("rows", "weight", "counts", "target_sum")  # of a node, the same in every column
 
 
 def first_grid(low: Any, high: Any) -> tuple[BinGrid, ...]:
@@ -59,7 +61,7 @@ def first_grid(low: Any, high: Any) -> tuple[BinGrid, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class BucketScorer(NodeScorer):
+class BinScorer(NodeScorer):
     """Scores the candidates of a node whose rows are elsewhere; approximately, too, with a bound of the error."""
 
     sum_of_squares: int | None = None  # squared error: Σ w·d² about the node's mean (price.deviation_shift)
@@ -105,31 +107,44 @@ class BucketScorer(NodeScorer):
 
 
 @dataclass(eq=False)
-class NodeBuckets:
+class NodeBins:
     """What is known about one node, and what must be asked; ``add`` receives the answers."""
 
-    scorer: BucketScorer
+    scorer: BinScorer
     node: int
-    columns: dict[int, Buckets] = field(default_factory=dict)
+    columns: dict[int, Bins] = field(default_factory=dict)
     exact_candidates: dict[int, list[Candidate]] = field(default_factory=dict)  # candidates that are not thresholds
-    scanned: dict[int, ThresholdScan] = field(default_factory=dict)  # until there are finer buckets
+    scanned: dict[int, ThresholdScan] = field(default_factory=dict)  # until there are finer bins
 
-    def add(self, request: Request, answer: Buckets) -> None:
-        """Add an answer: the first of a column, or the finer buckets of some of its intervals."""
+    def add(self, request: Request, answer: Bins) -> None:
+        """Add an answer: the first of a column, or the finer bins of some of its intervals."""
         self.scanned.pop(request.column, None)
         if request.is_first:
+            self._check_same_rows(request, Stats.concatenate([answer.stats, answer.missing_stats]), self.scorer.node)
             self.columns[request.column] = answer
             return
         known = self.columns[request.column]
         replaced = np.zeros(len(known), bool)
         for grid in request.grids:
             replaced |= (known.low >= grid.low) & (known.high <= grid.high)
+        self._check_same_rows(request, answer.stats, known.stats.take(replaced).total().row_stats(0))
         kept = known.take(~replaced)
         grids, bins, low, high = (
             np.concatenate([getattr(part, name) for part in (kept, answer)]) for name in ("grid", "bin", "low", "high")
         )
-        joined = Buckets(grids, bins, low, high, Stats.concatenate([kept.stats, answer.stats]), known.missing)
+        joined = Bins(grids, bins, low, high, Stats.concatenate([kept.stats, answer.stats]), known.missing_stats)
         self.columns[request.column] = joined.take(np.argsort(joined.low, kind="stable"))
+
+    def _check_same_rows(self, request: Request, answer: Stats, expected: RowStats) -> None:
+        """Refuse a table that is not the same in every pass: its counts would not add up."""
+        counted = answer.total().row_stats(0) if len(answer) else None
+        if counted is None or any(getattr(counted, name) != getattr(expected, name) for name in _COUNTED):
+            column = self.scorer.training_set.encodings[request.column].name
+            raise DataError(
+                "the table has changed since it was first read: other rows are counted.",
+                column=column,
+                hint="Write it to a file or a table of its own, and grow on that.",
+            )
 
     # -- what must be asked ------------------------------------------------------------------------------------------
 
@@ -138,14 +153,14 @@ class NodeBuckets:
         required = self.lower_bounds
         requests = []
         for column, scan in self.scans.items():
-            buckets = scan.buckets
-            is_open = (buckets.low < buckets.high) & scan.can_be_eligible()
+            bins = scan.bins
+            is_open = (bins.low < bins.high) & scan.can_be_eligible()
             if not self.needs_all and is_open.any():
                 is_open = scan.may_reach(required[column], is_open)
-            if len(buckets) == 1 and buckets.low[0] < buckets.high[0]:
+            if len(bins) == 1 and bins.low[0] < bins.high[0]:
                 is_open[:] = True  # so that a split is known to be possible
             if is_open.any():
-                requests.append(Request(self.node, column, tuple(_finer_grids(buckets, is_open)), is_first=False))
+                requests.append(Request(self.node, column, tuple(_finer_grids(bins, is_open)), is_first=False))
         if requests:
             del self.lower_bounds
         return requests
@@ -190,7 +205,7 @@ class NodeBuckets:
     @property
     def max_cuts(self) -> int:
         """How many thresholds of a column are tried for a lower bound: all of them if constraints may forbid some."""
-        return 1 << 30 if any(own.sign for own in self.scorer.training_set.constraints) else 4
+        return 1 << 30 if any(own.monotone for own in self.scorer.training_set.constraints) else 4
 
     def _lower(self, candidate: Candidate) -> float:
         return float(candidate.score - candidate.tolerance) * self.scorer.score_unit
@@ -204,8 +219,8 @@ class NodeBuckets:
             listed[candidate.order.column].append(candidate)
         required = self.lower_bounds
         for column, scan in self.scans.items():
-            least = -math.inf if self.needs_all else required[column]
-            listed[column] += [c for c in scan.candidates(least) if c is not None]
+            min_score = -math.inf if self.needs_all else required[column]
+            listed[column] += [c for c in scan.candidates(min_score) if c is not None]
         constraints = self.scorer.training_set.constraints
         listed = {
             column: sorted(candidates, key=lambda c: c.order)
@@ -218,23 +233,23 @@ class NodeBuckets:
 
     def _list_exact_candidates(self) -> Iterator[Candidate]:
         """Return the candidates that are known exactly: those of categories, and the presence tests."""
-        for column, buckets in self.columns.items():
+        for column, bins in self.columns.items():
             if column not in self.exact_candidates:
-                self.exact_candidates[column] = list(_exact_candidates(self.scorer, column, buckets))
+                self.exact_candidates[column] = list(list_exact_candidates(self.scorer, column, bins))
             yield from self.exact_candidates[column]
 
 
-def _finer_grids(buckets: Buckets, is_open: npt.NDArray[np.bool_]) -> Iterator[BinGrid]:
-    """Return finer bins for open buckets: the values themselves of a run of buckets, if there are few of them."""
+def _finer_grids(bins: Bins, is_open: npt.NDArray[np.bool_]) -> Iterator[BinGrid]:
+    """Return grids that refine the open bins: the values themselves of a run of bins, if there are few of them."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]]).astype(np.int8)))
     for first, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        low, high = buckets.low[first].item(), buckets.high[after - 1].item()
-        if finer_grid(low, high, int(buckets.stats.rows[first:after].sum())).n == 0:
+        low, high = bins.low[first].item(), bins.high[after - 1].item()
+        if finer_grid(low, high, int(bins.stats.rows[first:after].sum())).n == 0:
             yield BinGrid(low, high, 0)
             continue
-        # Bins of a bucket of its own, not of the run: each bucket becomes two at least.
+        # A grid for each bin, not one for the run: each bin becomes at least two.
         for i in range(first, after):
-            yield finer_grid(buckets.low[i].item(), buckets.high[i].item(), int(buckets.stats.rows[i]))
+            yield finer_grid(bins.low[i].item(), bins.high[i].item(), int(bins.stats.rows[i]))
 
 
 def finer_grid(low: Any, high: Any, rows: int) -> BinGrid:
@@ -243,17 +258,17 @@ def finer_grid(low: Any, high: Any, rows: int) -> BinGrid:
     return BinGrid(low, high, 0 if is_few else _FINER_BINS)
 
 
-def _exact_candidates(scorer: BucketScorer, column: int, buckets: Buckets) -> Iterator[Candidate]:
+def list_exact_candidates(scorer: NodeScorer, column: int, bins: Bins) -> Iterator[Candidate]:
     """Yield the candidates of a column that are not thresholds (``reference.list_candidates`` without rows)."""
-    training_set, missing = scorer.training_set, buckets.missing.row_stats(0)
+    training_set, missing = scorer.training_set, bins.missing_stats.row_stats(0)
     is_categorical = training_set.encodings[column].is_categorical
-    if not len(buckets) or not (is_categorical or missing.rows):
+    if not len(bins) or not (is_categorical or missing.rows):
         return
-    kinds = [kind for kind in (*training_set.splits[column], "presence") if kind != "threshold"]
+    kinds = [kind for kind in (*training_set.split_kinds[column], "presence") if kind != "threshold"]
     if is_categorical:
-        listed = [Bucket(v, buckets.stats.row_stats(i)) for i, v in enumerate(buckets.low.tolist())]
+        listed = [Bucket(v, bins.stats.row_stats(i)) for i, v in enumerate(bins.low.tolist())]
     else:
-        listed = [Bucket(buckets.low[0].item(), buckets.stats.total().row_stats(0))]  # for the presence test
+        listed = [Bucket(bins.low[0].item(), bins.stats.total().row_stats(0))]  # for the presence test
     at_node = ColumnAtNode(training_set, column, listed, missing)
     pooled = pool_rare_levels(at_node) if is_categorical else at_node
     separate = scorer.separates_missing(missing)
@@ -273,21 +288,21 @@ def _exact_candidates(scorer: BucketScorer, column: int, buckets: Buckets) -> It
 
 @dataclass(eq=False)
 class ThresholdScan:
-    """The thresholds between the buckets of a column, scored approximately, with bounds for those inside."""
+    """The thresholds between the bins of a column, scored approximately, with bounds for those inside."""
 
-    scorer: BucketScorer
+    scorer: BinScorer
     column: int
-    buckets: Buckets
+    bins: Bins
 
     @cached_property
     def points(self) -> Points:
-        """The statistics of the buckets as points of the plane or space that φ is convex in."""
-        return Points.of(self.scorer, self.buckets.stats)
+        """The statistics of the bins as points of the plane or space that φ is convex in."""
+        return Points.of(self.scorer, self.bins.stats)
 
     @cached_property
     def missing(self) -> tuple[RowStats, bool]:
         """The rows without a value, and whether they get a branch of their own."""
-        missing = self.buckets.missing.row_stats(0)
+        missing = self.bins.missing_stats.row_stats(0)
         return missing, self.scorer.separates_missing(missing)
 
     @cached_property
@@ -298,13 +313,13 @@ class ThresholdScan:
 
     @cached_property
     def before(self) -> Floats:
-        """The statistics of the first 0, 1, … buckets, without the missing rows."""
+        """The statistics of the first 0, 1, … bins, without the missing rows."""
         values = self.points.values
         return np.concatenate([np.zeros((1, values.shape[1])), np.cumsum(values, axis=0)])
 
     @cached_property
     def edges(self) -> list[tuple[Floats, Floats, Floats, Floats]]:
-        """For each placement: what is before each bucket edge and after it, and the purity of both."""
+        """For each placement: what is before each bin edge and after it, and the purity of both."""
         before, total = self.before, self.before[-1]
         edges = []
         for to_left, to_right in self.placements:
@@ -321,26 +336,26 @@ class ThresholdScan:
             scores.append(np.where(self._fits(left) & self._fits(right), score, -np.inf)[1:-1])
         return scores
 
-    def best_cuts(self, most: int) -> Iterator[tuple[float, int, int]]:
+    def best_cuts(self, limit: int) -> Iterator[tuple[float, int, int]]:
         """Yield the best thresholds approximately: (upper bound of the score, position, placement)."""
         for placement, scores in enumerate(self.edge_scores):
-            order = np.argsort(-scores, kind="stable")[:most]
+            order = np.argsort(-scores, kind="stable")[:limit]
             yield from ((float(scores[i]), int(i), placement) for i in order if scores[i] > -np.inf)
 
-    def may_reach(self, least: float, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return those of some buckets in which a threshold may have this score: by a quick bound first."""
-        bound = np.full(len(self.buckets), -np.inf)
+    def may_reach(self, min_score: float, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Return those of some bins in which a threshold may have this score: by a quick bound first."""
+        bound = np.full(len(self.bins), -np.inf)
         alone = self.points.purity_of_rows(self.scorer)
         for left, _, left_purity, right_purity in self.edges:
             purity = left_purity[:-1] + right_purity[1:] + alone + self._separate_purity
             bound = np.maximum(bound, self._larger_score(purity, left[:-1], left[1:]))
-        reached: npt.NDArray[np.bool_] = chosen & (bound >= least)
+        reached: npt.NDArray[np.bool_] = chosen & (bound >= min_score)
         if reached.any():
-            reached[reached] = self.bounds(reached) >= least
+            reached[reached] = self.bounds(reached) >= min_score
         return reached
 
     def bounds(self, chosen: npt.NDArray[np.bool_]) -> Floats:
-        """Return an upper bound of the score of every threshold inside each of some buckets."""
+        """Return an upper bound of the score of every threshold inside each of some bins."""
         points = self.points.take(chosen)
         bound = np.full(len(points.values), -np.inf)
         for left, right, _, _ in self.edges:
@@ -355,27 +370,27 @@ class ThresholdScan:
         return bound
 
     def can_be_eligible(self) -> npt.NDArray[np.bool_]:
-        """Return the buckets in which a threshold may leave enough rows on both sides."""
+        """Return the bins in which a threshold may leave enough rows on both sides."""
         limits = self.scorer.training_set.limits
         before, total = self.before, self.before[-1]
         missing = self.missing_point if self.placements != [(0, 0)] else 0 * self.missing_point
-        fits = np.ones(len(self.buckets), bool)
-        for most in (before[1:] + missing, total - before[:-1] + missing):
-            fits &= self._rows(most) - 1 >= limits["min_samples_leaf"]
-            fits &= self._weight(most) >= limits["min_weight_fraction_leaf"]
+        fits = np.ones(len(self.bins), bool)
+        for upper in (before[1:] + missing, total - before[:-1] + missing):
+            fits &= self._rows(upper) - 1 >= limits["min_samples_leaf"]
+            fits &= self._weight(upper) >= limits["min_weight_fraction_leaf"]
         return fits
 
-    def candidates(self, least: float) -> Iterator[Candidate | None]:
+    def candidates(self, min_score: float) -> Iterator[Candidate | None]:
         """Yield the candidates whose score may reach a bound, scored in integers."""
         for placement, scores in enumerate(self.edge_scores):
-            chosen = np.flatnonzero(scores >= least) if least > -math.inf else np.arange(len(scores))
+            chosen = np.flatnonzero(scores >= min_score) if min_score > -math.inf else np.arange(len(scores))
             for i in chosen.tolist():
                 yield self.candidate(i, placement)
 
     def candidate(self, i: int, placement: int) -> Candidate | None:
-        """Score the threshold between bucket i and the next in integers."""
+        """Score the threshold between bin i and the next in integers."""
         low, high = self._running[0].row_stats(i), self._running[1].row_stats(i + 1)
-        partition = Partition(i, (low, high), partial(self._split_after, i), placements=(0, 1))
+        partition = ValuePartition(i, (low, high), partial(self._split_after, i), placements=(0, 1))
         missing, separate = self.missing
         branch, branches = list(place_missing(partition, missing, separate))[placement]
         order = TieOrder(self.column, KIND_RANK["threshold"], i, placement)
@@ -384,13 +399,13 @@ class ThresholdScan:
     def _split_after(self, i: int, *, missing: int) -> Threshold:
         encoding = self.scorer.training_set.encodings[self.column]
         between: Any = midpoint if encoding.kind == "number" else midpoint_int
-        cut = between(self.buckets.high[i].item(), self.buckets.low[i + 1].item())
+        cut = between(self.bins.high[i].item(), self.bins.low[i + 1].item())
         return Threshold(encoding.name, cut, missing=missing)
 
     @cached_property
     def _running(self) -> tuple[Stats, Stats]:
-        """The exact sums up to each bucket, and from each bucket on."""
-        stats = self.buckets.stats
+        """The exact sums up to each bin, and from each bin on."""
+        stats = self.bins.stats
         return _cumulative(stats), _cumulative(stats.take(slice(None, None, -1))).take(slice(None, None, -1))
 
     # -- approximate scores ------------------------------------------------------------------------------------------
@@ -398,7 +413,7 @@ class ThresholdScan:
     @cached_property
     def missing_point(self) -> Floats:
         """The statistics of the rows without a value."""
-        point: Floats = Points.of(self.scorer, self.buckets.missing).values[0]
+        point: Floats = Points.of(self.scorer, self.bins.missing_stats).values[0]
         return point
 
     @cached_property
@@ -426,7 +441,7 @@ class ThresholdScan:
         """Return an upper bound of the score of splits of this purity, by the criterion's rule."""
         scorer = self.scorer
         gain = purity - scorer.node_purity + scorer.purity_error
-        gain = gain - float(scorer.costs[self.column]) * scorer.measure.unit_value
+        gain = gain - float(scorer.feature_costs[self.column]) * scorer.measure.unit_value
         _, separate = self.missing
         if scorer.training_set.criterion.rule == "gain":
             divided = scorer.training_set.divides_gain_by_branches and separate
@@ -491,7 +506,7 @@ class Points:
     spread: Floats | None = None  # squared error: √(Σ w·(y − mean of the group)²) at most
 
     @classmethod
-    def of(cls, scorer: BucketScorer, stats: Stats) -> Points:
+    def of(cls, scorer: BinScorer, stats: Stats) -> Points:
         """Convert integer statistics."""
         training_set, node = scorer.training_set, scorer.node
         if training_set.target.task == "classification":
@@ -511,13 +526,13 @@ class Points:
         """Return some of the groups."""
         return Points(self.values[chosen], None if self.spread is None else self.spread[chosen])
 
-    def bound(self, left: Floats, inside: Floats, right: Floats, scorer: BucketScorer) -> Floats:
-        """Return the largest purity of a cut inside each bucket."""
+    def bound(self, left: Floats, inside: Floats, right: Floats, scorer: BinScorer) -> Floats:
+        """Return the largest purity of a cut inside each bin."""
         if self.spread is None:
             return self._bound_classes(left, inside, right, scorer)
         purity = scorer.purity
         weight = np.maximum(inside[:, 1], 1.0)
-        most = purity(left) + purity(right) + self.purity_of_rows(scorer)
+        upper = purity(left) + purity(right) + self.purity_of_rows(scorer)
         reach = np.sqrt(weight) * self.spread / 2 + 1
         total = left + inside + right
         corners = []
@@ -526,10 +541,10 @@ class Points:
             corner[:, 2] += sign * reach
             corners.append(purity(corner) + purity(total - corner))
         is_inner = (left[:, 1] > 0) & (right[:, 1] > 0)
-        bound: Floats = np.where(is_inner, np.minimum(most, np.maximum.reduce(corners)), most)
+        bound: Floats = np.where(is_inner, np.minimum(upper, np.maximum.reduce(corners)), upper)
         return bound
 
-    def purity_of_rows(self, scorer: BucketScorer) -> Floats:
+    def purity_of_rows(self, scorer: BinScorer) -> Floats:
         """Return Σ φ of the rows of each group alone; no cut inside has a larger purity (φ is subadditive)."""
         weight = self.values[:, 1]
         if self.spread is not None:
@@ -537,12 +552,12 @@ class Points:
             return sums
         return np.zeros(len(weight)) if scorer.impurity_name == "entropy" else weight
 
-    def _bound_classes(self, left: Floats, inside: Floats, right: Floats, scorer: BucketScorer) -> Floats:
+    def _bound_classes(self, left: Floats, inside: Floats, right: Floats, scorer: BinScorer) -> Floats:
         purity = scorer.purity
         n_classes, total = inside.shape[1] - 2, left + inside + right
         if n_classes > _MOST_CORNERS:
-            most: Floats = purity(left) + purity(right) + self.purity_of_rows(scorer)
-            return most
+            upper: Floats = purity(left) + purity(right) + self.purity_of_rows(scorer)
+            return upper
         corners = []
         for corner in product((0.0, 1.0), repeat=n_classes):
             part = inside.copy()
