@@ -68,7 +68,7 @@ from treewise.train.grow import (
 from treewise.train.resampling import take_rows
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import LEAF, Arrays
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -287,7 +287,7 @@ class BoostingRun:
             notes=(*notes, *([ended] if self.stopped else [])),
         )
 
-    def _step(self) -> Step:
+    def _step(self) -> HistoryStep:
         """Return the record of the parameters and the rounds for the history."""
         training_set, kept = self.training_set, self.kept
         rounds = {"errors": kept.errors, "training_errors": kept.training_errors, "stopped": self.stopped}
@@ -298,7 +298,7 @@ class BoostingRun:
             "rows": len(training_set),
             "settings": training_set.settings.non_default_values(),
         }
-        return Step({**training_set.fit_options.to_step(), **record})
+        return HistoryStep({**training_set.fit_options.to_step(), **record})
 
 
 # -- weight update ----------------------------------------------------------------------------------------------------

@@ -49,7 +49,8 @@ def bagging(
     bootstrap : draw rows with replacement; a row drawn twice has weight 2. False: distinct rows; with
         ``max_samples=1.0`` all of them.
     bootstrap_features : draw columns with replacement; a column drawn twice is used once.
-    oob_score : whether to estimate the accuracy, or R², on out-of-bag rows (``oob``).
+    oob_score : whether to estimate the accuracy, or R², on out-of-bag rows (``oob``). With ``groups``, the name of a
+        column, whole groups are drawn, and a row is out of bag only if its group is.
     ties : which of several equally good columns a node takes: ``"random"`` or ``"first"``.
     random_state : seed of all random choices. Each tree has its own seed, derived from this and its number.
     n_jobs : number of threads: None or -1 for all processors. The trees do not depend on it.

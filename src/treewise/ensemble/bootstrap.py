@@ -6,6 +6,7 @@ number of the tree:
     tree t                 has the seed s = mix64(random_state, t), for its sample and all random choices of its growth
     with replacement       draw i is the number mix64(mix64(s, 1), i), scaled down to 0 … n-1
     without replacement    canonical row i has the key mix64(mix64(s, 1), i); those with the smallest keys are drawn
+    groups                 the same with groups, in the order of their values: all rows of a drawn group are drawn
     columns                the same with mix64(s, 2)
 
 so trees can be grown in any order, and k trees are the first k of k + 1. ``mix64`` is the finaliser of splitmix64
@@ -52,7 +53,7 @@ class BootstrapSamples:
     """
 
     training_set: TrainingSet
-    n_drawn: int = 0  # rows drawn for each tree; 0: no sampling, every row once
+    n_drawn: int = 0  # rows, or whole groups, drawn for each tree; 0: no sampling, every row once
     replace: bool = True  # with replacement
     n_columns_drawn: int = 0  # columns drawn for each tree; 0: all
     replace_columns: bool = False  # with replacement; a column drawn twice is used once
@@ -63,11 +64,22 @@ class BootstrapSamples:
         return canonical_rows(self.training_set)
 
     @cached_property
+    def units(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        """The rows of the sampling units, and the end of each group in them; no ends if rows are drawn one by one."""
+        rows = self.rows.row
+        if self.training_set.groups is None:
+            return rows, _NO_ROWS
+        groups = self.training_set.groups[rows]
+        sizes = np.unique(groups, return_counts=True)[1]
+        return rows[np.argsort(groups, kind="stable")], np.cumsum(sizes).astype(np.uint32)
+
+    @cached_property
     def plan(self) -> _core.SamplingPlan:
         """The same for the core; fractional limits are relative to the rows or weight of each sample."""
         training_set, settings = self.training_set, self.training_set.settings
-        rows, weight, scale = self.rows if self.n_drawn else (_NO_ROWS, training_set.weight, training_set.weight_scale)
-        draws = (self.n_drawn, self.replace, rows, weight, scale, self.n_columns_drawn, self.replace_columns)
+        units, ends = self.units if self.n_drawn else (_NO_ROWS, _NO_ROWS)
+        weight, scale = self.rows[1:] if self.n_drawn else (training_set.weight, training_set.weight_scale)
+        draws = (self.n_drawn, self.replace, units, ends, weight, scale, self.n_columns_drawn, self.replace_columns)
         plan = _core.SamplingPlan(settings.random_state, *draws)
         limits = (settings.min_samples_split, settings.min_samples_leaf, settings.min_weight_fraction_leaf)
         plan.set_limit_fractions(*map(_as_ratio, limits))
@@ -105,7 +117,7 @@ def _as_ratio(limit: int | float) -> tuple[int, int]:
 def resolve_max_samples(max_samples: Any, training_set: TrainingSet) -> int:
     """Return the number of rows to draw for ``max_samples``: a number of rows, or a fraction of them.
 
-    A row whose weight is a count stands for that many rows.
+    A row whose weight is a count stands for that many rows. With ``groups`` the number is one of groups.
 
     >>> from treewise.train.grow import prepare
     >>> resolve_max_samples(0.5, prepare("penguins")), resolve_max_samples(100, prepare("penguins"))
@@ -113,11 +125,14 @@ def resolve_max_samples(max_samples: Any, training_set: TrainingSet) -> int:
     """
     count = as_integer(max_samples)
     n = len(training_set) if training_set.repeats is None else int(training_set.repeats.times.sum())
+    unit = "row" if training_set.groups is None else "group"
+    if training_set.groups is not None:
+        n = len(np.unique(training_set.groups))
     if max_samples is None:
         return n
     if count is not None and count > n:
         raise DataError(
-            f"{training_set.table_name} has {plural(n, 'row')} that count. Give at most {n:,}, or a fraction.",
+            f"{training_set.table_name} has {plural(n, unit)} that count. Give at most {n:,}, or a fraction.",
             parameter="max_samples",
             value=max_samples,
         )
@@ -126,7 +141,7 @@ def resolve_max_samples(max_samples: Any, training_set: TrainingSet) -> int:
     if isinstance(max_samples, float) and 0.0 < max_samples <= 1.0:
         return max(1, round(decimal_fraction(max_samples) * n))
     raise ParameterError(
-        "must be a whole number of rows, 1 or more, or a fraction above 0 and up to 1.0.",
+        f"must be a whole number of {unit}s, 1 or more, or a fraction above 0 and up to 1.0.",
         parameter="max_samples",
         value=max_samples,
     )
@@ -173,8 +188,11 @@ def draw_sample(samples: BootstrapSamples, tree: int) -> tuple[Ints, Ints]:
     seed = mix64(samples.training_set.settings.random_state, tree)
     counts = np.ones(len(samples.training_set), np.int64)
     if samples.n_drawn:
-        row = samples.rows.row
-        repeats = draw_counts(mix64(seed, _ROW_STREAM), len(row), samples.n_drawn, samples.replace)
+        row, group_ends = samples.units
+        n_units = len(group_ends) or len(row)
+        repeats = draw_counts(mix64(seed, _ROW_STREAM), n_units, samples.n_drawn, samples.replace)
+        if len(group_ends):
+            repeats = np.repeat(repeats, np.diff(group_ends, prepend=0))
         counts = np.bincount(np.repeat(row, repeats), minlength=len(counts))
     n = len(samples.training_set.columns)
     columns = np.ones(n, np.int64)
@@ -197,7 +215,7 @@ def sample_training_set(samples: BootstrapSamples, tree: int) -> TrainingSet:
             weight=subset.weight * counts[rows],
             encodings=tuple(training_set.encodings[c] for c in columns),
             columns=tuple(subset.columns[c] for c in columns),
-            splits=tuple(training_set.splits[c] for c in columns),
+            split_kinds=tuple(training_set.split_kinds[c] for c in columns),
             settings=replace(training_set.settings, random_state=mix64(training_set.settings.random_state, tree)),
         )
     )

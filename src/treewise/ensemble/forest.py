@@ -55,7 +55,8 @@ def forest(
     bootstrap : draw the rows of each tree with replacement; a row drawn twice has weight 2.
     max_samples : rows drawn for each tree: a number, or a fraction of all; by default as many as there are. Without
         ``bootstrap``, distinct rows.
-    oob_score : whether to estimate the accuracy, or R², on out-of-bag rows (``oob``).
+    oob_score : whether to estimate the accuracy, or R², on out-of-bag rows (``oob``). With ``groups``, the name of a
+        column, whole groups are drawn, and a row is out of bag only if its group is.
     ties : which of several equally good columns a node takes: ``"random"``, so that columns with the same information
         share their importance, or ``"first"``.
     random_state : seed of all random choices. Each tree has its own seed, derived from this and its number.

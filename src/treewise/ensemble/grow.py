@@ -46,7 +46,7 @@ from treewise.train.grow import (
 )
 from treewise.train.settings import Settings
 from treewise.train.training_set import TrainingSet, build_like
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 
 Floats = npt.NDArray[np.float64]
 OnOob = Callable[[OobPredictions], None]
@@ -67,8 +67,20 @@ def prepare_ensemble(
             parameter="cost",
             hint="Leave it out, or weight the classes: " + Param("class_weight", ...),
         )
-    roles = [name for name in ROLES if name not in ("groups", "time")]  # ensembles do not use folds
     options = {name: value for name, value in options.items() if value is not None or name not in ("groups", "time")}
+    unused = {"time": "folds"} | ({"groups": "folds and samples"} if function.__name__ == "adaboost" else {})
+    for name in sorted(unused.keys() & options.keys()):
+        raise ParameterError(
+            f"is for {unused[name]}, and {function.__name__} uses none.", parameter=name, hint="Leave it out."
+        )
+    roles = [name for name in ROLES if name not in unused]
+    groups = options.get("groups")
+    if not (groups is None or isinstance(groups, str)):
+        raise ParameterError(
+            "must be the name of a column: an ensemble draws the same groups again when it is extended.",
+            parameter="groups",
+            hint="Add the array to the table as a column, and name it.",
+        )
     known = (*Settings.__dataclass_fields__, *roles, "preset")
     if not options.keys() <= {*known}:
         help_on = f"help(treewise.{function.__name__}), help(treewise.grow)"
@@ -132,9 +144,9 @@ def grow_ensemble(
     return _with_oob(ensemble, params, samples, on_oob)
 
 
-def _grow_step(training_set: TrainingSet, params: BaggingParams) -> Step:
+def _grow_step(training_set: TrainingSet, params: BaggingParams) -> HistoryStep:
     """Return the record of the parameters for the history."""
-    return Step(
+    return HistoryStep(
         did="grow",
         ensemble={**params.history_record(), **table_record(training_set)},
         treewise=__version__,
@@ -205,6 +217,7 @@ def prepare_same_table(
         info.fit_options,
         sample_weight,
         target,
+        info.fit_options.groups,
     )
     check_same_table(ensemble, training_set, call)
     return training_set
@@ -232,7 +245,7 @@ def extend(
     on_oob: OnOob | None = None,
 ) -> Ensemble:
     """Return the ensemble with n further trees, as if all had been grown at once."""
-    check_integer("n", n, least=1, most=MAX_TREES - len(ensemble))
+    check_integer("n", n, minimum=1, maximum=MAX_TREES - len(ensemble))
     training_set = prepare_same_table(ensemble, data, sample_weight, target, call="extend")
     return extend_training_set(ensemble, training_set, int(n), n_jobs, progress, on_oob)
 

@@ -23,7 +23,7 @@ from treewise.ensemble.packed_trees import PackedTrees
 from treewise.errors import ParameterError, brief
 from treewise.tree.arrays import LEAF, Label, Target
 from treewise.tree.display import Display
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
@@ -129,7 +129,7 @@ class Ensemble(Model):
         """Return a member as an ordinary tree."""
         t = self.check_number(t)
         arrays = self.members.unpack(t, self.criterion, self.empty_branch)
-        steps = (*self.history, Step(did="member", options={"tree": t}))
+        steps = (*self.history, HistoryStep(did="member", options={"tree": t}))
         return Tree(self.encodings, self.target, arrays, self.criterion, self.empty_branch, steps, display=self.display)
 
     def check_number(self, t: Any) -> int:
@@ -176,7 +176,7 @@ class Ensemble(Model):
             decreases=self.decreases[:n],
             oob=None,
             notes=tuple(note for note in self.notes if not note.startswith(ENDED)),
-            history=(*self.history, Step(did="first", options={"trees": n})),
+            history=(*self.history, HistoryStep(did="first", options={"trees": n})),
         )
 
     # -- equality -------------------------------------------------------------------------------------------------

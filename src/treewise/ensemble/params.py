@@ -42,7 +42,7 @@ class EnsembleParams:
                 raise ParameterError("must be True or False.", parameter=field.name, value=value)
             # NumPy scalars become Python's, for the history
             object.__setattr__(self, field.name, bool(value) if is_bool else to_python_number(value))
-        check_integer("n_estimators", self.n_estimators, least=1, most=MAX_TREES)
+        check_integer("n_estimators", self.n_estimators, minimum=1, maximum=MAX_TREES)
 
     def history_record(self) -> dict[str, Any]:
         """Return the record for the history: method, number of trees, and what differs from the defaults."""

@@ -1,8 +1,9 @@
 """Bootstrap of the choice of a size: how the loss of the chosen size varies with the held-out rows that choose it.
 
 BBC-CV (Tsamardinos, Greasidou and Borboudakis 2018): the held-out losses are those of trees that are grown already, so
-a bootstrap sample of the rows costs no further tree. Each sample chooses a size by the rule, and the rows that are not
-in the sample judge it. The rows of a large table are sampled in blocks, and of its many sizes only some are candidates.
+a bootstrap sample of the rows costs no further tree. Each sample chooses a size by the rule, which is evaluated on the
+rows that are not in the sample. The rows of a large table are sampled in blocks, and of its many sizes only some are
+candidates.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class BlockLosses:
             kept = path.stop < n_sizes
             start = path.stop[kept]
             path.keep(kept)
-            path.climb(np.ones(len(path.rows), bool))
+            path.climb()
         self.loss[:] += np.cumsum(changes.reshape(n_blocks, width), axis=1)[:, :-1]
 
     def sample_losses(self, rule: str) -> Floats:

@@ -1,17 +1,16 @@
 """Losses on held-out rows fold by fold: the choice of a size, and an honest estimate of the loss of the chosen one.
 
 The cross-validated loss of the chosen size is too small: it is the least, or nearly the least, of many noisy ones.
-``estimate_choice_error`` therefore judges each fold at the size that the other folds choose, so that no row takes part
-in the choice by which it is judged. It needs no further tree.
+``estimate_choice_error`` therefore evaluates each fold at the size that the other folds choose, so that no row takes
+part in the choice that it is evaluated at. It needs no further tree.
 
-Its interval is that of BBC-CV (``choice_bootstrap.py``): the quantiles of the loss over bootstrap samples of the
-held-out rows, each of which chooses a size anew. That takes the trees as given, although another table would have given
-other trees. How much so, the folds tell by how far a row's loss moves when the row and its fold are left out of
-training: the mean squared difference between its held-out loss and its loss under the tree of all rows. Half of it, the
-variance of one of two trees, is added as a variance per row. In order of time, and for AUC, of which rows have no part
-of their own, the interval is that of Nadeau and Bengio (2003): Student's, between folds, with the variance multiplied
-by 1 + k/(k − 1) for k folds. There is no unbiased estimate of the variance (Bengio and Grandvalet 2004); how
-often the intervals hold is in ``docs/what-the-figures-mean.md`` (``python -m benchmarks.coverage size``).
+Its interval is that of BBC-CV (``choice_bootstrap.py``; Tsamardinos, Greasidou and Borboudakis 2018): the middle 95 %
+of the losses of bootstrap samples of the held-out rows, each of which chooses a size anew and is judged by the rows
+outside it; for a share it is never shorter than Wilson's interval of the rows, so that no errors are no certainty. In
+order of time, and for AUC, of which rows have no part of their own, the interval is that of Nadeau and Bengio (2003):
+Student's, between folds, with the variance multiplied by 1 + k/(k − 1) for k folds. There is no unbiased estimate of
+the variance (Bengio and Grandvalet 2004); how often the intervals hold is in ``docs/what-the-figures-mean.md``
+(``python -m benchmarks.coverage size``).
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from treewise.train.resampling import LossStats
 from treewise.tree.fit_info import CrossValidatedLoss
 
 _NORMAL = NormalDist().inv_cdf(0.975)
+_LEAST_TAIL = 5  # losses that an estimate of the tail index needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,6 @@ class FoldLosses:
     weight_square: Floats
     folds: Folds
     has_row_losses: bool = True  # False for AUC: a fold has a loss, its rows have none
-    shift: Floats | None = None  # squared differences from the losses of the tree of all rows
     blocks: BlockLosses | None = None  # the same losses by block of rows
 
     @classmethod
@@ -55,14 +54,12 @@ class FoldLosses:
         """Collect the sums of each fold."""
         loss, square = np.array([fold.loss for fold in scored]), np.array([fold.square for fold in scored])
         weights = np.array([(fold.weight, fold.weight_square) for fold in scored])
-        shifts = [fold.shift for fold in scored if fold.shift is not None]
-        shift = np.array(shifts) if len(shifts) == len(scored) else None
-        return cls(loss, square, weights[:, 0], weights[:, 1], folds, has_row_losses, shift, blocks)
+        return cls(loss, square, weights[:, 0], weights[:, 1], folds, has_row_losses, blocks)
 
     @property
     def has_standard_error_of_rows(self) -> bool:
         """Whether rows have losses of their own and are independent; if not, folds are compared."""
-        return self.has_row_losses and self.folds.has_independent_rows
+        return self.has_row_losses and self.folds.has_exchangeable_rows
 
     @cached_property
     def stats(self) -> LossStats:
@@ -121,39 +118,51 @@ def estimate_choice_error(losses: FoldLosses, rule: str, loss: Loss) -> CrossVal
     folds = losses.folds
     sizes = np.array([losses.choose(rule, without=fold) for fold in range(len(folds.folds))])
     value, standard_error = losses.at_sizes(sizes)
-    multiple = _NORMAL
-    if not losses.has_standard_error_of_rows:  # it is estimated from few folds
-        multiple = student_quantile(0.975, folds.count - 1)
-    if losses.blocks is None or losses.shift is None:
+    sampled = None if losses.blocks is None else losses.blocks.sample_losses(rule)
+    if sampled is None or not len(sampled):
+        multiple = _NORMAL
+        if not losses.has_standard_error_of_rows:  # it is estimated from few folds
+            multiple = student_quantile(0.975, folds.count - 1)
         multiple *= math.sqrt(1 + folds.count / max(folds.count - 1, 1))
-    low, high = _interval(losses, loss, value, multiple * standard_error, multiple)
-    if losses.blocks is not None and losses.shift is not None:
-        by_tree = multiple * standard_error * math.sqrt(_shift_share(losses, sizes) / 2)
-        sampled = losses.blocks.sample_losses(rule)
-        if len(sampled):
-            first, middle, last = (float(end) for end in np.quantile(sampled, (0.025, 0.5, 0.975)))
-            low = min(low, middle - math.hypot(middle - first, by_tree))
-            high = max(high, middle + math.hypot(last - middle, by_tree))
+        low, high = _interval(losses, loss, value, multiple * standard_error, multiple)
+    else:
+        low, high = (float(end) for end in np.quantile(sampled, (0.025, 0.975)))
+        low, high = min(low, value), max(high, value)
+        if loss.is_share:
+            first, last = _interval(losses, loss, value, _NORMAL * standard_error, _NORMAL)
+            low, high = min(low, first), max(high, last)
     low, high = max(0.0, low), min(1.0, high) if loss.is_share else high
     return CrossValidatedLoss(loss.name, value, low, high, folds.count, folds.repeats, rule, folds.kind)
 
 
-def _shift_share(losses: FoldLosses, sizes: Ints) -> float:
-    """Return how far the losses of rows move with their fold: the mean square, as a share of the variance of losses."""
-    assert losses.shift is not None
-    at = np.arange(len(sizes)), sizes
-    weight = losses.weight.sum()
-    variance = losses.square[at].sum() / weight - (losses.loss[at].sum() / weight) ** 2
-    return max(0.0, float(losses.shift[at].sum() / weight / variance)) if variance > 0 else 0.0
+def estimate_tail_index(losses: Floats) -> tuple[float, float]:
+    """Return Hill's estimate of the tail index from the largest √n of n losses, and the end of its 95 % range.
+
+    Below 2, losses have no variance: how far the mean of a sample is off depends on rows that it does not contain, and
+    no interval from the rows at hand covers it as it should. The range is one-sided: the index is hardly above its end.
+
+    >>> rng = np.random.default_rng(0)
+    >>> for noise in (rng.standard_normal(2000), rng.standard_t(3, 2000)):
+    ...     print(*(round(each, 1) for each in estimate_tail_index(noise**2)))
+    3.6 4.5
+    1.2 1.5
+    """
+    k = math.isqrt(len(losses))
+    if k < _LEAST_TAIL:
+        return math.inf, math.inf
+    top = np.sort(np.partition(losses, -k - 1)[-k - 1 :])
+    mean_excess = float(np.log(top[1:] / top[0]).mean()) if top[0] > 0 else 0.0
+    index = 1 / mean_excess if mean_excess > 0 else math.inf
+    return index, index * (1 + NormalDist().inv_cdf(0.95) / math.sqrt(k))
 
 
 def _interval(losses: FoldLosses, loss: Loss, value: float, half: float, multiple: float) -> tuple[float, float]:
     """Return the interval with this half-width: Wilson's for a share."""
     if not loss.is_share:
         return value - half, value + half
-    n = float(
-        losses.weight.sum() ** 2 / losses.weight_square.sum() / losses.folds.repeats
-    )  # effective rows (Kish 1965)
+    n = float(losses.weight.sum() ** 2 / losses.weight_square.sum() / losses.folds.repeats)  # rows (Kish 1965)
+    if losses.folds.kind == "groups" and losses.blocks is not None:
+        n = min(n, len(losses.blocks.weight))
     return _score_interval(value, half / multiple, n, multiple)
 
 

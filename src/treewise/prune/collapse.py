@@ -19,16 +19,16 @@ def decide(tree: Tree) -> PruneDecision:
     distinct, codes = np.unique(predicted, return_inverse=True)
     is_unknown = np.isnan(distinct) if tree.task == "regression" else distinct < 0
     common = _common_prediction(tree, np.where(is_unknown[codes], -1, codes))
-    cut = is_internal(tree) & (common >= 0)
+    is_pruned = is_internal(tree) & (common >= 0)
     leaves = np.append(0, np.cumsum(~is_internal(tree)))
     return PruneDecision(
-        cut,
+        is_pruned,
         is_internal(tree),
         before=(leaves[a.ends] - leaves[:-1]).astype(float),
         after=np.ones(len(tree)),
         measure="leaves",
-        reason=lambda node: "all leaves predict the same" if cut[node] else "leaves differ",
-        predictions=np.where(cut, distinct[common], predicted),  # hand-written internal nodes may have none
+        reason=lambda node: "all leaves predict the same" if is_pruned[node] else "leaves differ",
+        predictions=np.where(is_pruned, distinct[common], predicted),  # hand-written internal nodes may have none
     )
 
 

@@ -31,8 +31,8 @@ def decide(tree: Tree, ccp_alpha: float | None = None, risk: str | None = None) 
         )
     alpha = check_alpha(ccp_alpha)
     nested = find_nested_trees(tree, risk or "impurity")
-    cut = nested.leaf_alpha <= nested.alpha[nested.find(alpha)]
-    return alpha_decision(tree, nested, cut, {"ccp_alpha": alpha, "risk": nested.risk_name})
+    is_pruned = nested.leaf_alpha <= nested.alpha[nested.find(alpha)]
+    return alpha_decision(tree, nested, is_pruned, {"ccp_alpha": alpha, "risk": nested.risk_name})
 
 
 def check_alpha(ccp_alpha: Any) -> float:
@@ -45,7 +45,7 @@ def check_alpha(ccp_alpha: Any) -> float:
 def alpha_decision(
     tree: Tree,
     nested: NestedTrees,
-    cut: Bools,
+    is_pruned: Bools,
     options: dict[str, Any],
     facts: list[str] | None = None,
     more: dict[str, Any] | None = None,
@@ -53,13 +53,13 @@ def alpha_decision(
     """Return a decision that lists the alpha at which each node becomes a leaf, and the chosen one."""
     alphas, risk, trees = nested.leaf_alpha, nested.risk_name, len(nested) - nested.first
     return PruneDecision(
-        cut,
+        is_pruned,
         is_internal(tree) & np.isfinite(alphas),
         before=alphas,
         after=np.full(len(tree), options["ccp_alpha"]),
         measure=f"{risk} per row and leaf; a node becomes a leaf from its own alpha on",
         headings=("its alpha", "alpha"),
-        reason=lambda node: "not worth the price" if cut[node] else "worth the price",
+        reason=lambda node: "not worth the price" if is_pruned[node] else "worth the price",
         options=options,
         facts=[
             f"nested sequence of {plural(trees, 'tree')}, alpha 0 to {format_rounded(float(nested.alpha[-1]))}",

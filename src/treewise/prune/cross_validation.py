@@ -20,13 +20,22 @@ from treewise.predict.costs import cost_matrix_of, with_cost
 from treewise.predict.leaf_probabilities import class_probabilities, default_smoothing
 from treewise.predict.predict import answering_nodes, find_leaves
 from treewise.prune.choice_bootstrap import BlockLosses
-from treewise.prune.choice_error import FoldLosses, estimate_choice_error
+from treewise.prune.choice_error import FoldLosses, estimate_choice_error, estimate_tail_index
 from treewise.prune.cost_complexity import alpha_decision
 from treewise.prune.cp_table import cp_table_from_folds
-from treewise.prune.decision import RISKS, Floats, Ints, PruneDecision, is_internal, node_risks, rebuild_training_set
+from treewise.prune.decision import (
+    RISKS,
+    Bools,
+    Floats,
+    Ints,
+    PruneDecision,
+    is_internal,
+    node_risks,
+    rebuild_training_set,
+)
 from treewise.prune.losses import Loss, RowLosses, area_above_roc, find_loss
 from treewise.prune.nested_trees import NestedTrees, find_nested_trees
-from treewise.prune.penalty_path import PenaltyPath, sum_losses, sum_squared_differences
+from treewise.prune.penalty_path import PenaltyPath, sum_losses
 from treewise.train.folds import Fold, check_classes, make_folds
 from treewise.train.grow import Progress, grow_training_set
 from treewise.train.resampling import LossStats, take_rows
@@ -101,13 +110,32 @@ def decide_by_folds(
     described = loss.describe(estimate.value, estimate.low, estimate.high)
     root = loss.format(held_out.root_loss, loss.half_width(estimate.low, estimate.high))
     facts = [f"{folds}, {plan.rule}: cross-validated {described}; root alone {root}"]
-    note = check_classes(training_set, folds)
-    facts = [f"note: {note}", *facts] if note else facts
+    notes = check_classes(training_set, folds), _tail_note(tree, nested.cut_at(index), loss, training_set)
+    facts = [*(f"note: {note}" for note in notes if note), *facts]
     more = {
         "cp_table": cp_table_from_folds(tree, held_out, chosen).to_dict(),
         "cross_validated": estimate.to_dict(),
     }
     return alpha_decision(tree, nested, nested.cut_at(index), options, facts, more)
+
+
+def _tail_note(tree: Tree, cut: Bools, loss: Loss, training_set: TrainingSet) -> str | None:
+    """Return a note on losses of the chosen tree whose tail is too heavy for any interval; None for other losses."""
+    if loss.task == "classification":
+        return None
+    nodes = find_leaves(tree, list(training_set.columns), len(training_set))
+    above = np.arange(len(tree))  # the topmost cut node above each node, or the node itself
+    for node, parent in enumerate(tree.arrays.parent.tolist()):
+        if parent >= 0 and (cut[parent] or above[parent] != parent):
+            above[node] = above[parent]
+    losses = _row_losses(tree, loss, training_set, slice(None))(np.arange(len(training_set)), above[nodes])
+    index, end = estimate_tail_index(losses)
+    if end >= 2:
+        return None
+    return (
+        f"a few rows make up much of the {loss.name.replace('_', ' ')} (tail index {index:.1f}; below 2 it has no"
+        " variance): the interval of the cross-validated loss may be too narrow"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +223,7 @@ def _weights(training_set: TrainingSet, rows: Ints | slice = slice(None)) -> Flo
     return np.ldexp(np.asarray(training_set.weight)[rows].astype(np.float64), -training_set.weight_scale)
 
 
-def _row_losses(tree: Tree, loss: Loss, training_set: TrainingSet, rows: Ints) -> RowLosses:
+def _row_losses(tree: Tree, loss: Loss, training_set: TrainingSet, rows: Ints | slice) -> RowLosses:
     cost = cost_matrix_of(tree)
     is_regression = training_set.target.task == "regression"
     truth = training_set.raw[rows] if is_regression else training_set.y[rows].astype(np.int64)
@@ -218,8 +246,7 @@ class _FoldScorer:
     def score(self, fold: Fold, progress: Progress | None) -> LossStats:
         """Grow a tree without one fold, and sum its losses and their squares on that fold at every penalty.
 
-        ``shift`` sums the squared differences from the losses that the tree of all rows has there. The losses are added
-        to ``blocks`` as well.
+        The losses are added to ``blocks`` as well.
         """
         training_set, rows = self.training_set, fold.held_out
         tree = grow_training_set(take_rows(training_set, fold.training), progress, self.n_jobs, keep_quartiles=False)
@@ -234,9 +261,7 @@ class _FoldScorer:
         sums, squares = sum_losses(self._path(tree, nested, rows), weight, len(self.penalties))
         if self.blocks is not None:
             self.blocks.add(self._path(tree, nested, rows), rows, weight, len(self.penalties))
-        paths = self._path(tree, nested, rows), self._path(self.full_tree, self.nested, rows)
-        shift = sum_squared_differences(*paths, weight, len(self.penalties))
-        return LossStats(sums, squares, *totals, shift)
+        return LossStats(sums, squares, *totals)
 
     def _path(self, tree: Tree, nested: NestedTrees, rows: Ints) -> PenaltyPath:
         of_rows = _row_losses(tree, self.loss, self.training_set, rows)

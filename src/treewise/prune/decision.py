@@ -35,7 +35,7 @@ ROUNDING = 1e-12  # relative difference below which sums of doubles count as equ
 class PruneDecision:
     """Which nodes become leaves, and the numbers behind it: of the subtree (before) and as a leaf (after)."""
 
-    cut: Bools  # one entry per node; entries below a cut node are ignored
+    is_pruned: Bools  # one entry per node; entries below a pruned node are ignored
     considered: Bools
     before: Floats | None  # NaN where there is none
     after: Floats | None
@@ -67,10 +67,10 @@ def prune_bottom_up(
     """
     internal = is_internal(tree)
     node_cost = np.where(internal, 0.0 if internal_cost is None else internal_cost, 0.0)
-    cut, below = _core.prune_bottom_up(
+    is_pruned, below = _core.prune_bottom_up(
         tree.arrays.parent, np.ascontiguousarray(leaf_cost, np.float64), node_cost, tolerance, ROUNDING
     )
-    return cut.astype(bool), np.where(internal, below, leaf_cost)
+    return is_pruned.astype(bool), np.where(internal, below, leaf_cost)
 
 
 RISKS = ("impurity", "error")

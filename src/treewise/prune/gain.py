@@ -49,16 +49,18 @@ def decide(tree: Tree, threshold: float | None = None, measure: str | None = Non
         threshold = _DEFAULT_THRESHOLD
     check_number("threshold", threshold, 0.0, math.inf)
     gains = _accuracy_gains(tree) if measure == "accuracy" else np.maximum(tree.arrays.gain, 0.0)
-    cut, ready = _cut_bottom_up(tree, gains, float(threshold))
+    is_pruned, ready = _prune_by_gain(tree, gains, float(threshold))
     unit = "accuracy" if measure == "accuracy" else tree.criterion
     return PruneDecision(
-        cut,
+        is_pruned,
         is_internal(tree),
         before=np.where(ready, gains, np.nan),
         after=np.full(len(tree), float(threshold)),
         measure=f"in {unit} per row of the node",
         headings=("gain", "threshold"),
-        reason=lambda node: "gains too little" if cut[node] else "gains enough" if ready[node] else "a child stays",
+        reason=lambda node: (
+            "gains too little" if is_pruned[node] else "gains enough" if ready[node] else "a child stays"
+        ),
         options={"threshold": float(threshold), "measure": measure},
     )
 
@@ -73,19 +75,19 @@ def _accuracy_gains(tree: Tree) -> Floats:
     return gains
 
 
-def _cut_bottom_up(tree: Tree, gains: Floats, threshold: float) -> tuple[Bools, Bools]:
+def _prune_by_gain(tree: Tree, gains: Floats, threshold: float) -> tuple[Bools, Bools]:
     """Return the cut nodes, and the nodes all of whose children were leaves when they were considered."""
     parents, internal, sufficient = (
         tree.arrays.parent.tolist(),
         is_internal(tree).tolist(),
         (gains >= threshold).tolist(),
     )
-    ready, cut = [True] * len(tree), [False] * len(tree)
+    ready, is_pruned = [True] * len(tree), [False] * len(tree)
     for node in range(len(tree) - 1, -1, -1):
         if not internal[node]:
             continue
         if ready[node] and not sufficient[node]:
-            cut[node] = True
+            is_pruned[node] = True
         elif node:
             ready[parents[node]] = False
-    return np.array(cut), np.array(ready) & is_internal(tree)
+    return np.array(is_pruned), np.array(ready) & is_internal(tree)

@@ -1,4 +1,4 @@
-"""Losses by which held-out rows judge the size of a tree, and how their values are written.
+"""Losses of held-out rows, by which the size of a tree is chosen, and how their values are written.
 
 Used by ``cross_validation.py`` and by validation curves. To add a loss, write a function and a line of ``LOSSES``: a
 function ``(tree, truth, cost) → (rows, nodes) → losses`` for a loss that is a mean over rows. ``auc`` is a property of
@@ -224,7 +224,7 @@ def describe_cross_validation(tree: Tree) -> str | None:
 
     >>> import treewise as tw
     >>> describe_cross_validation(tw.grow("penguins", pruning="cv"))
-    'cross-validated error 3.5 % (95 % interval 1.2 to 7.1 %), corrected for the choice of the size'
+    'cross-validated error 3.5 % (95 % interval 1.5 to 6.9 %), corrected for the choice of the size'
     """
     loss = tree.fit_info.cross_validated
     if loss is None or loss.loss not in LOSSES:

@@ -34,16 +34,16 @@ def decide(tree: Tree) -> PruneDecision:
     require_classes(tree, Param("method", "mdl"), "cost_complexity or reduced_error")
     require_rows(tree, Param("method", "mdl"))
     leaf_bits, split_bits = _leaf_bits(tree), _split_bits(tree)
-    cut, subtree = prune_bottom_up(tree, leaf_bits, split_bits)
+    is_pruned, subtree = prune_bottom_up(tree, leaf_bits, split_bits)
     total_bits = float(leaf_bits[~is_internal(tree)].sum() + split_bits[is_internal(tree)].sum())
     after = float(min(leaf_bits[0], subtree[0]))
     return PruneDecision(
-        cut,
+        is_pruned,
         is_internal(tree),
         before=subtree,
         after=leaf_bits,
         measure="bits to describe the subtree, or the leaf, and its errors",
-        reason=lambda node: "shorter as a leaf" if cut[node] else "longer as a leaf",
+        reason=lambda node: "shorter as a leaf" if is_pruned[node] else "longer as a leaf",
         facts=[f"description length {format_rounded(total_bits)} → {format_rounded(after)} bits"],
         extra={"bits": [total_bits, after]},
     )

@@ -36,12 +36,11 @@ class PenaltyPath:
         self.rows, self.loss = self.rows[kept], self.loss[kept]
         self.stop, self._next = self.stop[kept], self._next[kept]
 
-    def climb(self, climbs: Bools) -> None:
-        """Move some rows to their next step."""
-        nodes = self._next[climbs]
-        self.loss[climbs] = self._of_rows(self.rows[climbs], nodes)
-        self._next[climbs] = self._above[nodes]
-        self.stop[climbs] = self._find_stops(self._next[climbs])
+    def climb(self) -> None:
+        """Move all rows to their next step."""
+        self.loss = self._of_rows(self.rows, self._next)
+        self._next = self._above[self._next]
+        self.stop = self._find_stops(self._next)
 
 
 def sum_losses(path: PenaltyPath, weight: Floats, n_penalties: int) -> tuple[Floats, Floats]:
@@ -55,22 +54,8 @@ def sum_losses(path: PenaltyPath, weight: Floats, n_penalties: int) -> tuple[Flo
         kept = path.stop < n_penalties
         start = path.stop[kept]
         path.keep(kept)
-        path.climb(np.ones(len(path.rows), bool))
+        path.climb()
     return sums.totals(), squares.totals()
-
-
-def sum_squared_differences(one: PenaltyPath, other: PenaltyPath, weight: Floats, n_penalties: int) -> Floats:
-    """Return the weighted sum of the squared differences of two losses of each row at every penalty."""
-    sums, start = _StepSums(n_penalties), np.zeros(len(one.rows), np.int64)
-    while len(one.rows):
-        stop = np.minimum(one.stop, other.stop)
-        sums.add(start, stop, (one.loss - other.loss) ** 2 * weight[one.rows])
-        kept = stop < n_penalties
-        start = stop[kept]
-        for path in (one, other):
-            path.keep(kept)
-            path.climb(path.stop == start)
-    return sums.totals()
 
 
 class _StepSums:

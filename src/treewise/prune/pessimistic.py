@@ -60,14 +60,14 @@ def decide_with_rows(tree: Tree, confidence: float = 0.25, training_set: Trainin
     if training_set is not None:
         return _decide_with_raising(tree, training_set, confidence)
     estimated = _estimated_errors(tree.arrays.weight, leaf_errors(tree), confidence)
-    cut, subtree = prune_bottom_up(tree, estimated, tolerance=_TOLERANCE)
+    is_pruned, subtree = prune_bottom_up(tree, estimated, tolerance=_TOLERANCE)
     return PruneDecision(
-        cut,
+        is_pruned,
         is_internal(tree),
         before=subtree,
         after=estimated,
         measure=_measure(confidence),
-        reason=lambda node: _NO_MORE if cut[node] else _MORE,
+        reason=lambda node: _NO_MORE if is_pruned[node] else _MORE,
         options={"confidence": float(confidence)},
     )
 
@@ -93,10 +93,10 @@ def _decide_with_raising(tree: Tree, training_set: TrainingSet, confidence: floa
     def reason(node: int) -> str:
         if raiser.raised[node] >= 0:
             return f"replaced by its largest branch, node {raiser.raised[node]}"
-        return _NO_MORE if raiser.cut[node] else _MORE
+        return _NO_MORE if raiser.is_pruned[node] else _MORE
 
     return PruneDecision(
-        raiser.cut,
+        raiser.is_pruned,
         is_internal(tree),
         before=raiser.before,
         after=raiser.after,

@@ -22,7 +22,7 @@ from treewise.prune.decision import RISKS, Floats, Ints, PruneDecision
 from treewise.prune.losses import LOSSES
 from treewise.train.edit import collapse_nodes
 from treewise.tree.arrays import STOPS
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 from treewise.tree.tree import Tree
 
 _MAX_DECISIONS = 1000  # recorded in the history, which is saved with the tree
@@ -134,8 +134,10 @@ def apply_decision(tree: Tree, decision: PruneDecision, method: str | None, stop
         relabelled = replace(
             tree, arrays=replace(tree.arrays, **{name: decision.predictions.astype(getattr(tree.arrays, name).dtype)})
         )
-    pruned = decision.tree or collapse_nodes(relabelled, np.flatnonzero(decision.cut).tolist(), STOPS.index(stop))
-    step = Step(did="prune", **({"method": method} if method else {}), options=decision.options, **decision.extra)
+    pruned = decision.tree or collapse_nodes(relabelled, np.flatnonzero(decision.is_pruned).tolist(), STOPS.index(stop))
+    step = HistoryStep(
+        did="prune", **({"method": method} if method else {}), options=decision.options, **decision.extra
+    )
     step |= {
         "leaves": [tree.n_leaves, pruned.n_leaves],
         "facts": list(decision.facts),
@@ -161,7 +163,7 @@ def _list_decisions(tree: Tree, decision: PruneDecision) -> list[dict[str, Any]]
             "rows": int(tree.arrays.rows[node]),
             "before": _finite(decision.before, node),
             "after": _finite(decision.after, node),
-            "cut": bool(decision.cut[node]),
+            "cut": bool(decision.is_pruned[node]),
             "why": decision.reason(node),
         }
         for node in nodes.tolist()
@@ -172,7 +174,7 @@ def _new_numbers(tree: Tree, decision: PruneDecision) -> Ints:
     """Return the number of each node in the pruned tree; -1 for removed nodes."""
     if decision.new_numbers is not None:
         return decision.new_numbers
-    visible = ~tree.arrays.below(decision.cut)
+    visible = ~tree.arrays.below(decision.is_pruned)
     return np.where(visible, np.cumsum(visible) - 1, -1)
 
 

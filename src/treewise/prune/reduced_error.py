@@ -45,24 +45,24 @@ def decide(tree: Tree, validation: Any = None, order: str | None = None, sample_
 def decide_from_counts(tree: Tree, counts: ValidationCounts, order: str) -> PruneDecision:
     """Compare every node with its subtree on the validation rows."""
     if order == "bottom-up":
-        cut, before = prune_bottom_up(tree, counts.leaf_error, counts.stay_error)
+        is_pruned, before = prune_bottom_up(tree, counts.leaf_error, counts.stay_error)
         considered = is_internal(tree)
     else:
         before = _subtree_errors(tree, counts)
-        cut = is_internal(tree) & (counts.leaf_error <= before * (1 + ROUNDING))
-        considered = is_internal(tree) & ~tree.arrays.below(cut)
-        cut &= considered
+        is_pruned = is_internal(tree) & (counts.leaf_error <= before * (1 + ROUNDING))
+        considered = is_internal(tree) & ~tree.arrays.below(is_pruned)
+        is_pruned &= considered
     total_error = float(_subtree_errors(tree, counts)[0])
-    pruned = float(_pruned_error(tree, counts, cut))
+    pruned = float(_pruned_error(tree, counts, is_pruned))
     texts = [_format_error(tree, counts, error) for error in (total_error, pruned)]
 
     def reason(node: int) -> str:
         if counts.weight[node] == 0:
             return "no validation rows come by"
-        return "errs no more as a leaf" if cut[node] else "errs more as a leaf"
+        return "errs no more as a leaf" if is_pruned[node] else "errs more as a leaf"
 
     return PruneDecision(
-        cut,
+        is_pruned,
         considered,
         before=before,
         after=counts.leaf_error,
@@ -92,9 +92,9 @@ def _subtree_errors(tree: Tree, counts: ValidationCounts) -> Floats:
     return total
 
 
-def _pruned_error(tree: Tree, counts: ValidationCounts, cut: Bools) -> float:
-    hidden = tree.arrays.below(cut)
-    ends = cut | ~is_internal(tree)
+def _pruned_error(tree: Tree, counts: ValidationCounts, is_pruned: Bools) -> float:
+    hidden = tree.arrays.below(is_pruned)
+    ends = is_pruned | ~is_internal(tree)
     return float(counts.leaf_error[ends & ~hidden].sum() + counts.stay_error[~ends & ~hidden].sum())
 
 

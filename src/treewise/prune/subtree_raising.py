@@ -18,7 +18,7 @@ from treewise.prune.decision import Bools, Floats, Ints
 from treewise.train.edit import estimate, rearrange
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import BY_HAND, STOPS
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 from treewise.tree.tree import Tree
 
 Estimate = Callable[[Floats, Floats], Floats]  # (weights, errors of them) → estimated errors
@@ -38,7 +38,7 @@ class SubtreeRaiser:
         for position, rows in _rows_by_leaf(ends, np.arange(len(training_set))).items():
             self.rows[position] = rows
         self.initial_rows = [len(rows) for rows in self.rows]
-        self.cut = np.zeros(len(tree), bool)
+        self.is_pruned = np.zeros(len(tree), bool)
         self.raised = np.full(len(tree), -1)
         self.before, self.after = np.full(len(tree), np.nan), np.full(len(tree), np.nan)
 
@@ -70,7 +70,7 @@ class SubtreeRaiser:
         )
         self.before[position], self.after[position] = as_tree, as_leaf
         if as_leaf <= as_tree + self.tolerance and as_leaf <= as_branch + self.tolerance:
-            self.rows[position], self.children[position], self.cut[position] = rows_here, (), True
+            self.rows[position], self.children[position], self.is_pruned[position] = rows_here, (), True
             return False
         if as_branch > as_tree + self.tolerance:
             return False
@@ -78,7 +78,7 @@ class SubtreeRaiser:
             self.rows[at] = np.append(self.rows[at], rows)
         self.raised[position] = self.node_at[branch]
         self.rows[position], self.children[position] = self.rows[branch], self.children[branch]
-        self.node_at[position], self.cut[position] = self.node_at[branch], self.cut[branch]
+        self.node_at[position], self.is_pruned[position] = self.node_at[branch], self.is_pruned[branch]
         return True
 
     def positions_below(self, position: int) -> list[int]:
@@ -135,12 +135,12 @@ class SubtreeRaiser:
         new_numbers = np.full(len(self.tree), -1)
         for i, position in enumerate(positions):
             new_numbers[self.node_at[position]] = i
-        return estimate(tree, self.training_set, Step(did="prune")), new_numbers
+        return estimate(tree, self.training_set, HistoryStep(did="prune")), new_numbers
 
     def _is_unchanged(self, position: int) -> bool:
         """Whether a leaf is a leaf of the old tree, with the same rows."""
         return (
-            not self.cut[position]
+            not self.is_pruned[position]
             and self.node_at[position] == position
             and len(self.rows[position]) == self.initial_rows[position]
         )

@@ -19,6 +19,7 @@ from treewise.errors import DataError, join_few
 from treewise.predict.costs import cost_matrix_of
 from treewise.predict.predict import answering_nodes, check_answered, encode_columns, find_leaves
 from treewise.prune.decision import Floats, Ints
+from treewise.sources.lazy import rows_by_leaf
 from treewise.train.exposure import find_truth, weigh_by_exposure
 from treewise.train.fixed_point import scale_weights
 from treewise.train.target import encode_labels, read_finite_targets, select_labelled_rows
@@ -49,7 +50,9 @@ class ValidationCounts:
 def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
     """Count a table with true labels; rows are weighted as in training."""
     info = tree.fit_info
-    table = read_for_model(data, tree.na_values)
+    is_weighted = sample_weight is not None or info.sample_weight is not None
+    by_leaf = None if is_weighted else rows_by_leaf(tree, data)
+    table = read_for_model(data, tree.na_values) if by_leaf is None else by_leaf
     weights = weigh_by_exposure(tree, table, _read_weights(table, info.sample_weight, sample_weight))
     column = find_truth(tree, table, None)
     rows_used = select_labelled_rows(table, column, info.drop_missing_target, weights)

@@ -30,10 +30,12 @@ def numbers(n, columns=2, **options):
 def test_the_core_draws_the_specified_samples(data):
     n, columns = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 6))
     weights = data.draw(st.none() | st.lists(st.sampled_from([0.5, 1, 2, 3]), min_size=n, max_size=n))
-    training_set = numbers(n, columns, sample_weight=weights, random_state=data.draw(st.integers(0, 2**64 - 1)))
+    groups = data.draw(st.none() | st.lists(st.integers(0, 9), min_size=n, max_size=n))
+    options = {"sample_weight": weights, "random_state": data.draw(st.integers(0, 2**64 - 1))}
+    training_set = numbers(n, columns, groups=None if groups is None else np.array(groups), **options)
     samples = BootstrapSamples(
         training_set,
-        n_drawn=data.draw(st.integers(0, n)),
+        n_drawn=data.draw(st.integers(0, n if groups is None else len(set(groups)))),
         replace=data.draw(st.booleans()),
         n_columns_drawn=data.draw(st.integers(0, columns)),
         replace_columns=data.draw(st.booleans()),
@@ -42,7 +44,10 @@ def test_the_core_draws_the_specified_samples(data):
     times, chosen = draw_sample(samples, tree)
     assert samples.counts(tree).tolist() == times.tolist()
     assert samples.columns(tree).tolist() == chosen.tolist()
-    assert times.sum() == (samples.n_drawn or n)
+    if groups is None:
+        assert times.sum() == (samples.n_drawn or n)
+    elif training_set.repeats is None:
+        assert all(len({int(k) for k in times[np.array(groups) == group]}) == 1 for group in groups)
     if not samples.replace and training_set.repeats is None:
         assert times.max() == 1
 
@@ -126,11 +131,18 @@ def test_more_rows_or_columns_than_there_are():
 
 
 def test_the_core_refuses_samples_beyond_the_table():
-    weight = np.ones(3, np.int64)
-    for units, why in (([0, 3], "a sampling unit is not a row"), ([], "nothing to sample from")):
-        plan = _core.SamplingPlan(0, 2, True, np.array(units, np.uint32), weight, 0, 0, False)
+    weight, none = np.ones(3, np.int64), np.empty(0, np.uint32)
+    for units, ends, why in (
+        ([0, 3], [], "a sampling unit is not a row"),
+        ([], [], "nothing to sample from"),
+        ([0, 1], [1, 3], "the groups are not those of the sampling units"),
+        ([0, 1], [2, 1, 2], "the groups are not those of the sampling units"),
+    ):
+        plan = _core.SamplingPlan(
+            0, 2, True, np.array(units, np.uint32), np.array(ends, np.uint32), weight, 0, 0, False
+        )
         with pytest.raises(ValueError, match=why):
             _core.draw_sample(plan, 0, 1)
-    plan = _core.SamplingPlan(0, 0, True, np.empty(0, np.uint32), weight, 0, 1, True)
+    plan = _core.SamplingPlan(0, 0, True, none, none, weight, 0, 1, True)
     with pytest.raises(ValueError, match="nothing to sample from"):
         _core.draw_sample(plan, 0, 0)

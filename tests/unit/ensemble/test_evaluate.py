@@ -7,7 +7,7 @@ import treewise as tw
 from tests.support.ensembles import ensemble_of
 from treewise.ensemble import predict as voting
 from treewise.ensemble.predict import root_shares, root_values
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(80, 3)).round(1)
@@ -97,7 +97,7 @@ def test_a_history_that_does_not_say_the_majority(place):
     for resample, majority in ((True, None), (False, "b")):
         made = tw.adaboost(table, "y", n_estimators=2, resample=resample)
         message = {**made.history[0]["ensemble"], "majority": place}
-        old = made.with_(history=(Step({**made.history[0], "ensemble": message}),))
+        old = made.with_(history=(HistoryStep({**made.history[0], "ensemble": message}),))
         assert old.evaluate(table).majority == majority
         assert "baseline" in str(old.evaluate(table)) or resample
 

@@ -8,7 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import treewise as tw
-from tests.oracles.reference_grower import grow_reference, reference_facts, tree_facts
 from tests.support.ensembles import assert_same_arrays
 from tests.support.random_tables import limit_examples, random_tables
 from treewise import DataError, ParameterError
@@ -17,6 +16,7 @@ from treewise.ensemble.bootstrap import sample_training_set
 from treewise.ensemble.grow import extend, extend_training_set, fingerprint, grow_ensemble
 from treewise.ensemble.params import AdaBoostParams, BaggingParams, recorded_params
 from treewise.train.grow import grow_training_set, prepare
+from treewise.train.reference_grower import grow_reference, reference_facts, tree_facts
 from treewise.tree.arrays import LEAF
 
 ROWS = ({"bootstrap": st.booleans()}, {"max_samples": st.floats(0.2, 1.0)})

@@ -6,7 +6,7 @@ import pytest
 import treewise as tw
 from tests.support.ensembles import assert_same_arrays, ensemble_of
 from treewise.ensemble import OutOfBag
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 
 
 def test_members_are_trees():
@@ -81,7 +81,7 @@ def test_repr():
 def test_summary_in_words():
     made = ensemble_of([tw.grow("penguins", max_depth=d) for d in (1, 2, 3)], oob=OutOfBag(0.9375, 340, 344))
     step = {**made.history[0], "ensemble": {"method": "forest", "n_estimators": 3, "table": "ab12"}}
-    lines = str(made.with_(history=(Step(step),))).splitlines()
+    lines = str(made.with_(history=(HistoryStep(step),))).splitlines()
     assert lines[0] == "trees   forest of 3 trees · target species: Adelie, Chinstrap, Gentoo"
     assert lines[1] == "size    leaves 2 to 7, median 4 · depth 1 to 3, median 2"
     assert lines[2] == ("unseen  error 6.2 % on 340 of 344 rows, each by the trees that have not seen it (out of bag)")

@@ -10,7 +10,7 @@ import treewise as tw
 from tests.support.errors import assert_refused
 from tests.support.noisy_table import noisy_split_table
 from treewise.predict.leaf_probabilities import default_smoothing
-from treewise.prune.choice_error import estimate_choice_error
+from treewise.prune.choice_error import estimate_choice_error, estimate_tail_index
 from treewise.prune.cross_validation import CrossValidation, cross_validate
 from treewise.prune.losses import LOSSES
 from treewise.train.folds import make_folds
@@ -150,7 +150,7 @@ def test_each_fold_is_judged_at_the_choice_of_the_others(noisy):
 
 
 def test_a_stable_tree_has_a_narrower_interval_than_an_unstable_one():
-    """Half an interval in standard errors: 1.96 where every fold grows the same tree, more where each grows its own."""
+    """Half an interval in standard errors of the rows: more where the sizes compete with each other."""
     rng = np.random.default_rng(0)
     x = {f"x{i}": rng.normal(size=600) for i in range(5)}
     clear = (x["x0"] > 0) & (x["x1"] > -0.5)
@@ -171,6 +171,28 @@ def test_a_tree_hardly_better_than_its_root_may_be_due_to_chance():
     assert tree.n_leaves > 1
     assert tree.fit_info.cross_validated.value < tree.cp_table.root_error
     assert tree.fit_info.cross_validated.high > tree.cp_table.root_error + 0.05
+
+
+def test_heavy_tails_have_a_note_and_normal_noise_has_none():
+    rng = np.random.default_rng(0)
+    x = {"x": rng.normal(size=600), "z": rng.normal(size=600)}
+    notes = []
+    for noise in (rng.standard_normal(600), rng.standard_t(2, 600)):
+        tree = tw.grow({**x, "y": 2 * (x["x"] > 0) + noise}, "y", pruning="cv")
+        notes.append([note for note in tree.fit_info.pruning.notes if "tail index" in note])
+        predicted = tree.predict(x)
+        index, end = estimate_tail_index((2 * (x["x"] > 0) + noise - predicted) ** 2)
+        assert (end < 2) == bool(notes[-1]) == any(f"(tail index {index:.1f};" in note for note in notes[-1])
+    assert [len(found) for found in notes] == [0, 1]
+
+
+def test_without_errors_in_few_groups_the_interval_counts_groups():
+    group = np.repeat(np.arange(12), 10)
+    data = {"x": np.arange(120) % 10, "group": group, "y": np.where(np.arange(120) % 10 < 5, "a", "b")}
+    by_group = tw.grow(data, "y", groups="group", pruning="cv").fit_info.cross_validated
+    by_row = tw.grow(data, "y", ignore=["group"], pruning="cv").fit_info.cross_validated
+    assert by_group.value == by_row.value == 0
+    assert by_group.high > 0.2 > 0.05 > by_row.high
 
 
 def test_no_errors_are_no_certainty():

@@ -6,7 +6,7 @@ import pytest
 from treewise.predict.predict import find_leaves
 from treewise.prune.losses import LOSSES
 from treewise.prune.nested_trees import find_nested_trees
-from treewise.prune.penalty_path import PenaltyPath, sum_losses, sum_squared_differences
+from treewise.prune.penalty_path import PenaltyPath, sum_losses
 from treewise.train.grow import grow_training_set, prepare
 
 
@@ -48,14 +48,10 @@ def test_sums_are_those_of_pruned_trees(loss, seed):
     sequences = [find_nested_trees(tree, "error") for tree in trees]
     alphas = np.unique(np.concatenate([nested.alpha for nested in sequences]))
     penalties = np.append((alphas[1:] + alphas[:-1]) / 2, np.inf)
-    slow, paths = [], []
     for tree, nested in zip(trees, sequences, strict=True):
         of_rows = loss.of_rows(tree, truth, None)
-        slow.append(losses_one_by_one(tree, nested, training_set, penalties, of_rows))
-        ends = find_leaves(tree, training_set.columns, len(training_set))
-        paths.append([PenaltyPath(tree, nested, ends, penalties, of_rows) for _ in range(2)])
-        sums, squares = sum_losses(paths[-1].pop(), weight, len(penalties))
-        np.testing.assert_allclose(sums, slow[-1] @ weight, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(squares, slow[-1] ** 2 @ weight, rtol=1e-9, atol=1e-9)
-    differences = sum_squared_differences(paths[0][0], paths[1][0], weight, len(penalties))
-    np.testing.assert_allclose(differences, (slow[0] - slow[1]) ** 2 @ weight, rtol=1e-9, atol=1e-9)
+        slow = losses_one_by_one(tree, nested, training_set, penalties, of_rows)
+        path = PenaltyPath(tree, nested, find_leaves(tree, training_set.columns, len(slow[0])), penalties, of_rows)
+        sums, squares = sum_losses(path, weight, len(penalties))
+        np.testing.assert_allclose(sums, slow @ weight, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(squares, slow**2 @ weight, rtol=1e-9, atol=1e-9)
