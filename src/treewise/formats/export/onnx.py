@@ -51,6 +51,7 @@ def write(program: Program, *, missing: str = "") -> bytes:
         raise ParameterError(
             "the model tests no column, and an ONNX graph without an input does not know the number of rows."
         )
+    _check_memory(program)
     graph = _Graph(program, missing)
     graph.read_inputs()
     graph.walk()
@@ -70,6 +71,12 @@ def write(program: Program, *, missing: str = "") -> bytes:
     )
     content: bytes = model.SerializeToString(deterministic=True)
     return content
+
+
+def _check_memory(program: Program) -> None:
+    """Raise MemoryError if there is not enough: protobuf ends the process when it gets none."""
+    n_steps = sum(len(routine.steps) for routine in program.routines)
+    bytearray((8 << 20) + n_steps * (500 + 100 * len(program.classes)))
 
 
 class _Graph:

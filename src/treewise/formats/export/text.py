@@ -31,7 +31,7 @@ from treewise.show.text_tree.conditions import ConditionText
 from treewise.show.text_tree.layout import MAX_LABEL_WIDTH, MAX_LEFT_WIDTH, widest
 from treewise.show.text_tree.lines import UNICODE, LinePrinter, TextView, describe_subtrees
 from treewise.tree.arrays import KIND_NUMBERS, LEAF, STOPS, Target
-from treewise.tree.history import Step, without_pruned_tests
+from treewise.tree.history import HistoryStep, without_pruned_tests
 from treewise.tree.tree import Tree
 
 _MAGIC = "# treewise tree "
@@ -179,7 +179,7 @@ class _Reader:
                 self.nodes.append(json.loads(comment) | {"line": number})
             elif brace and head in self.entries:
                 value = json.loads(comment[len(head) :])
-                self.entries[head].append(Step(value) if head == "history" else value)
+                self.entries[head].append(HistoryStep(value) if head == "history" else value)
         except (ValueError, TypeError, RecursionError) as error:
             raise ParseError(f"line {number}: the part after # is damaged ({error}).") from None
 

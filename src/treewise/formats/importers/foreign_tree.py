@@ -22,7 +22,7 @@ from treewise.errors import DataError, ModelFormatError, ParameterError
 from treewise.formats.model_file.validate_packed import check_packed
 from treewise.train.fixed_point import scale_weights
 from treewise.tree.arrays import LEAF, STOPS, SUBSET, THRESHOLD, Target
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
@@ -161,9 +161,9 @@ class Import:
         return members
 
     @property
-    def history(self) -> tuple[Step, ...]:
+    def history(self) -> tuple[HistoryStep, ...]:
         """The history of the imported model: one step."""
-        return (Step(did=self.call, options={"source": self.source}),)
+        return (HistoryStep(did=self.call, options={"source": self.source}),)
 
 
 def build_tree(about: Import, tree: ForeignTree) -> Tree:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -25,7 +25,7 @@ from treewise.train.settings import Settings
 from treewise.train.weights import read_priors
 from treewise.tree.arrays import Label, Target, Task
 from treewise.tree.display import Display, make_display
-from treewise.tree.history import Step, is_pruning
+from treewise.tree.history import HistoryStep, is_edit, is_pruning
 from treewise.tree.model import Model
 
 MAX_CHARACTERS = 1 << 24  # in one name, level or note
@@ -160,13 +160,13 @@ def read_quartiles(data: Any, columns: tuple[Encoding, ...]) -> dict[str, tuple[
 # -- how the tree was made --------------------------------------------------------------------------------------------
 
 
-def read_history(data: Any, target: Target) -> tuple[Step, ...]:
+def read_history(data: Any, target: Target) -> tuple[HistoryStep, ...]:
     """Check the history: the entries that later steps (refit, trace, predict) use must have the expected types."""
     check_list(data, "history")
     for i, step in enumerate(data):
         _check_step(step, f"history[{i}]")
         _check_priors_and_costs(step, target, f"history[{i}]")
-    return tuple(map(Step, data))
+    return tuple(map(HistoryStep, data))
 
 
 def _check_priors_and_costs(step: dict[str, Any], target: Target, where: str) -> None:
@@ -194,6 +194,8 @@ def _check_step(step: Any, where: str) -> None:
     check_list(step.get("na_values", []), f"{where}.na_values")
     for i, marker in enumerate(step.get("na_values", [])):
         check_text(marker, f"{where}.na_values[{i}]")
+    if step["did"] == "edit" and not is_edit(step):
+        raise ModelFormatError(f"{where} is not a valid edit: its verb, its arguments or its texts are damaged")
     if ("decisions" in step or "leaves" in step) and not is_pruning(step):
         raise ModelFormatError(
             f"{where} is not a valid pruning step: leaves, facts, measure, looked_at or decisions are damaged"
@@ -332,15 +334,20 @@ def check_fields(data: Mapping[str, Any], needed: set[str], where: str) -> None:
         raise ModelFormatError(f'{where} has a field "{safe(name[:80])}", which is unknown')
 
 
-def _check_unique(values: list[Label], where: str, part: str = "") -> None:
-    """Refuse a list with duplicates."""
-    if len(set(values)) == len(values):
+def _check_unique(values: Sequence[Label], where: str, part: str = "") -> None:
+    """Refuse a list with duplicates; the hashes of a million names take less memory than a set of them."""
+    if len(values) < 1000 and len(set(values)) == len(values):
         return
+    hashes, counts = np.unique(np.fromiter(map(hash, values), np.int64, len(values)), return_counts=True)
+    if len(hashes) == len(values):
+        return
+    repeated = set(hashes[counts > 1].tolist())
     unique = set()
     for i, value in enumerate(values):
         if value in unique:
             raise ModelFormatError(f"{where}[{i}]{part} is {describe_value(value)}, a duplicate")
-        unique.add(value)
+        if hash(value) in repeated:
+            unique.add(value)
 
 
 def describe_value(value: Any) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ _BEGINNING = re.compile(rb'\{\s*"format"\s*:\s*([0-9]{1,9})\s*[,}]')
 _ENDING = re.compile(rb'"sha256": "([0-9a-f]{64})"\}\n')
 _LENGTH_OF_ENDING = len('"sha256": ""}\n') + 64
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"')
+_PADDING = re.compile(rb"(?: +\n)?")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -45,6 +46,24 @@ def append_checksum(lines: Iterable[str]) -> str:
     """Join the lines and append the checksum."""
     body = "\n".join(lines) + "\n"
     return f'{body}"sha256": "{checksum(body.encode())}"}}\n'
+
+
+def pad(lines: list[str], arrays_size: int) -> list[str]:
+    """Add a line of spaces if a reader would refuse the lines, because names and arrays take too much memory.
+
+    Such are models with some hundred thousand short names, of levels, classes or columns.
+    """
+    header = [line.encode() for line in lines[: lines.index('"nodes": {')]]
+    columns = range(header.index(b'"columns": [') + 1, header.index(b"],"))
+    claimed = most = 1000
+    for i, line in enumerate(header):
+        most = max(most, claimed + parsed_size(line))
+        claimed += column_size(line) if i in columns else parsed_size(line)
+    size = sum(map(len, lines)) + len(lines)  # at least
+    while most > header_memory_allowed(size) or arrays_size > arrays_memory_allowed(size, claimed):
+        size += 1 << 20
+    missing = size - sum(map(len, lines)) - len(lines)
+    return [*lines, " " * missing] if missing else lines
 
 
 def checksum(content: bytes | memoryview) -> str:
@@ -106,14 +125,67 @@ def check_ending(content: bytes) -> int:
     return end
 
 
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+_OF_COLUMN = 240  # an Encoding without levels, in bytes
+
+
+def parsed_size(line: bytes) -> int:
+    """Return how many bytes of memory the values of a line take at most, before it is parsed.
+
+    What Python objects take is counted by the characters that begin them or separate them. A field of an object is a
+    name, which the parser remembers, and a pair, from which the object is built.
+
+    >>> parsed_size(b'["a","b"]'), parsed_size(b"[[],[],[]]")
+    (258, 388)
+    """
+    objects = 32 * line.count(b'"') + 40 * line.count(b",") + 72 * line.count(b"[")
+    objects += 190 * line.count(b"{") + 210 * line.count(b":")
+    return objects + len(line) * (1 + _bytes_per_character(line))
+
+
+def column_size(line: bytes) -> int:
+    """Return how much memory is kept of the line of a column: an ``Encoding``, and its levels.
+
+    >>> column_size(b'{"name":"x","kind":"number","numbers":"whole"}')
+    286
+    """
+    n_quotes = max(line.count(b'"') - 12, 0)  # twelve are those of three fields
+    return (
+        _OF_COLUMN + n_quotes * 32 + (8 * line.count(b",") if n_quotes else 0) + len(line) * _bytes_per_character(line)
+    )
+
+
+def _bytes_per_character(line: bytes) -> int:
+    """Return how wide Python's strings become: as wide as the widest character in them."""
+    if b"\\u" in line:
+        return 4
+    if line.isascii():
+        return 1
+    widest = int(np.frombuffer(line, np.uint8).max())
+    return 4 if widest >= 0xF0 else 2 if widest >= 0xC4 else 1
+
+
+def header_memory_allowed(file_size: int) -> int:
+    """Return how many bytes the values of the header may take, so that a file claims four times its size and 32 MB."""
+    return 3 * file_size + 30_000_000
+
+
+def arrays_memory_allowed(file_size: int, header_size: int = 0) -> int:
+    """Return how many bytes the arrays may take; a third of what the header leaves is needed to read and check them."""
+    left = header_memory_allowed(file_size) - header_size
+    return min(2 * file_size + (16 << 20), left * 2 // 3)
+
+
 # -- reading 3: layout ------------------------------------------------------------------------------------------------
 
 
 class JsonLines:
-    """A file's lines before the checksum, taken one after another."""
+    """A file's lines before the checksum, taken one after another, and the memory that their values have claimed."""
 
     def __init__(self, content: bytes, end: int) -> None:
         self.content, self.end, self.at, self.number = content, end, 0, 0
+        self.claimed = 0
 
     def take(self) -> bytes:
         """Return the next line."""
@@ -144,25 +216,38 @@ class JsonLines:
 
     def value(self, name: str) -> Any:
         """Read the line of a field, and return its parsed value."""
-        return _parse_line(self.field(name), f"line {self.number}")
+        return self._parse(self.field(name))
 
-    def block(self, name: str) -> list[Any]:
-        """Read a list with one item per line."""
+    def block(self, name: str, kept: Callable[[bytes], int] | None = None) -> Iterator[Any]:
+        """Read a list with one item per line, item by item; ``kept`` is how much memory the reader keeps of a line."""
         self.expect(f'"{name}": [')
-        items: list[Any] = []
-        comma = True
+        comma, is_first = True, True
         while (line := self.take()) != b"],":
             if not comma:
                 raise ModelFormatError(f"line {self.number - 1} should end with a comma")
-            comma = line.endswith(b",")
-            items.append(_parse_line(line[:-1] if comma else line, f"line {self.number}"))
-        if items and comma:
+            comma, is_first = line.endswith(b","), False
+            before = self.claimed
+            yield self._parse(line[:-1] if comma else line)
+            if kept is not None:
+                self.claimed = before + kept(line)
+        if comma and not is_first:
             raise ModelFormatError(f"line {self.number - 1} should not end with a comma")
-        return items
+
+    def _parse(self, line: bytes) -> Any:
+        """Parse one line, if there is memory left for its values."""
+        allowed = header_memory_allowed(len(self.content))
+        self.claimed += parsed_size(line)
+        if self.claimed > allowed:
+            raise ModelFormatError(
+                f"line {self.number}: its values may take {self.claimed / 1e6:,.0f} MB of memory with those before it. "
+                f"The names and notes of a file of this size may take {allowed / 1e6:,.0f} MB, three times its size "
+                "and 30 MB"
+            )
+        return _parse_line(line, f"line {self.number}")
 
     def expect_end(self) -> None:
-        """Raise unless everything has been read."""
-        if self.at != self.end:
+        """Raise unless everything has been read, but for a line of spaces (``pad``)."""
+        if not _PADDING.fullmatch(self.content, self.at, self.end):
             raise ModelFormatError(f"line {self.number + 1} should be the checksum, the last line")
 
 

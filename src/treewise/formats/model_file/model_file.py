@@ -34,6 +34,7 @@ from treewise.ensemble.packed_trees import (
     INNER_ARRAYS,
     LIST_LENGTHS,
     NODE_STATS,
+    PackedTrees,
     build_packed,
 )
 from treewise.errors import ModelFormatError, ParameterError, brief
@@ -57,16 +58,19 @@ from treewise.formats.model_file.json_lines import (
     FORMAT,
     JsonLines,
     append_checksum,
+    arrays_memory_allowed,
     block_lines,
     check_ending,
+    column_size,
     format_number,
+    pad,
     to_line,
 )
 from treewise.formats.model_file.packing import decode_array, narrowest, write_list, write_packed
 from treewise.formats.model_file.validate import check_nodes, refuse
 from treewise.formats.model_file.validate_packed import check_packed
 from treewise.tree.arrays import DTYPES, LEAF, Arrays, Target, Task
-from treewise.tree.history import Step, without_pruned_tests
+from treewise.tree.history import HistoryStep, without_pruned_tests
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
@@ -133,27 +137,27 @@ def dumps(model: Model, compact: bool | None = None, complete: bool = False) -> 
     """
     assert isinstance(model, Tree | Ensemble)
     if not complete:
-        history = tuple(Step(without_pruned_tests(step)) for step in model.history)
+        history = tuple(HistoryStep(without_pruned_tests(step)) for step in model.history)
         model = replace(model, encodings=model.stored_encodings, history=history)
     _check_saveable(model)
-    n_nodes = len(model) if isinstance(model, Tree) else len(model.members.kind)
-    text = append_checksum(_model_lines(model, n_nodes > _COMPACT_ABOVE if compact is None else compact))
-    if isinstance(model, Tree) and _memory_of(model.arrays) > _memory_allowed(len(text)):
-        text = append_checksum(_model_lines(model, compact=False))  # lists are long enough
-    return text
+    arrays = model.arrays if isinstance(model, Tree) else model.members
+    n_nodes = len(arrays.kind)
+    is_packed = n_nodes > _COMPACT_ABOVE if compact is None else compact
+    lines = list(_model_lines(model, is_packed))
+    if is_packed and isinstance(model, Tree) and _memory_of(arrays) > arrays_memory_allowed(sum(map(len, lines))):
+        is_packed, lines = False, list(_model_lines(model, compact=False))  # lists are long enough
+    return append_checksum(pad(lines, _memory_of(arrays) if is_packed else 0))
 
 
-def _memory_of(arrays: Arrays) -> int:
-    return sum(getattr(arrays, name).nbytes for name in Arrays.__dataclass_fields__)
-
-
-def _memory_allowed(file_size: int) -> int:
-    """Return how many bytes the arrays of a model may take, so that a small file cannot claim much memory."""
-    return 2 * file_size + (16 << 20)
+def _memory_of(arrays: Arrays | PackedTrees) -> int:
+    """Return how many bytes arrays take while they are read: those of ensembles are first read in a wide type."""
+    sizes: list[Array] = [getattr(arrays, name) for name in type(arrays).__dataclass_fields__]
+    wide = 0 if isinstance(arrays, Arrays) else max(8 * len(array) for array in sizes)
+    return sum(array.nbytes for array in sizes) + wide
 
 
 def _memory_left(lines: JsonLines, arrays: Mapping[str, Array]) -> int:
-    return _memory_allowed(len(lines.content)) - sum(array.nbytes for array in arrays.values())
+    return arrays_memory_allowed(len(lines.content), lines.claimed) - sum(array.nbytes for array in arrays.values())
 
 
 def loads(text: str | bytes, name: str = "the model") -> Tree | Ensemble:
@@ -262,9 +266,9 @@ def _read_model(lines: JsonLines, number: int) -> Tree | Ensemble:
     target = read_target(lines.value("target"))
     criterion = check_criterion(lines.value("criterion"), target.task)
     empty_branch: Literal["parent", "root"] = _read_choice(lines, "empty_branch", ("parent", "root"))
-    encodings = read_columns(lines.block("columns"))
+    encodings = read_columns(lines.block("columns", column_size))
     quartiles = read_quartiles(lines.value("quartiles"), encodings) if number in (TREE_FORMAT, P_VALUE_FORMAT) else {}
-    history = read_history(lines.block("history"), target)
+    history = read_history(list(lines.block("history")), target)
     notes = read_notes(lines.value("notes"))
     words = lines.value("display") if lines.has_field("display") else None
     if method is None:

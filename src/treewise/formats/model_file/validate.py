@@ -75,12 +75,18 @@ def list_pieces(start: Ints) -> Iterator[tuple[Ints, slice]]:
     >>> [(owner.tolist(), items) for owner, items in list_pieces(np.array([0, 2, 2, 3]))]
     [([0, 0, 2], slice(0, 3, None))]
     """
+    for first, last in _node_pieces(start):
+        owner = np.repeat(np.arange(first, last), np.diff(start[first : last + 1]))
+        yield owner, slice(int(start[first]), int(start[last]))
+
+
+def _node_pieces(start: Ints) -> Iterator[tuple[int, int]]:
+    """Return pieces of nodes, from the first to before the last, that have few items together."""
     first, n = 0, len(start) - 1
     while first < n:
         full = int(np.searchsorted(start, start[first] + AT_ONCE, side="right")) - 1
         last = min(max(full, first + 1), first + AT_ONCE, n)
-        owner = np.repeat(np.arange(first, last), np.diff(start[first : last + 1]))
-        yield owner, slice(int(start[first]), int(start[last]))
+        yield first, last
         first = last
 
 
@@ -259,15 +265,18 @@ def _check_counts(a: Arrays, n_classes: int) -> None:
     """The classes at a node: in order, each once, with a positive weight; and they add up to the node's weight."""
     n_counts = np.diff(a.count_start)
     check_class_lists(a, n_classes)
-    owner = np.repeat(np.arange(len(a)), n_counts)
     refuse((n_counts > 0) & (a.label < 0), "label", a.label, "a node with counts predicts a class")
     refuse((a.stop == NO_ROWS) & (n_counts > 0), "stop", a.stop, "a node without rows has no counts")
     has_impurity = ~np.isnan(a.impurity)
     refuse(has_impurity & (a.rows > 0) & (n_counts == 0), "rows", a.rows, "a node with rows counts their classes")
-    total = np.bincount(owner, weights=a.count_weight, minlength=len(a))
+    total = np.zeros(len(a))
+    for first, last in _node_pieces(a.count_start):
+        owner = np.repeat(np.arange(last - first), n_counts[first:last])
+        weights = a.count_weight[a.count_start[first] : a.count_start[last]]
+        total[first:last] = np.bincount(owner, weights, last - first)
     differs = has_impurity & (n_counts > 0) & ~are_near(total, a.weight)
     refuse(differs, "weight", a.weight, "the sum of the counts of the node differs")
-    _check_class_sums(a, owner, has_impurity, n_classes)
+    _check_class_sums(a, has_impurity, n_classes)
 
 
 def check_class_lists(a: Arrays, n_classes: int) -> None:
@@ -284,23 +293,48 @@ def check_class_lists(a: Arrays, n_classes: int) -> None:
         refuse(~positive, "count_weight", weights, "a class that is there has a positive, finite weight", first)
 
 
-def _check_class_sums(a: Arrays, owner: Ints, has_impurity: Mask, n_classes: int) -> None:
+def _check_class_sums(a: Arrays, has_impurity: Mask, n_classes: int) -> None:
     """Class by class, what the children count adds up to what their parent counts."""
     if len(a) * n_classes >= 2**63:
         raise ModelFormatError(f"{len(a):,} nodes of {n_classes:,} classes are too many")
-    key = owner * n_classes + a.count_class  # increasing, since nodes and each node's classes are in order
-    below = (owner > 0) & has_impurity[a.parent[owner]]
-    parent_key = a.parent[owner[below]] * n_classes + a.count_class[below]
-    position = np.searchsorted(key, parent_key)
-    position[position == len(key)] = 0
-    absent = np.zeros(len(key), bool)
-    absent[below] = key[position] != parent_key
-    refuse(absent, "count_class", a.count_class, "its parent does not count this class")
-    del parent_key, absent
-    total = np.bincount(position, weights=a.count_weight[below], minlength=len(key))
-    del key, position
-    inner = (a.kind[owner] != LEAF) & has_impurity[owner]
-    _refuse_sums(inner, total, a.count_weight, _may_stay(a)[owner], "count_weight")
+    start, children = a.count_start, np.argsort(a.parent[1:], kind="stable") + 1  # siblings side by side
+    parents = a.parent[children]
+    may_stay = _may_stay(a)
+    for first, last in _node_pieces(start):
+        items = slice(int(start[first]), int(start[last]))
+        owner = np.repeat(np.arange(first, last), np.diff(start[first : last + 1]))
+        key = owner * n_classes + a.count_class[items]  # increasing: nodes and each node's classes are in order
+        total = np.zeros(len(key))
+        for child, at in _counts_of(children[slice(*np.searchsorted(parents, (first, last)))], start):
+            below = has_impurity[a.parent[child]]
+            child, at = child[below], at[below]
+            child_key = a.parent[child] * n_classes + a.count_class[at]
+            position = np.searchsorted(key, child_key)
+            absent = position == len(key)
+            position[absent] = 0
+            absent |= key[position] != child_key if len(key) else True
+            if absent.any():
+                number = at[absent].min()
+                raise ModelFormatError(
+                    f"nodes.count_class[{number}] is {a.count_class[number]}: its parent does not count this class"
+                )
+            total += np.bincount(position, a.count_weight[at], len(key))
+        inner = (a.kind[owner] != LEAF) & has_impurity[owner]
+        _refuse_sums(inner, total, a.count_weight[items], may_stay[owner], "count_weight", items.start)
+
+
+def _counts_of(nodes: Ints, start: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Return the counts of some nodes, in pieces: the node that each belongs to, and where it is.
+
+    >>> [(owner.tolist(), at.tolist()) for owner, at in _counts_of(np.array([2, 0]), np.array([0, 2, 2, 3]))]
+    [([2, 0, 0], [2, 0, 1])]
+    """
+    ends = np.cumsum(start[nodes + 1] - start[nodes])
+    for first, last in _node_pieces(np.append(0, ends)):
+        some, n_counts = nodes[first:last], np.diff(ends[first:last], prepend=ends[first - 1] if first else 0)
+        before = np.cumsum(n_counts) - n_counts
+        at = np.arange(n_counts.sum()) + np.repeat(start[some] - before, n_counts)
+        yield np.repeat(some, n_counts), at
 
 
 def _check_sums(a: Arrays) -> None:
@@ -325,10 +359,12 @@ def _check_sums(a: Arrays) -> None:
     refuse(has_fewer, "missing_rows", a.missing_rows, "the branch they take has fewer rows")
 
 
-def _refuse_sums(mask: Mask, total: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str) -> None:
+def _refuse_sums(
+    mask: Mask, total: npt.NDArray[Any], values: npt.NDArray[Any], stay: Mask, name: str, first: int = 0
+) -> None:
     """Raise for the first sum that is wrong; where rows may stay at the node, children have as much or less."""
     equal = are_near(total, values)
-    refuse(mask & ~(equal | (stay & (total < values))), name, values, "the sum over its children differs")
+    refuse(mask & ~(equal | (stay & (total < values))), name, values, "the sum over its children differs", first)
 
 
 def _may_stay(a: Arrays) -> Mask:

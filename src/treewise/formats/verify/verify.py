@@ -25,7 +25,7 @@ from treewise.errors import DataError, PackageError, ParameterError, did_you_mea
 from treewise.formats.export.export import Exported
 from treewise.formats.export.program import Program, compile_model
 from treewise.formats.export.stamp import read_stamp
-from treewise.formats.verify.engines.registry import ENGINES, Engine, Export, NotInstalled, Outputs
+from treewise.formats.verify.engines.registry import ENGINES, Export, ExportEngine, NotInstalled, Outputs
 from treewise.formats.verify.fuzz import NS_PER_DAY, Cell, Rows, fuzz_rows
 from treewise.predict.predict import EncodedRows, encode_rows
 from treewise.tree.model import Model
@@ -197,7 +197,7 @@ def find_stamp(content: Exported) -> dict[str, Any]:
     )
 
 
-def _engines_for(stamp: dict[str, Any], engine: str | None) -> dict[str, Engine]:
+def _engines_for(stamp: dict[str, Any], engine: str | None) -> dict[str, ExportEngine]:
     serving = {name: each for name, each in ENGINES.items() if each.serves(stamp)}
     if engine is not None and engine not in ENGINES:
         hint = did_you_mean(engine, ENGINES)
@@ -213,7 +213,7 @@ def _engines_for(stamp: dict[str, Any], engine: str | None) -> dict[str, Engine]
 
 
 def _run(
-    engine: Engine,
+    engine: ExportEngine,
     version: str,
     model: Model,
     export: Export,

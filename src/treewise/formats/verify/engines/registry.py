@@ -50,7 +50,7 @@ class Outputs:
     leaf: list[Any] | None = None  # node numbers; for an ensemble a list per row
 
 
-class Engine(NamedTuple):
+class ExportEngine(NamedTuple):
     """An engine; ``serves`` tells from a stamp whether it runs the export."""
 
     module: str
@@ -85,25 +85,25 @@ def _dialect(name: str) -> Callable[[dict[str, Any]], bool]:
 
 
 ENGINES = {
-    "jpmml": Engine("jpmml", _format("pmml")),
-    "pypmml": Engine("pypmml", _format("pmml")),
-    "spiffworkflow": Engine("spiffworkflow", _format("dmn")),
-    "libreoffice": Engine("libreoffice", _format("xlsx")),
-    "onnxruntime": Engine("onnxruntime", _format("onnx")),
-    "onnx": Engine("onnx", _format("onnx")),
-    "python": Engine("python", _format("python")),
-    "numpy": Engine("numpy_module", _format("numpy")),
-    "json": Engine("json_rows", _format("json")),
-    "c": Engine("c", _format("c")),
-    "node": Engine("node", _format("javascript")),
-    "rscript": Engine("rscript", _format("r")),
-    "sqlite": Engine("sqlite", _dialect("sqlite")),
-    "dbt": Engine("dbt", lambda stamp: stamp["format"] == "dbt" and stamp["dialect"] == "duckdb"),
-    "duckdb": Engine("duckdb", _dialect("duckdb")),
-    "postgresql": Engine("postgresql", _dialect("postgresql")),
-    "mysql": Engine("mysql", _dialect("mysql")),
-    "mariadb": Engine("mariadb", _dialect("mariadb")),
-    "spark": Engine("spark", _dialect("spark")),
-    "zetasql": Engine("zetasql", _dialect("bigquery")),
-    "sqlglot": Engine("sqlglot", lambda stamp: stamp.get("dialect") in ("sqlserver", "snowflake")),
+    "jpmml": ExportEngine("jpmml", _format("pmml")),
+    "pypmml": ExportEngine("pypmml", _format("pmml")),
+    "spiffworkflow": ExportEngine("spiffworkflow", _format("dmn")),
+    "libreoffice": ExportEngine("libreoffice", _format("xlsx")),
+    "onnxruntime": ExportEngine("onnxruntime", _format("onnx")),
+    "onnx": ExportEngine("onnx", _format("onnx")),
+    "python": ExportEngine("python", _format("python")),
+    "numpy": ExportEngine("numpy_module", _format("numpy")),
+    "json": ExportEngine("json_rows", _format("json")),
+    "c": ExportEngine("c", _format("c")),
+    "node": ExportEngine("node", _format("javascript")),
+    "rscript": ExportEngine("rscript", _format("r")),
+    "sqlite": ExportEngine("sqlite", _dialect("sqlite")),
+    "dbt": ExportEngine("dbt", lambda stamp: stamp["format"] == "dbt" and stamp["dialect"] == "duckdb"),
+    "duckdb": ExportEngine("duckdb", _dialect("duckdb")),
+    "postgresql": ExportEngine("postgresql", _dialect("postgresql")),
+    "mysql": ExportEngine("mysql", _dialect("mysql")),
+    "mariadb": ExportEngine("mariadb", _dialect("mariadb")),
+    "spark": ExportEngine("spark", _dialect("spark")),
+    "zetasql": ExportEngine("zetasql", _dialect("bigquery")),
+    "sqlglot": ExportEngine("sqlglot", lambda stamp: stamp.get("dialect") in ("sqlserver", "snowflake")),
 }
