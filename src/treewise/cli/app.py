@@ -28,6 +28,7 @@ from typing import Any, NoReturn
 import click
 
 from treewise._lib.worker_thread import any_worker_alive, in_main_thread
+from treewise.cli.completion import COMPLETION_VARIABLE, complete
 from treewise.cli.output import (
     DISK_FULL,
     discard_output,
@@ -68,6 +69,7 @@ _OTHER_VERBS = {
     **dict.fromkeys(("gain", "gains", "information-gain", "entropy", "gini", "computations"), "trace"),
     **dict.fromkeys(("test", "score", "accuracy", "cv", "cross-validate", "knn"), "evaluate"),
     **dict.fromkeys(("plot", "picture", "visualize"), "draw"),
+    **dict.fromkeys(("edit", "workbench", "interactive"), "explore"),
     **dict.fromkeys(("equivalent", "diff"), "compare"),
     **dict.fromkeys(("overfitting", "error"), "curve"),
     **dict.fromkeys(("sheet", "worksheet", "homework", "quiz"), "exercise"),
@@ -79,6 +81,7 @@ VERBS = {
     "demo": "Show a worked example: a tree, its arithmetic and a prediction.",
     "data": "Describe a table, or list the built-in ones.",
     "grow": "Grow a tree or an ensemble on a table, print it and save it.",
+    "optimal": "Find the best tree of a size, and prove it.",
     "stump": "Rank all candidate splits of the root.",
     "extend": "Add trees to an ensemble.",
     "distill": "Grow one tree that imitates a model, and measure how faithful it is.",
@@ -86,12 +89,15 @@ VERBS = {
     "show": "Print a tree, a subtree or a summary.",
     "draw": "Draw a tree as SVG, PNG or PDF.",
     "report": "Write an interactive HTML report of a tree.",
+    "explore": "Grow a tree by hand, on a page of this machine.",
     "trace": "Show how each split was chosen, with its arithmetic.",
     "exercise": "Make an exercise sheet with its key from a table, or from a seed.",
     "check": "Mark answers to an exercise sheet.",
     "explain": "Explain the prediction for a row, and what would change it.",
     "predict": "Predict the rows of a table, or a single row.",
+    "serve": "Serve predictions on a port: JSON, CSV, and a page to try.",
     "evaluate": "Measure the error of a model on a table with known answers.",
+    "monitor": "Compare how new rows spread over the leaves with the training rows.",
     "rules": "List a tree as rules, one per leaf, with coverage and probability.",
     "subgroups": "Find groups of rows that differ from the rest, and test them on other rows.",
     "importance": "Rank the columns by importance.",
@@ -104,6 +110,7 @@ VERBS = {
     "compare": "Decide whether two trees are equivalent, and show where they differ.",
     "regions": "Draw the decision regions of trees over two columns.",
     "curve": "Plot training and validation error against the size of a tree.",
+    "completion": "Print the script that completes treewise commands in a shell.",
 }
 
 _EPILOG = """\
@@ -117,7 +124,7 @@ Start here:
 \b
 MODEL is a saved tree or ensemble (.json) or a tree written by hand (.txt). It comes before DATA.
 DATA is a CSV, TSV or Parquet file (.gz too), "-" for standard input, or a built-in table.
-"treewise VERB --help" describes a verb.
+"treewise help VERB" or "treewise VERB --help" describes a verb.
 
 \b
 Results go to standard output, remarks and errors to standard error.
@@ -168,7 +175,12 @@ class _App(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb, or list the existing ones."""
+        """Find the verb, or list the existing ones; ``help VERB`` is ``VERB --help``."""
+        if args and args[0] == "help":
+            args = [*args[1:2], "--help"]
+            if len(args) == 1:
+                click.echo(ctx.get_help())
+                ctx.exit()
         if args and not args[0].startswith("-") and args[0] not in VERBS:
             hint = did_you_mean(_OTHER_VERBS.get(args[0].casefold(), args[0]), VERBS)
             ctx.fail(f'no verb "{args[0]}".{hint} Verbs: {", ".join(VERBS)}.')
@@ -190,6 +202,8 @@ class _App(click.Group):
         sys.exit(code)
 
     def _run(self, arguments: list[str]) -> int:
+        if request := os.environ.get(COMPLETION_VARIABLE):  # a shell asks for completions
+            return complete(self, request)
         try:
             with self.make_context("treewise", arguments) as ctx:
                 result = self.invoke(ctx)
@@ -203,8 +217,35 @@ def _show_version(ctx: click.Context, _: click.Parameter, is_requested: bool) ->
     if is_requested:
         from treewise._version import __version__
 
-        click.echo(f"treewise {__version__}")
+        click.echo(f"treewise {__version__}\n{_describe_build()}")
         ctx.exit()
+
+
+def _describe_build() -> str:
+    """Describe what this treewise was built with and runs on, as a bug report needs it."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        from treewise._core import build
+
+        core = build
+    except ImportError as error:
+        core = f"cannot be loaded: {error}"
+    libraries = []
+    for name in ("numpy", "polars", "narwhals", "scikit-learn"):
+        try:
+            libraries.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            libraries.append(f"{name} missing")
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return "\n".join(
+        (
+            f"core    {core}",
+            f"python  {python} on {platform.system()} {platform.machine()}",
+            f"with    {', '.join(libraries)}",
+        )
+    )
 
 
 app = _App(
@@ -220,7 +261,7 @@ app = _App(
             expose_value=False,
             is_eager=True,
             callback=_show_version,
-            help="Print the version.",
+            help="Print the version, and what it runs on.",
         )
     ],
 )

@@ -194,11 +194,16 @@ def read_model_and_data(
     member: int | None = None,
 ) -> tuple[LoadedModel, Table]:
     """Read a MODEL and DATA; refuse the wrong order."""
+    check_order(model, data)
+    return read_model(model, target, member), read_data(data, na_values, text_format)
+
+
+def check_order(model: str, data: str) -> None:
+    """Refuse MODEL and DATA in the wrong order, or both from standard input."""
     if looks_like_model(data) and not looks_like_model(model) and model != "-":
         raise ParameterError(f"MODEL comes first, then DATA: {safe(data)} {safe(model)}.")
     if model == data == "-":
         raise ParameterError("MODEL and DATA cannot both come from standard input.")
-    return read_model(model, target, member), read_data(data, na_values, text_format)
 
 
 def read_data(
@@ -208,41 +213,23 @@ def read_data(
     from treewise.cli.output import progress_bar, remark
     from treewise.data.csv_file import CsvFormat
     from treewise.data.relation import is_database_table
+    from treewise.data.row_batches import read_json_rows
     from treewise.data.table import parse_na_values, read, read_bytes
 
     if source == "-":
         content = _read_standard_input("a table")
         if content.lstrip()[:1] in (b"{", b"["):
-            return _read_json_rows(content, "standard input", na_values)
+            return read_json_rows(content, "standard input", na_values)
         if not content.strip():
             raise DataError("standard input is empty; a table was expected.")
         return read_bytes(content, "standard input", parse_na_values(na_values), CsvFormat(*text_format[:4]))
     if isinstance(source, str) and source.lower().endswith(_ROW_ENDINGS) and Path(source).expanduser().is_file():
         path = Path(source).expanduser()
-        return _read_json_rows(path.read_bytes(), path.name, na_values)
+        return read_json_rows(path.read_bytes(), path.name, na_values)
     if is_database_table(source):
         remark("read", f"{source} is fetched into memory; treewise export MODEL --format sql predicts in the database")
     with progress_bar("read") as on_progress:
         return read(source, na_values=na_values, on_progress=on_progress, **text_format._asdict())
-
-
-def _read_json_rows(content: bytes, name: str, na_values: Sequence[str]) -> Table:
-    """Read rows written as JSON: one object, a list of them, or one per line."""
-    from treewise.data.table import read, read_rows
-
-    rows: list[Any]
-    try:
-        text = content.decode("utf-8-sig")
-        try:
-            value = json.loads(text)
-            rows = value if isinstance(value, list) else [value]
-        except json.JSONDecodeError:
-            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{safe(name)} is neither JSON nor JSON lines: {error}.") from None
-    if any(isinstance(row, dict) and {"format", "nodes"} <= row.keys() for row in rows):
-        raise DataError(f"{safe(name)} is a model, not a table. MODEL comes first, then DATA.")
-    return read(read_rows(rows, name=name), na_values=na_values, name=name)
 
 
 # -- MODEL or DATA --------------------------------------------------------------------------------------

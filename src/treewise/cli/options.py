@@ -135,6 +135,13 @@ GROW_OPTIONS = (
         read_names,
         many=True,
     ),
+    _GrowOption(
+        "search",
+        LEARNING,
+        "greedy, or lookahead: the tests near the root are chosen together",
+        "NAME",
+        default="greedy",
+    ),
     _GrowOption("columns", TABLE, "Use only these columns", "A,B,…", read_names, many=True),
     _GrowOption(
         "kinds",
@@ -157,7 +164,7 @@ GROW_OPTIONS = (
     _GrowOption(
         "groups",
         TABLE,
-        "Column of groups, such as patients: no feature, and folds hold out whole groups",
+        "Column of groups, such as patients: no feature; folds and bootstrap samples keep groups whole",
         "COLUMN",
     ),
     _GrowOption(

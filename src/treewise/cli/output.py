@@ -27,6 +27,7 @@ from treewise.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from treewise._lib.atomic_write import WholeFile
     from treewise.ensemble import Ensemble
     from treewise.tree.tree import Tree
 
@@ -80,7 +81,7 @@ class _PartialOutput:
 
     def __str__(self) -> str:
         if self.files:
-            return f"{', '.join(self.files)} was written"
+            return f"{', '.join(self.files)} {'was' if len(self.files) == 1 else 'were'} written"
         return (
             "no file was written, and the printed output may be incomplete" if self.printed else "nothing was written"
         )
@@ -212,6 +213,17 @@ def _is_same_file(source: str, path: Path) -> bool:
     return source_path.exists() and os.path.samefile(path, source_path)
 
 
+def check_csv_ending(output: str | None) -> None:
+    """Refuse a file name with another ending than .csv, for what is always written as CSV."""
+    if output in (None, "-") or str(output).lower().endswith(".csv"):
+        return
+    path = Path(str(output)).expanduser()
+    if not path.exists() or path.is_file():  # else a pipe or a device
+        raise ParameterError(
+            f"cannot write {safe(output)}: this list is written as CSV; give it a name that ends in .csv."
+        )
+
+
 def write_output(content: str | bytes, output: str | None) -> None:
     """Write content to standard output, or atomically to a file."""
     data = content.encode() if isinstance(content, str) else content
@@ -229,8 +241,13 @@ def guard_csv(content: str) -> str:
     """Guard the cells of CSV against spreadsheet formulas, if ``--safe-csv`` is given."""
     from treewise._lib.result_table import guard_formulas
 
+    return guard_formulas(content) if is_csv_guarded() else content
+
+
+def is_csv_guarded() -> bool:
+    """Tell whether ``--safe-csv`` is given."""
     context = click.get_current_context(silent=True)
-    return guard_formulas(content) if context is not None and context.meta.get(SAFE_CSV) else content
+    return context is not None and bool(context.meta.get(SAFE_CSV))
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -243,6 +260,41 @@ def write_file(path: Path, data: bytes) -> None:
         raise (DataError if error.errno in DISK_FULL else ParameterError)(str(error)) from None
     if path.is_file():
         partial_output.files.append(str(path))
+
+
+@contextmanager
+def open_output(output: str | None) -> Iterator[WholeFile | _Stdout]:
+    """Open standard output, or a file that appears when all of it is written."""
+    from treewise._lib.atomic_write import open_whole
+
+    if output in (None, "-"):
+        yield _Stdout()
+        return
+    path = Path(str(output)).expanduser()
+    try:
+        with open_whole(path) as file:
+            yield file
+    except OSError as error:
+        raise (DataError if error.errno in DISK_FULL else ParameterError)(str(error)) from None
+    if path.is_file():
+        partial_output.files.append(str(path))
+
+
+class _Stdout:
+    """Standard output as a stream of bytes; on a terminal, control characters of data are escaped."""
+
+    beside = None
+
+    def write(self, data: bytes) -> int:
+        """Write bytes."""
+        if sys.stdout.isatty():
+            print_text(data.decode().removesuffix("\n"))
+        else:
+            write_stdout(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
 
 
 # -- model files ----------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Show a result in the requested format, on the terminal or in a file: text, tables, trees and pictures.
 
 The last step of every verb. Colour only repeats what is written: headings are bold and bars coloured on a terminal that
-supports it, and everything is plain in a pipe, in a file and with NO_COLOR. Matplotlib is imported only when there is a
-picture to draw, but checked for before any other work is done.
+supports it, and everything is plain in a pipe, in a file and with NO_COLOR; FORCE_COLOR styles what is piped, too.
+Matplotlib is imported only when there is a picture to draw, but checked for before any other work is done.
 """
 
 from __future__ import annotations
@@ -156,8 +156,12 @@ def _terminal_width() -> int:
 
 
 def has_style() -> bool:
-    """Tell whether standard output is a terminal with styles, and NO_COLOR is not set."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+    """Tell whether to style text: on a terminal with styles or with FORCE_COLOR, and never with NO_COLOR."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    if not sys.stdout.isatty():
         return False
     from rich.console import Console
 
@@ -248,9 +252,10 @@ def show_rounds(ensemble: Ensemble, show_all: bool) -> None:
 
 # -- tables of rows -------------------------------------------------------------------------------------
 
-TABLE_FORMATS = ("csv", "json", "jsonl", "parquet", "text")
+TABLE_FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "text")
 TABLE_ENDINGS = {
     ".csv": "csv",
+    ".tsv": "tsv",
     ".json": "json",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -265,8 +270,8 @@ def frame_content(frame: Any, form: str) -> str | bytes:
         content = io.BytesIO()
         frame.write_parquet(content)
         return content.getvalue()
-    if form == "csv":
-        return guard_csv(str(frame.write_csv()))
+    if form in ("csv", "tsv"):
+        return guard_csv(str(frame.write_csv(separator="," if form == "csv" else "\t")))
     if form == "text":
         return (
             align_columns([list(map(safe, frame.columns)), *(list(map(_format_cell, row)) for row in frame.rows())])

@@ -10,8 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
 from treewise.cli.app import VERBS
+from treewise.cli.completion import TableOrFile, option_completions
 from treewise.cli.output import SAFE_CSV
 from treewise.cli.param_types import read_costs, read_count_or_share, read_names, read_row
 from treewise.errors import ParameterError
@@ -43,6 +45,10 @@ class _SectionOption(click.Option):
         super().__init__(*args, **kwargs)
         self.section = section
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a value in a shell: what the type knows, or what the placeholder tells."""
+        return super().shell_complete(ctx, incomplete) or option_completions(self, incomplete)
+
 
 class _VerbCommand(click.Command):
     """A command whose help shows description, examples and sections of options, in this order."""
@@ -52,6 +58,9 @@ class _VerbCommand(click.Command):
     ) -> None:
         super().__init__(*args, **kwargs)
         self.synopsis, self.examples, self.about = synopsis, tuple(examples), about
+        for parameter in self.params:
+            if isinstance(parameter, click.Argument) and parameter.type is click.STRING:
+                parameter.type = TableOrFile()
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the usage lines."""

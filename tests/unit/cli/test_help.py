@@ -8,6 +8,8 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+import numpy as np
+
 import treewise as tw
 from treewise.cli.app import VERBS, app
 from treewise.cli.options import GROW_OPTIONS
@@ -25,7 +27,7 @@ def test_help_loads_nothing_heavy():
         "from treewise.cli import main\n"
         "try: main(sys.argv[1:])\n"
         "except SystemExit: pass\n"
-        "heavy = {'numpy', 'polars', 'narwhals', 'pandas', 'sklearn', 'rich', 'treewise._core'}\n"
+        "heavy = {'numpy', 'polars', 'narwhals', 'pandas', 'sklearn', 'rich'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
     for words in (["--help"], ["--version"], ["grow", "--help"], ["evaluate", "--help"], ["trace", "--help"]):
@@ -43,7 +45,17 @@ def test_help_of_everything(run):
         assert page.lines[0].startswith(f"Usage: treewise {verb}")
         assert purpose.split()[0] in page.out
         assert "Examples:\n  treewise " in page.out
-    assert run("--version").out == f"treewise {tw.__version__}\n"
+    assert run("help grow").out == run("grow --help").out
+    assert run("help").out == front.out
+    assert 'Did you mean "grow"?' in run("help grwo").err
+
+
+def test_version_names_what_a_bug_report_needs(run):
+    version, core, python, libraries = run("--version").lines
+    assert version == f"treewise {tw.__version__}"
+    assert re.fullmatch(r"core    (GCC|clang|MSVC) .+, 64-bit", core)
+    assert sys.version.split()[0] in python
+    assert f"numpy {np.__version__}" in libraries
 
 
 def test_without_a_verb_the_help_is_shown(run):
@@ -82,8 +94,8 @@ def test_options_are_the_parameters_of_grow():
 def test_examples_in_the_help_work(run, officials):
     for verb in VERBS:
         for example in app.get_command(None, verb).examples:
-            if re.search(r"yours\.csv|new\.(csv|parquet)|answers|> ", example):
-                continue  # the reader's own files, and the shell's work
+            if re.search(r"yours\.csv|new\.(csv|parquet)|answers|> |treewise (serve|explore)", example):
+                continue  # the reader's own files, the shell's work, and what does not end
             if "model.json" in example and "-o model.json" not in example:
                 run("grow admissions --preset id3 -o model.json")
             for part in example.split(" && "):

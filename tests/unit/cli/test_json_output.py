@@ -9,7 +9,7 @@ import pytest
 from treewise.cli.app import VERBS
 
 PAGE = Path(__file__).parents[3] / "docs" / "json-output.md"
-TEXT_ONLY = {"demo"}
+TEXT_ONLY = {"completion", "serve", "explore", "demo"}
 COMMANDS = {
     "data": "data",
     "data DATA": "data penguins --target species",
@@ -17,6 +17,7 @@ COMMANDS = {
     "grow --ensemble adaboost": "grow penguins --target species --ensemble adaboost --n-estimators 2",
     "refit": "refit tree.json penguins",
     "extend": "extend boosted.json penguins --trees 1 -o more.json",
+    "optimal": "optimal penguins --target species --max-depth 2",
     "stump": "stump penguins --target species",
     "distill": "distill boosted.json penguins",
     "prune": "prune tree.json --max-leaf-nodes 2",
@@ -38,6 +39,7 @@ COMMANDS = {
     "importance": "importance tree.json",
     "agreement": "agreement boosted.json penguins",
     "stages": "stages boosted.json penguins",
+    "monitor": "monitor tree.json penguins",
     "stability": "stability tree.json penguins --resamples 3",
     "export": "export tree.json",
     "verify": "verify tree.json tree.py --rows 50",

@@ -83,7 +83,7 @@ def _read_over(text: str) -> str:
     help="Number of folds (default 10); 0 uses only the true error.",
 )
 @option("--repeats", type=int, metavar="N", section=VALIDATION, help=REPEATS_HELP)
-@grow_options_without(WORDS, PRUNING)
+@grow_options_without(WORDS, PRUNING, "search")
 @text_options
 @format_option("text", "csv", "json")
 @image_options

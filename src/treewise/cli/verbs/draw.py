@@ -11,10 +11,11 @@ import click
 from treewise._lib.text import plural, safe
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import is_model, looks_like_model, read_data, read_model, take_model
+from treewise.cli.new_values import NewValues
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output, remark, write_output
 from treewise.cli.param_types import read_names, read_row
-from treewise.cli.predictor import note_unseen_categories, read_typed, remark_on_typed
+from treewise.cli.predictor import read_typed, remark_on_typed
 from treewise.cli.render import json_text
 from treewise.cli.verb import (
     SHOWN,
@@ -150,7 +151,7 @@ def command(
         picture = draw(tree, highlight=None if highlighted is None else highlighted.table, data=table, **options)
     if not is_page:
         write_output(picture.to_bytes(form), output)
-    remark_on_typed(tree, typed, [] if highlighted is None else note_unseen_categories(tree, highlighted))
+    remark_on_typed(tree, typed, [] if highlighted is None else NewValues.of(tree, highlighted).unseen_notes(tree))
     if is_record:
         record = {"file": output, "format": "html" if is_page else form, "description": picture.description}
         write_output(json_text({**record, "trees": [each.summary().to_dict() for each in trees.values()]}), None)

@@ -97,7 +97,7 @@ _TOPICS = ("split", "leaves", "boosting", "pruning")
     help="Output format (default: by the file ending of -o, else markdown).",
 )
 @output_option("Write the sheet to a file: .html, .tex, .md, .xml (Moodle) or .json (to mark by).")
-@grow_options_without(PRUNING)
+@grow_options_without(PRUNING, "search")
 @text_options
 @quiet_option
 def command(

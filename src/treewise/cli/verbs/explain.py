@@ -11,10 +11,11 @@ import click
 from treewise._lib.text import plural
 from treewise.cli.growing import grow_source
 from treewise.cli.inputs import LoadedModel, looks_like_model, read_data, take_model
+from treewise.cli.new_values import NewValues
 from treewise.cli.options import grow_options, take_grow_options
 from treewise.cli.output import check_output, print_text
 from treewise.cli.param_types import read_names, read_row_numbers
-from treewise.cli.predictor import hint_for_typed_rows, note_unseen_categories, read_typed, remark_on_typed
+from treewise.cli.predictor import hint_for_typed_rows, read_typed, remark_on_typed
 from treewise.cli.render import present, result_options
 from treewise.cli.verb import (
     SHOWN,
@@ -124,7 +125,7 @@ def command(
 
 
 def _typed_notes(model: Model, typed: Sequence[dict[str, Any]]) -> list[str]:
-    return note_unseen_categories(model, read_typed(model, typed)) if typed else []
+    return NewValues.of(model, read_typed(model, typed)).unseen_notes(model) if typed else []
 
 
 def _model_and_table(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     examples=(
         "treewise show model.json --summary",
         "treewise show model.json --node 4 --max-depth 2",
+        "treewise show model.json --log",
         "treewise show penguins --target species --max-leaf-nodes 4",
     ),
     about="MODEL is a saved tree (.json) or one written by hand (.txt). Given a table, the tree is grown"
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     section=SHOWN,
     help="Print the size of the model, the columns it needs and how it was made.",
 )
+@option("--log", is_flag=True, section=SHOWN, help="Print the edits made with treewise explore or tw.Editor, and why.")
 @all_option("line")
 @option("--node", type=int, metavar="N", default=0, section=SHOWN, help="Start at this node.")
 @option(
@@ -66,6 +68,7 @@ def command(
     source: str,
     member: int | None,
     summary: bool,
+    log: bool,
     show_all: bool,
     node: int,
     bars: bool | None,
@@ -83,10 +86,18 @@ def command(
     else:
         training_set, model = grow_source(source, grow_params, text_format, member, quiet=summary)
     if model.ensemble is not None:
-        model.refuse_for_ensemble(node=node or None, bars=bars, max_depth=shown_depth)
+        model.refuse_for_ensemble(node=node or None, bars=bars, max_depth=shown_depth, log=log or None)
         return _show_ensemble(model, show_all, form)
     tree = model.tree
-    if form == "json":
+    if log:
+        from treewise.edit.log import EditLog
+
+        edits = EditLog.of(tree)
+        if form == "json":
+            write_output(json_text(edits.to_dict()), None)
+        else:
+            print_styled(edits.to_text(screen_width()))
+    elif form == "json":
         write_output(json_text(_summary_dict(model) if summary else _tree_dict(tree)), None)
     elif summary:
         print_text(_summary_text(model))

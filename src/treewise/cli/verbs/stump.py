@@ -50,7 +50,7 @@ _SHOWN_SPLITS = 20
 @unit_option
 @per_option
 @result_options
-@grow_options_without(WORDS, PRUNING, "max_depth", "max_leaf_nodes", "max_features", "splitter")
+@grow_options_without(WORDS, PRUNING, "search", "max_depth", "max_leaf_nodes", "max_features", "splitter")
 @text_options
 @quiet_option
 def command(

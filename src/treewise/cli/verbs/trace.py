@@ -215,7 +215,7 @@ def command(
     else:
         assert form is not None
         if blanks and node is None and len(trace.exercise_nodes) > 1 and not quiet:
-            others = join_few(trace.exercise_nodes[1:], most=5)  # on standard error: not on the student's page
+            others = join_few(trace.exercise_nodes[1:], limit=5)  # on standard error: not on the student's page
             remark("note", f"an exercise has one node, here node 0; --node N selects another: {others}")
         tree = trace.tree if with_tree else None
         is_ascii = is_ascii_only(sys.stdout)
