@@ -26,7 +26,10 @@ LAYERS = [
     {"evaluate"},
     {"explain"},
     {"formats", "show"},
+    {"edit"},
     {"estimators"},
+    {"web"},
+    {"workbench"},
     {"cli", "__main__"},
 ]
 # Files that import from a higher layer, inside functions only: methods of models and results (drawing, saving,
@@ -174,15 +177,17 @@ def test_functions_win_over_modules_of_the_same_name():
 
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
-        "__version__", "read", "datasets", "grow", "candidates", "stump", "forest", "extra_trees", "bagging",
-        "adaboost", "curve", "compare_models", "evaluate_pair", "knn_curve", "knn_scaling",
+        "__version__", "read", "datasets", "grow", "optimal", "smallest", "candidates", "stump", "Editor",
+        "forest",
+        "extra_trees", "bagging", "adaboost", "curve", "compare_models", "evaluate_pair", "knn_curve", "knn_scaling",
         "indicators",
         "describe", "distill", "compare", "stability", "draw_trees", "draw_points", "draw_regions", "draw_regions_grid",
         "draw_impurity", "draw_boosting_weights",
         "parse", "load", "verify_export", "from_sklearn", "from_lightgbm", "from_xgboost",
-        "TreeClassifier", "TreeRegressor", "ForestClassifier", "ForestRegressor",
+        "TreeClassifier", "TreeRegressor", "OptimalTreeClassifier", "OptimalTreeRegressor",
+        "ForestClassifier", "ForestRegressor",
         "ExtraTreesClassifier", "ExtraTreesRegressor", "BaggingClassifier", "BaggingRegressor", "AdaBoostClassifier",
-        "count_trees", "smallest_tree", "exercise", "check_answers", "worked_impurity", "joint", "huffman_code",
+        "count_trees", "exercise", "check_answers", "worked_impurity", "joint", "huffman_code",
         "entropy", "gini", "conditional_entropy", "information_gain", "Table", "Encoding", "Tree", "Ensemble", "Node",
         "Threshold", "Ordinal", "OneValue", "Subset", "Multiway", "Presence", "TreewiseError", "DataError",
         "ColumnError", "ParameterError", "ParseError", "ModelFormatError",
@@ -255,6 +260,12 @@ READS_HISTORY = {
     "show/notebook.py",
     "show/report/sections.py",
     "cli/verbs/prune.py",
+    "edit/edited_tree.py",  # the log
+    "edit/editor.py",
+    "edit/log.py",
+    "edit/opening.py",
+    "edit/state.py",
+    "workbench/session.py",
 }
 
 
