@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from treewise.data.encoding import Encoding as Encoding
     from treewise.data.table import Table as Table
     from treewise.data.table import read as read
+    from treewise.edit.editor import Editor as Editor
     from treewise.ensemble.adaboost import adaboost as adaboost
     from treewise.ensemble.bagging import bagging as bagging
     from treewise.ensemble.forest import extra_trees as extra_trees
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from treewise.estimators import ExtraTreesRegressor as ExtraTreesRegressor
     from treewise.estimators import ForestClassifier as ForestClassifier
     from treewise.estimators import ForestRegressor as ForestRegressor
+    from treewise.estimators import OptimalTreeClassifier as OptimalTreeClassifier
+    from treewise.estimators import OptimalTreeRegressor as OptimalTreeRegressor
     from treewise.estimators import TreeClassifier as TreeClassifier
     from treewise.estimators import TreeRegressor as TreeRegressor
     from treewise.evaluate.baselines.compare_models import compare_models as compare_models
@@ -65,11 +68,10 @@ if TYPE_CHECKING:
     from treewise.explain.stability.stability import stability as stability
     from treewise.explain.stump import stump as stump
     from treewise.explain.trace import candidates as candidates
+    from treewise.explain.worked.count_trees import count_trees as count_trees
     from treewise.explain.worked.huffman import huffman_code as huffman_code
     from treewise.explain.worked.impurity import worked_impurity as worked_impurity
     from treewise.explain.worked.joint import joint as joint
-    from treewise.explain.worked.smallest import count_trees as count_trees
-    from treewise.explain.worked.smallest import smallest_tree as smallest_tree
     from treewise.formats.importers.lightgbm_model import from_lightgbm as from_lightgbm
     from treewise.formats.importers.sklearn_trees import from_sklearn as from_sklearn
     from treewise.formats.importers.xgboost_model import from_xgboost as from_xgboost
@@ -87,6 +89,8 @@ if TYPE_CHECKING:
     from treewise.train.criteria import gini as gini
     from treewise.train.criteria import information_gain as information_gain
     from treewise.train.grow import grow as grow
+    from treewise.train.optimal.optimal import optimal as optimal
+    from treewise.train.optimal.smallest import smallest as smallest
     from treewise.tree.arrays import Node as Node
     from treewise.tree.splits import Multiway as Multiway
     from treewise.tree.splits import OneValue as OneValue
@@ -101,8 +105,11 @@ _HOMES = {
     "read": "data.table",
     "datasets": "",
     "grow": "train.grow",
+    "optimal": "train.optimal.optimal",
+    "smallest": "train.optimal.smallest",
     "candidates": "explain.trace",
     "stump": "explain.stump",
+    "Editor": "edit.editor",
     "forest": "ensemble.forest",
     "extra_trees": "ensemble.forest",
     "bagging": "ensemble.bagging",
@@ -131,6 +138,8 @@ _HOMES = {
     "from_xgboost": "formats.importers.xgboost_model",
     "TreeClassifier": "estimators",
     "TreeRegressor": "estimators",
+    "OptimalTreeClassifier": "estimators",
+    "OptimalTreeRegressor": "estimators",
     "ForestClassifier": "estimators",
     "ForestRegressor": "estimators",
     "ExtraTreesClassifier": "estimators",
@@ -138,8 +147,7 @@ _HOMES = {
     "BaggingClassifier": "estimators",
     "BaggingRegressor": "estimators",
     "AdaBoostClassifier": "estimators",
-    "count_trees": "explain.worked.smallest",
-    "smallest_tree": "explain.worked.smallest",
+    "count_trees": "explain.worked.count_trees",
     "exercise": "explain.exercise.exercise",
     "check_answers": "explain.exercise.marking",
     "worked_impurity": "explain.worked.impurity",

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+build: str  # compiler, processor and checks
+
 class Column:
     def __init__(
         self, array: npt.NDArray[Any], n_levels: int = 0, kinds: Sequence[int] = (), ordered: bool = False
     ) -> None: ...
-    def constrain(self, monotone: int, groups: int, cost: float, cost_bit: int) -> None: ...
+    def constrain(self, monotone: int, groups: int, feature_cost: float, feature_cost_bit: int) -> None: ...
 
 class Target:
     def __init__(
@@ -41,6 +43,7 @@ class SamplingPlan:
         n_samples: int,
         replace: bool,
         units: npt.NDArray[np.uint32],
+        group_ends: npt.NDArray[np.uint32],
         weight: npt.NDArray[np.int64],
         weight_scale: int,
         n_columns: int,
@@ -84,7 +87,7 @@ def find_leaves(
 def rows_by_node(
     nodes: npt.NDArray[np.int64], n_nodes: int
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]: ...
-def count_buckets(
+def count_bins(
     columns: Sequence[Column],
     target: Target,
     order: npt.NDArray[np.uint32],
@@ -100,6 +103,24 @@ def count_buckets(
     shift: int,
     n_jobs: int,
 ) -> Arrays: ...
+def solve_optimal(
+    ranks: npt.NDArray[np.int32],
+    target: npt.NDArray[np.int64],
+    weight: npt.NDArray[np.int64],
+    objective: str,
+    n_classes: int,
+    cost: Sequence[int],
+    shift: int,
+    scale: int,
+    penalty: int,
+    max_depth: int,
+    max_leaves: int,
+    n_threads: int,
+    incumbent: int | None = None,
+    max_bytes: int = 1 << 29,
+    without: Sequence[str] = (),
+    progress: Callable[[int | None, int], bool] | None = None,
+) -> dict[str, Any]: ...
 def merge_counts(parts: Sequence[Arrays], is_number: npt.NDArray[np.uint8], n_classes: int) -> Arrays: ...
 def target_ranges(
     target: Target, order: npt.NDArray[np.uint32], starts: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64]
@@ -122,6 +143,18 @@ def shapley(
     outputs: npt.NDArray[np.float64],
     n_outputs: int,
 ) -> npt.NDArray[np.float64]: ...
+
+class SortedColumns:
+    def __init__(self, columns: Sequence[Column], n_rows: int, n_jobs: int = 1) -> None: ...
+    def profile(
+        self,
+        columns: Sequence[Column],
+        target: Target,
+        settings: Settings,
+        rows: npt.NDArray[np.uint32],
+        chosen: npt.NDArray[np.int64],
+        n_points: int,
+    ) -> list[dict[str, Any]]: ...
 
 class PreOrderChecker:
     def __init__(self, max_rows: float) -> None: ...

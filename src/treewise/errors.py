@@ -370,14 +370,14 @@ def _quoted(value: object) -> str:
     return _printable(text)
 
 
-def join_few(items: Sequence[object], most: int = 8) -> str:
+def join_few(items: Sequence[object], limit: int = 8) -> str:
     """Join the first few items for a message: ``17, 204, 991, … 12 more``.
 
     >>> join_few([17, 204, 991])
     '17, 204, 991'
-    >>> join_few(range(100), most=3)
+    >>> join_few(range(100), limit=3)
     '0, 1, 2, … 97 more'
     """
-    text = ", ".join(str(item) for item in items[:most])
-    left = len(items) - most
+    text = ", ".join(str(item) for item in items[:limit])
+    left = len(items) - limit
     return f"{text}, … {left:,} more" if left > 0 else text

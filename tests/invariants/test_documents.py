@@ -91,7 +91,7 @@ def test_every_topic_of_exercises_compiles(topic, tmp_path):
 def test_several_panels_compile(names, tmp_path):
     tree, data = grow_on(names)
     data = data.head(5)  # after 100 characters without a font it stops
-    steps = tree.draw_steps(most=3, across=2)
+    steps = tree.draw_steps(max_steps=3, across=2)
     beside = tree.draw(data=data, beside=["table", "code"])
     for picture in (steps, beside):
         compile_latex(picture.to_bytes("tikz").decode(), tmp_path)

@@ -110,3 +110,23 @@ def test_counted_cuts_of_two_classes_grow_the_plain_tree(criterion):
             plain = grow_arrays(training_set, exact_only=True)
             for way, tuning in WAYS.items():
                 assert not differing_arrays(plain, grow_arrays(training_set, **tuning)), f"{way}, {seed}: {options}"
+
+
+def test_sweeps_of_absolute_error_grow_the_plain_tree():
+    for seed in range(TABLES):
+        rng = np.random.default_rng([seed, 37])
+        n = int(rng.choice([120, 300]))
+        data, signal = middling_table(rng, n)
+        y = signal + rng.normal(size=n) * rng.choice([0.1, 1.0, 5.0])
+        data["y"] = (y.round() if rng.random() < 0.3 else y * rng.choice([1.0, 1e9, 2.0**-40])).tolist()
+        options = {**random_options(rng, data, n, True), "criterion": "absolute_error"}
+        numbers = [c for c in data if c in ("x", "twin", "few", "close")]
+        if numbers and seed % 2 and numbers[0] not in options.get("kinds", {}):
+            options["monotone"] = {numbers[0]: 1}
+            options.pop("empty_branch", None)
+        options.pop("sample_weight", None)
+        if rng.random() < 0.5:
+            options["sample_weight"] = rng.integers(1, rng.choice([4, 60, 10**6]), n)
+        training_set = growth.prepare(data, "y", **options)
+        plain = grow_arrays(training_set, exact_only=True)
+        assert not differing_arrays(plain, grow_arrays(training_set)), f"seed {seed}: {options}"

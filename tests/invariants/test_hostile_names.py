@@ -83,6 +83,7 @@ def test_errors_say_names_safely(grown):
 
 COMMANDS = {
     "demo": [],  # has no names but its own
+    "completion": [],  # likewise
     "data": [],
     "grow": ["grow {data} --target {target} --max-depth 3", "grow {data} --target {target} -o again.json"],
     "prune": ["prune m.json --max-depth 1", "prune m.json --cp-table", "prune m.json --max-depth 1 --format json"],
@@ -110,12 +111,16 @@ COMMANDS = {
     "rules": [f"rules m.json --format {form}" for form in ("text", "markdown", "csv", "json", "html")],
     "subgroups": [f"subgroups m.json {{data}} --all --format {form}" for form in ("text", "markdown", "csv", "json")],
     "compare": [f"compare m.json m.json --data {{data}} --format {form}" for form in ("text", "markdown", "json")],
+    "monitor": ["monitor m.json {data}"],
+    "serve": [],  # its answers are JSON
+    "explore": [],  # a page: tests/unit/workbench has hostile names
     "stability": ["stability {data} --target {target} --resamples 2 --max-depth 2"],
     "regions": [],  # a picture: matplotlib's text, which tests/draw holds to be text
     "importance": [f"importance m.json --format {form}" for form in ("text", "markdown", "csv", "json", "html")],
     "refit": ["refit m.json {data}"],
     "export": [f"export m.json --format {form}" for form, each in FORMATS.items() if each.reads == "tree"],
     "verify": ["export m.json -o m.py", "verify m.json m.py {data} --rows 20"],
+    "optimal": ["optimal {data} --target {target} --max-depth 1 --alternatives 2"],
     "stump": ["stump {data} --target {target}", "stump {data} --target {target} --format csv"],
     "distill": ["distill m.json {data} --max-depth 2 --folds 2"],
     "extend": ["extend many.json {data} --trees 1 -o more.json"],
@@ -226,7 +231,7 @@ def test_every_result_is_here():
 
 def test_every_public_method_of_a_tree_is_thought_of():
     shown = {"evaluate", "check", "trace", "summary", "cp_table", "rules", "importances", "show", "export", "draw"}
-    shown |= {"subgroups", "draw_regions", "explain", "shap", "report", "leaf_likelihoods", "stability"}
+    shown |= {"subgroups", "draw_regions", "explain", "shap", "report", "leaf_likelihoods", "stability", "monitor"}
     silent = {
         *(
             "encode",
@@ -242,6 +247,7 @@ def test_every_public_method_of_a_tree_is_thought_of():
         *(
             "predict",
             "predict_proba",
+            "predict_batches",
             "predict_interval",
             "predict_quantiles",
             "interval",

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import treewise as tw
-from tests.oracles.reference_grower import grow_reference, reference_facts, tree_facts
 from tests.support.criteria import CLASSIFICATION, REGRESSION
 from treewise import _core
 from treewise.train.grow import grow_training_set, prepare
+from treewise.train.reference_grower import grow_reference, reference_facts, tree_facts
 from treewise.tree.splits import midpoint
 
 MAX = 1.7976931348623157e308

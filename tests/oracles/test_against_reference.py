@@ -5,11 +5,11 @@ import os
 import numpy as np
 import pytest
 
-from tests.oracles.reference_grower import grow_reference, reference_facts, tree_facts
 from tests.support.random_problems import random_options, random_table
 from treewise import grow
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.reference import find_best_split
+from treewise.train.reference_grower import grow_reference, reference_facts, tree_facts
 
 TABLES = int(os.environ.get("TREEWISE_ORACLE_TABLES", "120"))
 

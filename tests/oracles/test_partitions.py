@@ -13,7 +13,8 @@ from tests.support.partitions import cut, grow_partitions, mixed_table, random_c
 from tests.support.random_problems import random_table
 from treewise.errors import DataError, ParameterError, TreewiseError
 from treewise.formats.model_file.model_file import dumps
-from treewise.train import bucket_search
+from treewise.sources import partitions
+from treewise.train import bin_search
 
 UNEQUAL_TARGETS = "a million times smaller"
 
@@ -23,9 +24,9 @@ def test_random_tables(regression, monkeypatch):
     """With few values per bin, several rounds of finer bins are merged, too."""
     for seed in range(TABLES):
         few = seed % 2
-        monkeypatch.setattr(bucket_search, "FIRST_BINS", 4 if few else 256)
-        monkeypatch.setattr(bucket_search, "_FEW_ROWS", 3 if few else 1 << 14)
-        monkeypatch.setattr(bucket_search, "_FINER_BINS", 2 if few else 256)
+        monkeypatch.setattr(bin_search, "FIRST_BINS", 4 if few else 256)
+        monkeypatch.setattr(bin_search, "_FEW_ROWS", 3 if few else 1 << 14)
+        monkeypatch.setattr(bin_search, "_FINER_BINS", 2 if few else 256)
         rng = np.random.default_rng([seed, regression])
         data, n = random_table(rng, regression)
         options = countable_options(rng, data, n, regression)
@@ -35,13 +36,15 @@ def test_random_tables(regression, monkeypatch):
             options["class_weight"] = {sorted(data["y"])[0]: 0 if rng.random() < 0.5 else 2.5}
         frame = pd.DataFrame(data)
         expected = _outcome(tw.grow, frame, "y", options)
-        found = _outcome(grow_partitions, cut(frame, random_cuts(rng, n)), "y", options)
+        at_once = {} if seed % 3 else {"task_bytes": int(rng.integers(0, 40 * n * len(data)))}  # of some nodes, or all
+        found = _outcome(grow_partitions, cut(frame, random_cuts(rng, n)), "y", options | at_once)
         assert found == expected or UNEQUAL_TARGETS in str(found), (seed, options)
 
 
 def _outcome(grow, data, target, options):
+    """Return a tree as text, without the notes on values that need all rows, or the error."""
     try:
-        return dumps(grow(data, target, **options))
+        return dumps(grow(data, target, **options).with_(notes=()))
     except TreewiseError as error:
         return str(error)
 
@@ -54,6 +57,20 @@ def test_mixed_table(seed):
     n = len(table)
     for cuts in ([], [n // 3], [5, 5, 6, 200], range(40, n, 40)):
         assert dumps(grow_partitions(cut(table, cuts), "y", **options)) == expected
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("empty_branch", ["parent", "root"])
+def test_subtrees_that_one_process_grows(seed, empty_branch):
+    """Nodes of up to so many rows are brought together; the rest of the tree knows nothing of it."""
+    table = mixed_table(seed)
+    options = {"sample_weight": "w", "categorical": "multiway", "ties": "random", "empty_branch": empty_branch}
+    options |= {"min_impurity_decrease": 0.002, "min_samples_leaf": 0.01, "feature_costs": {"town": 0.01}}
+    options |= {"max_depth": 9} | ({"monotone": {"count": 1}} if empty_branch == "parent" else {})
+    expected = dumps(tw.grow(table, "y", **options))
+    for rows in (1, 20, 150, 10_000):
+        task_bytes = rows * partitions._CELL_BYTES * 8
+        assert dumps(grow_partitions(cut(table, [90, 91]), "y", **options, task_bytes=task_bytes)) == expected
 
 
 def test_pruning_and_words():
@@ -105,7 +122,7 @@ def test_no_rows():
 @pytest.mark.parametrize(
     "options",
     [{"pruning": "cv"}, {"honest": 0.5}, {"round_thresholds": True}, {"pruning": "reduced_error", "validation": 0.3},
-     {"groups": "town"}, {"criterion": "absolute_error"}],
+     {"groups": "town"}, {"criterion": "absolute_error"}, {"search": "lookahead"}],
     ids=str,
 )  # fmt: skip
 def test_what_needs_rows_is_refused(options):

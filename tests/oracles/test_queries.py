@@ -15,7 +15,7 @@ from treewise.data.table import read
 from treewise.errors import DataError, TreewiseError
 from treewise.formats.model_file.model_file import dumps
 from treewise.sources import queries
-from treewise.train import bucket_search
+from treewise.train import bin_search
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
 ROWS = 3000 if LONG else 600
@@ -50,7 +50,7 @@ def table_in(database, data):
 def test_queries_give_the_tree_of_memory(regression, few, monkeypatch, database):
     if few > 1:
         for name, value in (("FIRST_BINS", few), ("_FINER_BINS", 2), ("_FEW_ROWS", 3), ("_FEW_INTEGERS", 2)):
-            monkeypatch.setattr(bucket_search, name, value)
+            monkeypatch.setattr(bin_search, name, value)
     for table in range(TABLES):
         rng = np.random.default_rng([table, regression, few])
         data, n = random_table(rng, regression)
@@ -111,7 +111,7 @@ OPTIONS = [
 @pytest.mark.parametrize("target", ["label", "cost"])
 def test_all_kinds_of_columns(options, target, relation, monkeypatch):
     for name, value in (("FIRST_BINS", 16), ("_FINER_BINS", 8), ("_FEW_ROWS", 60), ("_FEW_INTEGERS", 20)):
-        monkeypatch.setattr(bucket_search, name, value)
+        monkeypatch.setattr(bin_search, name, value)
     if target == "cost":
         dropped = ("criterion", "class_weight", "priors", "cost")
         options = {name: value for name, value in options.items() if name not in dropped} | {"monotone": {"wide": 1}}
@@ -171,6 +171,12 @@ def test_queries_can_be_run_again(relation, database):
         ("x, x::VARCHAR AS label", {"task": "regression"}, "numbers written as text"),
         ('x AS "*", label', {}, 'column "\\*" cannot be named'),
         ("x, label FROM t LIMIT 0", {}, "has no rows with a target"),
+        ("random() AS x, label FROM t", {}, "the table has changed since it was first read"),
+        (
+            "x, CASE WHEN random() < 0.5 THEN 'a' ELSE 'b' END AS label FROM t",
+            {},
+            "has changed since it was first read",
+        ),
         ("x, label, hash(x)::VARCHAR || random() AS name FROM t, range(40)", {}, "more than 20,000 different values"),
     ],
 )
@@ -194,7 +200,7 @@ def test_markers_in_the_target_are_missing(label, relation, database):
     assert dumps(found) == dumps(grow_in_memory(few, "label", **options))
 
 
-NAMES = r"""a"b|"; DROP TABLE t; --|o'hara|bucket|target|value|rows|low|high|single|weight|given|node|select|x y|α|a\b
+NAMES = r"""a"b|"; DROP TABLE t; --|o'hara|bin|target|value|rows|low|high|single|weight|given|node|select|x y|α|a\b
 |%s|{x}|$1|?|a.b|COLUMNS(*)| lead|Case|low_0|rowid|""|a;b|--|/*|count(*)|high_digit|rest|upper|rows_sum|__duckdb_s0"""
 TEXTS = r"""a|b'c|d"e|'; DROP TABLE t; --|\|%|_|😀|NaN| lead|NULL||$1|A"""
 
@@ -225,17 +231,52 @@ def test_hostile_names_and_values(seed, database):
     assert database.execute(f"SELECT count(*) FROM {quoted}").fetchone() == (n,)
 
 
+@pytest.mark.parametrize("target", ["label", "x"])
+def test_models_are_used_where_the_rows_are(relation, target):
+    """Predictions are relations; an evaluation and pruning need counts by leaf. Nothing warns: no row is fetched."""
+    relation = relation.project("* EXCLUDE (digits)")  # numbers as text need to be read
+    fetched = tw.read(relation)
+    full = tw.grow(relation, target, max_depth=5, drop_missing_target=True)
+    tree = full.prune("reduced_error", validation=relation)
+    assert tree == full.prune("reduced_error", validation=fetched)
+    assert values_of(tree.predict(relation), "prediction") == tree.predict(fetched).tolist()
+    assert values_of(tree.apply(relation), "leaf") == tree.apply(fetched).tolist()
+    if target == "label":
+        shares = tree.predict_proba(relation)
+        for k, column in enumerate(tree.predict_proba(fetched).T.tolist()):
+            assert values_of(shares, f"probability_{k}") == column
+    else:
+        assert values_of(tree.predict(relation, estimate="shrinkage"), "prediction") == pytest.approx(
+            tree.predict(fetched, estimate="shrinkage")
+        )
+    assert str(tree.evaluate(relation, drop_missing_target=True)) == str(
+        tree.evaluate(fetched, drop_missing_target=True)
+    )
+
+
+def values_of(relation, column):
+    """Return a column of a lazy table."""
+    return [value for (value,) in relation.project(f'"{column}"').fetchall()]
+
+
 def test_models_warn_when_they_fetch(relation):
-    """Rows are fetched for predictions, with a warning; ``read`` fetches without one."""
+    """Where rows are needed they are fetched, with a warning; ``read`` fetches without one."""
     few = relation.project("x, whole, label")
     tree = tw.grow(few, "label", max_depth=2)
     with pytest.warns(UserWarning, match=r'fetched into memory.*export\("sql"\)') as warned:
-        predictions = tree.predict(few)
+        tree.refit(few)
     assert warned[0].filename == __file__
-    for use in (tree.evaluate, tree.refit):
-        with pytest.warns(UserWarning, match="fetched into memory"):
-            use(few)
-    assert tree.predict(tw.read(few)).tolist() == predictions.tolist()
+    forest = tw.forest(tw.read(few), "label", n_estimators=3, max_depth=4, random_state=1)
+    with pytest.warns(UserWarning, match="fetched into memory"):
+        forest.evaluate(few)
+    assert values_of(forest.predict(few), "prediction") == forest.predict(tw.read(few)).tolist()
+    with pytest.raises(DataError, match=r'no column "(x|whole)", which the model tests'):
+        tree.predict(relation.project("label"))
+    with pytest.warns(UserWarning, match="fetched into memory"):
+        tw.grow(relation, "label", columns=["digits"], max_depth=1).predict(relation)
+    with_markers = tw.grow(few, "label", max_depth=2, na_values=["7"])  # which the export does not know
+    with pytest.warns(UserWarning, match="fetched into memory"):
+        assert with_markers.predict(few).tolist() == with_markers.predict(tw.read(few)).tolist()
 
 
 def test_addresses(tmp_path):
@@ -285,6 +326,8 @@ def test_sqlite_by_ibis(tmp_path):
         options = {"max_depth": 4, "min_samples_leaf": 3, "ignore": [other]}
         found = grow_by_queries(relation, target, **options)
         assert dumps(found) == dumps(grow_in_memory(data, target, **options))
+        assert found.predict(relation).execute()["prediction"].tolist() == found.predict(data).tolist()
+        assert str(found.evaluate(relation)) == str(found.evaluate(data))
 
 
 @pytest.mark.skipif(not LONG, reason="Spark takes half a minute; TREEWISE_LONG=1")
@@ -301,5 +344,9 @@ def test_spark():
             options = {"max_leaf_nodes": 3, "columns": ["island", "bill_length_mm", "flipper_length_mm"], **options}
             found = grow_by_queries(frame, target, **options)
             assert dumps(found) == dumps(grow_in_memory(penguins, target, **options))
+            if "na_values" not in options:
+                predicted = [row.prediction for row in found.predict(frame).collect()]
+                assert sorted(predicted) == sorted(found.predict(penguins).tolist())
+                assert str(found.evaluate(frame)) == str(found.evaluate(penguins))
     finally:
         session.stop()

@@ -10,7 +10,7 @@ from tests.support.random_problems import random_options, random_table
 from treewise.errors import DataError, ParameterError
 from treewise.formats.model_file.model_file import dumps
 from treewise.sources.memory import MemorySource
-from treewise.train import bucket_search
+from treewise.train import bin_search
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.grow_source import grow_on
 
@@ -38,9 +38,9 @@ class ComparedSource(MemorySource):
         for request, ours, theirs in zip(requests, counted, expected, strict=True):
             for name in ("grid", "bin", "low", "high"):
                 assert np.array_equal(getattr(ours, name), getattr(theirs, name)), (request, name)
-            for group in ("stats", "missing"):
+            for group in ("stats", "missing_stats"):
                 for name in GROUP_FIELDS:
-                    pair = (getattr(getattr(buckets, group), name) for buckets in (ours, theirs))
+                    pair = (getattr(getattr(bins, group), name) for bins in (ours, theirs))
                     assert np.array_equal(*pair), (request, group, name)
         return counted
 
@@ -67,7 +67,7 @@ def test_statistics_give_the_tree_of_the_rows(regression, few, monkeypatch):
     """The core counts what NumPy counts. With bins of several values, the right ones must be asked for again."""
     if few > 1:
         for name, value in (("FIRST_BINS", few), ("_FINER_BINS", 2), ("_FEW_ROWS", 3), ("_FEW_INTEGERS", 2)):
-            monkeypatch.setattr(bucket_search, name, value)
+            monkeypatch.setattr(bin_search, name, value)
     for table in range(TABLES):
         rng = np.random.default_rng([table, regression])
         data, n = random_table(rng, regression)
@@ -101,7 +101,7 @@ def test_larger_tables(options, few, monkeypatch):
     """Columns of thousands of values, heavy tails and infinities among them, are counted in bins, and refined."""
     if few > 1:
         for name, value in (("FIRST_BINS", few), ("_FINER_BINS", 5), ("_FEW_ROWS", 10), ("_FEW_INTEGERS", 7)):
-            monkeypatch.setattr(bucket_search, name, value)
+            monkeypatch.setattr(bin_search, name, value)
     rng = np.random.default_rng(7)
     n = 3000
     x = rng.normal(size=(n, 4)) * [1, 1e-3, 1, 1e6]

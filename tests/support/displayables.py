@@ -37,6 +37,13 @@ def two_class_evaluation(tree, data):
     return tw.grow(rows, tree.target.name, task="classification").evaluate(rows)
 
 
+def edited(tree, data):
+    """An editor that has pruned the root, for a reason with hostile text."""
+    editor = tw.Editor(tree, data)
+    editor.prune(0, reason="<b>too | many & rows</b> $_^")
+    return editor
+
+
 RESULTS = {
     "tree": lambda tree, data: tree,
     "draw": lambda tree, data: tree.draw(data=data),
@@ -44,9 +51,16 @@ RESULTS = {
     "threshold": lambda tree, data: two_class_evaluation(tree, data).choose_threshold(rate=0.5),
     "describe": lambda tree, data: tw.describe(data, tree.target.name),
     "evaluate_pair": lambda tree, data: tw.evaluate_pair(tree, tree.prune(max_depth=1), data),
+    "monitor": lambda tree, data: tree.monitor(data),
     "check": lambda tree, data: tree.check(data),
     "paths": paths,
     "summary": lambda tree, data: tree.summary(),
+    "candidates of an editor": lambda tree, data: tw.Editor(tree, data).candidates(0),
+    "log of edits": lambda tree, data: edited(tree, data).log(),
+    "replay": lambda tree, data: edited(tree, data).replay(data),
+    "smallest": lambda tree, data: tw.smallest(data, tree.target.name, error=1.0),
+    "alternatives": lambda tree, data: tw.optimal(data, tree.target.name, max_depth=1).alternatives(2),
+    "optimal": lambda tree, data: tw.optimal(data, tree.target.name, max_depth=1),
     "ensemble": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]),
     "ensemble.importances": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]).importances(),
     "ensemble.agreement": lambda tree, data: ensemble_of([tree, tree.prune(max_depth=1)]).agreement(data),

@@ -8,7 +8,7 @@ from treewise import _core
 from treewise.data import encoding as encode
 from treewise.predict.predict import to_core_columns
 from treewise.sources.memory import MemorySource
-from treewise.train.source import SINGLE_VALUE, Buckets, Stats, TargetRange, merge_buckets
+from treewise.train.source import SINGLE_VALUE, Bins, Stats, TargetRange, merge_bins
 
 
 class NumpySource(MemorySource):
@@ -28,7 +28,7 @@ class NumpySource(MemorySource):
         none = np.zeros(0, np.int64)
         missing = self.stats(rows[is_missing & request.is_first])
         total = missing.total() if len(missing) else Stats.zeros(1, missing.counts.shape[1])
-        parts = [Buckets(none, none, values[:0], values[:0], self.stats(rows[:0]), total)]
+        parts = [Bins(none, none, values[:0], values[:0], self.stats(rows[:0]), total)]
         grids = (None,) if encoding.is_categorical else request.grids
         for i, grid in enumerate(grids):
             chosen = ~is_missing if grid is None else (values >= grid.low) & (values <= grid.high) & ~is_missing
@@ -36,8 +36,8 @@ class NumpySource(MemorySource):
             bins = np.full(len(inside), SINGLE_VALUE) if grid is None or grid.n == 0 else grid.bins(inside)
             empty = Stats.zeros(1, missing.counts.shape[1])
             stats = self.stats(rows[chosen])
-            parts.append(Buckets(np.full(len(inside), i), bins, inside, inside, stats, empty))
-        return merge_buckets(parts)
+            parts.append(Bins(np.full(len(inside), i), bins, inside, inside, stats, empty))
+        return merge_bins(parts)
 
     def stats(self, rows):
         """Return the statistics of each of some rows."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from treewise.sources.fit import fit_source
-from treewise.sources.partitions import summarise_partitions
+from treewise.sources.partitions import Capacity, summarise_partitions
 
 
 def copied(value):
@@ -17,6 +17,14 @@ def copied(value):
 
 
 class LocalEngine:
+    """``task_bytes``: what a subtree that is grown at once may need."""
+
+    def __init__(self, task_bytes=0, tasks=2):
+        self.task_bytes, self.tasks = task_bytes, tasks
+
+    def capacity(self):
+        return Capacity(self.tasks, self.task_bytes, 1)
+
     def keep(self, function, calls):
         return [copied(function(*copied(call))) for call in calls]
 
@@ -36,12 +44,12 @@ def random_cuts(rng, n):
     return [*cuts, cuts[0], min(n, cuts[0] + 1)] if cuts else []
 
 
-def grow_partitions(partitions, target, **options):
+def grow_partitions(partitions, target, *, task_bytes=0, **options):
     """Grow a tree on dataframes, or paths of files, as partitions of one table."""
 
     @contextmanager
     def open_source(roles, settings):
-        yield summarise_partitions(LocalEngine(), partitions, roles, settings, "the table")
+        yield summarise_partitions(LocalEngine(task_bytes), partitions, roles, settings, "the table")
 
     return fit_source(open_source, target, options)
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bind/python.hpp"
-#include "grow/bucket_counter.hpp"
+#include "grow/bin_counter.hpp"
 
 namespace treewise {
 namespace {
@@ -64,7 +64,7 @@ std::vector<BinGrid> make_grids(const Array<int64_t>& low, const Array<int64_t>&
     X(groups)                    \
     X(grid) X(bin) X(low) X(high) X(rows) X(weight) X(counts) X(target_high) X(target_low) X(deviations) X(squares)
 
-nb::dict to_dict(BucketCounts&& counts) {
+nb::dict to_dict(BinCounts&& counts) {
     nb::dict out;
 #define TREEWISE_PUT_COUNTS(name) out[#name] = to_numpy(std::move(counts.name));
     TREEWISE_COUNT_ARRAYS(TREEWISE_PUT_COUNTS)
@@ -77,8 +77,8 @@ std::vector<T> to_vector(nb::handle given) {
     return std::vector<T>(array.data(), array.data() + array.size());
 }
 
-BucketCounts from_dict(const nb::dict& given, size_t n_requests, size_t n_classes) {
-    BucketCounts counts;
+BinCounts from_dict(const nb::dict& given, size_t n_requests, size_t n_classes) {
+    BinCounts counts;
 #define TREEWISE_GET_COUNTS(name) counts.name = to_vector<decltype(counts.name)::value_type>(given[#name]);
     TREEWISE_COUNT_ARRAYS(TREEWISE_GET_COUNTS)
     int64_t sum = 0;
@@ -96,7 +96,7 @@ BucketCounts from_dict(const nb::dict& given, size_t n_requests, size_t n_classe
 nb::dict merge_counts(const std::vector<nb::dict>& given, Array<uint8_t> is_number, size_t n_classes) {
     prepare_to_throw();
     if (given.empty()) throw nb::value_error("nothing to merge");
-    std::vector<BucketCounts> parts;
+    std::vector<BinCounts> parts;
     for (const nb::dict& part : given) parts.push_back(from_dict(part, is_number.size(), n_classes));
     without_gil([&] {
         const std::span kinds(is_number.data(), is_number.size());
@@ -116,10 +116,10 @@ nb::dict count(const std::vector<ColumnArray*>& columns, const TargetArrays& tar
     const std::vector<BinGrid> grids = make_grids(low, high, n_bins);
     const std::vector<CountRequest> requests =
         make_requests(nodes, column_of, is_first, n_grids, grids, starts.size() - 1, columns.size());
-    BucketCounts counts = without_gil([&] {
+    BinCounts counts = without_gil([&] {
         const ProgressCallback report = no_progress();
         ThreadPool pool(n_jobs);
-        return count_buckets(columns_view, target.target, rows, requests, {centre, shift}, pool, [&] { report(1.0); });
+        return count_bins(columns_view, target.target, rows, requests, {centre, shift}, pool, [&] { report(1.0); });
     });
     return to_dict(std::move(counts));
 }
@@ -172,8 +172,8 @@ nb::list target_moments(const TargetArrays& target, Array<uint32_t> order, Array
 void bind_counting(nb::module_& m) {
     m.def("rows_by_node", &rows_by_node, "nodes"_a, "n_nodes"_a,
           "Return the rows in order of their node, and where those of each node begin.");
-    m.def("count_buckets", &count, "columns"_a, "target"_a, "order"_a, "starts"_a, "nodes"_a, "column_of"_a,
-          "is_first"_a, "n_grids"_a, "low"_a, "high"_a, "n_bins"_a, "centre"_a, "shift"_a, "n_jobs"_a,
+    m.def("count_bins", &count, "columns"_a, "target"_a, "order"_a, "starts"_a, "nodes"_a, "column_of"_a, "is_first"_a,
+          "n_grids"_a, "low"_a, "high"_a, "n_bins"_a, "centre"_a, "shift"_a, "n_jobs"_a,
           "Count the rows of nodes by bins; return flat arrays with the groups of one request after those of another.");
     m.def("merge_counts", &merge_counts, "parts"_a, "is_number"_a, "n_classes"_a,
           "Add up the answers of several partitions to the same requests.");

@@ -145,11 +145,12 @@ void bind_growing(nb::module_& m) {
             "array"_a, "n_levels"_a = 0, "kinds"_a = std::vector<int>{}, "ordered"_a = false)
         .def(
             "constrain",
-            [](ColumnArray& self, int monotone, uint64_t groups, double cost, uint64_t cost_bit) {
+            [](ColumnArray& self, int monotone, uint64_t groups, double feature_cost, uint64_t feature_cost_bit) {
                 self.column.monotone = monotone, self.column.interaction_groups = groups;
-                self.column.cost = cost, self.column.cost_bit = cost_bit;
+                self.column.feature_cost = feature_cost, self.column.feature_cost_bit = feature_cost_bit;
             },
-            "monotone"_a, "groups"_a, "cost"_a, "cost_bit"_a, "Set the constraints (train/constraints.py).");
+            "monotone"_a, "groups"_a, "feature_cost"_a, "feature_cost_bit"_a,
+            "Set the constraints (train/constraints.py).");
 
     nb::class_<Tuning> tuning(m, "Tuning", "Performance knobs for tests; they never change the tree.");
     tuning.def(nb::init<>());

@@ -20,7 +20,7 @@ nb::object prune_costs(Array<int64_t> parent, Array<double> as_leaf, Array<doubl
     check_parents(parent, own.size());
     PrunedCosts result = prune_bottom_up({parent.data(), parent.size()}, {as_leaf.data(), as_leaf.size()},
                                          {own.data(), own.size()}, tolerance, rounding);
-    return nb::make_tuple(to_numpy(std::move(result.cut)), to_numpy(std::move(result.below)));
+    return nb::make_tuple(to_numpy(std::move(result.is_pruned)), to_numpy(std::move(result.below)));
 }
 
 nb::object sum_node_moments(Array<int64_t> parent, Array<double> weight, Array<double> mean, Array<double> about) {

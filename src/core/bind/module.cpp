@@ -24,9 +24,29 @@ int64_t find_winner(const std::vector<std::vector<int64_t>>& candidates, bool ra
     return std::find_if(candidates.begin(), candidates.end(), is_winner) - candidates.begin();
 }
 
+// What the core was compiled with: compiler, processor and checks.
+std::string describe_build() {
+    std::string text =
+#if defined(__clang__)
+        "clang " __clang_version__;
+#elif defined(__GNUC__)
+        "GCC " __VERSION__;
+#elif defined(_MSC_VER)
+        "MSVC " + std::to_string(_MSC_VER);
+#else
+        "unknown compiler";
+#endif
+    text += sizeof(void*) == 8 ? ", 64-bit" : ", 32-bit";
+#ifdef TREEWISE_SANITIZED
+    text += ", AddressSanitizer";
+#endif
+    return text;
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
+    m.attr("build") = describe_build();
     m.doc() = "The C++ core of treewise: growing and predicting on encoded columns.";
     nb::set_leak_warnings(false);  // objects alive at interpreter exit are not leaks of ours
     prepare_to_throw();
@@ -34,9 +54,11 @@ NB_MODULE(_core, m) {
     bind_counting(m);
     bind_trees(m);
     bind_boosting(m);
+    bind_profiles(m);
     bind_pruning(m);
     bind_forests(m);
     bind_voting(m);
+    bind_optimal(m);
     m.def(
         "midpoint", [](double a, double b) { return midpoint(a, b); }, "a"_a, "b"_a,
         "Threshold between two neighbouring numbers.");

@@ -113,7 +113,9 @@ void bind_counting(nb::module_& m);  // bind_counts.cpp
 void bind_trees(nb::module_& m);     // bind_tree.cpp
 void bind_forests(nb::module_& m);   // bind_forest.cpp
 void bind_boosting(nb::module_& m);  // bind_boosting.cpp
+void bind_profiles(nb::module_& m);  // bind_profile.cpp
 void bind_pruning(nb::module_& m);   // bind_prune.cpp
 void bind_voting(nb::module_& m);    // bind_forest_predict.cpp
+void bind_optimal(nb::module_& m);   // bind_optimal.cpp
 
 }  // namespace treewise

@@ -15,8 +15,6 @@
 
 #include "grow/grow.hpp"
 
-#include <optional>
-
 #include "engines/extra_trees.hpp"
 #include "engines/forest.hpp"
 #include "engines/histogram.hpp"
@@ -24,24 +22,10 @@
 #include "engines/subtree.hpp"
 #include "engines/two_class_forest.hpp"
 #include "grow/grower.hpp"
+#include "grow/shared_tables.hpp"
 #include "problem/row_subset.hpp"
 
 namespace treewise {
-
-class SharedTables {
-public:
-    // needs_ranks: whether nodes sample columns.
-    SharedTables(const std::vector<Column>& columns, const Target& target, const Settings& settings, bool needs_ranks,
-                 const ProgressCallback& progress)
-        : tables(target.n_rows, settings.criterion == Criterion::entropy) {
-        if (!needs_ranks) return;
-        ThreadPool pool(settings.n_jobs);
-        ranks.emplace(columns, target.n_rows, pool, [&] { progress(0.0); });
-    }
-    LookupTables tables;
-    std::optional<RankTable> ranks;
-    NLogN::Table exact_nlogn;  // filled if many trees will need it
-};
 
 namespace {
 
@@ -147,7 +131,9 @@ public:
           progress_(progress),
           shared_tables_(shared),
           rows_(rows) {
-        if (rows.empty()) {
+        if (settings.total_weight) {
+            total_weight_ = settings.total_weight;
+        } else if (rows.empty()) {
             for (int64_t r = 0; r < target.n_rows; ++r) total_weight_ += target.weight[r];
         } else {
             for (Row r : rows) total_weight_ += target.weight[r];
@@ -168,7 +154,7 @@ public:
         return dispatch_criterion(settings_.criterion, [&]<class Impurity>() { return grow<Impurity>(); });
     }
     // Grows on an engine owned by the caller.
-    Subtree run_on(Engine& engine) {
+    Subtree run_on(SplitEngine& engine) {
         return dispatch_criterion(settings_.criterion,
                                   [&]<class Impurity>() { return grow_classes<Impurity>(engine); });
     }
@@ -204,17 +190,19 @@ private:
             if (!needs_presorted_engine) return grow_fast<Impurity, TargetKind::regression>();
         }
         const CheckInterrupt check = check_interrupt();
-        const bool needs_order = std::same_as<Impurity, AbsoluteErrorImpurity>;
-        PresortedEngine engine(columns_, target_.n_rows, needs_order ? target_.y : nullptr, check);
+        const bool is_absolute = std::same_as<Impurity, AbsoluteErrorImpurity>;
+        const bool sweeps =
+            is_absolute && !settings_.random_cuts && !settings_.tuning.exact_only && settings_.tuning.use_bounds;
+        PresortedEngine engine(columns_, target_, settings_, is_absolute, sweeps, check);
         return grow_alone<Impurity>(engine);
     }
     template <class Impurity>
-    Subtree grow_classes(Engine& engine) {
+    Subtree grow_classes(SplitEngine& engine) {
         if constexpr (std::derived_from<Impurity, ClassImpurity>) return grow_alone<Impurity>(engine);
         throw std::logic_error("an engine of classes");
     }
     template <class Impurity>
-    Subtree grow_alone(Engine& engine) {
+    Subtree grow_alone(SplitEngine& engine) {
         NodeContext node_context(
             target_, shared_tables_ && !shared_tables_->exact_nlogn.empty() ? &shared_tables_->exact_nlogn : nullptr);
         const auto on_rows_done = count_rows(check_interrupt());
@@ -346,7 +334,7 @@ Nodes grow(const std::vector<Column>& columns, const Target& target, const Setti
     return NodeWriter(target, settings).number_nodes(fit.run());
 }
 
-Nodes grow_on(Engine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
+Nodes grow_on(SplitEngine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
               const ProgressCallback& progress) {
     return NodeWriter(target, settings).number_nodes(TreeFit(columns, target, settings, progress).run_on(engine));
 }

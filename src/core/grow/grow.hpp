@@ -60,7 +60,7 @@ Nodes grow(const std::vector<Column>& columns, const Target& target, const Setti
            const ProgressCallback& progress, std::span<const uint32_t> rows, const SharedTables& shared);
 
 // Grows a classification tree on an existing engine (forest/boosting.cpp), without quartiles.
-Nodes grow_on(Engine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
+Nodes grow_on(SplitEngine& engine, const std::vector<Column>& columns, const Target& target, const Settings& settings,
               const ProgressCallback& progress);
 
 }  // namespace treewise

@@ -78,7 +78,7 @@ template <class Impurity>
 class Grower {
 public:
     // on_rows_done: called with the number of rows that have reached a leaf since the last call; may throw to stop.
-    Grower(NodeContext& node_context, Engine& engine, const std::vector<Column>& columns, const Settings& settings,
+    Grower(NodeContext& node_context, SplitEngine& engine, const std::vector<Column>& columns, const Settings& settings,
            int64_t total_weight, const std::function<void(int64_t)>& on_rows_done)
         : target_(node_context.target),
           columns_(columns),
@@ -94,8 +94,9 @@ public:
     Subtree run() {
         GrowingNode root;
         root.segment = engine_.all();
-        root.node_key = mix64(0, settings_.seed);
-        root.constraints = {settings_.low, settings_.high, settings_.groups, settings_.paid};
+        root.depth = static_cast<int32_t>(settings_.first_depth);
+        root.node_key = root.depth ? settings_.first_key : mix64(0, settings_.seed);
+        root.constraints = {settings_.low, settings_.high, settings_.groups, settings_.acquired};
         subtree_.nodes.push_back(std::move(root));
         if (prepare_node(0)) find_split(0);
         return grow();
@@ -170,9 +171,9 @@ private:
         check_interrupt_if_large(node);
         Impurity::prepare_node(node_context_, first, last);
         node_total.clear();
+        engine_.set_targets(node_context_.y);
         if constexpr (requires { node_total.add(node_total_.data()); }) {
             if (engine_.has_stats()) {
-                engine_.set_targets(node_context_.y);
                 if (known)
                     node_total_ = *known;
                 else
@@ -182,7 +183,10 @@ private:
                 return rows;
             }
         }
-        for (Row row : rows) node_total.add(row);
+        if constexpr (requires { node_total.add(first, last); })
+            node_total.add(first, last);
+        else
+            for (Row row : rows) node_total.add(row);
         node_total.set_tolerance();
         return rows;
     }
@@ -289,7 +293,7 @@ private:
         for (size_t b = 0; b < k; ++b) {
             child(b).constraints = node.constraints;
             child(b).constraints.interaction_groups &= column.interaction_groups,
-                child(b).constraints.paid |= column.cost_bit;
+                child(b).constraints.acquired |= column.feature_cost_bit;
             child(b).summary.value = node.constraints.clip(child(b).summary.value);
         }
         if (column.monotone && !chosen.is_presence)
@@ -362,7 +366,7 @@ private:
     const std::function<void(int64_t)>& on_rows_done_;
     const std::function<void()> check_interrupt_ = [this] { on_rows_done_(0); };
     NodeContext& node_context_;
-    Engine& engine_;
+    SplitEngine& engine_;
     ExactSplitter<Impurity> splitter_;
     Subtree subtree_;
     std::vector<int64_t> frontier_, handed_over_;

@@ -96,9 +96,9 @@ struct Column {
     int64_t n_levels = 0;
     std::vector<SplitKind> kinds;              // allowed split kinds, in order of preference
     bool ordered = false;                      // codes of ordered levels: tests of independence use them as numbers
-    double cost = 0;                           // of testing it for the first time on a path, per unit of weight …
-    uint64_t cost_bit = 0;                     // … and its bit among the columns that cost something
-    uint64_t interaction_groups = kAllGroups;  // groups of columns that it belongs to, as bits
+    double feature_cost = 0;                   // of testing it for the first time on a path, per unit of weight …
+    uint64_t feature_cost_bit = 0;             // … and its bit among the columns that cost something
+    uint64_t interaction_groups = kAllGroups;  // groups of columns that it belongs to, as a mask
     int monotone = 0;  // +1: predictions may not fall as it grows; -1: not rise; 0: no constraint
 
     bool is_number() const { return type == ValueType::f32 || type == ValueType::f64; }

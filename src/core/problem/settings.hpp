@@ -37,7 +37,10 @@ namespace treewise {
     X(double, low, -INFINITY)            /* monotone constraints: what the root may predict at least … */               \
     X(double, high, INFINITY)            /* … and at most */                                                            \
     X(uint64_t, groups, ~uint64_t{0})    /* groups of columns that may be tested below the root */                      \
-    X(uint64_t, paid, 0)                 /* costs of columns that are paid at the root */                               \
+    X(uint64_t, acquired, 0)                 /* columns whose feature cost is paid at the root */                                         \
+    X(int64_t, first_depth, 0)           /* of the root: levels above it, if it is a node of a larger tree … */          \
+    X(uint64_t, first_key, 0)            /* … and then the key of its random draws */                                   \
+    X(int64_t, total_weight, 0)          /* … and the weight of that tree's rows; 0: of the rows given */               \
     X(int64_t, accuracy_numerator, 1)    /* sufficient accuracy as a fraction; 1/1: never stops */                      \
     X(int64_t, accuracy_denominator, 1)                                                                                 \
     X(int, n_jobs, 1)                    /* threads */                                                                  \

@@ -48,8 +48,8 @@ PrunedCosts prune_bottom_up(std::span<const int64_t> parent, std::span<const dou
         double cost = as_leaf[node];
         if (children[node]) {
             const double subtree = out.below[node];
-            out.cut[node] = cost <= subtree + rounding * std::abs(subtree) + tolerance;
-            if (!out.cut[node]) cost = subtree;
+            out.is_pruned[node] = cost <= subtree + rounding * std::abs(subtree) + tolerance;
+            if (!out.is_pruned[node]) cost = subtree;
         }
         if (node) out.below[parent[node]] += cost;
     }

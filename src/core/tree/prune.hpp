@@ -10,7 +10,7 @@ namespace treewise {
 
 // Which nodes to prune when costs add up over leaves, and the cost of each subtree after pruning below it.
 struct PrunedCosts {
-    std::vector<uint8_t> cut;
+    std::vector<uint8_t> is_pruned;
     std::vector<double> below;
 };
 

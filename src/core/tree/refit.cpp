@@ -81,8 +81,21 @@ private:
         node_context_.begin_node(rows.data(), rows.data() + rows.size());
         Impurity::prepare_node(node_context_, rows.data(), rows.data() + rows.size());
         node_total_.clear();
-        for (Row r : rows) node_total_.add(r);
+        add(rows, node_total_);
         node_total_.set_tolerance();
+    }
+
+    // Classes are counted first: the impurity takes the logarithm of a sum, not one for each row.
+    void add(std::span<const Row> rows, Impurity& side) {
+        if constexpr (std::derived_from<Impurity, ClassImpurity>) {
+            if (rows.size() >= static_cast<size_t>(target_.n_classes)) {
+                counted_.assign(stats_width(target_.n_classes), 0);
+                counted_[kRows] = static_cast<int64_t>(rows.size());
+                for (Row r : rows) counted_[kCounts + static_cast<size_t>(target_.label[r])] += target_.weight[r];
+                return side.add(counted_.data());
+            }
+        }
+        for (Row r : rows) side.add(r);
     }
 
     bool same_targets(std::span<const Row> rows) const {
@@ -97,13 +110,13 @@ private:
         for (int64_t i = tree_.child_start[node]; i < tree_.child_start[node + 1]; ++i) {
             const auto rows = rows_of(static_cast<size_t>(tree_.children[i]));
             branch_.clear();
-            for (Row r : rows) branch_.add(r);
+            add(rows, branch_);
             if (branch_.rows) gain -= branch_.total_impurity(), ++n_filled;
             placed += rows.size();
         }
         if (placed < n_rows) {  // rows with an unseen level stay here, as a branch of their own
             branch_.clear();
-            for (int64_t i = first_[node]; i < first_[node + 1]; ++i) branch_.add(rows_[i]);
+            add({rows_.data() + first_[node], rows_.data() + first_[node + 1]}, branch_);
             gain -= branch_.total_impurity(), ++n_filled;
         }
         return node_context_.to_user_units(node_context_.zero_if_rounding(gain, n_filled), node_total_.weight);
@@ -145,6 +158,7 @@ private:
     const Settings& settings_;
     NodeContext node_context_;
     Impurity node_total_, branch_;
+    RowStats counted_;
     std::vector<Row> rows_;       // sorted by the node where they end
     std::vector<int64_t> first_;  // start of each node's own rows
     std::vector<int64_t> size_;   // size of each subtree

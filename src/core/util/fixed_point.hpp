@@ -32,14 +32,13 @@ inline int bit_length(uint128 x) {
 
 inline int128 floor_div(int128 a, int128 b) {
     const int128 q = a / b;
-    return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+    return (q * b != a && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
-// log2(n) in units of 2^-61, rounded down. Normalise n to x in [1, 2) with 63 bits; squaring x doubles its logarithm,
-// and whether x^2 reaches 2 is the next bit of the answer.
-inline int128 log2_fixed(uint64_t n) {
-    const int whole = 63 - std::countl_zero(n);
-    uint64_t x = n << (63 - whole);
+// The fractional bits of log2(n). Normalise n to x in [1, 2) with 63 bits; squaring x doubles its logarithm, and
+// whether x^2 reaches 2 is the next bit of the answer.
+inline uint64_t log2_fraction(uint64_t n) {
+    uint64_t x = n << std::countl_zero(n);
     uint64_t bits = 0;
     for (int i = 0; i < kFraction; ++i) {
         uint128 square = (static_cast<uint128>(x) * x) >> 63;
@@ -50,8 +49,13 @@ inline int128 log2_fixed(uint64_t n) {
         }
         x = static_cast<uint64_t>(square);
     }
-    return (static_cast<int128>(whole) << kFraction) | bits;
+    return bits;
 }
+// log2(n) in units of 2^-61, rounded down.
+inline int128 log2_fixed(uint64_t n, uint64_t fraction) {
+    return (static_cast<int128>(63 - std::countl_zero(n)) << kFraction) | fraction;
+}
+inline int128 log2_fixed(uint64_t n) { return log2_fixed(n, log2_fraction(n)); }
 
 // n·log2(n) in units of 2^-61, with 0·log 0 = 0. Row counts are small and recur, so results are cached.
 class NLogN {

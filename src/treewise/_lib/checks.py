@@ -11,6 +11,7 @@ import operator
 import sys
 from collections.abc import Collection
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -43,6 +44,7 @@ def as_integer(value: Any) -> int | None:
         return None
 
 
+@lru_cache(maxsize=64)
 def decimal_fraction(share: float) -> Fraction:
     """Return a share as the decimal the user wrote: 0.07 of 100 is 7, not 7.000000000000001.
 
@@ -60,13 +62,17 @@ def check_choice(name: str, value: object, known: Collection[str]) -> None:
         )
 
 
-def check_integer(name: str, value: object, least: int, none: str = "", most: int | None = None) -> None:
+def check_integer(name: str, value: object, minimum: int, none: str = "", maximum: int | None = None) -> None:
     """Check a whole number (None allowed where ``none`` says what it means)."""
     if value is None and none:
         return
     count = as_integer(value)
-    if count is None or not least <= count <= (most or _MAX_COUNT):
-        upto = f"from {least} to {most or _MAX_COUNT}" if most or (count or 0) > _MAX_COUNT else f"{least} or more"
+    if count is None or not minimum <= count <= (maximum or _MAX_COUNT):
+        upto = (
+            f"from {minimum} to {maximum or _MAX_COUNT}"
+            if maximum or (count or 0) > _MAX_COUNT
+            else f"{minimum} or more"
+        )
         raise ParameterError(
             f"must be a whole number, {upto}" + PythonOnly(f", or {none}" if none else "") + ".",
             parameter=name,
@@ -74,15 +80,15 @@ def check_integer(name: str, value: object, least: int, none: str = "", most: in
         )
 
 
-def check_count_or_share(name: str, value: object, least: int) -> None:
+def check_count_or_share(name: str, value: object, minimum: int) -> None:
     """Check a minimum number of rows, or a share of them."""
     if isinstance(value, float) and 0.0 < value <= 1.0:
         return
     count = as_integer(value)
-    if count is not None and least <= count <= _MAX_COUNT:
+    if count is not None and minimum <= count <= _MAX_COUNT:
         return
     raise ParameterError(
-        f"must be a whole number, {least} or more, or a share above 0 and up to 1.0.", parameter=name, value=value
+        f"must be a whole number, {minimum} or more, or a share above 0 and up to 1.0.", parameter=name, value=value
     )
 
 

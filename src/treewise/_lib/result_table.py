@@ -52,7 +52,7 @@ _ELLIPSIS = "…"  # stands for the rows between the first and the last ones
 _CELL_STYLE = "padding:.15em .8em;border-bottom:1px solid rgba(128,128,128,.3);vertical-align:top;"
 _TABLE_STYLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
-_CSV_CELL = re.compile(r'"(?:[^"]+|"")*"|[^",\n]+')
+_CELLS = {mark: re.compile(rf'"(?:[^"]+|"")*"|[^"{mark}\n]+') for mark in (",", "\t")}
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
 
 _FORMATTERS: dict[Kind, Callable[[Any], str]] = {
@@ -236,22 +236,22 @@ class ResultTable:
             return []
         headings = [column.heading for column in columns]
         natural = [max(map(display_width, column)) for column in zip(headings, *cells, strict=True)]
-        least = [
+        minimum = [
             0 if column.is_right_aligned else max(MIN_TEXT_WIDTH, display_width(column.heading)) for column in columns
         ]
         right = [column.is_right_aligned for column in columns]
         breaks = [column.break_at for column in columns]
-        widths = fit_widths(natural, least, width)
+        widths = fit_widths(natural, minimum, width)
         is_tall = widths is None or any(
             len(wrap_text(row[-1], widths[-1], breaks[-1])) > MAX_CELL_LINES for row in cells
         )
         is_long_text = not right[-1] and (breaks[-1] is not None or natural[-1] == max(natural))
-        if is_tall and is_long_text and (fitted := fit_widths(natural[:-1], least[:-1], width)):
+        if is_tall and is_long_text and (fitted := fit_widths(natural[:-1], minimum[:-1], width)):
             return layout_with_last_below(headings, cells, fitted, right, breaks, width or WIDTH, emphasis)
         if widths is None:  # wrap the titles of numbers too, before rows are stacked
             words = [[*heading.split(), *column] for heading, *column in zip(headings, *cells, strict=True)]
-            least = [given or max(map(display_width, texts)) for given, texts in zip(least, words, strict=True)]
-            widths = fit_widths(natural, least, width)
+            minimum = [given or max(map(display_width, texts)) for given, texts in zip(minimum, words, strict=True)]
+            widths = fit_widths(natural, minimum, width)
         if widths is None and width == WIDTH:  # a file or a pipe: lines may be longer, and stay a table
             if is_long_text:
                 return layout_with_last_below(headings, cells, natural[:-1], right, breaks, width, emphasis)
@@ -349,8 +349,8 @@ def write_csv(rows: Iterable[Sequence[str]]) -> str:
     return "".join(",".join(map(quote, row)) + "\n" if list(row) != [""] else '""\n' for row in rows)
 
 
-def guard_formulas(content: str) -> str:
-    r"""Put ``'`` before each cell of CSV that a spreadsheet would evaluate as a formula; numbers stay as they are.
+def guard_formulas(content: str, separator: str = ",") -> str:
+    r"""Put ``'`` before each cell of CSV or TSV that a spreadsheet would evaluate as a formula, but not before numbers.
 
     >>> print(guard_formulas('name,x\n"=HYPERLINK(""http://x"",""a"")",-1.5\n-1+cmd,"=a\nb"\n'), end="")
     name,x
@@ -365,7 +365,7 @@ def guard_formulas(content: str) -> str:
         text = cell[1:-1] if quote else cell
         return f"{quote}'{cell[len(quote) :]}" if text.startswith(_FORMULA_STARTS) and not _is_number(text) else cell
 
-    return _CSV_CELL.sub(guard, content)
+    return _CELLS[separator].sub(guard, content)
 
 
 def _is_number(text: str) -> bool:

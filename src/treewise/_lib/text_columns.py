@@ -30,8 +30,8 @@ def align_columns(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap:
     return "\n".join(line for row in rows for line in layout_row(row, widths, is_right, gap=gap))
 
 
-def fit_widths(natural: list[int], least: list[int], width: int | None) -> list[int] | None:
-    """Return column widths that fit a line, or None: text columns (with a ``least`` width) shrink, the widest first.
+def fit_widths(natural: list[int], minimum: list[int], width: int | None) -> list[int] | None:
+    """Return column widths that fit a line, or None: text columns (with a ``minimum`` width) shrink, the widest first.
 
     >>> fit_widths([40, 5, 30], [20, 0, 20], 60)
     [25, 5, 26]
@@ -41,7 +41,7 @@ def fit_widths(natural: list[int], least: list[int], width: int | None) -> list[
     widths = list(natural)
     excess = sum(natural) + len(_GAP) * (len(natural) - 1) - (width or math.inf)
     while excess > 0:
-        shrinkable = [i for i, minimum in enumerate(least) if minimum and widths[i] > minimum]
+        shrinkable = [i for i, minimum in enumerate(minimum) if minimum and widths[i] > minimum]
         if not shrinkable:
             return None
         widths[max(shrinkable, key=lambda i: widths[i])] -= 1

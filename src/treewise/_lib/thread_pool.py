@@ -10,7 +10,8 @@ is so short that a thread cannot start or dies, the caller computes its tasks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from threading import Event, Semaphore
 from typing import Generic, TypeVar
@@ -102,3 +103,52 @@ def map_in_threads(work: Work[Result], count: int, workers: int, progress: Progr
             thread.stop()
         for thread in threads:
             thread.wait()
+
+
+Item = TypeVar("Item")
+
+
+class _Ahead(Generic[Item, Result]):
+    """One item that is worked on in a thread of its own; where none can be started, when its result is asked for."""
+
+    def __init__(self, work: Callable[[Item], Result], item: Item) -> None:
+        self.work, self.item = work, item
+        self._results: list[Result] = []
+        self._errors: list[BaseException] = []
+        self._thread: WorkerThread | None = None
+        with suppress(RuntimeError, MemoryError):  # no thread can be started
+            self._thread = WorkerThread(self._run)
+
+    def _run(self) -> None:
+        try:
+            self._results.append(self.work(self.item))
+        except BaseException as error:
+            self._errors.append(error)
+
+    def result(self) -> Result:
+        if self._thread is not None:
+            self._thread.wait()
+        if self._errors:
+            raise self._errors[0]
+        return self._results[0] if self._results else self.work(self.item)
+
+
+def map_ahead(
+    work: Callable[[Item], Result], items: Iterable[Item], workers: int
+) -> Iterator[tuple[Item, Callable[[], Result]]]:
+    """Yield each item, in order, with a function that returns ``work(item)`` or raises its error.
+
+    As many items as there are workers are worked on ahead, so that an endless iterable needs no more memory than that.
+
+    >>> [(item, result()) for item, result in map_ahead(lambda n: n * n, iter([1, 2, 3]), workers=2)]
+    [(1, 1), (2, 4), (3, 9)]
+    """
+    waiting: deque[_Ahead[Item, Result]] = deque()
+    for item in items:
+        waiting.append(_Ahead(work, item))
+        if len(waiting) >= workers:
+            first = waiting.popleft()
+            yield first.item, first.result
+    while waiting:
+        first = waiting.popleft()
+        yield first.item, first.result

@@ -49,6 +49,7 @@ _CELLS = 1 << 23  # cells per batch of a Parquet file
 _MOST_ENTRIES = 100_000  # in a folder and its subfolders; "/" is no table
 _EXPANSION = 8  # reading a file at once may take this many times its size
 _ENDINGS = (".parquet", ".csv", ".tsv", ".tab", ".csv.gz", ".tsv.gz")
+ROW_ENDINGS = (*_ENDINGS, ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")  # of rows to predict
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 OnProgress = Callable[[float], None]  # receives the share of the bytes that have been read
@@ -76,7 +77,7 @@ class DataFile:
 # -- which files ------------------------------------------------------------------------------------------------------
 
 
-def find_files(data: Any) -> list[DataFile] | None:
+def find_files(data: Any, endings: Sequence[str] = _ENDINGS) -> list[DataFile] | None:
     """Return the files of a pattern, a folder or a list of paths, in order; None if ``data`` is none of these."""
     if isinstance(data, (list, tuple)):
         if not data or not all(isinstance(path, (str, os.PathLike)) for path in data):
@@ -94,13 +95,17 @@ def find_files(data: Any) -> list[DataFile] | None:
         root, entries = _matches(path)
     else:
         return None
-    tables = (p for p in sorted(entries) if p.is_file() and p.name.lower().endswith(_ENDINGS))
+    tables = (p for p in sorted(entries) if p.is_file() and p.name.lower().endswith(tuple(endings)))
     files = [p for p in tables if not _is_hidden(p, root)]
     if not files:
         what = "the folder has" if path.is_dir() else f"{len(entries)} files match, but"
-        raise DataError(f"{truncate(data, 200)}: {what} no CSV, TSV or Parquet file." if entries or path.is_dir()
+        raise DataError(f"{truncate(data, 200)}: {what} no {_formats_of(endings)} file." if entries or path.is_dir()
                         else f"no file matches {truncate(data, 200)}.")  # fmt: skip
     return [DataFile(p, _partition_of(p, root)) for p in files]
+
+
+def _formats_of(endings: Sequence[str]) -> str:
+    return "CSV, TSV or Parquet" if endings == _ENDINGS else "CSV, TSV, Parquet or JSON lines"
 
 
 def _entries_below(folder: Path) -> list[Path]:
@@ -179,11 +184,11 @@ def read_files(
     for file in files:
         if [name for name, _ in file.partition] != names:
             raise DataError(f"{file.name} has other partition folders than {files[0].name} ({', '.join(names)}).")
-    is_parquet = [_starts_with(file.path, MAGIC) for file in files]
+    is_parquet = [starts_with(file.path, MAGIC) for file in files]
     if any(is_parquet) != all(is_parquet):
         other = files[is_parquet.index(not is_parquet[0])]
         raise DataError(f"{files[0].name} and {other.name} have different formats. Read them one after the other.")
-    _check_polars(files)
+    check_polars(files)
     fingerprints = [file.fingerprint for file in files]
     try:
         reader: _BatchReader = (
@@ -206,7 +211,7 @@ def read_files(
     return store.columns(), tuple(reader.notes), store
 
 
-def _check_polars(files: Sequence[DataFile]) -> None:
+def check_polars(files: Sequence[DataFile]) -> None:
     """Raise where polars would hang or abort."""
     if polars_before_fork:
         raise DataError(
@@ -273,7 +278,8 @@ def name_of(files: Sequence[DataFile]) -> str:
     return files[0].name if len(files) == 1 else f"{files[0].name} and {plural(len(files) - 1, 'more file')}"
 
 
-def _starts_with(path: Path, magic: bytes) -> bool:
+def starts_with(path: Path, magic: bytes) -> bool:
+    """Tell whether a file starts with some bytes."""
     try:
         with path.open("rb") as file:
             return file.read(len(magic)) == magic
@@ -349,7 +355,7 @@ class _ParquetReader(_BatchReader):
         self._groups: list[tuple[DataFile, int, int]] = []  # file, first row, rows
         merged: dict[str, ColumnPlan] = {}
         for file in files:
-            groups = _row_groups(file)
+            groups = row_groups(file)
             specs = _parquet_specs(file)
             if merged and set(merged) != set(specs):
                 raise _other_columns(file, files[0], set(specs), set(merged))
@@ -376,7 +382,7 @@ class _ParquetReader(_BatchReader):
             yield file, usable, n, done / self.n_rows
 
 
-def _row_groups(file: DataFile) -> list[int]:
+def row_groups(file: DataFile) -> list[int]:
     """Check a file, and return the rows of its row groups."""
     with file.path.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
         return check_parquet(data, file.name)
@@ -450,8 +456,8 @@ def _describe(spec: ColumnPlan) -> str:
 
 def _other_columns(file: DataFile, first: DataFile, names: set[str], expected: set[str]) -> DataError:
     lacking, extra = sorted(expected - names), sorted(names - expected)
-    parts = [f"lacks {join_few([safe(n) for n in lacking], most=4)}"] * bool(lacking)
-    parts += [f"has {join_few([safe(n) for n in extra], most=4)} besides"] * bool(extra)
+    parts = [f"lacks {join_few([safe(n) for n in lacking], limit=4)}"] * bool(lacking)
+    parts += [f"has {join_few([safe(n) for n in extra], limit=4)} besides"] * bool(extra)
     hint = did_you_mean(extra[0], lacking) if extra and lacking else ""
     return DataError(f"{file.name} has other columns than {first.name}: it {' and '.join(parts)}.{hint}")
 
@@ -474,7 +480,7 @@ class _CsvReader(_BatchReader):
                 "is only for a single file that fits in memory.", parameter="decimal", value=csv_format.decimal
             )
         self._files, self._markers, self._format = files, tuple(markers), csv_format
-        self._headers = [_header_of(file, csv_format) for file in files]
+        self._headers = [header_of(file, csv_format) for file in files]
         self.notes = list(dict.fromkeys(note for header in self._headers for note in header.notes))
         names = self._headers[0].names
         for file, header in zip(files, self._headers, strict=True):
@@ -485,7 +491,7 @@ class _CsvReader(_BatchReader):
         self.n_rows = n_blank = 0
         for _, columns, blank, share in self._chunks():
             for name, cells in columns.items():
-                _add_facts(facts, name, mask_cells(cells, self._markers)[0])
+                add_facts(facts, name, mask_cells(cells, self._markers)[0])
                 n = len(cells)
             self.n_rows += n
             n_blank += blank
@@ -536,15 +542,16 @@ class _CsvReader(_BatchReader):
             n_before += file.path.stat().st_size
 
 
-def _header_of(file: DataFile, form: CsvFormat) -> CsvHeader:
+def header_of(file: DataFile, form: CsvFormat, is_tolerant: bool = False) -> CsvHeader:
     """Read the first line of a file, in which the separator is a tab if the name says so."""
     is_tabs = form.separator is None and file.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
     head = read_head(file.path, file.name)
-    check_text(head[: head.rfind(b"\n") + 1 or len(head)], file.name)
+    if not is_tolerant:
+        check_text(head[: head.rfind(b"\n") + 1 or len(head)], file.name)
     return csv_header(head, file.name, replace(form, separator="\t") if is_tabs else form)
 
 
-def _add_facts(facts: dict[str, NumberFacts | None], name: str, bare: pl.Series) -> None:
+def add_facts(facts: dict[str, NumberFacts | None], name: str, bare: pl.Series) -> None:
     """Update the facts about a column with those of a chunk; empty cells do not count."""
     if bare.null_count() == len(bare) or (name in facts and facts[name] is None):
         return

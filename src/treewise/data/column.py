@@ -85,6 +85,8 @@ class Column:
 
     def is_all_missing(self) -> bool:
         """Return whether every cell is missing; the first few usually decide it."""
+        if self.form == "float" and len(self) and self.values[0] == self.values[0]:  # not NaN
+            return False
         head = replace(self, values=self.values[:_HEAD], missing=None if self.missing is None else self.missing[:_HEAD])
         return bool(head.is_missing().all() and self.is_missing().all())
 
@@ -169,10 +171,10 @@ class LazyColumns(Mapping[str, Column]):
         return len(self._columns)
 
 
-def truncate(text: object, most: int = 60) -> str:
+def truncate(text: object, length: int = 60) -> str:
     """Write a name or a cell for a message: on one line, and not too long."""
     printable = safe(text)
-    return printable if len(printable) <= most else f"{printable[:most]}…"
+    return printable if len(printable) <= length else f"{printable[:length]}…"
 
 
 def format_datetime(value: int, unit: str) -> str:

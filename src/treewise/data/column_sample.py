@@ -16,6 +16,8 @@ from treewise.data.column import UNITS, Array, Column, read_only, text_column, t
 from treewise.data.convert import TICKS_PER_DAY
 from treewise.errors import DataError
 
+_FEW = 1 << 10  # cells that are looked at before all others
+
 
 def sample_column(column: Column, distinct: bool = False) -> Column:
     """Return a few cells with the same encoding as all of them; with ``distinct`` each value once.
@@ -24,16 +26,17 @@ def sample_column(column: Column, distinct: bool = False) -> Column:
     >>> sample_column(read({"x": [3.0, 1.0, 2.5, 9.0, None]})["x"]).values.tolist()
     [1.0, 9.0, 2.5]
     """
-    present = np.flatnonzero(~column.is_missing())
-    if not len(present):
+    is_missing = column.is_missing()
+    present = np.flatnonzero(~is_missing) if is_missing.any() else None  # None: all cells
+    values = column.values if present is None else column.values[present]
+    if not len(values):
         return column.take(np.arange(min(1, len(column))))
-    values = column.values[present]
     if distinct or column.is_coded or column.form == "bool":
         rows = np.unique(values, return_index=True)[1]
     else:
         ends = [values.argmin(), values.argmax(), *_first_fraction(column, values)]
         rows = np.array(list(dict.fromkeys(ends)), np.int64)  # each once
-    sample = replace(column, values=column.values[present[rows]], missing=None)
+    sample = replace(column, values=values[rows], missing=None)
     return sample.drop_unused_labels() if column.form == "text" else sample
 
 
@@ -41,7 +44,11 @@ def _first_fraction(column: Column, values: Array) -> Array:
     """Return the index of the first value that is not a whole number, if there is one."""
     if column.form != "float":
         return np.zeros(0, np.int64)
-    return np.flatnonzero(np.floor(values) != values)[:1]
+    for first, after in ((0, _FEW), (_FEW, len(values))):
+        fractions = np.flatnonzero(np.floor(values[first:after]) != values[first:after])[:1]
+        if len(fractions):
+            return fractions + first
+    return np.zeros(0, np.int64)
 
 
 def join_samples(samples: Sequence[Column]) -> Column:

@@ -163,7 +163,9 @@ def to_levels(column: Column, levels: tuple[str, ...]) -> Codes:
     if column.form in ("int", "float"):
         return _numbers_to_levels(column, by_value)
     column = _to_text_labels(column, by_value)
-    marker_code = -1 if len(by_value) == len(levels) else UNSEEN  # among numbers, "NA" means missing
+    if not {("boolean", False), ("boolean", True)} & by_value.keys():  # true is 1, as in a column of booleans
+        by_value |= {("boolean", bool(v)): by_value[v] for v in (0, 1) if v in by_value}
+    marker_code = -1 if len(set(by_value.values())) == len(levels) else UNSEEN  # among numbers, "NA" means missing
     per_label = []
     for label in column.labels:
         code = exact.get(label, UNSEEN)

@@ -250,13 +250,13 @@ def _sample_rows(n_rows: int) -> Array:
     return (z % np.uint64(n_rows)).astype(np.int64)
 
 
-def _count_distinct_integers(values: Array, least: float) -> int:
+def _count_distinct_integers(values: Array, limit: float) -> int:
     """Return the number of distinct values if all are integers and it may exceed ``least``; else 0."""
-    if len(values) <= least:
+    if len(values) <= limit:
         return 0
     if values.dtype.kind == "f" and not (is_whole(values[:100]) and is_whole(values)):
         return 0
-    if values.max().item() - values.min().item() + 1 <= least:
+    if values.max().item() - values.min().item() + 1 <= limit:
         return 0  # not enough integers between minimum and maximum
     in_order = run_interruptible(lambda: np.sort(values), rows=len(values))  # many times faster than np.unique
     return 1 + int(np.count_nonzero(in_order[1:] != in_order[:-1]))

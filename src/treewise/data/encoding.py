@@ -77,6 +77,7 @@ __all__ = [
     "encode_classes",
     "encode_column",
     "encode_numbers",
+    "find_misfits",
     "fit_encoding",
     "is_missing",
     "sort_levels",
@@ -161,7 +162,7 @@ class EncodedColumn:
     encoding: Encoding
     values: Array
     notes: tuple[str, ...] = ()
-    splits: str | None = None  # one of SPLIT_KINDS, if the kind names one
+    split_kind: str | None = None  # one of SPLIT_KINDS, if the kind names one
 
 
 # -- fitting ----------------------------------------------------------------------------------------------------
@@ -179,7 +180,7 @@ def fit_encoding(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
     >>> fit_encoding(table["weight"]).values.tolist(), fit_encoding(table["weight"]).notes
     ([1.5, nan, 2.0], ('weight: "NA" read as missing in 1 cell (all other cells are numbers)',))
     """
-    kind_name, levels, splits = _parse_kind(column.name, kind)
+    kind_name, levels, split_kind = _parse_kind(column.name, kind)
     notes = [column.rounding] if column.rounding else []
     if column.form == "int":  # a strided column is slow, and is read several times
         column = replace(column, values=np.ascontiguousarray(column.values))
@@ -209,7 +210,7 @@ def fit_encoding(column: Column, kind: KindSpec | None = None) -> EncodedColumn:
             notes.append(note_alphabetical_order(column.name, column_levels))
     values = _encode_training_column(encoding, column, declared=levels is not None)
     notes += note_suspicious(column)
-    return EncodedColumn(encoding, values, tuple(notes), splits)
+    return EncodedColumn(encoding, values, tuple(notes), split_kind)
 
 
 def _parse_kind(name: str, kind: KindSpec | None) -> tuple[str | None, tuple[str, ...] | None, str | None]:
@@ -399,11 +400,11 @@ def _misfit_error(encoding: Encoding, misfit: MisfitError) -> DataError:
     )
 
 
-def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
+def encode_column(encoding: Encoding, column: Column, table_name: str, first_row: int = 0) -> Array:
     """Encode a column as the training column was encoded.
 
     Numbers may be given as text and levels as numbers, if their values are equal; levels not seen in training become
-    ``UNSEEN``; an all-missing column fits any kind.
+    ``UNSEEN``; an all-missing column fits any kind. ``first_row`` is the number of rows before, in messages.
 
     >>> from treewise.data.table import read
     >>> gpa = Encoding("GPA", "nominal", ("3.5", "3.7", "4.0"))
@@ -424,14 +425,43 @@ def encode_column(encoding: Encoding, column: Column, table_name: str) -> Array:
         return _to_encoded(encoding, column)
     except MisfitError as misfit:
         grown = {"number": "numbers", "integer": "numbers", "datetime": "dates", "boolean": "true/false"}.get(
-            encoding.kind, f"categories ({join_few([truncate(x) for x in encoding.levels], most=4)})"
+            encoding.kind, f"categories ({join_few([truncate(x) for x in encoding.levels], limit=4)})"
         )
         is_decimal_comma = encoding.kind == "number" and _DECIMAL_COMMA.fullmatch(misfit.cell) is not None
         raise DataError(
             f'column "{truncate(encoding.name)}": the model was grown on {grown}, {table_name} holds'
-            f" {misfit.holds} ({misfit.cell} in row {misfit.row + 1:,}).",
+            f" {misfit.holds} ({misfit.cell} in row {first_row + misfit.row + 1:,}).",
+            column=encoding.name,
+            row=first_row + misfit.row,
             hint="If the comma is the decimal mark: " + Param("decimal", ",") + "." if is_decimal_comma else "",
         ) from None
+
+
+def find_misfits(encoding: Encoding, column: Column) -> Mask | None:
+    """Return a mask of the cells that cannot be encoded; None if the column as a whole is of another type.
+
+    >>> from treewise.data.table import read
+    >>> find_misfits(Encoding("age", "number"), read({"age": ["54", "54y", "NA"]})["age"]).tolist()
+    [False, True, False]
+    """
+    if column.is_coded:
+        if encoding.kind in ("number", "integer"):
+            parsed = parse_numbers(column.labels)
+            bad = ~(parsed.is_number | parsed.is_marker)
+        else:
+            bad = np.array([_is_misfit(encoding, label) for label in column.labels], np.bool_)
+        return column.expand(bad, False)
+    if encoding.kind == "boolean" and column.form in ("int", "float"):
+        return np.asarray(~column.is_missing() & (column.values != 0) & (column.values != 1))
+    return None
+
+
+def _is_misfit(encoding: Encoding, label: str) -> bool:
+    try:
+        _to_encoded(encoding, Column(encoding.name, "text", np.zeros(1, np.int32), labels=(label,)))
+    except (MisfitError, DataError):
+        return True
+    return False
 
 
 def _to_encoded(encoding: Encoding, column: Column) -> Array:

@@ -7,6 +7,7 @@ arrays.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -407,6 +408,29 @@ def _cell_labels(column: Column) -> list[str]:
     return format_numbers(column.values)
 
 
+# -- many tables, one after the other -------------------------------------------------------------------------
+
+
+def iterate_batches(data: Any) -> Iterator[Any] | None:
+    """Return the tables of an iterable of tables, or the batches of a lazy one; None for files, by name.
+
+    A lazy frame of polars, a relation of DuckDB, a dataset or reader of Arrow and pandas' reader of chunks yield their
+    batches as they compute them. A table in memory is one batch.
+    """
+    if isinstance(data, (str, os.PathLike)):
+        return None
+    if isinstance(data, (list, tuple)) and data and all(isinstance(path, (str, os.PathLike)) for path in data):
+        return None
+    for method in ("collect_batches", "to_batches", "to_arrow_reader", "fetch_record_batch"):
+        if callable(getattr(data, method, None)) and not hasattr(data, "num_rows"):
+            batches: Iterator[Any] = iter(getattr(data, method)())
+            return batches
+    if isinstance(data, Mapping) or hasattr(data, "columns") or hasattr(data, "dtype") or not hasattr(data, "__iter__"):
+        return iter([data])
+    tables: Iterator[Any] = iter(data)
+    return tables
+
+
 # -- columns to dataframes ------------------------------------------------------------------------------------
 
 
@@ -509,6 +533,21 @@ def arrays_to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
+def with_empty_rows(frame: pl.DataFrame, positions: Any, n_rows: int) -> pl.DataFrame:
+    """Return ``n_rows`` rows: those of a frame at their positions, and between them rows of empty cells.
+
+    >>> import polars as pl
+    >>> with_empty_rows(pl.DataFrame({"a": ["x", "y"]}), np.array([0, 2]), 4).rows()
+    [('x',), (None,), ('y',), (None,)]
+    """
+    import polars as pl
+
+    rows = np.full(n_rows, -1, np.int64)
+    rows[positions] = np.arange(len(frame))
+    index = pl.Series(rows).replace({-1: None}).cast(pl.UInt32)
+    return pl.DataFrame([column.gather(index) for column in frame.get_columns()])
+
+
 def _label_dtype(labels: list[Any]) -> Any:
     """Return the dtype of a column of labels: text, unless all are booleans or all numbers."""
     import polars as pl
@@ -529,3 +568,10 @@ def _cell_text(value: Any) -> str | None:
 def is_dask_frame(data: Any) -> bool:
     """Tell whether this is a Dask dataframe, whose rows are on a cluster."""
     return type(data).__module__.startswith("dask.dataframe") and hasattr(data, "to_delayed")
+
+
+def array_to_pandas(values: Array, names: Sequence[str], index: Any = None) -> Any:
+    """Return an array as a series of pandas, or of several columns as a dataframe."""
+    pd: Any = import_module("pandas")
+    is_series = values.ndim == 1
+    return pd.Series(values, index, name=names[0]) if is_series else pd.DataFrame(values, index, names)

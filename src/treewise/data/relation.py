@@ -217,22 +217,34 @@ class Relation:
         aggregates: Mapping[str, nw.Expr],
         where: nw.Expr | None = None,
         derived: Sequence[Mapping[str, nw.Expr]] = (),
-        most: int = MAX_GROUPS,
+        limit: int = MAX_GROUPS,
     ) -> dict[str, Any]:
         """Return groups of rows: their keys and aggregates.
 
         ``where`` is a condition on ``values``; each step of ``derived`` adds values that follow from those before it.
-        Of more groups than ``most``, one more is returned.
+        Of more groups than ``limit``, one more is returned.
         """
+        fetched = self.fetch_groups(values, keys, aggregates, limit, where, derived)
+        return {name: _cells(fetched[name]) for name in fetched.columns}
+
+    def fetch_groups(
+        self,
+        values: Mapping[str, nw.Expr],
+        keys: Sequence[str],
+        aggregates: Mapping[str, nw.Expr],
+        limit: int,
+        where: nw.Expr | None = None,
+        derived: Sequence[Mapping[str, nw.Expr]] = (),
+    ) -> nw.DataFrame[Any]:
+        """Return groups of rows, as ``group`` does, in a dataframe."""
         with wrap_library_errors(f"a query on {self.name}", _HINT):
             chosen = self.frame.select(*(e.alias(name) for name, e in values.items()))
             chosen = chosen if where is None else chosen.filter(where)
             for step in derived:
                 chosen = chosen.with_columns(*(e.alias(name) for name, e in step.items()))
             groups = chosen.group_by(*keys).agg(*(e.alias(name) for name, e in aggregates.items()))
-            groups = groups.head(most + 1) if most < MAX_GROUPS else groups
-        fetched = self._fetch(groups)
-        return {name: _cells(fetched[name]) for name in fetched.columns}
+            groups = groups.head(limit + 1) if limit < MAX_GROUPS else groups
+        return self._fetch(groups)
 
     def _fetch(self, frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
         if self.on_query is not None:
@@ -292,6 +304,49 @@ def _lazy_frame(data: Any) -> nw.LazyFrame[Any] | None:
 def is_relation(data: Any) -> bool:
     """Tell whether this is a table that a database evaluates lazily, such as a DuckDB relation."""
     return _lazy_frame(data) is not None
+
+
+_DIALECTS = {
+    "bigquery": "bigquery", "duckdb": "duckdb", "mssql": "sqlserver", "mysql": "mysql", "postgres": "postgresql",
+    "snowflake": "snowflake", "sqlite": "sqlite",
+}  # fmt: skip
+
+
+def dialect_of(data: Any) -> str | None:
+    """Return the dialect of SQL in which a table can be queried (``run_query``); None if it cannot."""
+    table, library = _native(data)
+    if library == "ibis":
+        return _DIALECTS.get(table.get_backend().name)
+    return {"duckdb": "duckdb", "pyspark": "spark"}.get(library)
+
+
+def run_query(data: Any, name: str, query: str) -> Any:
+    """Return a query on a table, which is called ``name`` there: lazy, and of the same library."""
+    table, library = _native(data)
+    with wrap_library_errors("a query on the table", _HINT):
+        if library == "duckdb":
+            result = table.query(name, query)
+        elif library == "ibis":
+            result = table.alias(name).sql(query)
+        else:
+            table.createOrReplaceTempView(name)
+            try:  # the query is planned at once, and needs the name no longer
+                result = table.sparkSession.sql(query)
+            finally:
+                table.sparkSession.catalog.dropTempView(name)
+    if table is data:
+        return result
+    import narwhals.stable.v2 as nw
+
+    return nw.from_native(result)
+
+
+def _native(data: Any) -> tuple[Any, str]:
+    """Return a lazy table without narwhals, and its library."""
+    import narwhals.stable.v2 as nw
+
+    table = nw.to_native(data, pass_through=True)
+    return table, type(table).__module__.partition(".")[0].removeprefix("_")
 
 
 def is_database_table(data: Any) -> bool:

@@ -67,6 +67,7 @@ class Table:
     title: str = ""  # one-line description of a built-in table
     na_values: tuple[str, ...] = ()  # markers read as missing; a model grown on the table remembers them
     store: ColumnStore | None = field(default=None, repr=False)  # of a table that was read in batches
+    first_row: int = 0  # of a batch: how many rows of its file are before it, in messages
 
     def __len__(self) -> int:
         return self.n_rows
@@ -78,7 +79,7 @@ class Table:
             quoted = f'"{truncate(name)}"' if isinstance(name, str) else brief(name)
             hint = self._hint_index(name) or did_you_mean(name, self.columns)
             names = [truncate(n) for n in self.columns]
-            listing = join_few(names, most=20 if len("".join(names[:20])) < _LONGEST_LIST else 5)
+            listing = join_few(names, limit=20 if len("".join(names[:20])) < _LONGEST_LIST else 5)
             message = f"no column {quoted} in {self.name}.{hint} Columns: {listing}."
             raise ColumnError(message, hint=self.hint_separator())
         return self.columns[name]
@@ -248,7 +249,7 @@ def read(
 def read_for_model(data: Any, na_values: Sequence[str]) -> Table:
     """Read a table for a model that exists; warn if its rows are fetched from elsewhere."""
     if is_dask_frame(data):
-        rows, advice = "a Dask dataframe", "frame.map_partitions(model.predict) predicts on the workers"
+        rows, advice = "a Dask dataframe", "model.predict(frame) predicts on the workers"
     elif is_database_table(data) or is_relation(data):
         rows, advice = "a database table", 'model.export("sql") predicts in the database'
     else:

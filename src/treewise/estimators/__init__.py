@@ -7,6 +7,7 @@ is imported with this package, so only when an estimator is used.
     options.py         the parameters of each estimator
     base.py            what all estimators share: fit, the order of classes, tags
     trees.py           single trees
+    optimal.py         optimal trees
     base_ensemble.py   what ensembles share: warm starts, members, predictions
     ensembles.py       forests, extra-trees, bagging, AdaBoost; out-of-bag scores
 """
@@ -20,6 +21,7 @@ from treewise.estimators.ensembles import (
     ForestClassifier,
     ForestRegressor,
 )
+from treewise.estimators.optimal import OptimalTreeClassifier, OptimalTreeRegressor
 from treewise.estimators.trees import TreeClassifier, TreeRegressor
 
 __all__ = [
@@ -30,6 +32,8 @@ __all__ = [
     "ExtraTreesRegressor",
     "ForestClassifier",
     "ForestRegressor",
+    "OptimalTreeClassifier",
+    "OptimalTreeRegressor",
     "TreeClassifier",
     "TreeRegressor",
 ]

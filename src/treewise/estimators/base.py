@@ -64,13 +64,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     def _prepare_fit(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> FitInput:
         """Read the input of ``fit``; ``changed`` are parameters translated for ``treewise.grow``."""
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._own_params}
-        _check_criterion(params["criterion"], self._task, type(self).__name__)
+        _check_criterion(params.get("criterion"), self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
-        if params["selection"] != "test":
+        if "alpha" in params and params["selection"] != "test":
             params["alpha"] = None  # as usual in scikit-learn, a parameter that does not apply is ignored
         table_with_target = with_target(table, column)
         weights = read_weights(sample_weight, len(table))
-        options = {"random_state": self._seed(), **changed, "task": self._task, "sample_weight": weights}
+        seed = {"random_state": self._seed()} if "random_state" in params else {}
+        options = {**seed, **changed, "task": self._task, "sample_weight": weights}
         return FitInput(table_with_target, features, params | options)
 
     def _seed(self) -> Any:

@@ -76,7 +76,7 @@ class BaseEnsemble(Estimator):
         self._check_same_parameters()
         target, weights = self.ensemble_.target, given.options["sample_weight"]
         before = self.ensemble_.with_(target=replace(target, classes=tuple(map(str, target.classes))))
-        check_integer("n_estimators", self.n_estimators, least=1)
+        check_integer("n_estimators", self.n_estimators, minimum=1)
         if self.n_estimators < len(before):
             raise ParameterError(
                 "with " + Param("warm_start") + f" trees are only added, and there are already {len(before)}.",

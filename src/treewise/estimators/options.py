@@ -54,11 +54,39 @@ class TreeOptions(_GrowOptions, total=False):
     validation: Any
     ccp_alpha: float
     honest: float | None
+    search: str
 
 
 class TreeClassifierOptions(TreeOptions, _ClassOptions, total=False):
     """Parameters of a classification tree."""
 
+    cost: Any
+
+
+class OptimalTreeOptions(TypedDict, total=False):
+    """Parameters of an optimal tree."""
+
+    max_depth: int | None
+    max_leaf_nodes: int | None
+    penalty: float
+    time_limit: float | None
+    categorical: str | None
+    missing: str
+    kinds: Mapping[str, KindSpec] | None
+    ignore: Sequence[str]
+    columns: Sequence[str] | None
+    na_values: Sequence[str]
+    drop_missing_target: bool
+    n_jobs: int | None
+
+
+class OptimalTreeClassifierOptions(OptimalTreeOptions, total=False):
+    """Parameters of an optimal classification tree."""
+
+    objective: str | None
+    positive: Label | None
+    class_weight: Mapping[Label, float] | str | None
+    priors: Any
     cost: Any
 
 
@@ -71,6 +99,7 @@ class _EnsembleOptions(_GrowOptions, total=False):
 class ExtraTreesOptions(_EnsembleOptions, total=False):
     """Parameters of extra-trees: columns are drawn at every node, with one random split each."""
 
+    groups: str | None
     max_features: int | float | str | None
     bootstrap: bool
     max_samples: int | float | None
@@ -94,6 +123,7 @@ class ForestClassifierOptions(ForestOptions, _ClassOptions, total=False):
 class BaggingOptions(_EnsembleOptions, total=False):
     """Parameters of bagging: columns are drawn once per tree."""
 
+    groups: str | None
     max_samples: int | float
     max_features: int | float
     splitter: str

@@ -168,7 +168,7 @@ class Check(Displayable):
         headings = (ColumnSpec("rows"), ColumnSpec("cells", title="alike in"), ColumnSpec("counts", title="but"))
         rows = [
             (
-                join_few([f"{row:,}" for row in c.rows], most=_MAX_ROWS),
+                join_few([f"{row:,}" for row in c.rows], limit=_MAX_ROWS),
                 ", ".join(f"{name} {cell}" for name, cell in c.cells.items()),
                 _format_counts(c.counts),
             )
@@ -187,7 +187,7 @@ class Check(Displayable):
     def _unanswered(self) -> list[str]:
         if not self.unanswered:
             return []
-        rows = join_few([f"{row:,}" for row in self.unanswered], most=_MAX_ROWS)
+        rows = join_few([f"{row:,}" for row in self.unanswered], limit=_MAX_ROWS)
         many = len(self.unanswered) > 1
         return [
             f'{"Rows" if many else "Row"} {rows} {"match" if many else "matches"} no branch: add one, or "otherwise".'
@@ -219,7 +219,7 @@ class Check(Displayable):
     def _contradicted(self) -> list[str]:
         if self.task != "classification" or not self.columns:
             return []
-        equal = f"equal in {join_few([safe(name) for name in self.columns], most=8)}"
+        equal = f"equal in {join_few([safe(name) for name in self.columns], limit=8)}"
         if not self.contradictions:
             return [f"No contradictions: no rows are {equal} and differ in class."]
         assert self.least_errors is not None
@@ -230,7 +230,7 @@ class Check(Displayable):
 
 def _list_nodes(leaves: tuple[LeafCheck, ...]) -> str:
     """Return the node numbers of some leaves as text."""
-    numbers = join_few([str(leaf.node) for leaf in leaves], most=_MAX_ROWS)
+    numbers = join_few([str(leaf.node) for leaf in leaves], limit=_MAX_ROWS)
     return f"node {numbers}" if len(leaves) == 1 else f"nodes {numbers}"
 
 

@@ -29,6 +29,7 @@ from treewise.predict.costs import CostMatrix, cost_matrix_of
 from treewise.predict.leaf_probabilities import LeafProbabilities, default_smoothing, label_probabilities
 from treewise.predict.predict import Answers, EncodedRows, TreeAnswers, encode_table, subtree_sizes
 from treewise.prune.losses import poisson_deviance
+from treewise.sources.lazy import rows_by_leaf
 from treewise.train.exposure import find_truth, weigh_by_exposure
 from treewise.train.target import (
     Ints,
@@ -170,7 +171,8 @@ def prepare_evaluation(
     model: SomeModel, data: Any, target: Any = None, drop_missing_target: bool = False, sample_weight: Any = None
 ) -> EvaluationData[SomeModel]:
     """Read a table with true labels and encode it for the model."""
-    table = read_for_model(data, model.na_values)
+    by_leaf = rows_by_leaf(model, data, target) if sample_weight is None else None
+    table = read_for_model(data, model.na_values) if by_leaf is None else by_leaf
     weight = None if sample_weight is None else read_sample_weights(table, sample_weight)
     if model.fit_info.fit_options.predicts_rates:
         weight = weigh_by_exposure(model, table, np.ones(len(table)) if weight is None else weight)
@@ -241,7 +243,7 @@ def _where_missing_went(answers: Answers) -> str:
         return ""
     rule = 'the branch that says "or missing", else the first'
     return (
-        f"{plural(int(has_missing.sum()), 'row')} with a missing value went with {join_few(branches, most=3)}: {rule}"
+        f"{plural(int(has_missing.sum()), 'row')} with a missing value went with {join_few(branches, limit=3)}: {rule}"
     )
 
 

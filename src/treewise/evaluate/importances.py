@@ -102,8 +102,8 @@ class Importances(Displayable):
                 return importance
         raise KeyError(column)
 
-    def draw(self, most: int = 20, ax: Axes | None = None, **image: Unpack[ImageOptions]) -> ChartPicture:
-        """Draw the columns that are tested as bars, at most ``most``, with their intervals if there are any.
+    def draw(self, max_columns: int = 20, ax: Axes | None = None, **image: Unpack[ImageOptions]) -> ChartPicture:
+        """Draw the columns that are tested as bars, at most ``max_columns``, with their intervals if there are any.
 
         Returns a picture that a notebook shows: ``.save("importances.svg")`` writes it (``.png`` and ``.pdf`` need
         matplotlib), and ``.axes`` are matplotlib's axes. With ``ax``, draws on these. ``path``, ``size``, ``font_size``
@@ -115,7 +115,7 @@ class Importances(Displayable):
         """
         from treewise.show.plots.importances import draw_importances
 
-        return draw_importances(self, most, ax, **image)
+        return draw_importances(self, max_columns, ax, **image)
 
     def result_table(self) -> ResultTable:
         """Return every column, as data."""
@@ -126,7 +126,7 @@ class Importances(Displayable):
         table = self.result_table()
         tested = [row for row, column in zip(table.rows, self.columns, strict=True) if column.splits]
         unused = [safe(column.column) for column in self.columns if not column.splits]
-        untested = (f"Not tested by any split, so exactly 0: {join_few(unused, most=12)}.",) if unused else ()
+        untested = (f"Not tested by any split, so exactly 0: {join_few(unused, limit=12)}.",) if unused else ()
         return (replace(table, rows=tested, below=(*untested, *table.below)),)
 
     def to_dict(self) -> dict[str, Any]:

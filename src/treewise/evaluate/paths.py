@@ -249,7 +249,7 @@ class NodePaths:
         end = [node]
         while len(end) < half:
             end.append(int(self._tree.arrays.parent[end[-1]]))
-        return [*self._tree.path(self._cuts[node])[1:], -(depth - 2 * half), *reversed(end)]
+        return [*self._tree.path(self._truncated_at[node])[1:], -(depth - 2 * half), *reversed(end)]
 
     def condition(self, step: int) -> str:
         """Return the condition of a node; for a negative step the number of omitted ones."""
@@ -276,14 +276,14 @@ class NodePaths:
         return " and ".join(map(self.condition, self.steps(node))) or "all rows"
 
     @cached_property
-    def _cuts(self) -> list[int]:
+    def _truncated_at(self) -> list[int]:
         """For each node, its ancestor where a long path is cut; itself above the cut."""
-        cuts, parent, depth = (
+        ends, parent, depth = (
             list(range(len(self._tree))),
             self._tree.arrays.parent.tolist(),
             self._tree.depths.tolist(),
         )
-        for node in range(1, len(cuts)):
+        for node in range(1, len(ends)):
             if depth[node] > LONGEST // 2:
-                cuts[node] = cuts[parent[node]]
-        return cuts
+                ends[node] = ends[parent[node]]
+        return ends

@@ -127,8 +127,8 @@ class _Shuffles:
         progress: Progress | None = None,
     ) -> Self:
         """Check the options."""
-        check_integer("repeats", repeats, least=1, most=_MAX_REPEATS)
-        check_integer("random_state", random_state, least=0, most=2**64 - 1)
+        check_integer("repeats", repeats, minimum=1, maximum=_MAX_REPEATS)
+        check_integer("random_state", random_state, minimum=0, maximum=2**64 - 1)
         return cls(repeats, random_state, check_confidence(confidence), resolve_n_jobs(n_jobs), progress)
 
     def importances(self, trial: _PermutationTrial, compared: EvaluationData[Any]) -> Importances:

@@ -59,6 +59,13 @@ def predict_row_interval(tree: Tree, data: Any, calibration: Any, confidence: fl
 
 def prediction_intervals(tree: Tree, answers: Answers, calibration: Any, confidence: float = 0.95) -> Floats:
     """Return low and high ends for rows that were walked down the tree: rows × 2."""
+    assert answers.leaves is not None
+    ranges = residual_ranges(tree, calibration, confidence)[answers.leaves]
+    return np.asarray(answers.values()[:, None] + ranges, np.float64)
+
+
+def residual_ranges(tree: Tree, calibration: Any, confidence: float) -> Floats:
+    """Return the ends of the residuals at each node: nodes × 2."""
     confidence = check_confidence(confidence)
     if tree.task == "classification":
         raise ParameterError(
@@ -66,13 +73,6 @@ def prediction_intervals(tree: Tree, answers: Answers, calibration: Any, confide
             parameter="calibration",
             hint="Leave it out.",
         )
-    assert answers.leaves is not None
-    ranges = _residual_ranges(tree, calibration, confidence)[answers.leaves]
-    return np.asarray(answers.values()[:, None] + ranges, np.float64)
-
-
-def _residual_ranges(tree: Tree, calibration: Any, confidence: float) -> Floats:
-    """Return the ends of the residuals at each node: nodes × 2."""
     compared = prepare_evaluation(tree, calibration)
     if looks_like_training_data(compared):
         raise DataError(
@@ -104,7 +104,7 @@ def pool_leaves(tree: Tree, rows: Ints, needed: int) -> Ints:
     """Return the node whose rows stand for each node: itself, or the smallest around it that collects enough rows.
 
     Bottom up, a node with enough rows closes a pool; the rows of one without pass to its parent. What remains at the
-    root without enough rows is judged by all rows (-1).
+    root without enough rows takes the residuals of all rows (-1).
     """
     parent, waiting = tree.arrays.parent.tolist(), rows.tolist()
     closed = [False] * len(parent)

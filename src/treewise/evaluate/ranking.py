@@ -149,7 +149,7 @@ class Ranking:
         lost = self.positives * (1 - self.probability) ** 2 + self.others * self.probability**2
         return float(lost.sum() / (self.positives + self.others).sum())
 
-    def bins(self, most: int = 10) -> tuple[Bin, ...]:
+    def bins(self, max_bins: int = 10) -> tuple[Bin, ...]:
         """Group neighbouring probabilities into at most ``most`` bins of about equal weight, the lowest first.
 
         >>> [(b.predicted, b.observed) for b in Ranking.of(1, np.array([0.9, 0.1]), np.array([True, False])).bins()]
@@ -157,11 +157,11 @@ class Ranking:
         """
         weight = (self.positives + self.others)[::-1]
         probability, positives = self.probability[::-1], self.positives[::-1]
-        if len(probability) <= most:
+        if len(probability) <= max_bins:
             groups: Sequence[npt.NDArray[np.int64]] = [np.array([i]) for i in range(len(probability))]
         else:
             middle = np.cumsum(weight) - weight / 2
-            number = np.minimum((middle / weight.sum() * most).astype(np.int64), most - 1)
+            number = np.minimum((middle / weight.sum() * max_bins).astype(np.int64), max_bins - 1)
             groups = [np.flatnonzero(number == i) for i in np.unique(number)]
         bins = []
         for group in groups:

@@ -81,9 +81,9 @@ class Evaluation(Displayable, ABC):
     @property
     def displayed(self) -> Self:
         """The evaluation in the words of the model's display."""
-        from treewise.evaluate.in_words import in_words
+        from treewise.evaluate.displayed import displayed_evaluation
 
-        return in_words(self)
+        return displayed_evaluation(self)
 
     @property
     def title(self) -> str:
@@ -420,7 +420,7 @@ class ClassificationEvaluation(Evaluation):
             text = f'always "{safe(self.majority)}", {root} where the {self.grown}'
             facts.append(("baseline", f"{format_share(self.baseline_error):>5} %   {text}"))
         facts += [("cost", text) for text in self._cost_lines()]
-        facts.append(("log loss", self._log_loss_in_words()))
+        facts.append(("log loss", self._describe_log_loss()))
         for label, rows in self.unknown.items():
             many = plural(int(rows), "row") if self.weights is None else f"weight {format_count(rows)}"
             facts.append(
@@ -439,11 +439,11 @@ class ClassificationEvaluation(Evaluation):
         )
         return [f"{format_rounded(self.cost)} a row{against} ({self.cost_matrix})"]
 
-    def _log_loss_in_words(self) -> str:
+    def _describe_log_loss(self) -> str:
         if not self.impossible_rows:
             smooth = "" if self.log_loss_estimate == "maximum_likelihood" else f" ({self.log_loss_estimate})"
             return f"{self.log_loss:.4f} nats{smooth}"
-        rows = join_few([f"{row:,}" for row in self.impossible_rows], most=5)
+        rows = join_few([f"{row:,}" for row in self.impossible_rows], limit=5)
         many = len(self.impossible_rows) > 1
         text = f"infinite: the class of {'rows' if many else 'row'} {rows} was given probability 0"
         left = self.n - len(self.impossible_rows)
@@ -523,14 +523,14 @@ class ClassificationEvaluation(Evaluation):
     def _largest_confusions(self) -> list[list[str]]:
         wrong = self.pairs[:, 0] != self.pairs[:, 1]
         pairs, weights = self.pairs[wrong], self.pair_weights[wrong]
-        most = np.argsort(-weights, kind="stable")[:10]
+        largest = np.argsort(-weights, kind="stable")[:10]
         text = [
             f"{_short_label(self.labels[i])} taken for {_short_label(self.classes[j])}"
-            for i, j, _ in pairs[most].tolist()
+            for i, j, _ in pairs[largest].tolist()
         ]
         return [
             ["confusion", "rows"],
-            *([line, format_count(n)] for line, n in zip(text, weights[most].tolist(), strict=True)),
+            *([line, format_count(n)] for line, n in zip(text, weights[largest].tolist(), strict=True)),
         ]
 
 

@@ -223,7 +223,7 @@ def _strengths(training_set: TrainingSet) -> dict[str, float]:
             training_set,
             encodings=(encoding,),
             columns=(training_set.columns[i],),
-            splits=(training_set.splits[i],),
+            split_kinds=(training_set.split_kinds[i],),
             settings=settings,
         )
         tree = grow_training_set(alone, n_jobs=1, keep_quartiles=False)
@@ -288,7 +288,7 @@ def _note_rare_classes(training_set: TrainingSet) -> list[str]:
     if not rare:
         return []
     return [
-        f"{safe(target.name)}: rare {'classes' if len(rare) > 1 else 'class'} {join_few(rare, most=3)}; always"
+        f"{safe(target.name)}: rare {'classes' if len(rare) > 1 else 'class'} {join_few(rare, limit=3)}; always"
         " predicting the largest class has a small error, so judge by AUC, recall or costs"
     ]
 

@@ -60,7 +60,7 @@ def rules(
     """Return the rules of a tree (``Tree.rules``)."""
     check_confidence(confidence)
     if min_support != 0 or isinstance(min_support, bool):
-        check_count_or_share("min_support", min_support, least=0)
+        check_count_or_share("min_support", min_support, minimum=0)
     if sort not in _SORTS[tree.task]:
         known = ", ".join(f'"{name}"' for name in _SORTS[tree.task])
         near = did_you_mean(sort, _SORTS[tree.task])
@@ -68,8 +68,8 @@ def rules(
     label = None if cls is None else tree.classes[class_index(tree, cls)]
     nodes, unreachable = _terminal_nodes(tree)
     stats = Rules(tree, tuple(nodes), sort, label, confidence)._statistics
-    least = min_support * int(tree.arrays.rows[0]) if isinstance(min_support, float) else min_support
-    indices = [i for i in range(len(nodes)) if stats.rows[i] >= least]
+    min_rows = min_support * int(tree.arrays.rows[0]) if isinstance(min_support, float) else min_support
+    indices = [i for i in range(len(nodes)) if stats.rows[i] >= min_rows]
     order = sorted(indices, key=lambda i: (not stats.is_leaf[i], *stats.sort_key(sort, i), nodes[i]))
     excluded = len(nodes) - len(indices), sum(stats.rows) - sum(stats.rows[i] for i in indices)
     return Rules(tree, tuple(nodes[i] for i in order), sort, label, confidence, excluded, unreachable)

@@ -155,7 +155,7 @@ class Stump(Displayable, Sequence[RankedTest]):
         node, number_format = self.node, self.node.number_format
         criterion = number_format.training_set.criterion
         has_score, priced = criterion.rule != "gain", is_priced(node)
-        has_costs = any(test.traced.candidate.cost for test in self._tests)
+        has_feature_costs = any(test.traced.candidate.feature_cost for test in self._tests)
         headings = (
             ColumnSpec("rank", "count"),
             ColumnSpec("column", only="data"),
@@ -163,8 +163,8 @@ class Stump(Displayable, Sequence[RankedTest]):
             ColumnSpec("briefly", title="test", only="text"),
             ColumnSpec("kind", only=None if number_format.training_set.divides_gain_by_branches else "data"),
             ColumnSpec("gain", "number", formatter=number_format.format),
-            ColumnSpec("price_bits", "count", "price, bits", only=None if priced and not has_costs else "data"),
-            ColumnSpec("cost", "number", formatter=number_format.format, only=None if has_costs else "data"),
+            ColumnSpec("price_bits", "count", "price, bits", only=None if priced and not has_feature_costs else "data"),
+            ColumnSpec("cost", "number", formatter=number_format.format, only=None if has_feature_costs else "data"),
             ColumnSpec(
                 "score",
                 "number",

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from treewise._lib.checks import to_python_number
 from treewise._lib.text import format_exact, safe
 from treewise.errors import Param, ParameterError, brief, did_you_mean, join_few
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_counts, class_probabilities, nodes_with_counts
 from treewise.tree.arrays import Label
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
@@ -80,14 +81,14 @@ class CostMatrix:
     def predict_class(self, counts: Any) -> Any:
         """Return the index of the class of least cost (the first of ties), for each row of counts."""
         costs = self.expected(counts)
-        least = costs.min(axis=-1, keepdims=True)
-        chosen = np.argmax(costs <= least * (1 + EQUAL), axis=-1)
+        smallest = costs.min(axis=-1, keepdims=True)
+        chosen = np.argmax(costs <= smallest * (1 + EQUAL), axis=-1)
         return int(chosen) if costs.ndim == 1 else chosen
 
     def risk(self, counts: Any) -> Any:
         """Return the least cost for rows with these counts: that of ``predict_class``."""
-        least = self.expected(counts).min(axis=-1)
-        return float(least) if least.ndim == 0 else least
+        lowest = self.expected(counts).min(axis=-1)
+        return float(lowest) if lowest.ndim == 0 else lowest
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return the costs that are not the usual 0 and 1, by name: true class, predicted class.
@@ -106,7 +107,7 @@ class CostMatrix:
             for i, row in self.to_dict().items()
             for j, c in row.items()
         ]
-        return join_few(priced, most=6) + ("; every other mistake 1" if priced else "every mistake costs 1")
+        return join_few(priced, limit=6) + ("; every other mistake 1" if priced else "every mistake costs 1")
 
 
 def _from_names(cost_by_name: Mapping[Any, Any], classes: tuple[Label, ...]) -> Floats:
@@ -159,7 +160,7 @@ def _from_rows(rows: Any, classes: tuple[Label, ...]) -> Floats:
 
 def _check_cost(cost: object, true: Label, predicted: Label) -> float:
     subject = f"cost of {safe(true)} taken for {safe(predicted)} is {brief(cost)}"
-    if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= float(cost) <= _LARGEST:
+    if isinstance(cost, bool) or not isinstance(cost, Real) or not 0 <= to_python_number(cost) <= _LARGEST:
         raise ParameterError(f"{subject}: must be a number, 0 or more and finite.")
     if true == predicted and cost != 0:
         raise ParameterError(f"{subject}: a right answer costs nothing, so leave it out, and price mistakes only.")
@@ -190,7 +191,7 @@ def with_cost(tree: Tree, cost: Any) -> Tree:
     if tree.task == "regression":
         raise ParameterError("a tree that predicts numbers has no classes.", parameter="cost", hint="Leave it out.")
     matrix = None if cost is None else CostMatrix.of(cost, tree.classes)
-    step = Step(did="with_cost", cost=None if matrix is None else matrix.to_dict())
+    step = HistoryStep(did="with_cost", cost=None if matrix is None else matrix.to_dict())
     return with_cost_labels(replace(tree, history=(*tree.history, step)))
 
 
@@ -230,5 +231,5 @@ def least_costly(table: Floats, cost: CostMatrix | None) -> Ints:
     """
     if cost is not None:
         return np.asarray(cost.predict_class(table), np.int64)
-    most = table.max(axis=1, keepdims=True)
-    return np.asarray(np.argmax(table >= most * (1 - EQUAL), axis=1), np.int64)
+    largest = table.max(axis=1, keepdims=True)
+    return np.asarray(np.argmax(table >= largest * (1 - EQUAL), axis=1), np.int64)

@@ -97,7 +97,7 @@ class LeafProbabilities:
 
 
 def default_smoothing(tree: Tree) -> LeafProbabilities:
-    """Return the estimate by which probabilities are judged unless another is given: Laplace's, which is never 0.
+    """Return the estimate by which probabilities are evaluated unless another is given: Laplace's, which is never 0.
 
     It adds one row of each class, of the mean weight in the table, so that only proportions of weights matter. Chosen
     by ``python -m benchmarks.calibration``: of the estimates that change no predicted class it has the least log loss.

@@ -382,10 +382,10 @@ def encode_columns(model: Model, table: Table) -> list[Array | None]:
                 f"{did_you_mean(encoding.name, table.columns)}{also_missing(also_absent)}"
                 " (Extra columns are fine; order does not matter.)"
             )
-        values = encoded[i] = encode.encode_column(encoding, table[encoding.name], table.name)
+        values = encoded[i] = encode.encode_column(encoding, table[encoding.name], table.name, table.first_row)
         if refuses and len(missing := np.flatnonzero(encode.is_missing(encoding, values))):
             raise DataError(
-                f'column "{safe(encoding.name)}" is missing in row {missing[0] + 1} of {table.name},'
+                f'column "{safe(encoding.name)}" is missing in row {table.first_row + missing[0] + 1} of {table.name},'
                 f" and the {'tree was' if isinstance(model, Tree) else 'trees were'} grown with "
                 + Param("missing", "error")
                 + ". Fill it, or leave that row out."
@@ -426,14 +426,24 @@ def _misspelt(column: str, given: Iterable[str]) -> str:
 
 def check_answered(tree: Tree, leaves: Ints, table: Table) -> None:
     """Raise for a row that stops at an inner node of a hand-written tree, which predicts nothing there."""
-    answered = ~np.isnan(tree.arrays.value) if tree.task == "regression" else tree.arrays.label >= 0
-    unanswered = np.flatnonzero(~answered[answering_nodes(tree, leaves)])
+    unanswered = unanswered_rows(tree, leaves)
     if len(unanswered):
-        node = int(leaves[unanswered[0]])
-        split = tree.split_at(node)
-        reason = f'has no branch for its "{safe(split.column)}"' if split else "predicts nothing"
-        row = table.name if table.name == "the row" else f"row {unanswered[0] + 1} of {table.name}"
-        raise DataError(f"{row} stops at node {node}, which {reason}. Add a branch: otherwise.")
+        row = unanswered[0]
+        name = table.name if table.name == "the row" else f"row {table.first_row + row + 1} of {table.name}"
+        raise DataError(f"{name} {stopping_reason(tree, int(leaves[row]))}. Add a branch: otherwise.")
+
+
+def unanswered_rows(tree: Tree, leaves: Ints) -> Ints:
+    """Return the rows that stop at an inner node of a hand-written tree, which predicts nothing there."""
+    answered = ~np.isnan(tree.arrays.value) if tree.task == "regression" else tree.arrays.label >= 0
+    return np.flatnonzero(~answered[answering_nodes(tree, leaves)])
+
+
+def stopping_reason(tree: Tree, node: int) -> str:
+    """Say why a row that stops at a node has no answer."""
+    split = tree.split_at(node)
+    reason = f'has no branch for its "{safe(split.column)}"' if split else "predicts nothing"
+    return f"stops at node {node}, which {reason}"
 
 
 def also_missing(names: Sequence[str]) -> str:
@@ -443,7 +453,7 @@ def also_missing(names: Sequence[str]) -> str:
     ' Also missing: "age", "town".'
     """
     quoted = [f'"{safe(name)}"' for name in names]
-    return f" Also missing: {join_few(quoted, most=_MAX_NAMED)}." if quoted else ""
+    return f" Also missing: {join_few(quoted, limit=_MAX_NAMED)}." if quoted else ""
 
 
 def label_array(classes: tuple[Label, ...]) -> Array:

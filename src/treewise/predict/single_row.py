@@ -41,7 +41,7 @@ _UNHANDLED = object()  # a cell that is left to the table path
 
 # A test as (column's index in the row, cut, child below, child above, child for missing); for categories the cut is
 # None and "below" a dict from level to child, filled on demand. A leaf's index is STAY.
-Step = tuple[int, Any, Any, int, int]
+_CompiledNode = tuple[int, Any, Any, int, int]
 
 
 class SingleRowPredictor(Protocol):
@@ -135,7 +135,7 @@ class RowPredictor(RowReader):
         self.tree = tree
         super().__init__(tree, tree.used_columns)
         self.index_of = {column: i for i, column in enumerate(self.used)}
-        self.steps: list[Step | None] = [None] * len(tree)
+        self.nodes: list[_CompiledNode | None] = [None] * len(tree)
         self.answers: list[Label | None] = [None] * len(tree)
 
     def answer(self, row: Any) -> Label | None:
@@ -174,9 +174,9 @@ class RowPredictor(RowReader):
 
     def follow(self, values: Any) -> int:
         """Walk from the root to the node where these values end."""
-        node, steps = 0, self.steps
+        node, nodes = 0, self.nodes
         while True:
-            index, cut, below, above, missing = steps[node] or self.step(node)
+            index, cut, below, above, missing = nodes[node] or self._compile(node)
             if index == STAY:
                 return node
             value = values[index]
@@ -194,20 +194,20 @@ class RowPredictor(RowReader):
                 return node
             node = child
 
-    def step(self, node: int) -> Step:
+    def _compile(self, node: int) -> _CompiledNode:
         """Return the test of a node, and cache it."""
         tree = self.tree
         column = int(tree.arrays.column[node])
         if int(tree.arrays.kind[node]) == LEAF:
-            step: Step = (STAY, None, None, STAY, STAY)
+            compiled: _CompiledNode = (STAY, None, None, STAY, STAY)
         elif tree.encodings[column].is_categorical:
-            step = (self.index_of[column], None, {None: self.child(node, None)}, STAY, STAY)
+            compiled = (self.index_of[column], None, {None: self.child(node, None)}, STAY, STAY)
         else:
             cut = tree.arrays.cut[node] if tree.encodings[column].kind == "number" else tree.arrays.cut_int[node]
             below, above = tree.children(node)[:2]
-            step = (self.index_of[column], cut.item(), below, above, self.child(node, None))
-        self.steps[node] = step
-        return step
+            compiled = (self.index_of[column], cut.item(), below, above, self.child(node, None))
+        self.nodes[node] = compiled
+        return compiled
 
     def child_of_level(self, node: int, children_by_level: dict[Any, int], level: Any) -> int:
         """Return the child of a level, and cache it."""

@@ -24,7 +24,7 @@ from treewise.tree.model import Model
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
-    from treewise.ensemble import Ensemble, OutOfBag
+    from treewise.ensemble import Ensemble
 
 _MAX_LISTED_LEVELS = 6
 _MAX_LISTED_COLUMNS = 5
@@ -154,7 +154,7 @@ class EnsembleSummary(_Summary):
         if len(columns) > _MAX_LISTED_COLUMNS:
             columns[_MAX_LISTED_COLUMNS:] = [plural(len(columns) - _MAX_LISTED_COLUMNS, "more column")]
         target = _describe_target(ensemble)
-        oob = [] if ensemble.oob is None else [("unseen", _describe_oob(ensemble.oob, ensemble.task))]
+        oob = [] if ensemble.oob is None else [("unseen", _describe_oob(ensemble))]
         return [
             ("trees", f"{ensemble.method} of {plural(len(ensemble), 'tree')} · {target}"),
             ("size", f"leaves {self.leaves} · depth {self.depth}"),
@@ -205,11 +205,16 @@ def _describe_column(encoding: Encoding) -> str:
     return f"{name} { {'integer': 'number', 'datetime': 'date'}.get(encoding.kind, encoding.kind) }"
 
 
-def _describe_oob(oob: OutOfBag, task: str) -> str:
+def _describe_oob(ensemble: Ensemble) -> str:
     """Describe the out-of-bag score."""
-    rows_text = f"on {oob.rows:,} of {plural(oob.of, 'row')}, each by the trees that have not seen it (out of bag)"
+    oob = ensemble.oob
+    assert oob is not None
+    unseen = "it" if ensemble.fit_info.fit_options.groups is None else "its group"
+    rows_text = (
+        f"on {oob.rows:,} of {plural(oob.of, 'row')}, each by the trees that have not seen {unseen} (out of bag)"
+    )
     if np.isnan(oob.score):
         return f"nothing is known {rows_text}"
-    if task == "classification":
+    if ensemble.task == "classification":
         return f"error {format_share(1 - oob.score)} % {rows_text}"
     return f"R² {format_rounded(oob.score)} {rows_text}"

@@ -176,9 +176,9 @@ class Arrays:
             up = further
         return follower[up]
 
-    def below(self, cut: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def below(self, selected: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Return which nodes are descendants of these."""
-        nodes, size = np.flatnonzero(cut), len(self) + 1
+        nodes, size = np.flatnonzero(selected), len(self) + 1
         covers = np.bincount(nodes + 1, minlength=size) - np.bincount(self.ends[nodes], minlength=size)
         hidden: npt.NDArray[np.bool_] = np.cumsum(covers[: len(self)]) > 0
         return hidden

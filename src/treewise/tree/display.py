@@ -1,8 +1,8 @@
 """How a model is worded for readers: labels of classes, names and units of columns, readable numbers.
 
-A ``Display`` is part of a model and of its file, and changes no prediction. ``in_words(model)`` is the same model with
-the display applied: its classes are the labels, its columns have the display names, and its encodings write numbers
-for readers (``Encoding.style``). Text, pictures, rules and the report are made of that model and need no code of their
+A ``Display`` is part of a model and of its file, and changes no prediction. ``apply_display(model)`` returns the model
+with other words: its classes are the labels, its columns have the display names, and its encodings write numbers for
+readers (``Encoding.style``). Text, pictures, rules and the report are made of that model and need no code of their
 own; predictions, exports and files are made of the model itself, with exact values.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from treewise._lib.text import safe
 from treewise.data.encoding import Encoding, NumberStyle
 from treewise.errors import ColumnError, Param, ParameterError, brief, did_you_mean, join_few
-from treewise.tree.history import Step
+from treewise.tree.history import HistoryStep
 
 if TYPE_CHECKING:
     from treewise.tree.arrays import Label
@@ -41,7 +41,7 @@ class Display:
     labels: Mapping[Label, str] = field(default_factory=dict)  # class → text
     names: Mapping[str, str] = field(default_factory=dict)  # column (or target) → text
     units: Mapping[str, str] = field(default_factory=dict)  # column (or target) → unit
-    is_applied: bool = field(default=False, compare=False)  # on the model that ``in_words`` returns
+    is_applied: bool = field(default=False, compare=False)  # on the model that ``apply_display`` returns
 
     def label(self, cls: Label) -> Label:
         """Return the text for a class; the class itself if it has none."""
@@ -132,19 +132,19 @@ def _check_unique(texts: list[str], parameter: str) -> None:
 # -- the model in these words -----------------------------------------------------------------------------------------
 
 
-def in_words(model: SomeModel) -> SomeModel:
+def apply_display(model: SomeModel) -> SomeModel:
     """Return the model with its display applied; the model itself if it has none."""
     display = model.display
     if display is None or display.is_applied:
         return model
     changes: dict[str, Any] = {
-        "encodings": tuple(_encoding_in_words(encoding, display) for encoding in model.encodings),
+        "encodings": tuple(_displayed_encoding(encoding, display) for encoding in model.encodings),
         "target": replace(
             model.target,
             name=display.target_name(model.target.name),
             classes=tuple(display.label(cls) for cls in model.classes),
         ),
-        "history": tuple(_step_in_words(step, display) for step in model.history),
+        "history": tuple(_displayed_step(step, display) for step in model.history),
         "display": replace(display, is_applied=True),
     }
     if hasattr(model, "quartiles"):
@@ -152,12 +152,12 @@ def in_words(model: SomeModel) -> SomeModel:
     return model.with_(**changes)
 
 
-def _encoding_in_words(encoding: Encoding, display: Display) -> Encoding:
+def _displayed_encoding(encoding: Encoding, display: Display) -> Encoding:
     style = NumberStyle(safe(display.units.get(encoding.name, "")))  # a number with its unit is printed as it is
     return replace(encoding, name=display.name(encoding.name), style=style)
 
 
-def _step_in_words(step: Mapping[str, Any], display: Display) -> Mapping[str, Any]:
+def _displayed_step(step: Mapping[str, Any], display: Display) -> Mapping[str, Any]:
     """Return a step of the history with the labels and names in options that name classes and columns."""
     labels = {str(cls): label for cls, label in display.labels.items()}
     changed = {name: _classes_reworded(step[name], labels) for name in _BY_CLASS if step.get(name) is not None}
@@ -165,7 +165,7 @@ def _step_in_words(step: Mapping[str, Any], display: Display) -> Mapping[str, An
     if isinstance(settings := step.get("settings"), Mapping):
         words = {name: _reworded(settings[name], display.names) for name in _SETTINGS_BY_COLUMN if name in settings}
         changed["settings"] = {**settings, **words}
-    return Step({**step, **changed})
+    return HistoryStep({**step, **changed})
 
 
 def _classes_reworded(value: Any, labels: Mapping[str, str]) -> Any:

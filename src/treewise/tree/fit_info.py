@@ -33,7 +33,7 @@ class FitOptions:
     has_weight_array: bool = False  # weights were given as an array, which is not kept
     class_weight: Any = None
     priors: Any = None
-    splits: Mapping[str, str] = field(default_factory=dict)  # the kind of split of columns that have their own
+    split_kinds: Mapping[str, str] = field(default_factory=dict)  # of columns that have their own
     drop_missing_target: bool = False
     na_values: tuple[str, ...] = ()  # the texts that mean "missing"
     cost: Mapping[str, Any] | None = None  # of mistakes, by name: true class, predicted class
@@ -51,7 +51,7 @@ class FitOptions:
             has_weight_array=bool(step.get("sample_weight_array")),
             class_weight=step.get("class_weight"),
             priors=step.get("priors"),
-            splits=step.get("splits", {}),
+            split_kinds=step.get("splits", {}),
             drop_missing_target=bool(step.get("drop_missing_target")),
             na_values=tuple(step.get("na_values", ())),
             cost=step.get("cost"),
@@ -74,7 +74,7 @@ class FitOptions:
             "sample_weight_array": self.has_weight_array,
             "class_weight": self.class_weight,
             "priors": self.priors,
-            "splits": self.splits,
+            "splits": self.split_kinds,
             "drop_missing_target": self.drop_missing_target,
             "na_values": list(self.na_values),
             "groups": self.groups,
@@ -161,7 +161,7 @@ class CrossValidatedLoss:
     >>> import treewise as tw
     >>> result = tw.grow("penguins", pruning="cv").fit_info.cross_validated
     >>> result.loss, round(result.value, 3), round(result.low, 3), round(result.high, 3), result.folds
-    ('error', 0.035, 0.012, 0.071, 10)
+    ('error', 0.035, 0.015, 0.069, 10)
     """
 
     loss: str  # error, cost, log_loss, brier, auc (1 − AUC), squared_error, absolute_error or poisson_deviance

@@ -12,7 +12,7 @@ which is imported when used.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -23,12 +23,13 @@ import numpy.typing as npt
 from treewise._lib.text import safe
 from treewise.data.encoding import Encoding
 from treewise.tree.arrays import Label, Target, Task
-from treewise.tree.display import Display, in_words, make_display
+from treewise.tree.display import Display, apply_display, make_display
 from treewise.tree.fit_info import FitInfo
 
 if TYPE_CHECKING:
     from treewise.evaluate import Evaluation
     from treewise.evaluate.importances import Importances
+    from treewise.evaluate.monitor import Monitoring
     from treewise.explain.shap import ShapValues
     from treewise.predict.predict import Answers, EncodedRows
     from treewise.predict.single_row import SingleRowPredictor
@@ -129,7 +130,7 @@ class Model(ABC):
         >>> tw.grow("xor", max_depth=1, labels={1: "on"}).displayed.classes
         (0, 'on')
         """
-        return in_words(self)
+        return apply_display(self)
 
     def _target_text(self) -> str:
         """The target for ``repr``: its name and first classes."""
@@ -215,6 +216,9 @@ class Model(ABC):
         become probabilities (``predict_proba``): the class is the one of least expected cost under them, and with
         ``"shrinkage"`` a value is shrunk towards the means above it.
 
+        A table that stays where it is (a DuckDB relation, an Ibis table, a frame of Spark or Dask) gets its predictions
+        there: the result is lazy, too; in a database all columns of the table and ``prediction``.
+
         >>> import treewise as tw
         >>> tree = tw.grow("admissions", preset="id3")
         >>> tree.predict(tw.datasets.admissions())[:3]
@@ -224,9 +228,40 @@ class Model(ABC):
         """
         if estimate is None and (answer := self.predictor.answer(data)) is not None:
             return answer
+        if (lazy := self._predict_lazily(data, "prediction", estimate)) is not None:
+            return lazy
         from treewise.predict.predict import predict
 
         return predict(self, data, estimate)
+
+    def predict_batches(self, data: Any, *, estimate: Any = None) -> Iterator[npt.NDArray[Any]]:
+        """Yield the predictions of one batch of rows after the other, in order, in constant memory.
+
+        ``data`` is an iterable of tables, something that yields batches (a lazy frame of polars, a relation of DuckDB,
+        a dataset or reader of Arrow, pandas' reader of chunks), or the names of files of any size, which are read in
+        batches on all processors: CSV, TSV, Parquet and JSON lines, gzipped or not, a pattern or a folder of them.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("admissions", preset="id3")
+        >>> batches = ({"GPA": [gpa, gpa], "University": ["top10", "top20"], "Published": ["no", "no"]}
+        ...            for gpa in (3.3, 4.0))
+        >>> [labels.tolist() for labels in tree.predict_batches(batches)]
+        [['N', 'N'], ['P', 'P']]
+        """
+        from treewise.predict.batches import predict_batches
+
+        return predict_batches(self, data, estimate)
+
+    def _predict_lazily(self, data: Any, outputs: str, estimate: Any = None) -> Any:
+        """Return predictions for a table that stays where it is; None for one that is read."""
+        from treewise.data.frames import is_dask_frame
+        from treewise.data.relation import is_relation
+
+        if not is_dask_frame(data) and not is_relation(data):
+            return None
+        from treewise.sources.lazy import predict_lazily
+
+        return predict_lazily(self, data, outputs, estimate)
 
     def predict_proba(self, data: Any, *, estimate: Any = None) -> Floats:
         """Return the probability of each class for each row, from the counts of the leaf it ends at.
@@ -239,6 +274,9 @@ class Model(ABC):
         >>> tw.grow("penguins", max_depth=1).predict_proba({"flipper_length_mm": 190}).round(3)
         array([0.7  , 0.296, 0.005])
         """
+        lazy: Floats | None = self._predict_lazily(data, "probabilities", estimate)
+        if lazy is not None:
+            return lazy
         from treewise.predict.predict import predict_proba
 
         return predict_proba(self, data, estimate)
@@ -250,6 +288,8 @@ class Model(ABC):
         >>> tw.grow("admissions", preset="id3").apply(tw.datasets.admissions()).tolist()
         [8, 8, 8, 7, 5, 7, 6, 4, 1, 1, 1, 1]
         """
+        if (lazy := self._predict_lazily(data, "leaf")) is not None:
+            return lazy
         from treewise.predict.predict import apply
 
         return apply(self, data)
@@ -294,6 +334,22 @@ class Model(ABC):
 
         options: dict[str, Any] = {"drop_missing_target": drop_missing_target, "estimate": estimate, "cost": cost}
         return evaluate(self, data, target, sample_weight=sample_weight, **options)
+
+    def monitor(self, data: Any, *, confidence: float = 0.95) -> Monitoring:
+        """Compare how new rows spread over the leaves with the training rows, whose counts the tree keeps.
+
+        ``data`` is a table, an iterable of tables, or the names of files of any size (``predict_batches``). The result
+        has the population stability index with its interval, each column's part of it, new levels, missing values and a
+        verdict. For a single tree.
+
+        >>> import treewise as tw
+        >>> tree = tw.grow("penguins", target="species", max_leaf_nodes=4)
+        >>> print(tree.monitor(tw.datasets.penguins().to_polars()[:150]).sentences[0])
+        A large change: PSI 2.304 (95 % interval 1.507 to 2.665) over 4 leaves; chance alone gives up to 0.046.
+        """
+        from treewise.evaluate.monitor import monitor
+
+        return monitor(self, data, confidence)
 
     def score(self, data: Any, target: Any = None, *, sample_weight: Any = None) -> float:
         """Return the accuracy on a table, for numbers R², as scikit-learn's ``score`` does; ``evaluate`` has the rest.

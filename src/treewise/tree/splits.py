@@ -293,10 +293,10 @@ def _set_condition(name: str, levels: tuple[str, ...], encoding: Encoding) -> st
     return f"{name} in {set_text(levels)}"
 
 
-def set_text(levels: tuple[str, ...], most: int = MAX_LEVELS, few: int = N_SHORTENED) -> str:
+def set_text(levels: tuple[str, ...], limit: int = MAX_LEVELS, few: int = N_SHORTENED) -> str:
     """Write a set of levels; of very many the first few, and how many more there are."""
-    names = list(map(quote, levels[:most]))
-    if len(levels) > most:
+    names = list(map(quote, levels[:limit]))
+    if len(levels) > limit:
         names = [*names[:few], f"+{len(levels) - few}"]
     return f"{{{', '.join(names)}}}"
 

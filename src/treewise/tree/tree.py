@@ -482,7 +482,7 @@ class Tree(EditableTree):
         x: str | None = None,
         y: str | None = None,
         across: int | None = None,
-        most: int = 12,
+        max_steps: int = 12,
         **options: Any,
     ) -> Picture:
         """Draw the growth of the tree step by step, as a strip; ``"growth.html"`` writes a page with a slider.
@@ -501,12 +501,12 @@ class Tree(EditableTree):
             next split; with ``rows`` a strip lists them in the boxes.
         x, y : the columns of the plane on the page; by default the first two that the tree tests.
         across : how many steps stand beside each other in a strip (default 4).
-        most : how many steps are drawn at most; of a longer growth the first ones and the last one.
+        max_steps : of a longer growth the first steps and the last one are drawn.
         options : as for ``draw``: ``rows``, ``show``, ``questions``, ``direction``, ``size``, ``font_size``, ``dpi`` …
         """
         from treewise.show.picture.steps import draw_steps
 
-        return draw_steps(self, path, pruned=pruned, data=data, x=x, y=y, across=across, most=most, **options)
+        return draw_steps(self, path, pruned=pruned, data=data, x=x, y=y, across=across, max_steps=max_steps, **options)
 
     def draw_regions(
         self,

@@ -208,8 +208,8 @@ def test_declared_levels_encode_in_their_order():
 
 @pytest.mark.parametrize("kind", ["multiway", "one_value", "ordinal", "subset", "any"])
 def test_split_kinds_are_passed_on(kind):
-    assert fit_encoding(column(["a", "b"]), kind).splits == kind
-    assert fit_encoding(column(["a", "b"]), "nominal").splits is None
+    assert fit_encoding(column(["a", "b"]), kind).split_kind == kind
+    assert fit_encoding(column(["a", "b"]), "nominal").split_kind is None
 
 
 @pytest.mark.parametrize(

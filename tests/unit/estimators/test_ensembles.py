@@ -89,13 +89,12 @@ def test_parameters_are_those_of_the_functions(kind):
     assert ours.pop("warm_start") is False
     assert ours == {name: grower.get(name, grow.get(name)) for name in ours}
     apart = {"data", "target", "options", "progress", "on_prepared", "task", "sample_weight", "exposure"}
-    apart |= {"pruning", "validation", "ccp_alpha", "honest", "cost", "groups", "time"}
-    apart |= {"memory", "engine", "show_queries"}  # files and databases
+    apart |= {"pruning", "validation", "ccp_alpha", "honest", "cost", "time"}
+    apart |= {"memory", "engine", "show_queries", "search"}  # files and databases; look-ahead is for single trees
     apart |= {"round_thresholds", "labels", "display_names", "units"}  # words for readers
     if kind in (ExtraTreesClassifier, ExtraTreesRegressor):
         apart |= {"splitter"}  # theirs is always random
-    if kind in SAMPLING_ESTIMATORS:
-        apart |= {"on_oob"}
+    apart |= {"on_oob"} if kind in SAMPLING_ESTIMATORS else {"groups"}
     if kind in REGRESSORS:
         apart |= {"positive", "class_weight", "priors", "sufficient_accuracy"}
     assert (set(grower) | set(grow)) - set(ours) == apart

@@ -23,6 +23,17 @@ LIMITS = [
 ]
 
 
+def test_friedman_mse_is_the_squared_error():
+    """As scikit-learn maps it since 1.9: both have always chosen the same splits."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(300, 3))
+    y = 2 * x[:, 0] + np.sin(3 * x[:, 1])
+    ours = TreeRegressor(criterion="friedman_mse", max_depth=5).fit(x, y)
+    assert ours.tree_ == TreeRegressor(criterion="squared_error", max_depth=5).fit(x, y).tree_
+    theirs = DecisionTreeRegressor(criterion="squared_error", max_depth=5, random_state=0).fit(x, y)
+    assert np.allclose(ours.predict(x), theirs.predict(x))
+
+
 def tie_free(estimator, target, weighted):
     """Find a table without ties, which go to the earlier column and the smaller threshold.
 

@@ -10,7 +10,7 @@ from tests.support.displayables import renderings
 from tests.support.ensembles import ensemble_of
 from tests.support.output_checks import CHECKS
 from tests.support.shapley import decoded_rows, mixed_table, shapley_by_enumeration, unusual_rows
-from treewise.cli.predictor import Predictor
+from treewise.cli.predictor import Extras, Predictor
 from treewise.data.table import read
 from treewise.ensemble import Ensemble
 from treewise.explain.shap import ShapTable
@@ -358,7 +358,7 @@ def test_answers_are_reported_without_working_out_their_reasons(ensemble, table,
     explained = [ensemble.explain(rows.take(np.array([i]))).sentences[0] for i in range(len(rows))]
     monkeypatch.setattr(Ensemble, "shap", None)
     monkeypatch.setattr(Ensemble, "explain", None)
-    assert Predictor(ensemble, ensemble.encode(rows)).sentences() == explained
+    assert Predictor(ensemble, ensemble.encode(rows), Extras(ensemble)).sentences() == explained
 
 
 def test_an_answer_in_words():

@@ -236,6 +236,8 @@ def test_everything_works_on_an_imported_model(name, tmp_path):
 def test_presence_tests_of_scikit_learn_are_presence_tests_here():
     X = np.array([[np.nan], [np.nan], [1.0], [1.0]])
     theirs = trees.DecisionTreeClassifier().fit(X, [0, 0, 1, 1])
+    if theirs.tree_.node_count == 1:
+        pytest.skip("this scikit-learn does not split on presence alone")
     ours = tw.from_sklearn(theirs)
     assert isinstance(ours[0].split, tw.Presence)
     assert ours.predict(X).tolist() == [0, 0, 1, 1]

@@ -179,8 +179,8 @@ def test_the_curve_draws_its_points_and_marks_its_choices():
     chosen = [(point.leaves, 100 * point.validation) for point in (curve.best, curve.one_se)]
     assert marks == chosen[::-1]
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert f"best, {curve.in_words(curve.best)}" in texts
-    assert f"one standard error, {curve.in_words(curve.one_se)}" in texts
+    assert f"best, {curve.describe_point(curve.best)}" in texts
+    assert f"one standard error, {curve.describe_point(curve.one_se)}" in texts
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_residuals_of_extreme_values():
 def test_importances_that_cannot_be_drawn():
     with pytest.raises(tw.DataError, match=r"^the tree uses no column, so there are no importances to draw\.$"):
         tw.grow("penguins", max_depth=0).importances().draw()
-    with pytest.raises(tw.ParameterError, match=r"^most=0: must be a whole number, 1 or more\.$"):
+    with pytest.raises(tw.ParameterError, match=r"^max_columns=0: must be a whole number, 1 or more\.$"):
         tw.grow("penguins", max_depth=1).importances().draw(0)
 
 

@@ -160,7 +160,7 @@ def test_growth_and_pruning_as_a_strip():
 
 def test_a_long_growth_is_shortened():
     tree = tw.grow("noisy", max_leaf_nodes=40)
-    captions = [t for t in texts(tree.draw_steps(most=5)) if t.startswith(("start", "split", "…"))]
+    captions = [t for t in texts(tree.draw_steps(max_steps=5)) if t.startswith(("start", "split", "…"))]
     assert captions[0] == "start"
     assert captions[-1] == "… the whole tree, after 39 splits"
     assert len(captions) == 5

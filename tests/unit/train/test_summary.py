@@ -19,7 +19,7 @@ from treewise.train.summary import (
     summarise_target,
 )
 
-SAME = ("encodings", "splits", "target", "target_scale", "target_top", "weight_scale", "settings", "fit_options",
+SAME = ("encodings", "split_kinds", "target", "target_scale", "target_top", "weight_scale", "settings", "fit_options",
         "n_rows", "root", "low", "high")  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from treewise.data.encoding import Encoding, NumberStyle
 from treewise.errors import ColumnError, ModelFormatError, ParameterError
 from treewise.formats.model_file.json_lines import append_checksum
 from treewise.formats.model_file.model_file import dumps, loads
-from treewise.tree.display import in_words
-from treewise.tree.history import Step
+from treewise.tree.display import apply_display
+from treewise.tree.history import HistoryStep
 from treewise.tree.regions.condition import describe_condition, make_interval
 from treewise.tree.splits import Threshold
 
@@ -193,7 +193,7 @@ def test_names_of_columns_replace_no_other_words_of_a_history():
     rows = {"a": list("uvw") * 10, "subset": list(range(30)), "y": [0, 1, 1] * 10}
     text = '{"a": "subset", "subset": "threshold"}'
     tree = tw.grow(rows, "y").with_display(display_names={"subset": "number"})
-    step = Step({**tree.history[0], "splits": json.loads(text), "sample_weight": "subset"})
-    shown = in_words(tree.with_(history=(step,))).history[0]
+    step = HistoryStep({**tree.history[0], "splits": json.loads(text), "sample_weight": "subset"})
+    shown = apply_display(tree.with_(history=(step,))).history[0]
     assert shown["splits"] == {"a": "subset", "number": "threshold"}
     assert shown["sample_weight"] == "number"

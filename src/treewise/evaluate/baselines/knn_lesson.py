@@ -107,7 +107,7 @@ def knn_curve(
     """
     for name, sizes, least in (("ks", ks, 1), ("leaves", leaves, 2)):
         for size in sizes:
-            check_integer(name, size, least=least)
+            check_integer(name, size, minimum=least)
     training_set = prepare(data, target, random_state=random_state, **options)
     number = assign_folds(training_set, folds, random_state)
     parts = [(np.flatnonzero(number != fold), np.flatnonzero(number == fold)) for fold in range(folds)]

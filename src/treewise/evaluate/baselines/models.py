@@ -182,9 +182,9 @@ class NearestNeighbours(_SklearnModel):
         train, valid = take_rows(rows, np.flatnonzero(~held_out)), take_rows(rows, np.flatnonzero(held_out))
         candidates = [k for k in NEIGHBOURS if k <= len(train)]
         self.fit_model(train, kind(n_neighbors=candidates[-1], n_jobs=self.n_jobs), weighted=False)
-        X, answers = self.features.encode_rows(valid), _target_values(train)
+        X, target_values = self.features.encode_rows(valid), _target_values(train)
         parts = (X[i : i + _BATCH] for i in range(0, len(valid), _BATCH))
-        near = answers[np.concatenate([self.model.kneighbors(part, return_distance=False) for part in parts])]
+        near = target_values[np.concatenate([self.model.kneighbors(part, return_distance=False) for part in parts])]
         predictions = {k: _combine_neighbours(near[:, :k], rows.target, self.cost) for k in candidates}
         return min(candidates, key=lambda k: (float(losses_on(valid, predictions[k], self.cost).mean()), -k))
 

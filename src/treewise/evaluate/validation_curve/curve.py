@@ -67,7 +67,7 @@ def curve(
     loss : ``"error"``, ``"cost"``, ``"log_loss"``, ``"brier"``, ``"auc"``; ``"squared_error"``, ``"absolute_error"``,
         ``"poisson_deviance"``; by default what the tree predicts by, as in ``pruning="cv"``.
     values : of that parameter; by default all at which the tree changes (at most 1,000), or some in equal ratios.
-    validation : other rows to judge by: a table, or the share of the rows to keep for that, such as 0.3.
+    validation : other rows to evaluate on: a table, or the share of the rows to keep for that, such as 0.3.
     folds : number of cross-validation folds, by default 10, or one fold number per row; 0 uses only ``truth``.
         ``groups=`` and ``time=`` of ``treewise.grow`` make folds of whole groups, or forward in time.
     repeats : how often to cross-validate, each time with other folds.

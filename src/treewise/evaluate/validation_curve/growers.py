@@ -51,30 +51,31 @@ _STEPS = 15  # default number of values if each needs a tree
 class NestedTreeSequence:
     """All sizes of one tree: its internal nodes in the order in which relaxing a parameter splits them.
 
-    Each internal node has a key, the value from which it is split, never below that of its parent. In the order of keys
-    every split adds leaves and changes errors by fixed amounts, so all sizes follow from running sums.
+    Each internal node has a split value: the value of the parameter from which it is split, never below that of its
+    parent. In the order of these values every split adds leaves and changes errors by fixed amounts, so all sizes
+    follow from running sums.
     """
 
     def __init__(self, tree: Tree, over: str, risk: str = "impurity") -> None:
         self.tree, self.over = tree, over
         self.nested = find_nested_trees(tree, risk) if over in _BY_ALPHA else None
         internal = np.flatnonzero(tree.arrays.kind != LEAF)
-        keys = self._keys()[internal]
-        order = np.argsort(keys, kind="stable")
-        self.nodes, self.keys = internal[order], keys[order]
+        split_values = self._split_values()[internal]
+        order = np.argsort(split_values, kind="stable")
+        self.nodes, self.split_values = internal[order], split_values[order]
 
-    def _keys(self) -> Floats:
+    def _split_values(self) -> Floats:
         a = self.tree.arrays
         if self.over == "max_depth":
             return np.asarray(a.depths + 1, np.float64)
         if self.over == "min_samples_split":
             return -a.rows.astype(np.float64)
         if self.nested is not None:
-            return -_least_on_path(a.parent, self.nested.leaf_alpha)
-        keys = np.zeros(len(self.tree))
+            return -_minimum_on_path(a.parent, self.nested.leaf_alpha)
+        split_values = np.zeros(len(self.tree))
         order = best_first_order(self.tree)
-        keys[order] = 1 + np.cumsum(self._more_leaves()[order])
-        return keys
+        split_values[order] = 1 + np.cumsum(self._more_leaves()[order])
+        return split_values
 
     def _more_leaves(self) -> Ints:
         """Return the number of leaves that splitting each node adds."""
@@ -86,10 +87,10 @@ class NestedTreeSequence:
         if self.nested is not None:
             entry = self.nested.find(value)
             if entry == 0:
-                return len(self.keys)
-            return int(np.searchsorted(self.keys, -self.nested.alpha[entry], side="left"))
+                return len(self.split_values)
+            return int(np.searchsorted(self.split_values, -self.nested.alpha[entry], side="left"))
         limit = -value if self.over == "min_samples_split" else value
-        return int(np.searchsorted(self.keys, limit, side="right"))
+        return int(np.searchsorted(self.split_values, limit, side="right"))
 
     @property
     def leaves(self) -> Ints:
@@ -122,7 +123,7 @@ class NestedTreeSequence:
         if self.nested is not None:
             alphas = [*np.unique(self.nested.alpha).tolist(), inf]
             return [_short_between(low, high) for low, high in pairwise(alphas)][::-1]
-        steps = np.unique(self.keys)
+        steps = np.unique(self.split_values)
         if self.over == "min_samples_split":
             return [float(self.tree.arrays.rows[0]) + 1, *(-steps).tolist()]
         return [0.0 if self.over == "max_depth" else 1.0, *steps.tolist()]
@@ -142,13 +143,13 @@ def _short_between(low: float, high: float) -> float:
     return low
 
 
-def _least_on_path(parent: Ints, values: Floats) -> Floats:
+def _minimum_on_path(parent: Ints, values: Floats) -> Floats:
     """Return the minimum on the path from the root to each node, by pointer doubling."""
-    least, up = values.copy(), parent.clip(0)
+    minimum, up = values.copy(), parent.clip(0)
     while up.any():
-        least = np.minimum(least, least[up])
+        minimum = np.minimum(minimum, minimum[up])
         up = up[up]
-    return np.asarray(np.minimum(least, values[0]), np.float64)
+    return np.asarray(np.minimum(minimum, values[0]), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,8 +414,8 @@ class CurveGrower:
             return [*range(grow_training_set(self.full, n_jobs=self.n_jobs, keep_quartiles=False).depth + 1)]
         if self.over == "rows":
             return [*geometric_range(min(_FEWEST_ROWS, 1 + self.fewest // 4), self.fewest, _STEPS)]
-        least = 2 if self.over == "min_samples_split" else 1
-        return [*reversed(geometric_range(least, max(least, self.fewest // 2), _STEPS))]
+        smallest = 2 if self.over == "min_samples_split" else 1
+        return [*reversed(geometric_range(smallest, max(smallest, self.fewest // 2), _STEPS))]
 
     def trees(
         self, training_set: TrainingSet, values: Sequence[float], report: Callable[[float], None]
@@ -447,10 +448,10 @@ class CurveGrower:
         return replace(training_set, settings=replace(training_set.settings, **changed))
 
 
-def geometric_range(low: int, high: int, most: int) -> list[int]:
+def geometric_range(low: int, high: int, length: int) -> list[int]:
     """Return integers from one number to another in about equal ratios.
 
     >>> geometric_range(1, 100, 5), geometric_range(3, 3, 5)
     ([1, 3, 10, 32, 100], [3])
     """
-    return sorted({round(float(number)) for number in np.geomspace(low, high, most)})
+    return sorted({round(float(number)) for number in np.geomspace(low, high, length)})

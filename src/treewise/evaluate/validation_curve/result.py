@@ -88,13 +88,13 @@ class ValidationCurve(Displayable):
         random_state: int,
     ) -> ValidationCurve:
         """Build the curve from the sums of losses."""
-        judged, n = sizes.validated, len(sizes.values)
+        validated, n = sizes.validated, len(sizes.values)
         training = _in_unit(sizes.training.mean, loss)
         true = _in_unit(sizes.true.mean, loss) if sizes.true.weight else [None] * n
-        validation = [None] * n if judged is None else _in_unit(judged.mean, loss)
-        spread = [None] * n if judged is None else _standard_errors(judged, loss)
+        validation = [None] * n if validated is None else _in_unit(validated.mean, loss)
+        spread = [None] * n if validated is None else _standard_errors(validated, loss)
         points = tuple(map(CurvePoint, sizes.values, sizes.leaves.tolist(), training, validation, spread, true))
-        best, simplest = choose_best(judged, sizes.true)
+        best, simplest = choose_best(validated, sizes.true)
         name, target = training_set.table_name, training_set.target.name
         measure = {"squared_error": "rmse", "auc": "1 - auc"}.get(loss.name, loss.name)
         head = (name, target, sizes.over, measure, len(training_set), judged_by)
@@ -158,7 +158,7 @@ class ValidationCurve(Displayable):
             lines.append(f"take it   {take[0]}" + "".join(f"; the best: {call}" for call in take[1:]))
         return "\n".join(lines)
 
-    def in_words(self, point: CurvePoint) -> str:
+    def describe_point(self, point: CurvePoint) -> str:
         """Format a point: its value, leaves and error."""
         value = f"{self.over} = {_format_value(point.value)}"
         value += "" if self.over == "max_leaf_nodes" else f" ({_format_leaves(point.leaves)})"
@@ -212,18 +212,18 @@ def _in_unit(means: Floats, loss: Loss) -> list[float]:
     return [math.sqrt(mean) if loss.name == "squared_error" else float(mean) for mean in means]
 
 
-def _standard_errors(judged: FoldLosses, loss: Loss) -> list[float]:
+def _standard_errors(validated: FoldLosses, loss: Loss) -> list[float]:
     """Return the standard errors in the unit of the measure; for RMSE by the delta method."""
-    pairs = zip(judged.standard_error.tolist(), judged.mean.tolist(), strict=True)
+    pairs = zip(validated.standard_error.tolist(), validated.mean.tolist(), strict=True)
     if loss.name == "squared_error":
         return [error / (2 * math.sqrt(mean)) if mean > 0 else 0.0 for error, mean in pairs]
     return [error for error, _ in pairs]
 
 
-def choose_best(judged: FoldLosses | None, true: LossStats) -> tuple[int, int]:
+def choose_best(validated: FoldLosses | None, true: LossStats) -> tuple[int, int]:
     """Return the indices of the least loss and of the smallest tree within one standard error (0 for the truth)."""
-    mean = true.mean if judged is None else judged.mean
-    spread = np.zeros(len(mean)) if judged is None else judged.standard_error
+    mean = true.mean if validated is None else validated.mean
+    spread = np.zeros(len(mean)) if validated is None else validated.standard_error
     last = len(mean) - 1  # the rule counts from the largest tree
     best, one_se = (last - int(choose_size(mean[::-1], spread[::-1], rule)) for rule in ("best", "1se"))
     return best, one_se
@@ -252,10 +252,11 @@ def _choice_lines(curve: ValidationCurve) -> list[str]:
     """Return the best value and the one-SE value; for over="rows", whether more data helps."""
     if curve.over == "rows":
         return [_more_data_line(curve)]
-    lines = [f"best      {curve.in_words(curve.best)}"]
+    lines = [f"best      {curve.describe_point(curve.best)}"]
     if curve.best.standard_error is not None:
         simplest = "the best is the simplest within one standard error"
-        lines.append(f"one SE    {curve.in_words(curve.one_se) if curve.one_se != curve.best else simplest}")
+        lines.append(f"one SE    {curve.describe_point(curve.one_se) if curve.one_se != curve.best else simplest}")
+        lines.append("new rows  expect somewhat worse: these are the least of many figures, and too low")
     return [*lines, *_overfitting_line(curve)]
 
 
@@ -348,8 +349,8 @@ def _point_marks(curve: ValidationCurve, point: CurvePoint) -> str:
     """Return the marks of the best and the one-SE point."""
     if curve.over == "rows":
         return ""
-    judged = curve.best.standard_error is not None
-    both = ["best"] * (point == curve.best) + ["one SE"] * (point == curve.one_se and judged)
+    has_validation = curve.best.standard_error is not None
+    both = ["best"] * (point == curve.best) + ["one SE"] * (point == curve.one_se and has_validation)
     return f"◄ {', '.join(both)}" if both else ""
 
 

@@ -69,8 +69,8 @@ class NodePredictions:
         if value is None:
             return "no prediction"
         if isinstance(value, dict):
-            most = list(value.items())[1:] if len(value) == 2 else [(k, v) for k, v in value.items() if v > 0]
-            return ", ".join(f"{safe(k)} {format_percent(v)} %" for k, v in most)
+            shares = list(value.items())[1:] if len(value) == 2 else [(k, v) for k, v in value.items() if v > 0]
+            return ", ".join(f"{safe(k)} {format_percent(v)} %" for k, v in shares)
         return safe(value) if self.labels else format_rounded(value)
 
 

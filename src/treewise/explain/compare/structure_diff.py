@@ -77,13 +77,13 @@ class _SubtreeIndex:
         kind = "ordinal" if isinstance(split, Ordinal) else "subset"  # one value is a set of one
         return split.column, kind, frozenset(split.named), *children
 
-    def split_key(self, node: int) -> Any:
+    def split_signature(self, node: int) -> Any:
         """Return the split of a node, comparable with those of another tree; None at a leaf."""
         split = self.tree.split_at(node)
         return None if split is None else self._key(node, [0] * len(self.tree.children(node)))
 
-    def has_child_with_split(self, node: int, key: Any) -> bool:
-        return any(self.split_key(child) == key for child in self.tree.children(node))
+    def has_child_with_split(self, node: int, signature: Any) -> bool:
+        return any(self.split_signature(child) == signature for child in self.tree.children(node))
 
     def find_within(self, shape: int, node: int) -> int | None:
         """Return the root of a subtree of this shape at or below a node."""
@@ -221,7 +221,9 @@ def _compare_columns(first: _SubtreeIndex, second: _SubtreeIndex, x: int, y: int
         text = (
             f"the split {first.split_text(x)} was removed; {second.split_text(y)}, formerly node {node}, took its place"
         )
-    elif first.has_child_with_split(x, second.split_key(y)) and second.has_child_with_split(y, first.split_key(x)):
+    elif first.has_child_with_split(x, second.split_signature(y)) and second.has_child_with_split(
+        y, first.split_signature(x)
+    ):
         kind = "swapped"
         text = f"{second.split_text(y)} now comes before {first.split_text(x)}, not after it"
     elif nodes := second.nodes_by_shape.get(first.shape[x]):

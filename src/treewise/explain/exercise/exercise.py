@@ -67,9 +67,9 @@ def exercise(
     check_choice("topic", topic, TITLES)
     check_choice("unit", unit, ("bits", "nats"))
     check_choice("per", per, ("row", "total"))
-    for name, value, most in (("level", level, 3), ("nodes", nodes, 99)):
-        if (n := as_integer(value)) is None or not 1 <= n <= most:
-            raise ParameterError(f"must be a whole number, 1 to {most}.", parameter=name, value=value)
+    for name, value, maximum in (("level", level, 3), ("nodes", nodes, 99)):
+        if (n := as_integer(value)) is None or not 1 <= n <= maximum:
+            raise ParameterError(f"must be a whole number, 1 to {maximum}.", parameter=name, value=value)
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < 1:
         raise ParameterError("must be a number, 0 or more, less than 1.", parameter="tolerance", value=tolerance)
     if nodes > 1 and topic in ("leaves", "pruning"):

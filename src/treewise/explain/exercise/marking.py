@@ -255,7 +255,7 @@ def _key_value(blank: Blank) -> Any:
 
 def _why_unreadable(blank: Blank) -> str:
     if blank.kind == "choice":
-        return f"choose one of {join_few(list(blank.options), most=5)}"
+        return f"choose one of {join_few(list(blank.options), limit=5)}"
     return "not a number"
 
 

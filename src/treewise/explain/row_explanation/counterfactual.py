@@ -113,16 +113,19 @@ def nearest_counterfactual(
 
 
 def _distances(
-    conditions: Mapping[int, Condition], measures: Mapping[int, _ColumnDistance], fixed: Collection[str], most: float
+    conditions: Mapping[int, Condition],
+    measures: Mapping[int, _ColumnDistance],
+    fixed: Collection[str],
+    max_changes: float,
 ) -> dict[int, float] | None:
-    """Return the distance of each column that must change; None if one cannot, or more than ``most`` must."""
+    """Return the distance of each column that must change; None if one cannot, or more than ``max_changes`` must."""
     distances: dict[int, float] = {}
     for column, condition in conditions.items():
         measure = measures[column]
         if measure.is_given and condition.holds(measure.current):
             continue
         distance = None if measure.encoding.name in fixed else measure.distance(condition)
-        if distance is None or len(distances) + 1 > most:
+        if distance is None or len(distances) + 1 > max_changes:
             return None
         distances[column] = distance
     return distances

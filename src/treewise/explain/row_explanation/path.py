@@ -140,7 +140,7 @@ class DecisionPaths(Sequence[DecisionPath]):
         return DecisionPath(tuple(steps), leaf, answering, prediction, cells, outputs, followed)
 
 
-def path_in_words(path: DecisionPath, tree: Tree, displayed: Tree) -> DecisionPath:
+def displayed_path(path: DecisionPath, tree: Tree, displayed: Tree) -> DecisionPath:
     """Return a path of a tree in the words of its display."""
     name = dict(zip(tree.columns, displayed.columns, strict=True))
     cells = {}

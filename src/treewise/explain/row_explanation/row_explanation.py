@@ -34,7 +34,7 @@ from treewise.explain.row_explanation.path import (
     DecisionPaths,
     PathStep,
     TreeContext,
-    path_in_words,
+    displayed_path,
     shorten_levels,
 )
 from treewise.predict.leaf_probabilities import LeafProbabilities, class_probabilities, nodes_with_counts
@@ -173,12 +173,12 @@ class Explanation(Displayable):
         tree, display = self.tree, self.tree.display
         if display is None or display.is_applied:
             return self
-        words = tree.displayed
+        displayed = tree.displayed
         desired, fixed = self.request
         return replace(
             self,
-            context=TreeContext(words, self.context.estimate),
-            path=path_in_words(self.path, tree, words),
+            context=TreeContext(displayed, self.context.estimate),
+            path=displayed_path(self.path, tree, displayed),
             request=CounterfactualRequest(
                 desired if tree.task == "regression" or desired is None else display.label(_class_named(tree, desired)),
                 tuple(map(display.name, fixed)),

@@ -152,7 +152,7 @@ def _best_without(training_set: TrainingSet, rows: Ints, column: int, constraint
     limits.selection = "gain" if limits.selection == "test" else limits.selection  # the margin is one of gains
     limits.min_impurity_decrease, limits.random_ties, limits.n_jobs = 0.0, False, 1
     limits.low, limits.high = constraints.low, constraints.high
-    limits.groups, limits.paid = constraints.interaction_groups, constraints.paid
+    limits.groups, limits.acquired = constraints.interaction_groups, constraints.acquired
     limits.accuracy_numerator = limits.accuracy_denominator = 1
     grown = Arrays(**_core.grow(core_columns(some), core_target(some), limits, None))
     return None if grown.kind[0] == LEAF else Tree(some.encodings, some.target, grown)

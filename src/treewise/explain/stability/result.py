@@ -131,7 +131,7 @@ class Stability(Displayable):
         if share > _LIKELY and self._sets_differ(root):
             again = f"the same split in {100 * (root.same_split or 0.0):.0f} % of them"
             line = f"The root split is uncertain, though its column is {verdict}: {root_text}, {again}"
-        line += f" ({join_few(alternatives, most=3)})" if alternatives else ""
+        line += f" ({join_few(alternatives, limit=3)})" if alternatives else ""
         if " to " in root.threshold_range:
             line += f"; the middle half of its thresholds ranges from {root.threshold_range}"
         return f"{line}."
@@ -163,7 +163,7 @@ class Stability(Displayable):
                 ("at least half", [n for n in below if _LIKELY <= share[n.node] < _STABLE]),
                 ("fewer than half", rare),
             ]
-            parts = [f"{len(some):,} in {least} ({_list_nodes(some)})" for least, some in groups if some]
+            parts = [f"{len(some):,} in {frequency} ({_list_nodes(some)})" for frequency, some in groups if some]
             text = f"Of the {len(below):,} splits below it, these reappear in the resamples: {', '.join(parts)}."
         return [text, *self._rare_splits(rare)]
 
@@ -198,7 +198,7 @@ class Stability(Displayable):
     def _near_ties(self) -> list[str]:
         close = [n for n in self.nodes if n.margin is not None and n.margin <= _NEAR_TIE]
         ties = [f"at node {n.node}, {safe(n.runner_up)} {_margin_text(n)} {safe(n.column)}" for n in close]
-        return [f"Near ties: {join_few(ties, most=3)}."] if ties else []
+        return [f"Near ties: {join_few(ties, limit=3)}."] if ties else []
 
     def _agreement_text(self) -> str:
         a = self.agreement
@@ -325,7 +325,7 @@ def _list_nodes(nodes: Sequence[NodeStability]) -> str:
     if len(numbers) == 1:
         return f"node {numbers[0]}"
     if len(numbers) > _MAX_LISTED:
-        return f"nodes {join_few(numbers, most=_MAX_LISTED)}"
+        return f"nodes {join_few(numbers, limit=_MAX_LISTED)}"
     return f"nodes {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 

@@ -151,7 +151,7 @@ def stability_of(
 
 def check_resamples(resamples: object) -> None:
     """Refuse an invalid number of resamples."""
-    check_integer("resamples", resamples, least=1, most=_MAX_RESAMPLES)
+    check_integer("resamples", resamples, minimum=1, maximum=_MAX_RESAMPLES)
 
 
 def _grow_reference(training_set: TrainingSet, pruning: PruningPlan | None, threads: int) -> tuple[Tree, TrainingSet]:

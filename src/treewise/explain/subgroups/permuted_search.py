@@ -40,8 +40,8 @@ class PermutedSearch:
 
     def check(self) -> None:
         """Raise ParameterError for a value out of range."""
-        check_integer("permutations", self.permutations, least=1, most=_MAX_PERMUTATIONS)
-        check_integer("random_state", self.random_state, least=0, most=2**64 - 1)
+        check_integer("permutations", self.permutations, minimum=1, maximum=_MAX_PERMUTATIONS)
+        check_integer("random_state", self.random_state, minimum=0, maximum=2**64 - 1)
 
     def adjust(
         self, tree: Tree, data: Any, groups: Sequence[NodeGroup], class_index: int | None, min_rows: float

@@ -92,9 +92,9 @@ def scale_to_integers(values: npt.NDArray[np.float64]) -> tuple[list[int], int]:
     [3.0, 0.5, 0.0]
     """
     mantissa, exponents = np.frexp(values)
-    least = int(exponents[values != 0].min(initial=1024))
-    integers, shifts = (mantissa * 2.0**53).astype(np.int64), np.where(values != 0, exponents - least, 0)
-    return [n << shift for n, shift in zip(integers.tolist(), shifts.tolist(), strict=True)], least - 53
+    lowest = int(exponents[values != 0].min(initial=1024))
+    integers, shifts = (mantissa * 2.0**53).astype(np.int64), np.where(values != 0, exponents - lowest, 0)
+    return [n << shift for n, shift in zip(integers.tolist(), shifts.tolist(), strict=True)], lowest - 53
 
 
 def _divide(dividend: int, divisor: int, exponent: int) -> float:
@@ -154,15 +154,15 @@ def fisher(hits: int, n: int, rest_hits: int, rest: int) -> float:
     (1.0, 0.0)
     """
     all_hits, total = hits + rest_hits, n + rest
-    least, most = max(0, all_hits - rest), min(n, all_hits)
-    if least == most:
+    smallest, largest = max(0, all_hits - rest), min(n, all_hits)
+    if smallest == largest:
         return 1.0
     mode = (n + 1) * (all_hits + 1) // (total + 2)
     if _log_probability(hits, n, all_hits, rest) - _log_probability(mode, n, all_hits, rest) < _UNDERFLOW:
         return 0.0
     variance = n * (all_hits / total) * (1 - all_hits / total) * (rest / max(1, total - 1))
     reach = 2 * abs(hits - mode) + int(12 * math.sqrt(variance)) + 100  # terms further out are negligible
-    first, last = max(least, mode - reach), min(most, mode + reach)
+    first, last = max(smallest, mode - reach), min(largest, mode + reach)
     k = np.arange(first, last, dtype=float)
     ratios = np.log((all_hits - k) * (n - k)) - np.log((k + 1) * (rest - all_hits + k + 1))
     logs = np.concatenate([[0.0], np.cumsum(ratios)])

@@ -72,7 +72,7 @@ def subgroups(
     if search is not None:
         search.check()
     if min_support != 0 or isinstance(min_support, bool):
-        check_count_or_share("min_support", min_support, least=0)
+        check_count_or_share("min_support", min_support, minimum=0)
     if isinstance(test, (int, float)):
         raise ParameterError(
             "the tree has seen the rows it was grown on.",

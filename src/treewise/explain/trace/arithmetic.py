@@ -182,13 +182,13 @@ class NumberFormat:
 
     def price(self, candidate: Candidate) -> tuple[str, float] | None:
         """Return what a candidate pays to compete, as formula and number; None if nothing."""
-        if candidate.cost:
-            cost, other = self.gain(candidate.cost), self.price(replace(candidate, cost=0))
+        if candidate.feature_cost:
+            cost, other = self.gain(candidate.feature_cost), self.price(replace(candidate, feature_cost=0))
             return ("cost", cost) if other is None else (f"{other[0]} − cost", other[1] + cost)
-        if not candidate.bits:
+        if not candidate.naming_bits:
             return None
-        net = self.prices.charge(candidate.gain, 0, candidate.bits)[0]
-        value, bits = self.gain(candidate.gain) - self.gain(net), f"{candidate.bits:,}"
+        net = self.prices.charge(candidate.gain, 0, candidate.naming_bits)[0]
+        value, bits = self.gain(candidate.gain) - self.gain(net), f"{candidate.naming_bits:,}"
         if self.training_set.criterion.name != "entropy":
             return f"price({bits} bits)", value
         text = bits if self.unit == "bits" else f"{bits}·ln(2)"

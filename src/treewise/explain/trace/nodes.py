@@ -125,17 +125,17 @@ class CandidateTrace:
     @property
     def price_bits(self) -> int:
         """What it pays to compete under ``selection="priced"``: the bits it takes to name it."""
-        return self.candidate.bits
+        return self.candidate.naming_bits
 
     @property
     def cost(self) -> float:
         """What the first test of its column on the path costs (``feature_costs``), in the unit of the gain."""
-        return self.number_format.gain(self.candidate.cost)
+        return self.number_format.gain(self.candidate.feature_cost)
 
     @property
     def gain_bits(self) -> float | None:
         """The gain in bits of likelihood, which the price is subtracted from; None for a test without a price."""
-        return self.number_format.prices.bits_gained(self.candidate.gain) if self.candidate.bits else None
+        return self.number_format.prices.bits_gained(self.candidate.gain) if self.candidate.naming_bits else None
 
     @property
     def price_text(self) -> str:

@@ -196,7 +196,7 @@ def _candidate_data(test: CandidateTrace) -> dict[str, Any]:
 
 
 def _price_data(test: CandidateTrace) -> dict[str, Any]:
-    cost = {"cost": test.cost} if test.candidate.cost else {}
+    cost = {"cost": test.cost} if test.candidate.feature_cost else {}
     return cost | ({"gain_bits": test.gain_bits, "price_bits": test.price_bits} if test.price_bits else {})
 
 

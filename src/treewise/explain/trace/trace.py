@@ -500,9 +500,9 @@ def _why_no_candidates(number_format: NumberFormat, context: NodeInTree, column:
     values = number_format.training_set.columns[column][number_format.rows]
     present = [v for v in encode.decode(encoding, np.unique(values)) if v is not None]
     training_set = number_format.training_set
-    least = training_set.limits["min_level_rows"]
+    min_rows = training_set.limits["min_level_rows"]
     if len(present) > 1 and training_set.criterion.name != "poisson" and len(encoding.levels) > FEW_LEVELS:
-        return f"every level has fewer than {plural(int(least), 'row')} (min_level_rows)"
+        return f"every level has fewer than {plural(int(min_rows), 'row')} (min_level_rows)"
     if len(present) > 1:
         return "every test leaves a branch whose target is all 0"
     if encode.is_missing(encoding, values).all():

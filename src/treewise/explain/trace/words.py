@@ -100,7 +100,7 @@ def describe_members(node: NodeTrace) -> str:
     """Return ``rows 5, 7, 8``; "" unless the reader asked for the rows."""
     if node.view.row_names is None or not node.rows:
         return ""
-    return f"rows {join_few([safe(name) for name in node.row_names], most=_MAX_MEMBERS)}"
+    return f"rows {join_few([safe(name) for name in node.row_names], limit=_MAX_MEMBERS)}"
 
 
 _WORKED: dict[str, Literal["entropy", "gini", "error"]] = {"H": "entropy", "G": "gini", "E": "error"}
@@ -418,7 +418,7 @@ class Legend:
 
     def __init__(self, *nodes: NodeTrace) -> None:
         self._node: NodeTrace | None = None
-        self._has_costs = False
+        self._has_feature_costs = False
         self._priced: set[bool] = set()  # whether a multiway split
         for node in nodes:
             self.add(node)
@@ -427,7 +427,7 @@ class Legend:
         """Add a node of the trace."""
         self._node = node
         best = [] if node.settled else [column.best for column in node.columns.values() if column.best is not None]
-        self._has_costs |= any(result.candidate.cost for result in best)
+        self._has_feature_costs |= any(result.candidate.feature_cost for result in best)
         self._priced |= {isinstance(result.candidate.split, Multiway) for result in best if result.price_bits}
 
     def __bool__(self) -> bool:
@@ -451,7 +451,7 @@ class Legend:
                 text += f". The net gain of a threshold is its gain less {number_format.log}(thresholds tried){share}"
         elif training_set.divides_gain_by_branches:
             text += "; divided by the number of branches less one"
-        if self._has_costs:
+        if self._has_feature_costs:
             text += ". The first test of a column on a path pays what the column costs"
         return text + self._prices(number_format) + "."
 
@@ -471,4 +471,4 @@ class Legend:
 def is_priced(node: NodeTrace) -> bool:
     """Tell whether a column's best test at a node has a price or a cost."""
     best = [column.best.candidate for column in node.columns.values() if column.best is not None]
-    return any(candidate.bits or candidate.cost for candidate in best)
+    return any(candidate.naming_bits or candidate.feature_cost for candidate in best)

@@ -243,10 +243,10 @@ def _ends_without_outliers(values: npt.NDArray[Any], low: float, high: float) ->
     (0.0, 99.0)
     """
     first, last = (float(end) for end in np.quantile(values, (0.01, 0.99), method="nearest"))
-    most = _FAR * (last - first)
-    if not 0 < most < np.inf:
+    reach = _FAR * (last - first)
+    if not 0 < reach < np.inf:
         return low, high
-    return (first if first - low > most else low), (last if high - last > most else high)
+    return (first if first - low > reach else low), (last if high - last > reach else high)
 
 
 def _label_ends(labels: Sequence[str], area: Area) -> list[Shape]:

@@ -49,7 +49,7 @@ def draw_steps(
     x: str | None = None,
     y: str | None = None,
     across: int | None = None,
-    most: int = 12,
+    max_steps: int = 12,
     fragment: bool = False,
     size: str | Sequence[float] | None = None,
     font_size: float | None = None,
@@ -61,10 +61,10 @@ def draw_steps(
     if path is not None and not is_page:
         picture_format(path)
     style = ImageStyle.check(size, font_size, dpi)
-    check_integer("most", most, 2)
+    check_integer("max_steps", max_steps, 2)
     lists_rows = options.get("rows", False) is not False
     settings = DrawOptions(**options, data=data if lists_rows else None)
-    steps = list_steps(tree, pruned, most)
+    steps = list_steps(tree, pruned, max_steps)
     panels = tuple((step.caption, settings.builder(step.tree, has_title=False, has_legend=False)) for step in steps)
     scenes = [(caption, builder.build()) for caption, builder in panels]
     check_integer("across", across, 1, none="4")
@@ -82,11 +82,11 @@ def draw_steps(
     return picture
 
 
-def list_steps(tree: Tree, pruned: Tree | None, most: int) -> list[GrowthStep]:
-    """Return the steps to be drawn: at most ``most``, the first ones and the last one of growth, then of pruning."""
+def list_steps(tree: Tree, pruned: Tree | None, max_steps: int) -> list[GrowthStep]:
+    """Return up to ``max_steps`` steps: the first ones and the last one of growth, then those of pruning."""
     cuts = [] if pruned is None else find_cuts(tree, pruned)
-    n_cuts = min(len(cuts), most // 2)
-    steps = _growth(tree, most - n_cuts)
+    n_cuts = min(len(cuts), max_steps // 2)
+    steps = _growth(tree, max_steps - n_cuts)
     for count in [*range(1, n_cuts), len(cuts)] if n_cuts else []:
         node, done = cuts[count - 1], cuts[:count]
         caption = f"pruned at {typeset(tree.condition(node)) if node else 'the root'}"
@@ -95,13 +95,13 @@ def list_steps(tree: Tree, pruned: Tree | None, most: int) -> list[GrowthStep]:
     return steps
 
 
-def _growth(tree: Tree, most: int) -> list[GrowthStep]:
+def _growth(tree: Tree, max_steps: int) -> list[GrowthStep]:
     """Return the first steps of growth, and the last one where there are more."""
     a = tree.arrays
     inner = np.flatnonzero(a.kind != LEAF)
     is_best_first = tree.fit_info.is_best_first
-    order = (best_first_order(tree, most) if is_best_first else inner[:most]).tolist()
-    n_shown = len(inner) if len(inner) < most else most - 2
+    order = (best_first_order(tree, max_steps) if is_best_first else inner[:max_steps]).tolist()
+    n_shown = len(inner) if len(inner) < max_steps else max_steps - 2
     steps: list[GrowthStep] = []
     split = np.zeros(len(tree), bool)
     for i, node in enumerate(order[: n_shown + 1] if len(inner) > n_shown else order):

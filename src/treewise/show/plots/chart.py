@@ -76,17 +76,17 @@ class ChartAxis:
         return ((math.log(value) if self.is_log else value) - low) / (high - low)
 
 
-def round_numbers(low: float, high: float, most: int = _MAX_TICKS) -> list[float]:
+def round_numbers(low: float, high: float, max_numbers: int = _MAX_TICKS) -> list[float]:
     """Return up to ``most`` multiples of 1, 2 or 5 times a power of ten within a range.
 
     >>> round_numbers(0, 0.43), round_numbers(-20, 35)
     ([0.0, 0.1, 0.2, 0.3, 0.4], [-20.0, -10.0, 0.0, 10.0, 20.0, 30.0])
     """
-    exponent = math.floor(math.log10((high - low) / most))
+    exponent = math.floor(math.log10((high - low) / max_numbers))
     for factor in (1, 2, 5, 10):
         digits, step = max(0, -exponent), factor * 10.0**exponent
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        if last - first < most:
+        if last - first < max_numbers:
             break
     return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]
 

@@ -110,7 +110,7 @@ def _mark_choices(
         # Where both are one point, the diamond lies in the ring.
         style = ("D", 8.0, palette.INK) if name == "best" else ("o", 13.0, "none")
         mark = Curve(*point_at, palette.INK, 0.0, marker=style[0], size=style[1], fill=style[2])
-        marks.append((mark, f"{name}, {curve.in_words(point)}"))
+        marks.append((mark, f"{name}, {curve.describe_point(point)}"))
     notes: list[Mark] = []
     if curve.best.standard_error is not None:
         assert curve.best.validation is not None

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 @takes_image_options
-def draw_importances(importances: Importances, most: int = 20, ax: Axes | None = None) -> ChartPicture:
+def draw_importances(importances: Importances, max_columns: int = 20, ax: Axes | None = None) -> ChartPicture:
     """Draw a bar for each column that is used in a split, the most important first."""
-    check_integer("most", most, 1)
+    check_integer("max_columns", max_columns, 1)
     used = [column for column in importances.columns if column.splits]
     if not used:
         subject = "the trees use" if importances.trees else "the tree uses"
         raise DataError(f"{subject} no column, so there are no importances to draw.")
-    drawn = used[:most]
+    drawn = used[:max_columns]
     is_permutation = importances.method == "permutation"
     percent = 100 if not is_permutation or importances.measure == "error" else 1
     colour = palette.tint(palette.class_colour(0), 0.75)

@@ -30,7 +30,7 @@ from treewise.errors import ParameterError, did_you_mean, join_few
 from treewise.evaluate import Evaluation, evaluate
 from treewise.formats.model_file.json_lines import checksum
 from treewise.formats.model_file.model_file import dumps
-from treewise.predict.table_in_words import table_in_words
+from treewise.predict.displayed_table import displayed_table
 from treewise.prune.cp_table import cp_table
 from treewise.show.node_stats import has_training_rows
 from treewise.show.report import facts as page_facts
@@ -104,12 +104,12 @@ def report(
     return None
 
 
-def _report_in_words(tree: Tree, data: Any, test: Any, options: ReportOptions) -> str:
+def _displayed_report(tree: Tree, data: Any, test: Any, options: ReportOptions) -> str:
     """Return the report of a tree in the words of its display, with its tables in the same words."""
-    table, target = (None, options.target) if data is None else table_in_words(tree, data, options.target)
+    table, target = (None, options.target) if data is None else displayed_table(tree, data, options.target)
     test_target = options.test_target
     if test is not None:
-        test, test_target = table_in_words(tree, test, test_target)
+        test, test_target = displayed_table(tree, test, test_target)
     options = replace(options, target=target, test_target=test_target, model=tree)
     return report_html(tree.displayed, table, test, options)
 
@@ -121,7 +121,7 @@ def report_html(tree: Tree, data: Any = None, test: Any = None, options: ReportO
     """
     options = options or ReportOptions()
     if tree.display is not None and not tree.display.is_applied:
-        return _report_in_words(tree, data, test, options)
+        return _displayed_report(tree, data, test, options)
     table = None if data is None else _read_table(tree, data, options.target)
     test_table = None if test is None else _read_table(tree, test, options.test_target)
     if table is None and (options.rows != "none" or options.computations):
@@ -200,7 +200,7 @@ def _refit_on_test(tree: Tree, test: Table, warnings: list[str]) -> Tree:
         unknown = sorted(set(column.labels) - known)
         if unknown:
             has_known_class = np.array([label in known for label in column.labels], bool)[column.values]
-            labels = join_few([safe(label) for label in unknown], most=4)
+            labels = join_few([safe(label) for label in unknown], limit=4)
             warnings.append(
                 f"{plural(int((~has_known_class).sum()), 'row')} of the test table have a class the tree does not know"
                 f" ({labels}): they count as errors, and are not in the boxes."

@@ -98,7 +98,7 @@ class NumberColumns:
         if self.is_regression:
             a = self.tree.arrays
             spreads = [math.nan if node is None else float(a.spread[node]) for node in nodes]
-            spread = format_column(spreads, self.blank, most=3, least=2)
+            spread = format_column(spreads, self.blank, large_digits=3, small_digits=2)
         rows: list[list[str]] = []
         for i, node in enumerate(nodes):
             if node is None:
@@ -129,20 +129,20 @@ class NumberColumns:
         return sort_labels(predicted) == tree.classes
 
 
-def format_column(values: Sequence[float], blank: str = "–", most: int = 5, least: int = 3) -> list[str]:
-    """Format numbers with the same decimals: ``most`` digits for the largest, ``least`` for the smallest.
+def format_column(values: Sequence[float], blank: str = "–", large_digits: int = 5, small_digits: int = 3) -> list[str]:
+    """Format numbers with the same decimals: ``large_digits`` for the largest, ``small_digits`` for the smallest.
 
     >>> format_column([524.3712, 2324.6, 0.0, math.nan]), format_column([1234.5, -0.5])
     (['524.4', '2,324.6', '0.0', '–'], ['1,234.5', '-0.5'])
-    >>> format_column([524.3712, 2324.6], most=3, least=2)
+    >>> format_column([524.3712, 2324.6], large_digits=3, small_digits=2)
     ['524', '2,325']
     >>> format_column([4.0, 12.0]), format_column([1e-9, 5e7])
     (['4', '12'], ['1e-09', '50,000,000'])
     """
-    decimals, rounded = common_decimals(values, most, least), values
+    decimals, rounded = common_decimals(values, large_digits, small_digits), values
     while decimals is not None:
         rounded = [round(value, decimals) for value in values]
-        again = common_decimals(rounded, most, least)  # 0.09996 rounds to 0.1, for example
+        again = common_decimals(rounded, large_digits, small_digits)  # 0.09996 rounds to 0.1, for example
         if again is None or again >= decimals:
             break
         decimals = again
@@ -153,8 +153,8 @@ def format_column(values: Sequence[float], blank: str = "–", most: int = 5, le
     return [blank if math.isnan(value) else f"{value + 0.0:,.{decimals}f}" for value in rounded]
 
 
-def common_decimals(values: Sequence[float], most: int = 5, least: int = 3) -> int | None:
-    """Return the decimals for ``most`` digits of the largest number and ``least`` of the smallest.
+def common_decimals(values: Sequence[float], large_digits: int = 5, small_digits: int = 3) -> int | None:
+    """Return the decimals for ``large_digits`` of the largest number and ``small_digits`` of the smallest.
 
     None where their magnitudes differ too much.
     """
@@ -162,7 +162,7 @@ def common_decimals(values: Sequence[float], most: int = 5, least: int = 3) -> i
     if math.inf in sizes:
         return None
     smallest, largest = (math.floor(math.log10(size)) + 1 for size in (min(sizes), max(sizes)))
-    decimals = max(0, least - smallest, most - largest)
+    decimals = max(0, small_digits - smallest, large_digits - largest)
     return decimals if max(largest, 1) + decimals <= _MAX_COMMON_DIGITS else None
 
 

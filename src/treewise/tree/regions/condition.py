@@ -85,8 +85,8 @@ class Levels:
 
     ``unseen`` tells whether the cell may hold a level that the tree does not know.
 
-    >>> most = Levels(0, 9, None, frozenset({3}))
-    >>> most.n, most.holds(3), most.holds(4), most.holds(-2), most == Levels(0, 9, frozenset({0, 1, 2, *range(4, 10)}))
+    >>> levels = Levels(0, 9, None, frozenset({3}))
+    >>> levels.n, levels.holds(3), levels.holds(4), levels.holds(-2), levels == Levels(0, 9, {*range(10)} - {3})
     (9, False, True, True, True)
     """
 

@@ -315,16 +315,16 @@ def _round_integer(low: float | None, high: float | None, encoding: Encoding) ->
     >>> _round_integer(None, 2**60, Encoding("n", "integer")) == 2**60
     True
     """
-    least = INT64_MIN + 1 if low is None else int(low) + 1
-    most = INT64_MAX if high is None else int(high)
+    smallest = INT64_MIN + 1 if low is None else int(low) + 1
+    largest = INT64_MAX if high is None else int(high)
     if low is None or high is None:
-        return most if high is not None else least if low is not None else 0
+        return largest if high is not None else smallest if low is not None else 0
     day = TICKS_PER_DAY.get(encoding.unit, 1)
-    middle = (least + most) // 2
+    middle = (smallest + largest) // 2
     for step in (day, max(1, day // 24), max(1, day // 1440), max(1, day // 86400)):
         value = middle // step * step
-        if value < least:
+        if value < smallest:
             value += step
-        if value <= most:
+        if value <= largest:
             return int(np.int64(value))
     return middle

@@ -1,6 +1,6 @@
 // One pass per request over the rows of its node; a value finds its grid by binary search and its bin by arithmetic.
 
-#include "grow/bucket_counter.hpp"
+#include "grow/bin_counter.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -70,7 +70,7 @@ public:
 
     V low, high;
     int64_t index;          // of the grid in the request
-    bool is_exact = false;  // each value is a bucket …
+    bool is_exact = false;  // each value has a bin of its own …
     bool is_table = false;  // … and is counted in a table of all whole numbers between low and high
     size_t first_cell = 0;  // of its table
 
@@ -105,7 +105,7 @@ public:
     void resize(size_t cells) { sums_.assign(cells * stride_, 0); }
     void clear(size_t cell) { std::fill_n(sums_.data() + cell * stride_, stride_, 0); }
     bool is_empty(size_t cell) const { return sums_[cell * stride_] == 0; }
-    void write(size_t cell, BucketCounts& out) const {
+    void write(size_t cell, BinCounts& out) const {
         const int64_t* sums = sums_.data() + cell * stride_;
         out.rows.push_back(sums[0]);
         out.weight.push_back(std::accumulate(sums + 1, sums + stride_, int64_t{0}));
@@ -147,7 +147,7 @@ public:
     void resize(size_t cells) { sums_.assign(cells, Sums{}); }
     void clear(size_t cell) { sums_[cell] = Sums{}; }
     bool is_empty(size_t cell) const { return sums_[cell].rows == 0; }
-    void write(size_t cell, BucketCounts& out) const {
+    void write(size_t cell, BinCounts& out) const {
         const Sums& sums = sums_[cell];
         out.rows.push_back(sums.rows);
         out.weight.push_back(sums.weight);
@@ -172,7 +172,7 @@ public:
 
     RequestCounter(const Target& target, Deviation deviation) : sums_(target, deviation) {}
 
-    void answer(const CountRequest& request, const Column& column, std::span<const uint32_t> rows, BucketCounts& out) {
+    void answer(const CountRequest& request, const Column& column, std::span<const uint32_t> rows, BinCounts& out) {
         const size_t before = out.rows.size();
         set_grids(request, column);
         count_rows(request, column.view<T>(), rows);
@@ -267,8 +267,8 @@ private:
         return after == grids_.begin() ? grids_.size() : static_cast<size_t>(after - grids_.begin()) - 1;
     }
 
-    // Writes the buckets of the sorted values of a grid, which begin at `first`; returns where the next grid's begin.
-    size_t write_values(const Bins<V>& bins, size_t first, BucketCounts& out) {
+    // Writes the bins of the sorted values of a grid, which begin at `first`; returns where the next grid's begin.
+    size_t write_values(const Bins<V>& bins, size_t first, BinCounts& out) {
         const size_t cells = ends_.size();
         const typename Sums::Adder add = sums_.adder();
         while (first < values_.size() && bins.contains(values_[first].value)) {
@@ -280,7 +280,7 @@ private:
         return first;
     }
 
-    void write_group(size_t cell, int64_t bin, Ends ends, int64_t grid, BucketCounts& out) const {
+    void write_group(size_t cell, int64_t bin, Ends ends, int64_t grid, BinCounts& out) const {
         out.grid.push_back(grid), out.bin.push_back(bin);
         out.low.push_back(to_bits<V>(ends.low)), out.high.push_back(to_bits<V>(ends.high));
         sums_.write(cell, out);
@@ -301,7 +301,7 @@ public:
           integers_(target, deviation),
           codes_(target, deviation) {}
 
-    void answer(const CountRequest& request, const Column& column, std::span<const uint32_t> rows, BucketCounts& out) {
+    void answer(const CountRequest& request, const Column& column, std::span<const uint32_t> rows, BinCounts& out) {
         switch (column.type) {
             case ValueType::f32: return floats_.answer(request, column, rows, out);
             case ValueType::f64: return doubles_.answer(request, column, rows, out);
@@ -329,11 +329,11 @@ std::vector<size_t> cut_into_tasks(const NodeRows& rows, std::span<const CountRe
 }
 
 template <class Sums>
-BucketCounts count_with(const std::vector<Column>& columns, const Target& target, const NodeRows& rows,
-                        std::span<const CountRequest> requests, Deviation deviation, ThreadPool& pool,
-                        const CheckInterrupt& check_interrupt) {
+BinCounts count_with(const std::vector<Column>& columns, const Target& target, const NodeRows& rows,
+                     std::span<const CountRequest> requests, Deviation deviation, ThreadPool& pool,
+                     const CheckInterrupt& check_interrupt) {
     const std::vector<size_t> starts = cut_into_tasks(rows, requests);
-    std::vector<BucketCounts> parts(starts.size() - 1);
+    std::vector<BinCounts> parts(starts.size() - 1);
     pool.parallel_for(
         parts.size(),
         [&](size_t task, int) {
@@ -342,8 +342,8 @@ BucketCounts count_with(const std::vector<Column>& columns, const Target& target
                 counter.answer(requests[r], columns[requests[r].column], rows[requests[r].node], parts[task]);
         },
         check_interrupt);
-    BucketCounts all;
-    for (BucketCounts& part : parts) all.append(std::move(part));
+    BinCounts all;
+    for (BinCounts& part : parts) all.append(std::move(part));
     return all;
 }
 
@@ -351,8 +351,8 @@ bool is_before(int64_t a, int64_t b, bool is_number) {
     return is_number ? from_bits<double>(a) < from_bits<double>(b) : a < b;
 }
 
-// Negative if group i comes before group j, 0 if it is the same bucket of both partitions.
-int compare_groups(const BucketCounts& a, size_t i, const BucketCounts& b, size_t j, bool is_number) {
+// Negative if group i comes before group j, 0 if it is the same bin of both partitions.
+int compare_groups(const BinCounts& a, size_t i, const BinCounts& b, size_t j, bool is_number) {
     const bool is_missing[] = {a.bin[i] == kMissingRows, b.bin[j] == kMissingRows};
     if (is_missing[0] || is_missing[1]) return is_missing[1] - is_missing[0];
     if (a.grid[i] == b.grid[j] && a.bin[i] == b.bin[j] && a.bin[i] != kSingleValue) return 0;
@@ -369,7 +369,7 @@ void append_to(std::vector<T>& all, std::vector<T>&& part) {
 
 }  // namespace
 
-void BucketCounts::append(BucketCounts&& other) {
+void BinCounts::append(BinCounts&& other) {
     append_to(groups, std::move(other.groups));
     append_to(grid, std::move(other.grid)), append_to(bin, std::move(other.bin));
     append_to(low, std::move(other.low)), append_to(high, std::move(other.high));
@@ -379,7 +379,7 @@ void BucketCounts::append(BucketCounts&& other) {
     append_to(deviations, std::move(other.deviations)), append_to(squares, std::move(other.squares));
 }
 
-void BucketCounts::add_group(const BucketCounts& from, size_t group, size_t n_classes) {
+void BinCounts::add_group(const BinCounts& from, size_t group, size_t n_classes) {
     grid.push_back(from.grid[group]), bin.push_back(from.bin[group]);
     low.push_back(from.low[group]), high.push_back(from.high[group]);
     rows.push_back(from.rows[group]), weight.push_back(from.weight[group]);
@@ -390,7 +390,7 @@ void BucketCounts::add_group(const BucketCounts& from, size_t group, size_t n_cl
     deviations.push_back(from.deviations[group]), squares.push_back(from.squares[group]);
 }
 
-void BucketCounts::add_to_last_group(const BucketCounts& from, size_t group, size_t n_classes, bool is_number) {
+void BinCounts::add_to_last_group(const BinCounts& from, size_t group, size_t n_classes, bool is_number) {
     if (is_before(from.low[group], low.back(), is_number)) low.back() = from.low[group];
     if (is_before(high.back(), from.high[group], is_number)) high.back() = from.high[group];
     rows.back() += from.rows[group], weight.back() += from.weight[group];
@@ -402,8 +402,8 @@ void BucketCounts::add_to_last_group(const BucketCounts& from, size_t group, siz
     deviations.back() += from.deviations[group], squares.back() += from.squares[group];
 }
 
-BucketCounts merge(const BucketCounts& a, const BucketCounts& b, std::span<const uint8_t> is_number, size_t n_classes) {
-    BucketCounts merged;
+BinCounts merge(const BinCounts& a, const BinCounts& b, std::span<const uint8_t> is_number, size_t n_classes) {
+    BinCounts merged;
     merged.groups.reserve(a.groups.size());
     size_t i = 0, j = 0;
     for (size_t r = 0; r < a.groups.size(); ++r) {
@@ -432,9 +432,9 @@ void sort_by_node(std::span<const int64_t> nodes, std::span<uint32_t> order, std
         order[static_cast<size_t>(next[static_cast<size_t>(nodes[row])]++)] = static_cast<uint32_t>(row);
 }
 
-BucketCounts count_buckets(const std::vector<Column>& columns, const Target& target, const NodeRows& rows,
-                           std::span<const CountRequest> requests, Deviation deviation, ThreadPool& pool,
-                           const CheckInterrupt& check_interrupt) {
+BinCounts count_bins(const std::vector<Column>& columns, const Target& target, const NodeRows& rows,
+                     std::span<const CountRequest> requests, Deviation deviation, ThreadPool& pool,
+                     const CheckInterrupt& check_interrupt) {
     const auto count = target.n_classes ? count_with<ClassSums> : count_with<NumberSums>;
     return count(columns, target, rows, requests, deviation, pool, check_interrupt);
 }

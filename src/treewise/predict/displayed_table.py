@@ -19,12 +19,12 @@ from treewise.tree.display import Display
 from treewise.tree.model import Model
 
 
-def table_in_words(model: Model, data: Any, target: Any = None) -> tuple[Table, Any]:
+def displayed_table(model: Model, data: Any, target: Any = None) -> tuple[Table, Any]:
     """Return a table, and the target given with it (a name, an array or nothing), in the words of a model.
 
     >>> import treewise as tw
     >>> tree = tw.grow("xor").with_display(labels={0: "no", 1: "yes"}, display_names={"x1": "switch"})
-    >>> table, _ = table_in_words(tree, "xor")
+    >>> table, _ = displayed_table(tree, "xor")
     >>> list(table.columns), table["y"].labels, tree.displayed.evaluate(table).errors
     (['switch', 'x2', 'y'], ('no', 'yes'), 0)
     """
@@ -32,9 +32,9 @@ def table_in_words(model: Model, data: Any, target: Any = None) -> tuple[Table, 
     assert display is not None
     table = read(data, na_values=model.na_values)
     column = model.target.name if target is None or not isinstance(target, str) else target
-    names = {name: _name_in_words(model, display, name, column) for name in table.columns}
+    names = {name: _displayed_name(model, display, name, column) for name in table.columns}
     makers = {
-        names[name]: partial(_column_in_words, model, display, table, name, names[name], name == column)
+        names[name]: partial(_displayed_column, model, display, table, name, names[name], name == column)
         for name in table.columns
     }
     kinds = {names[name]: kind for name, kind in table.kinds.items() if name in names}
@@ -43,22 +43,24 @@ def table_in_words(model: Model, data: Any, target: Any = None) -> tuple[Table, 
         return worded, None if target is None else names.get(target, target)
     if not model.classes:
         return worded, target
-    answers = _labels_in_words(model, display, read({column: target})[column], column)
-    return worded, [None if code < 0 else answers.labels[code] for code in answers.values.tolist()]
+    relabelled = _displayed_labels(model, display, read({column: target})[column], column)
+    return worded, [None if code < 0 else relabelled.labels[code] for code in relabelled.values.tolist()]
 
 
-def _name_in_words(model: Model, display: Display, name: str, target: str) -> str:
+def _displayed_name(model: Model, display: Display, name: str, target: str) -> str:
     return display.target_name(name) if name == target == model.target.name else display.name(name)
 
 
-def _column_in_words(model: Model, display: Display, table: Table, name: str, new_name: str, is_target: bool) -> Column:
+def _displayed_column(
+    model: Model, display: Display, table: Table, name: str, new_name: str, is_target: bool
+) -> Column:
     column = table.columns[name]
     if not (is_target and model.classes) or column.is_all_missing():
         return replace(column, name=new_name)
-    return _labels_in_words(model, display, column, new_name)
+    return _displayed_labels(model, display, column, new_name)
 
 
-def _labels_in_words(model: Model, display: Display, column: Column, new_name: str) -> Column:
+def _displayed_labels(model: Model, display: Display, column: Column, new_name: str) -> Column:
     """Return a column of classes with their labels; values that are not a class of the model stay."""
     is_present = ~column.is_missing()
     indices, classes = encode_labels(model, column.take(is_present))

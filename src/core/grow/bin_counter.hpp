@@ -15,8 +15,8 @@
 
 namespace treewise {
 
-// `n` equal bins from low to high, both included; n = 0: each value is a bucket. The ends are the bits of doubles in
-// columns of numbers, else integers.
+// `n` equal bins from low to high, both included; n = 0: each value has a bin of its own. The ends are the bits of
+// doubles in columns of numbers, else integers.
 struct BinGrid {
     int64_t low, high, n;
 };
@@ -24,15 +24,15 @@ struct BinGrid {
 struct CountRequest {
     int64_t node;
     size_t column;
-    std::span<const BinGrid> grids;  // none for a category: one bucket per level
+    std::span<const BinGrid> grids;  // none for a category: one bin per level
     bool is_first;                   // whether the rows without a value are counted, too
 };
 
-inline constexpr int64_t kSingleValue = -1;  // the "bin" of a value that has a bucket of its own
+inline constexpr int64_t kSingleValue = -1;  // the "bin" of a value that has a bin of its own
 inline constexpr int64_t kMissingRows = -2;  // … and of the rows without a value, the first group of each answer
 
 // Groups of rows, those of one request after those of another.
-struct BucketCounts {
+struct BinCounts {
     std::vector<int64_t> groups;  // of each request
     std::vector<int64_t> grid, bin, low, high;
     std::vector<int64_t> rows, weight;
@@ -40,13 +40,13 @@ struct BucketCounts {
     std::vector<int64_t> target_high, deviations, squares;  // regression: Σ w·y (upper 64 bits), Σ w·q, Σ w·q²
     std::vector<uint64_t> target_low;                       // … and the lower 64 bits of Σ w·y
 
-    void append(BucketCounts&& other);
-    void add_group(const BucketCounts& from, size_t group, size_t n_classes);  // as a new group
-    void add_to_last_group(const BucketCounts& from, size_t group, size_t n_classes, bool is_number);
+    void append(BinCounts&& other);
+    void add_group(const BinCounts& from, size_t group, size_t n_classes);  // as a new group
+    void add_to_last_group(const BinCounts& from, size_t group, size_t n_classes, bool is_number);
 };
 
 // Adds up the answers of two partitions to the same requests; is_number: of the column of each.
-BucketCounts merge(const BucketCounts& a, const BucketCounts& b, std::span<const uint8_t> is_number, size_t n_classes);
+BinCounts merge(const BinCounts& a, const BinCounts& b, std::span<const uint8_t> is_number, size_t n_classes);
 
 // The rows of each node, in ascending order.
 struct NodeRows {
@@ -67,9 +67,9 @@ struct Deviation {
 
 void sort_by_node(std::span<const int64_t> nodes, std::span<uint32_t> order, std::span<int64_t> starts);
 
-BucketCounts count_buckets(const std::vector<Column>& columns, const Target& target, const NodeRows& rows,
-                           std::span<const CountRequest> requests, Deviation deviation, ThreadPool& pool,
-                           const CheckInterrupt& check_interrupt);
+BinCounts count_bins(const std::vector<Column>& columns, const Target& target, const NodeRows& rows,
+                     std::span<const CountRequest> requests, Deviation deviation, ThreadPool& pool,
+                     const CheckInterrupt& check_interrupt);
 
 struct TargetRange {
     int64_t low, high;

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     SomeEvaluation = TypeVar("SomeEvaluation", bound=Evaluation)
 
 
-def in_words(evaluation: SomeEvaluation) -> SomeEvaluation:
+def displayed_evaluation(evaluation: SomeEvaluation) -> SomeEvaluation:
     """Return the evaluation with the labels of the classes; the same one if its model has no display.
 
     >>> import treewise as tw
     >>> tree = tw.grow("xor", labels={0: "off", 1: "on"})
-    >>> in_words(tree.evaluate("xor")).classes
+    >>> displayed_evaluation(tree.evaluate("xor")).classes
     ('off', 'on')
     """
     from treewise.evaluate.results import ClassificationEvaluation
