@@ -1,6 +1,7 @@
-"""One tree on a Dask cluster of two processes: treewise, LightGBM and Spark MLlib on the same rows, in one run.
+"""One tree on a Dask cluster of worker processes (two by default): treewise, LightGBM and Spark MLlib on the same rows.
 
     python -m benchmarks.clusters --rows 1000000 --peers lightgbm spark
+    python -m benchmarks.clusters --workers 1 2 4
 
 CPU is that of all processes: the workers, Spark's Java, and this one. Every library begins with the rows on the
 cluster, in memory. Bytes per level are those of the answers. Their arithmetic minimum is, for each (node, column, bin)
@@ -16,13 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import psutil
 
 import treewise as tw
 from treewise.sources import partitions
-from treewise.sources.dask_engine import DaskEngine
+from treewise.sources.dask_executor import DaskExecutor
 
 COLUMNS = 20
 
@@ -70,20 +72,20 @@ class Traffic:
 
     @contextmanager
     def recorded(self) -> Iterator[None]:
-        """Record what ``DaskEngine.ask`` returns."""
-        ask = DaskEngine.ask
+        """Record what ``DaskExecutor.ask`` returns."""
+        ask = DaskExecutor.ask
 
-        def recording(engine: DaskEngine, function: Any, calls: Any) -> list[Any]:
-            answers = ask(engine, function, calls)
+        def recording(executor: DaskExecutor, function: Any, calls: Any) -> list[Any]:
+            answers = ask(executor, function, calls)
             if function is partitions.count_block:
                 self.levels.append((len(answers[0].groups), *map(sum, zip(*map(self.bytes_of, answers), strict=True))))
             return answers
 
-        DaskEngine.ask = recording  # type: ignore[method-assign]
+        DaskExecutor.ask = recording  # type: ignore[method-assign]
         try:
             yield
         finally:
-            DaskEngine.ask = ask  # type: ignore[method-assign]
+            DaskExecutor.ask = ask  # type: ignore[method-assign]
 
     @staticmethod
     def bytes_of(answer: Any) -> tuple[int, int]:
@@ -97,34 +99,42 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=8)
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--workers", type=int, nargs="*", default=[2])
     parser.add_argument("--peers", nargs="*", choices=["lightgbm", "spark"], default=[])
     options = parser.parse_args()
     table = make_table(options.rows)
     print(f"{options.rows:,} rows x {COLUMNS} columns, depth {options.depth}, {options.partitions} partitions")
     fit = {"max_depth": options.depth, "task": "classification", "criterion": "gini"}
     measure("treewise in memory", lambda: tw.grow(table, "y", **fit), options.repeat)
-    on_dask(table, options, fit)
+    for workers in options.workers:
+        on_dask(table, options, fit, workers)
     if "spark" in options.peers:
         on_spark(table, options)
 
 
-def on_dask(table: Any, options: Any, fit: dict[str, Any]) -> None:
+def on_dask(table: Any, options: Any, fit: dict[str, Any], workers: int) -> None:
     import dask.dataframe as dd
     from distributed import Client, LocalCluster, wait
 
-    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+    settings = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(**settings) as cluster, Client(cluster) as client:
         frame = dd.from_pandas(table, npartitions=options.partitions).persist()
         wait(frame)
-        traffic, trees = Traffic(), []
-        with traffic.recorded():
-            measure("treewise on Dask", lambda: trees.append(tw.grow(frame, "y", **fit, engine=client)), options.repeat)
-        is_same = trees[0] == tw.grow(table, "y", **fit)
-        print(f"  the tree of memory: {is_same}; {trees[0].n_leaves} leaves")
-        n = len(traffic.levels) // options.repeat
-        for requests, sent, least in traffic.levels[:n]:
+        trees: list[Any] = []
+
+        def grow() -> None:
+            trees.append(tw.grow(frame, "y", **fit, engine=client))
+
+        print(f"{workers} worker processes")
+        measure("treewise on Dask", grow, options.repeat)
+        traffic = Traffic()
+        with traffic.recorded(), patch.object(partitions, "_CELL_BYTES", 1 << 60):
+            measure("treewise, by counts alone", grow, 1)
+        in_memory = tw.grow(table, "y", **fit)
+        print(f"  the tree of memory: {all(tree == in_memory for tree in trees)}; {in_memory.n_leaves} leaves")
+        for requests, sent, least in traffic.levels:
             print(f"  {requests:6,} questions {sent:12,} bytes, {sent / max(1, least):.2f} times the minimum")
-        sent, least = (sum(level[i] for level in traffic.levels[:n]) for i in (1, 2))
+        sent, least = (sum(level[i] for level in traffic.levels) for i in (1, 2))
         print(f"  all levels        {sent:12,} bytes, {sent / max(1, least):.2f} times the minimum")
         if "lightgbm" in options.peers:
             from lightgbm import DaskLGBMClassifier

@@ -68,6 +68,8 @@ class Learner:
 
     def supports(self, workload: Workload) -> bool:
         """Tell whether the library supports a workload."""
+        if workload.peers and self.name not in ("treewise", *workload.peers):
+            return False
         if workload.ensemble and self.name not in ENSEMBLES[workload.ensemble]:
             return False
         return not {workload.table, workload.name} & set(self.not_for) and (
@@ -98,8 +100,9 @@ def prepare_treewise(workload: Workload, x: Array) -> Any:
 def treewise_fit(workload: Workload, x: Any, y: Array) -> Any:
     import treewise as tw
 
-    criterion = "squared_error" if workload.task == "regression" else workload.criterion
-    return getattr(tw, workload.ensemble or "grow")(x, y, task=workload.task, criterion=criterion, **workload.limits)
+    return getattr(tw, workload.ensemble or "grow")(
+        x, y, task=workload.task, criterion=workload.loss, **workload.limits
+    )
 
 
 def treewise_nodes(model: Any) -> int:
@@ -117,24 +120,24 @@ def sklearn_fit(workload: Workload, x: Any, y: Array) -> Any:
     if workload.ensemble:
         return sklearn_ensemble(workload).fit(x, y)
     if workload.task == "regression":
-        return DecisionTreeRegressor(random_state=0, **workload.limits).fit(x, y)
-    tree = DecisionTreeClassifier(criterion=workload.criterion, random_state=0, **workload.limits)
+        return DecisionTreeRegressor(criterion=workload.loss, random_state=0, **workload.limits).fit(x, y)
+    criterion = "entropy" if workload.criterion == "gain_ratio" else workload.criterion
+    tree = DecisionTreeClassifier(criterion=criterion, random_state=0, **workload.limits)
     return (make_pipeline(OrdinalEncoder(), tree) if workload.text else tree).fit(x, y)
 
 
 def sklearn_ensemble(workload: Workload) -> Any:
-    from sklearn.ensemble import AdaBoostClassifier, ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier
+    from sklearn import ensemble
     from sklearn.tree import DecisionTreeClassifier
 
     limits = dict(workload.limits)
-    if workload.ensemble == "extra_trees" and workload.task == "regression":
-        return ExtraTreesRegressor(random_state=0, n_jobs=THREADS, **limits)
     if workload.ensemble in ("forest", "extra_trees"):
-        kind = RandomForestClassifier if workload.ensemble == "forest" else ExtraTreesClassifier
-        return kind(criterion=workload.criterion, random_state=0, n_jobs=THREADS, **limits)
+        name = {"forest": "RandomForest", "extra_trees": "ExtraTrees"}[workload.ensemble]
+        kind = getattr(ensemble, name + ("Regressor" if workload.task == "regression" else "Classifier"))
+        return kind(criterion=workload.loss, random_state=0, n_jobs=THREADS, **limits)
     rounds = limits.pop("n_estimators")
     stump = DecisionTreeClassifier(criterion=workload.criterion, random_state=0, **limits)
-    return AdaBoostClassifier(stump, n_estimators=rounds, random_state=0)
+    return ensemble.AdaBoostClassifier(stump, n_estimators=rounds, random_state=0)
 
 
 def sklearn_nodes(model: Any) -> int:

@@ -29,10 +29,16 @@ class Workload:
     make: Callable[[int], tuple[Array, Array]]  # number of rows → cells (codes for text) and targets
     limits: dict[str, int] = field(default_factory=dict)  # scikit-learn's names
     task: str = "classification"
-    criterion: str = "gini"
+    criterion: str = "gini"  # for numbers: squared_error, unless another one is given
     text: bool = False  # cells are codes of strings
     predict: bool = False  # measure prediction instead of fitting
     ensemble: str | None = None  # "forest", "extra_trees" or "adaboost"
+    peers: tuple[str, ...] = ()  # the only libraries to compare with; empty: all that support it
+
+    @property
+    def loss(self) -> str:
+        """Return the criterion for the task."""
+        return "squared_error" if self.task == "regression" and self.criterion == "gini" else self.criterion
 
     @property
     def table(self) -> str:
@@ -79,14 +85,24 @@ def categorical_table(rows: int) -> tuple[Array, Array]:
     return codes, (total + NOISE * rng.normal(size=rows) > 0).astype(np.int64)
 
 
-def cluster_table(rows: int) -> tuple[Array, Array]:
-    """Return 26 classes of three normal clusters each, in 20 of 50 float32 columns."""
-    rng, truth = np.random.default_rng(5), np.random.default_rng(2)
-    y = rng.integers(0, 26, rows)
-    centres = np.zeros((26, 3, 50), np.float32)
-    centres[:, :, :20] = truth.normal(size=(26, 3, 20)) * 1.5
-    x = rng.standard_normal((rows, 50), dtype=np.float32) + centres[y, rng.integers(0, 3, rows)]
-    return x, y
+def count_table(rows: int) -> tuple[Array, Array]:
+    """Return 20 float32 normal columns with a count."""
+    x, y = regression_table(rows)
+    return x, np.random.default_rng(6).poisson(np.exp(np.clip(y, -3, 3))).astype(np.float64)
+
+
+def cluster_tables(classes: int) -> Callable[[int], tuple[Array, Array]]:
+    """Return a generator of classes of three normal clusters each, in 20 of 50 float32 columns."""
+
+    def make(rows: int) -> tuple[Array, Array]:
+        rng, truth = np.random.default_rng(5), np.random.default_rng(2)
+        y = rng.integers(0, classes, rows)
+        centres = np.zeros((classes, 3, 50), np.float32)
+        centres[:, :, :20] = truth.normal(size=(classes, 3, 20)) * 1.5
+        x = rng.standard_normal((rows, 50), dtype=np.float32) + centres[y, rng.integers(0, 3, rows)]
+        return x, y
+
+    return make
 
 
 def text_columns(codes: Array) -> dict[str, Array]:
@@ -109,7 +125,38 @@ WORKLOADS = [
     Workload(
         "W4", "500k x 20 floats, a number, depth 10", 500_000, regression_table, {"max_depth": 10}, task="regression"
     ),
-    Workload("W5", "200k x 50 floats, 26 classes, pure leaves", 200_000, cluster_table),
+    Workload("W5", "200k x 50 floats, 26 classes, pure leaves", 200_000, cluster_tables(26)),
+    Workload("W5-100", "50k x 50 floats, 100 classes", 50_000, cluster_tables(100), peers=("scikit-learn",)),
+    Workload("W5-1000", "20k x 50 floats, 1,000 classes", 20_000, cluster_tables(1000), peers=("scikit-learn",)),
+    Workload(
+        "W1 gain ratio",
+        "100k x 20 floats, 2 classes, by gain ratio; peer: by entropy",
+        100_000,
+        binary_tables(20),
+        {"max_depth": 8},
+        criterion="gain_ratio",
+        peers=("scikit-learn",),
+    ),
+    Workload(
+        "W4 absolute error",
+        "20k x 20 floats, depth 8",
+        20_000,
+        regression_table,
+        {"max_depth": 8},
+        task="regression",
+        criterion="absolute_error",
+        peers=("scikit-learn",),
+    ),
+    Workload(
+        "W10",
+        "100k x 20 floats, a count, Poisson, depth 8",
+        100_000,
+        count_table,
+        {"max_depth": 8},
+        task="regression",
+        criterion="poisson",
+        peers=("scikit-learn",),
+    ),
     Workload("W6", "100k x 20 floats, a forest of 100", 100_000, binary_tables(20), FOREST, ensemble="forest"),
     Workload(
         "W6 predict",
@@ -131,6 +178,16 @@ WORKLOADS = [
         FOREST,
         task="regression",
         ensemble="extra_trees",
+    ),
+    Workload(
+        "W4 forest",
+        "100k x 20 floats, a number, a forest of 100",
+        100_000,
+        regression_table,
+        FOREST,
+        task="regression",
+        ensemble="forest",
+        peers=("scikit-learn",),
     ),
     Workload("W7", "100k x 20 floats, AdaBoost, 100 stumps", 100_000, binary_tables(20), STUMPS, ensemble="adaboost"),
     Workload("W9", "prediction: 1M rows, and one", 1_000_000, binary_tables(20), {"min_samples_leaf": 6}, predict=True),
