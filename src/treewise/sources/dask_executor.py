@@ -28,8 +28,7 @@ _FREE_BYTES = 1 << 30  # of memory that a task may use on a worker without a lim
 def open_client(engine: Any) -> Iterator[Any]:
     """Return a client: as given, of an address, of so many worker processes, or None for the one that Dask uses.
 
-    Clients made here never become Dask's default: one that fails to connect would stay it, and every later computation of
-    the caller would ask for a cluster that is not there.
+    A client made here does not become the default of Dask: other computations of the caller stay where they are.
     """
     distributed = _import_distributed()
     if isinstance(engine, str):
