@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from treewise.tree.splits import Subset as Subset
     from treewise.tree.splits import Threshold as Threshold
     from treewise.tree.tree import Tree as Tree
+    from treewise.workbench.explore import explore as explore
 
 # public name → where it lives; "" is a module of its own
 _HOMES = {
@@ -110,6 +111,7 @@ _HOMES = {
     "candidates": "explain.trace",
     "stump": "explain.stump",
     "Editor": "edit.editor",
+    "explore": "workbench.explore",
     "forest": "ensemble.forest",
     "extra_trees": "ensemble.forest",
     "bagging": "ensemble.bagging",

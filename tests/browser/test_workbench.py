@@ -27,12 +27,12 @@ class Workbench:
 
     def nodes(self, n):
         self.until(f"document.querySelectorAll('#tree .node').length === {n}")
-        self.until("!!document.querySelector('#workbench:not([aria-busy]) #wb-candidates h3')")
+        self.until("!!document.querySelector('body:not([aria-busy]) #wb-candidates h3')")
 
     def select(self, node):
         self.page.locator(f'#tree [data-node="{node}"]').click()
         self.until(f"document.querySelector('#wb-node h3').textContent.startsWith('Node {node}')")
-        self.until("!!document.querySelector('#workbench:not([aria-busy]) #wb-candidates h3')")
+        self.until("!!document.querySelector('body:not([aria-busy]) #wb-candidates h3')")
 
     def do(self, verb):
         self.page.locator(f'[data-verb="{verb}"]').click()
@@ -61,7 +61,7 @@ def explore(chromium, tmp_path):
         here.page.on("console", lambda message: here.wrong.append(message.text))
         here.page.on("pageerror", lambda error: here.wrong.append(str(error)))
         here.page.goto(address[0])
-        here.page.wait_for_selector("html[data-ready=yes]")
+        here.page.wait_for_selector("body[data-ready=yes]")
         opened.append((here, context))
         return here
 

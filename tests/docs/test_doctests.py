@@ -19,6 +19,9 @@ MODULES = sorted(
 OPTIONAL = {  # examples that need packages beyond those of treewise itself
     "treewise.formats.export.onnx": ("onnx", "onnxruntime"),
     "treewise.formats.export.xlsx": ("openpyxl",),
+    "treewise.workbench.explore": ("anywidget",),
+    "treewise.workbench.notebook": ("anywidget",),
+    "workbench.md": ("anywidget",),
     "when-one-machine-is-not-enough.md": ("distributed",),
     "exchange-formats.md": ("onnx", "onnxruntime", "openpyxl"),
 }

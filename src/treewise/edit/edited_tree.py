@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -56,6 +56,7 @@ class EditedTree:
         self._start = replace(fitted, tree=tree)
         self._states, self._position = [self._start], 0
         self._losses: list[EditLosses] = []  # of the states, as far as they were asked for
+        self.on_change: list[Callable[[], None]] = []  # called after every edit, undo and redo
 
     @property
     def tree(self) -> Tree:
@@ -167,8 +168,7 @@ class EditedTree:
         """
         if not self.can_undo:
             raise ParameterError("there is nothing to undo.")
-        self._position -= 1
-        return self.tree
+        return self._move_to(self._position - 1)
 
     def redo(self) -> Tree:
         """Make the edit again that was last taken back.
@@ -181,7 +181,12 @@ class EditedTree:
         """
         if not self.can_redo:
             raise ParameterError("there is nothing to redo.")
-        self._position += 1
+        return self._move_to(self._position + 1)
+
+    def _move_to(self, position: int) -> Tree:
+        self._position = position
+        for listener in self.on_change:
+            listener()
         return self.tree
 
     def log(self) -> EditLog:
@@ -320,5 +325,4 @@ class EditedTree:
         del self._states[self._position + 1 :], self._losses[self._position + 1 :]
         self._states.append(after)
         self._losses.append(losses)
-        self._position += 1
-        return self.tree
+        return self._move_to(self._position + 1)

@@ -32,7 +32,7 @@ def open_session(
     >>> import treewise as tw
     >>> session = open_session(tw.read("penguins"), None, {"target": "species"})
     >>> answer = session.handle({"do": "edit", "verb": "split", "with": {"node": 0}})
-    >>> len(answer["ids"]), session.handle({"do": "edit", "verb": "explode"})
+    >>> len(answer["state"]["ids"]), session.handle({"do": "edit", "verb": "explode"})
     (3, {'error': 'there is no such edit.'})
     """
     options = dict(options)

@@ -1,7 +1,7 @@
 """The workbench as a page on loopback: a handful of fixed addresses behind the guard (``web/security.py``).
 
     GET /               the page                     POST /ask        one message of the page, answered by the session
-    GET /workbench.js   its module                   GET /model.json, /tree.txt, /tree.svg, /log.csv, /report.html
+    GET /workbench.js   its module, and /page.js     GET /model.json, /tree.txt, /tree.svg, /log.csv, /report.html
     GET /workbench.css  its style
 
 No address has parameters, and no message names a file: what is written is decided when the server starts.
@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from importlib.resources import files
 from typing import Any
 
 from starlette.applications import Starlette
@@ -25,27 +24,14 @@ from treewise._lib.text import safe
 from treewise.formats.model_file.model_file import dumps
 from treewise.show.report.report import report_html
 from treewise.web.security import App, access_for, guard
+from treewise.workbench.module import module_text, page_script, style_text
 from treewise.workbench.session import Session
 
 _MAX_BODY = 1 << 20  # bytes of a message
-_SCRIPTS = ("model.js", "layout.js", "boxes.js", "picture.js")  # of the report, which draws the tree
-
-
-def script() -> str:
-    """Return the module of the page: the drawing code of the report, and the workbench."""
-    report = files("treewise.show.report") / "assets"
-    own = (files("treewise.workbench") / "assets" / "workbench.js").read_text(encoding="utf-8")
-    return "\n".join([*((report / name).read_text(encoding="utf-8") for name in _SCRIPTS), own])
-
-
-def style() -> str:
-    """Return the style: that of the report, and of the workbench."""
-    report = (files("treewise.show.report") / "assets" / "report.css").read_text(encoding="utf-8")
-    return report + (files("treewise.workbench") / "assets" / "workbench.css").read_text(encoding="utf-8")
 
 
 def page(title: str) -> str:
-    """Return the page, which is empty until its module has drawn it."""
+    """Return the page, which is empty until its script has drawn it."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -56,24 +42,10 @@ def page(title: str) -> str:
 <link rel="stylesheet" href="/workbench.css">
 </head>
 <body>
-<div id="workbench"></div>
 <noscript><p>The workbench is drawn by a script, and scripts are disabled.</p></noscript>
 <script type="module" src="/page.js"></script>
 </body>
 </html>
-"""
-
-
-_PAGE_SCRIPT = """import workbench from "/workbench.js";
-const ask = async (message) => {
-  const answer = await fetch("/ask", { method: "POST", headers: { "content-type": "application/json" },
-    body: JSON.stringify(message) });
-  if (!answer.ok) return { error: `The server answered ${answer.status}. Is treewise explore still running?` };
-  return answer.json();
-};
-workbench.render({ model: { ask: (message) => ask(message).catch(() => ({ error: "The server does not answer." +
-  " Is treewise explore still running? Nothing is lost: start it again." })), downloads: true },
-  el: document.getElementById("workbench") });
 """
 
 
@@ -104,9 +76,9 @@ def make_app(session: Session, token: str) -> App:
     editor = session.editor
     routes = [
         Route("/", text(lambda: page(title), "text/html")),
-        Route("/page.js", text(lambda: _PAGE_SCRIPT, "text/javascript")),
-        Route("/workbench.js", text(script, "text/javascript")),
-        Route("/workbench.css", text(style, "text/css")),
+        Route("/page.js", text(page_script, "text/javascript")),
+        Route("/workbench.js", text(module_text, "text/javascript")),
+        Route("/workbench.css", text(style_text, "text/css")),
         Route("/ask", ask, methods=["POST"]),
         Route("/model.json", text(lambda: dumps(editor.tree), "application/json", "model.json")),
         Route("/tree.txt", text(lambda: editor.tree.export("text"), "text/plain", "tree.txt")),

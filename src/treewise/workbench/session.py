@@ -64,9 +64,11 @@ class Session:
     written: list[Path] = field(default_factory=list)  # files, for the message at the end
     unsaved: str = ""  # why the session file does not have the edits
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _state: dict[str, Any] | None = None  # until the next change
 
     def __post_init__(self) -> None:
-        """Say before the first edit if there is no place to keep it."""
+        """Keep every edit, whoever makes it; say before the first if there is no place to keep it."""
+        self.editor.on_change.append(self._keep)
         if self.autosave is not None:
             folder = os.path.dirname(os.path.realpath(self.autosave))
             if not os.access(folder, os.W_OK):
@@ -78,9 +80,12 @@ class Session:
         return [self.unsaved, *self.notes] if self.unsaved else self.notes
 
     def handle(self, message: Any) -> dict[str, Any]:
-        """Answer one message of the page; an error is an answer, too."""
+        """Answer one message of the page; an error is an answer, too.
+
+        The host of the page puts a ``state`` of the answer where the page finds it, and sends it the rest.
+        """
         handlers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-            "state": lambda _: self.state(),
+            "state": lambda _: {"state": self.state()},
             "candidates": self._candidates,
             "edit": self._edit,
             "rows": self._rows,
@@ -99,6 +104,11 @@ class Session:
 
     def state(self) -> dict[str, Any]:
         """Return all that the page shows besides candidates: the tree, the errors, the history."""
+        if self._state is None:
+            self._state = self._compute_state()
+        return self._state
+
+    def _compute_state(self) -> dict[str, Any]:
         editor, tree = self.editor, self.editor.tree
         curve = editor.curve()
         log = [_step_facts(step) for step in edit_steps(tree)]
@@ -158,24 +168,16 @@ class Session:
         given = message.get("with", {})
         if not isinstance(given, Mapping) or not given.keys() <= set(_VERBS[verb]):
             raise ParameterError(f"{verb} takes {', '.join(_VERBS[verb]) or 'nothing'}.")
-        arguments = {name: value for name, value in given.items() if value is not None and value != ""}
-        node = arguments.pop("node", None)
-        for name in ("column", "leaves", "label", "what"):
-            if name in arguments and verb != "split":
-                node = arguments.pop(name) if node is None else node
-                arguments |= {name: arguments[name]} if name in arguments else {}
-        if verb == "relabel":
-            label = arguments.pop("label", given.get("label"))
-            arguments["label"] = _as_number(label) if self.editor.tree.task == "regression" else label
-            node = given.get("node")
+        arguments = {k: v for k, v in given.items() if k == "label" or (v is not None and v != "")}
+        if verb == "relabel" and self.editor.tree.task == "regression":
+            arguments["label"] = _as_number(arguments.get("label"))
         try:
-            getattr(self.editor, verb)(*([] if node is None else [node]), **arguments)
+            getattr(self.editor, verb)(**arguments)
         except (TypeError, ValueError, OverflowError) as error:
             if isinstance(error, TreewiseError):
                 raise
             raise ParameterError(f"{verb}: an argument is missing or of the wrong type.") from None
-        self.write_autosave()
-        return self.state()
+        return {"state": self.state()}
 
     def _rows(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Return rows of a node as text."""
@@ -195,10 +197,14 @@ class Session:
         except OSError as error:
             raise ParameterError(str(error)) from None
         self._note_written(self.output)
-        self.saved = f"{datetime.now():%H:%M:%S}"
-        return self.state()
+        self.saved, self._state = f"{datetime.now():%H:%M:%S}", None
+        return {"state": self.state()}
 
     # -- autosave ----------------------------------------------------------------------------------------------------
+
+    def _keep(self) -> None:
+        self._state = None
+        self.write_autosave()
 
     def write_autosave(self) -> None:
         """Write the edits to the session file, atomically; an edit stays made where that fails, with a note."""

@@ -29,7 +29,7 @@ def opened(tmp_path):
 def edit(session, verb, **given):
     answer = session.handle({"do": "edit", "verb": verb, "with": given})
     assert "error" not in answer, answer
-    return answer
+    return answer["state"]
 
 
 def test_a_session_edits_saves_and_shows_rows(opened, tmp_path):
@@ -246,7 +246,7 @@ def test_only_this_page_may_ask(opened):
         assert ask(app, "GET", path, token=None).status_code == 401
         assert ask(app, "GET", path, headers={"host": "evil.example"}).status_code == 421
     post = {"json": {"do": "state"}}
-    assert ask(app, "POST", "/ask", **post).json()["losses"]["validation"]["rows"] == 103
+    assert ask(app, "POST", "/ask", **post).json()["state"]["losses"]["validation"]["rows"] == 103
     assert ask(app, "POST", "/ask", token="x" * 30, **post).status_code == 401
     assert ask(app, "POST", "/ask", headers={"origin": "http://evil.example"}, **post).status_code == 403
     assert ask(app, "POST", "/ask", headers={"sec-fetch-site": "cross-site"}, **post).status_code == 403
@@ -267,7 +267,7 @@ def test_hostile_names_stay_data(opened):
     app = make_app(session, TOKEN)
     assert "<img" not in page(HOSTILE)
     assert "<img" not in ask(app, "GET", "/").text
-    assert json.loads(ask(app, "POST", "/ask", json={"do": "state"}).text)["log"][0]["reason"] == HOSTILE
+    assert json.loads(ask(app, "POST", "/ask", json={"do": "state"}).text)["state"]["log"][0]["reason"] == HOSTILE
 
 
 def test_the_report_of_a_session_is_a_file(opened):
