@@ -15,7 +15,7 @@ inline constexpr int64_t kFreeBits = 4;
 inline constexpr int64_t kMaxBitsPerRow = 8;
 
 // Bits that a test of a kind pays; n_levels: levels it tells apart; classes: at the node, 0 for regression.
-inline int64_t bits_to_name(const Settings& settings, SplitKind kind, size_t n_levels, int64_t classes) {
+inline int64_t naming_bits(const Settings& settings, SplitKind kind, size_t n_levels, int64_t classes) {
     if (settings.selection != Selection::priced) return 0;
     const auto n = static_cast<int64_t>(n_levels);
     int64_t bits = 0;
@@ -99,7 +99,7 @@ public:
         return p;
     }
     // Turns a gain and its tolerance into the score and its tolerance.
-    void charge(const Price& price, int128& score, int128& tolerance) const {
+    void subtract_price(const Price& price, int128& score, int128& tolerance) const {
         if (price.bits == 0) return;
         if constexpr (kNormal || kLaplace) {
             score -= multiply(std::max<int128>(0, impurity_ - score), price.growth);

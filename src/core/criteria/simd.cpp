@@ -37,13 +37,13 @@ TREEWISE_SIMD KeyRange range_of(const int64_t* keys, size_t n) {
 }
 
 TREEWISE_SIMD LeftSums sum_left(const int64_t* keys, size_t n, int64_t max_key, const int64_t* weight,
-                                const int64_t* value) {
-    int64_t rows = 0, weights = 0, values = 0;
+                                const int64_t* target) {
+    int64_t rows = 0, weights = 0, targets = 0;
     for (size_t i = 0; i < n; ++i) {
         const int64_t mask = -int64_t{keys[i] <= max_key};
-        rows -= mask, weights += weight[i] & mask, values += value[i] & mask;
+        rows -= mask, weights += weight[i] & mask, targets += target[i] & mask;
     }
-    return {rows, weights, values};
+    return {rows, weights, targets};
 }
 
 TREEWISE_SIMD size_t argmax(const double* numbers, size_t n) {

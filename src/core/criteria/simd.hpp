@@ -46,9 +46,9 @@ struct KeyRange {
 KeyRange range_of(const int64_t* keys, size_t n);
 // Totals of the rows whose key is at most `max_key`.
 struct LeftSums {
-    int64_t rows, weight, value;
+    int64_t rows, weight, target_sum;
 };
-LeftSums sum_left(const int64_t* keys, size_t n, int64_t max_key, const int64_t* weight, const int64_t* value);
+LeftSums sum_left(const int64_t* keys, size_t n, int64_t max_key, const int64_t* weight, const int64_t* target);
 
 size_t argmax(const double* numbers, size_t n);  // index of the first maximum
 

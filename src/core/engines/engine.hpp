@@ -40,16 +40,16 @@ struct Segment {
 struct ChosenSplit {
     SplitKind kind = kLeaf;
     int32_t column = -1;
-    double cut = 0.0;
-    int64_t cut_int = 0;
-    int32_t missing = -1;        // branch of missing values
-    int32_t other = -1;          // branch of levels a multiway split does not list
-    std::vector<int32_t> codes;  // levels the split lists
-    int64_t max_left_rank = 0;   // thresholds: largest rank (or key) sent to branch 0
+    double threshold = 0.0;
+    int64_t threshold_int = 0;
+    int32_t missing_branch = -1;  // branch of missing values
+    int32_t other = -1;           // branch of levels a multiway split does not list
+    std::vector<int32_t> codes;   // levels the split lists
+    int64_t max_left_rank = 0;    // thresholds: largest rank (or key) sent to branch 0
     int64_t missing_rows = 0;
     int32_t n_branches = 0;
     bool is_presence = false;  // whether only missing values are separated
-    int128 gain = 0;
+    int128 total_gain = 0;
 
     uint32_t branch(int64_t rank) const {
         switch (kind) {

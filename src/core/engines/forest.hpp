@@ -101,27 +101,25 @@ public:
     // -- splitting ----------------------------------------------------------------------------------------------------
 
     void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
-        const size_t column = at(split.column);
-        const auto missing = static_cast<uint32_t>(split.missing);
+        const size_t column = to_index(split.column);
+        const auto missing_branch = static_cast<uint32_t>(split.missing_branch);
         const uint32_t* rank = ranks(column, node);
         if (split.kind == kThreshold) {
             const auto last = static_cast<uint32_t>(split.max_left_rank);
             return entries_.partition(node, sizes, [&](uint32_t) -> uint32_t {
                 const uint32_t r = *rank++;
-                return r == kMissingRank ? missing : r > last;
+                return r == kMissingRank ? missing_branch : r > last;
             });
         }
         entries_.partition(node, sizes, [&](uint32_t) -> uint32_t {
             const uint32_t r = *rank++;
-            return r == kMissingRank ? missing : split.branch(r);
+            return r == kMissingRank ? missing_branch : split.branch(r);
         });
     }
 
 protected:
     static constexpr int64_t kFewRows = 64;      // fewer take no noticeable time
     static constexpr size_t kRowsPerBatch = 64;  // rows whose ranks stay in cache
-
-    static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
     // The entries of a node.
     virtual std::span<const uint32_t> node_entries(Segment node) { return entries_.rows(node); }
@@ -170,7 +168,7 @@ protected:
         if constexpr (S == TargetKind::regression)
             add_product(stats + kLimbs, w, y_[entry]), stats[kQuantised] += quantised_[entry];
         else
-            stats[kCounts + at(class_of(entry))] += w;
+            stats[kCounts + to_index(class_of(entry))] += w;
     }
 
     // -- numbers ------------------------------------------------------------------------------------------------------
@@ -201,7 +199,7 @@ protected:
         const bool is_gathered = gathered_node_.begin == node.begin && gathered_node_.end == node.end;
         const auto position = std::find(gathered_columns_.begin(), gathered_columns_.end(), column);
         if (is_gathered && position != gathered_columns_.end())
-            return gathered_ranks_[at(position - gathered_columns_.begin())].data();
+            return gathered_ranks_[to_index(position - gathered_columns_.begin())].data();
         one_column_[0] = column;
         gather_ranks(one_column_, node);
         return gathered_ranks_[0].data();
@@ -216,20 +214,21 @@ protected:
         bool differs(int64_t i) const { return rank(i - 1) != rank(i); }
     };
     SortedEntries sorted_rows(Segment node, const uint32_t* ranks) {
-        const auto n = at(node.size());
+        const auto n = to_index(node.size());
         const uint64_t* keys = rank_sorter_.sort(node_entries(node).data(), ranks, n);
-        const uint64_t* missing = keys + n;
-        if (keys[n - 1] >> 32 == kMissingRank) missing = std::lower_bound(keys, keys + n, uint64_t{kMissingRank} << 32);
-        return {keys, missing - keys, node.size()};
+        const uint64_t* first_missing = keys + n;
+        if (keys[n - 1] >> 32 == kMissingRank)
+            first_missing = std::lower_bound(keys, keys + n, uint64_t{kMissingRank} << 32);
+        return {keys, first_missing - keys, node.size()};
     }
     SortedEntries sorted_rows(size_t column, Segment node) { return sorted_rows(node, ranks(column, node)); }
 
     void find_number_candidates(size_t column, Segment node, const uint32_t* ranks) {
         const SortedEntries rows = sorted_rows(node, ranks);
         if (node.size() > kFewRows) check_interrupt_();
-        std::fill(placement_.missing.begin(), placement_.missing.end(), 0);
-        for (int64_t i = rows.present; i < rows.n; ++i) add_entry(placement_.missing.data(), rows.entry(i));
-        const auto value = [&](int64_t i) {
+        std::fill(placement_.missing_stats.begin(), placement_.missing_stats.end(), 0);
+        for (int64_t i = rows.present; i < rows.n; ++i) add_entry(placement_.missing_stats.data(), rows.entry(i));
+        const auto target_of = [&](int64_t i) {
             const uint32_t e = rows.entry(i);
             if constexpr (S == TargetKind::regression) return quantised_[e];
             return class_of(e);
@@ -238,10 +237,10 @@ protected:
         placement_.for_each_placement(column, *node_total_, category_scan_, filter_, [&](const RunContext& run) {
             if (rows.rank(0) == rows.rank(rows.present - 1)) return;
             if (context_.unit_weights)
-                sorted_scan_.scan(run, rows.present - 1, value, UnitWeight{}, differs, filter_);
+                sorted_scan_.scan(run, rows.present - 1, target_of, UnitWeight{}, differs, filter_);
             else
                 sorted_scan_.scan(
-                    run, rows.present - 1, value, [&](int64_t i) { return weight_of(rows.entry(i)); }, differs,
+                    run, rows.present - 1, target_of, [&](int64_t i) { return weight_of(rows.entry(i)); }, differs,
                     filter_);
         });
     }
@@ -253,7 +252,7 @@ protected:
     }
     auto category_rows(size_t column, Segment node) {
         const uint32_t* entries = node_entries(node).data();
-        return CategoryRows{node.size(), at(context_.columns[column].n_levels),
+        return CategoryRows{node.size(), to_index(context_.columns[column].n_levels),
                             [=, this](int64_t i) { return rank_of(entries[i], column); },
                             [=, this](int64_t* stats, int64_t i) { add_entry(stats, entries[i]); },
                             [=, this](int64_t i) { return row_of(entries[i]); }};

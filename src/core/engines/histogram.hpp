@@ -81,7 +81,8 @@ public:
         uses_histogram_ = use_histogram(node);
         const std::vector<int64_t>* histogram = uses_histogram_ ? &builder_.get(node, row_list(node)) : nullptr;
         pool_.parallel_for(
-            columns.size(), [&](size_t i, int w) { find_column_candidates(columns[i], histogram, *scratches_[at(w)]); },
+            columns.size(),
+            [&](size_t i, int w) { find_column_candidates(columns[i], histogram, *scratches_[to_index(w)]); },
             check_interrupt_);
         share_bounds();
         open_bins(histogram);
@@ -123,7 +124,7 @@ public:
             if (is_binned && mapper.bin_of_row[r] != cut_bin && mapper.bin_of_row[r] != kMissingBin)
                 return mapper.bin_of_row[r] > cut_bin;
             const int64_t key = key_of(column, r);
-            return key == kMissingKey ? static_cast<uint32_t>(split.missing) : split.branch(key);
+            return key == kMissingKey ? static_cast<uint32_t>(split.missing_branch) : split.branch(key);
         });
     }
     // Builds the histograms of the children that will be searched: the largest child is the parent minus its siblings.
@@ -146,8 +147,6 @@ public:
     }
 
 private:
-    static size_t at(int64_t i) { return static_cast<size_t>(i); }
-
     void add_row(int64_t* stats, Row row) const { context_.add_row(stats, row, y_, context_.quantiser); }
     bool by_column() const { return context_.settings.rule == Rule::c45; }
 
@@ -196,7 +195,7 @@ private:
                                                            scratch.categories, scratch.filter);
         if (!histogram) return find_sorted_candidates(column, scratch);
         const int64_t* bins = builder_.bins(*histogram, column);
-        builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing);
+        builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing_stats);
         if constexpr (S == TargetKind::regression) add_missing_sums(column, scratch);
         const auto counted = bins_of(column, bins, scratch);
         for_each_placement(column, scratch, [&](const RunContext& run) {
@@ -215,10 +214,11 @@ private:
     }
     // Whether missing rows get their own branch depends on their exact sum.
     void add_missing_sums(size_t column, ThreadScratch& scratch) const {
-        if (!scratch.placement.missing[kRows]) return;
-        std::fill(scratch.placement.missing.begin(), scratch.placement.missing.end(), 0);
+        if (!scratch.placement.missing_stats[kRows]) return;
+        std::fill(scratch.placement.missing_stats.begin(), scratch.placement.missing_stats.end(), 0);
         for (Row r : row_list(node_)) {
-            if (builder_.mappers()[column].bin_of_row[r] == kMissingBin) add_row(scratch.placement.missing.data(), r);
+            if (builder_.mappers()[column].bin_of_row[r] == kMissingBin)
+                add_row(scratch.placement.missing_stats.data(), r);
         }
     }
     template <class Work>
@@ -264,7 +264,7 @@ private:
     }
     void open_column(size_t column, const int64_t* bins, ThreadScratch& scratch) {
         gather_sorted(column, node_, scratch.is_open.data(), scratch);
-        builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing);
+        builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing_stats);
         if constexpr (S == TargetKind::regression) add_missing_sums(column, scratch);
         for_each_placement(column, scratch, [&](const RunContext& run) {
             size_t begin = 0;
@@ -272,7 +272,7 @@ private:
                 bins_of(column, bins, scratch), [&](size_t b) { return scratch.is_open[b]; }, run,
                 [&](size_t, int64_t n, const RunContext& bin_run) {
                     scan_gathered(bin_run, begin, n - 1, scratch);
-                    begin += at(n);
+                    begin += to_index(n);
                 });
         });
     }
@@ -283,7 +283,7 @@ private:
             const uint8_t* code = builder_.mappers()[column].bin_of_row;
             const int64_t* bins = builder_.bins(builder_.cached(node), column);
             size_t n = 0;
-            for (size_t b = 0; b < kMissingBin; ++b) n += is_open[b] ? at(builder_.bin_rows(bins, column, b)) : 0;
+            for (size_t b = 0; b < kMissingBin; ++b) n += is_open[b] ? to_index(builder_.bin_rows(bins, column, b)) : 0;
             scratch.rows.resize(n + 1);  // one spare slot, overwritten by rows of closed bins
             n = 0;
             for (Row r : row_list(node)) scratch.rows[n] = r, n += is_open[code[r]];
@@ -317,26 +317,27 @@ private:
     }
     void scan_gathered(const RunContext& run, size_t begin, int64_t n_cuts, ThreadScratch& scratch) {
         const Target& target = context_.target;
-        const auto row = [&](int64_t i) { return scratch.rows[scratch.order[begin + at(i)]]; };
-        const auto value = [&](int64_t i) {
+        const auto row = [&](int64_t i) { return scratch.rows[scratch.order[begin + to_index(i)]]; };
+        const auto target_of = [&](int64_t i) {
             if constexpr (S == TargetKind::regression)
                 return context_.quantiser(target.y[row(i)], target.weight[row(i)]);
             return int64_t{target.label[row(i)]};
         };
         const auto differs = [&](int64_t i) {
-            return scratch.keys[scratch.order[begin + at(i)]] != scratch.keys[scratch.order[begin + at(i) - 1]];
+            return scratch.keys[scratch.order[begin + to_index(i)]] !=
+                   scratch.keys[scratch.order[begin + to_index(i) - 1]];
         };
         if (context_.unit_weights)
-            scratch.sorted_scan.scan(run, n_cuts, value, UnitWeight{}, differs, scratch.filter);
+            scratch.sorted_scan.scan(run, n_cuts, target_of, UnitWeight{}, differs, scratch.filter);
         else
             scratch.sorted_scan.scan(
-                run, n_cuts, value, [&](int64_t i) { return target.weight[row(i)]; }, differs, scratch.filter);
+                run, n_cuts, target_of, [&](int64_t i) { return target.weight[row(i)]; }, differs, scratch.filter);
     }
     void find_sorted_candidates(size_t column, ThreadScratch& scratch) {
         gather_sorted(column, node_, nullptr, scratch);
-        std::fill(scratch.placement.missing.begin(), scratch.placement.missing.end(), 0);
+        std::fill(scratch.placement.missing_stats.begin(), scratch.placement.missing_stats.end(), 0);
         for (size_t i = scratch.keys.size(); i < scratch.rows.size(); ++i)
-            add_row(scratch.placement.missing.data(), scratch.rows[i]);
+            add_row(scratch.placement.missing_stats.data(), scratch.rows[i]);
         for_each_placement(column, scratch, [&](const RunContext& run) {
             scan_gathered(run, 0, static_cast<int64_t>(scratch.keys.size()) - 1, scratch);
         });
@@ -347,10 +348,10 @@ private:
     Bucket sorted_buckets(size_t column, Segment node, std::vector<Bucket>& out, ThreadScratch& scratch) {
         gather_sorted(column, node, nullptr, scratch);
         const auto present = static_cast<int64_t>(scratch.keys.size());
-        const auto key = [&](int64_t i) { return scratch.keys[scratch.order[at(i)]]; };
+        const auto key = [&](int64_t i) { return scratch.keys[scratch.order[to_index(i)]]; };
         const SortedRows rows{present, node.size(),
                               [&](int64_t* stats, int64_t i) {
-                                  add_row(stats, scratch.rows[i < present ? scratch.order[at(i)] : at(i)]);
+                                  add_row(stats, scratch.rows[i < present ? scratch.order[to_index(i)] : to_index(i)]);
                               },
                               [&](int64_t i) { return key(i) != key(i - 1); }, key};
         return scratch.cut_buckets.fill(rows, filter_disabled_ ? nullptr : &scratch.filter, column, *node_total_, out);
@@ -374,11 +375,11 @@ private:
             if (begin == positions.present()) return add(stats, bin_sum(kMissingBin), width_);
             positions.add_range(
                 begin, end, [&](size_t b) { add(stats, bin_sum(b), width_); },
-                [&](int64_t i) { add_row(stats, scratch.rows[scratch.order[at(i)]]); });
+                [&](int64_t i) { add_row(stats, scratch.rows[scratch.order[to_index(i)]]); });
         };
         const auto key = [&](int64_t i) {
             const int64_t index = positions.sorted_index(i);
-            if (index >= 0) return scratch.keys[scratch.order[at(index)]];
+            if (index >= 0) return scratch.keys[scratch.order[to_index(index)]];
             return i == 0 ? std::numeric_limits<int64_t>::min() : kMissingKey - 1;
         };
         const SortedRows rows{positions.present(), node.size(), add_rows, [](int64_t) { return true; }, key};
@@ -401,7 +402,7 @@ private:
     // -- categories ---------------------------------------------------------------------------------------------------
 
     auto category_rows(size_t column, Segment node) const {
-        const auto n_levels = at(context_.columns[column].n_levels);
+        const auto n_levels = to_index(context_.columns[column].n_levels);
         const Row* rows = row_list(node).data();
         const auto codes = context_.columns[column].template view<int32_t>();
         return CategoryRows{node.size(),

@@ -109,7 +109,8 @@ public:
     void partition(Segment node, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
         const uint32_t* rank = rank_[split.column].data();
         for (Row row : rows(node)) {
-            branch_[row] = rank[row] == kMissingRank ? static_cast<uint32_t>(split.missing) : split.branch(rank[row]);
+            branch_[row] =
+                rank[row] == kMissingRank ? static_cast<uint32_t>(split.missing_branch) : split.branch(rank[row]);
             ++sizes[branch_[row]];
         }
         std::vector<int64_t> start(sizes.size());
@@ -127,7 +128,7 @@ private:
     bool has_similar_weights() const {
         constexpr int64_t kMaxRatio = 64;
         int64_t low = target_.weight[0], high = low;
-        for (size_t r = 1; r < at(n_rows_); ++r)
+        for (size_t r = 1; r < to_index(n_rows_); ++r)
             low = std::min(low, target_.weight[r]), high = std::max(high, target_.weight[r]);
         return high / kMaxRatio <= low;
     }
@@ -240,7 +241,6 @@ private:
     }
 
     static constexpr int64_t kManyRows = 1 << 12;  // whose sweep takes noticeable time
-    static size_t at(int64_t i) { return static_cast<size_t>(i); }
 
     const std::function<void()>& check_interrupt_;
     const Settings& settings_;

@@ -115,7 +115,7 @@ public:
           score_bounds_(context.settings, context.tables.nlogn, context.n_classes()),
           block_sums_(context.columns.size()),
           open_blocks_(context.columns.size()),
-          branch_(at(context.target.n_rows)) {
+          branch_(to_index(context.target.n_rows)) {
         for (int w = 0; w < pool_.size(); ++w)
             scratches_.push_back(
                 std::make_unique<ThreadScratch>(context_, score_bounds_, pool_.interrupt_check(w, check_interrupt_)));
@@ -180,19 +180,19 @@ public:
     // -- splitting ----------------------------------------------------------------------------------------------------
 
     void partition(Segment, const ChosenSplit& split, std::vector<int64_t>& sizes) override {
-        const Column& column = context_.columns[at(split.column)];
+        const Column& column = context_.columns[to_index(split.column)];
         const size_t n = branch_.size(), n_tasks = (n + kRowsPerTask - 1) / kRowsPerTask;
-        std::vector<RowStats> thread_sums(at(pool_.size()), RowStats(sizes.size() * width_, 0));
+        std::vector<RowStats> thread_sums(to_index(pool_.size()), RowStats(sizes.size() * width_, 0));
         pool_.parallel_for(
             n_tasks,
             [&](size_t task, int worker) {
-                int64_t* sums = thread_sums[at(worker)].data();
+                int64_t* sums = thread_sums[to_index(worker)].data();
                 const size_t begin = task * kRowsPerTask, end = std::min(n, begin + kRowsPerTask);
                 column.visit([&](const auto& values) {
-                    const auto missing = static_cast<uint32_t>(split.missing);
+                    const auto missing_branch = static_cast<uint32_t>(split.missing_branch);
                     for (size_t r = begin; r < end; ++r) {
                         const int64_t key = key_of(values[r]);
-                        branch_[r] = key == kMissingKey ? missing : split.branch(key);
+                        branch_[r] = key == kMissingKey ? missing_branch : split.branch(key);
                     }
                 });
                 for (size_t r = begin; r < end; ++r) add_row(sums + branch_[r] * width_, static_cast<Row>(r));
@@ -206,10 +206,6 @@ public:
 private:
     static constexpr size_t kRowsPerTask = 1 << 14;
 
-    template <class I>
-    static size_t at(I i) {
-        return static_cast<size_t>(i);
-    }
     void add_row(int64_t* stats, Row row) const { context_.add_row(stats, row, nullptr, context_.quantiser); }
     bool differs(size_t column, size_t i) const {  // whether rows i − 1 and i of the order have different values
         return key_at(column, i - 1) != key_at(column, i);
@@ -241,7 +237,7 @@ private:
     template <class Work>
     void each_column(const std::vector<size_t>& columns, const Work& work) {
         pool_.parallel_for(
-            columns.size(), [&](size_t i, int w) { work(columns[i], *scratches_[at(w)]); }, check_interrupt_);
+            columns.size(), [&](size_t i, int w) { work(columns[i], *scratches_[to_index(w)]); }, check_interrupt_);
     }
 
     // -- one column ---------------------------------------------------------------------------------------------------
@@ -269,7 +265,7 @@ private:
         RowStats& sums = block_sums_[column];
         sums.resize(n * width_);
         for (size_t b = 0, begin = 0; b < n; ++b) {
-            const size_t end = b + 1 < n ? at(sorted.blocks.end(b)) : sorted.rows.size();
+            const size_t end = b + 1 < n ? to_index(sorted.blocks.end(b)) : sorted.rows.size();
             int64_t* sum = sums.data() + b * width_;
             sum[kRows] = static_cast<int64_t>(end - begin), sum[kWeight] = 0;
             for (size_t c = 0; c < classes; ++c) sum[kWeight] += sum[kCounts + c] = scratch.slot_sums[b * classes + c];
@@ -279,8 +275,8 @@ private:
     // Calls work(run) for each placement of the missing rows.
     template <class Work>
     void for_each_placement(size_t column, ThreadScratch& scratch, const Work& work) {
-        const int64_t* missing = block_sum(column, presorted_.by_column[column].blocks.n_bins());
-        scratch.placement.missing.assign(missing, missing + width_);
+        const int64_t* missing_stats = block_sum(column, presorted_.by_column[column].blocks.n_bins());
+        scratch.placement.missing_stats.assign(missing_stats, missing_stats + width_);
         scratch.placement.for_each_placement(column, *node_total_, scratch.categories, scratch.filter, work);
     }
     const int64_t* block_sum(size_t column, size_t b) const { return block_sums_[column].data() + b * width_; }
@@ -310,7 +306,7 @@ private:
         scratch.sorted_scan.scan(
             run, n_rows - 1, [&](int64_t i) { return int64_t{target.label[rows[i]]}; },
             [&](int64_t i) { return target.weight[rows[i]]; },
-            [&](int64_t i) { return differs(column, at(run.rows_below + i)); }, scratch.filter);
+            [&](int64_t i) { return differs(column, to_index(run.rows_below + i)); }, scratch.filter);
     }
 
     // -- buckets for the exact splitter -------------------------------------------------------------------------------
@@ -319,8 +315,8 @@ private:
         const PresortedColumns::SortedColumn& sorted = presorted_.by_column[column];
         const SortedRows rows{static_cast<int64_t>(sorted.present), context_.target.n_rows,
                               [&](int64_t* stats, int64_t begin, int64_t end) { add_run(column, begin, end, stats); },
-                              [&](int64_t i) { return differs(column, at(i)); },
-                              [&](int64_t i) { return key_at(column, at(i)); }};
+                              [&](int64_t i) { return differs(column, to_index(i)); },
+                              [&](int64_t i) { return key_at(column, to_index(i)); }};
         return scratch.cut_buckets.fill(rows, filter_disabled_ ? nullptr : &scratch.filter, column, *node_total_, out);
     }
     // Adds the rows [begin, end) of a column's order; whole blocks are already summed.
@@ -330,15 +326,15 @@ private:
             return add(stats, block_sum(column, sorted.blocks.n_bins()), width_);
         sorted.blocks.add_range(
             begin, end, [&](size_t b) { add(stats, block_sum(column, b), width_); },
-            [&](int64_t i) { add_row(stats, sorted.rows[at(i)]); });
+            [&](int64_t i) { add_row(stats, sorted.rows[to_index(i)]); });
     }
 
     // -- categories ---------------------------------------------------------------------------------------------------
 
     auto category_rows(size_t column) const {
         const auto codes = context_.columns[column].template view<int32_t>();
-        return CategoryRows{context_.target.n_rows, at(context_.columns[column].n_levels),
-                            [=](int64_t i) { return static_cast<uint32_t>(codes[at(i)]); },
+        return CategoryRows{context_.target.n_rows, to_index(context_.columns[column].n_levels),
+                            [=](int64_t i) { return static_cast<uint32_t>(codes[to_index(i)]); },
                             [this](int64_t* stats, int64_t i) { add_row(stats, static_cast<Row>(i)); },
                             [](int64_t i) { return static_cast<Row>(i); }};
     }

@@ -77,14 +77,14 @@ public:
     std::span<const Row> rows(Segment node) override {
         row_buffer_.resize(static_cast<size_t>(node.size()));
         for (size_t i = 0; i < row_buffer_.size(); ++i)
-            row_buffer_[i] = rows_[row_of(node_entries()[at(node.begin) + i])];
+            row_buffer_[i] = rows_[row_of(node_entries()[to_index(node.begin) + i])];
         return row_buffer_;
     }
     bool has_stats() const override { return true; }
     void set_targets(const int64_t* y) override { y_ = y; }
     void node_total(Segment node, RowStats& stats) override {
         stats.assign(width_, 0);
-        for (int64_t i = node.begin; i < node.end; ++i) add_entry(stats.data(), node_entries()[at(i)]);
+        for (int64_t i = node.begin; i < node.end; ++i) add_entry(stats.data(), node_entries()[to_index(i)]);
     }
 
     // Quartiles of the columns, if the subtree is the whole table.
@@ -96,7 +96,7 @@ public:
             found[c] = lists_[c].empty() ? Quartiles{one, one}
                                          : quartiles_of_sorted(
                                                n_present(c, all()), context_.unit_weights,
-                                               [&](int64_t i) { return weight_[row_of(lists_[c][at(i)])]; },
+                                               [&](int64_t i) { return weight_[row_of(lists_[c][to_index(i)])]; },
                                                [&](int64_t i) { return key_at(c, i); });
         }
         return found;
@@ -109,7 +109,7 @@ public:
         filter_disabled_ = false;
         filter_.begin_node(context_.settings.rule == Rule::c45, context_.columns.size());
         context_.begin_node(score_bounds_, node_total, quantiser_,
-                            [&](size_t i) { return rows_[row_of(node_entries()[at(node.begin) + i])]; });
+                            [&](size_t i) { return rows_[row_of(node_entries()[to_index(node.begin) + i])]; });
         node_total_ = &node_total;
         if (category_histogram_.width()) fill_category_histogram(node);
         for (size_t c : columns) {
@@ -141,8 +141,8 @@ public:
     double to_double(size_t, int64_t key) const override { return key_to_double(key); }
     int64_t to_int(size_t, int64_t key) const override { return key_to_int(key); }
     bool is_splittable(Segment node) override {
-        std::vector<Row> rows(at(node.size()));
-        for (size_t i = 0; i < rows.size(); ++i) rows[i] = rows_[row_of(node_entries()[at(node.begin) + i])];
+        std::vector<Row> rows(to_index(node.size()));
+        for (size_t i = 0; i < rows.size(); ++i) rows[i] = rows_[row_of(node_entries()[to_index(node.begin) + i])];
         return std::any_of(context_.columns.begin(), context_.columns.end(),
                            [&](const Column& c) { return treewise::is_splittable(c, rows); });
     }
@@ -171,7 +171,6 @@ public:
     }
 
 private:
-    static size_t at(int64_t i) { return static_cast<size_t>(i); }
     uint32_t row_of(uint32_t entry) const {
         if constexpr (S == TargetKind::regression) return entry;
         return entry & mask_;
@@ -245,11 +244,11 @@ private:
         local.of_row.resize(rows_.size());
         keys_.resize(rows_.size());
         read_keys(context_.columns[c], rows_, keys_.data());
-        const auto n_levels = at(context_.columns[c].n_levels);
+        const auto n_levels = to_index(context_.columns[c].n_levels);
         if (n_levels <= 4 * rows_.size() + 1024) {
             order_.assign(n_levels, 0);
             for (int64_t key : keys_) {
-                if (key != kMissingKey) order_[at(key)] = 1;
+                if (key != kMissingKey) order_[to_index(key)] = 1;
             }
             for (size_t level = 0; level < n_levels; ++level) {
                 if (!std::exchange(order_[level], static_cast<uint32_t>(local.codes.size()))) continue;
@@ -257,7 +256,7 @@ private:
             }
             for (size_t i = 0; i < keys_.size(); ++i)
                 local.of_row[i] =
-                    keys_[i] == kMissingKey ? static_cast<uint32_t>(local.codes.size()) : order_[at(keys_[i])];
+                    keys_[i] == kMissingKey ? static_cast<uint32_t>(local.codes.size()) : order_[to_index(keys_[i])];
             return;
         }
         for (int64_t key : keys_) {
@@ -303,9 +302,9 @@ private:
     // -- numbers ------------------------------------------------------------------------------------------------------
 
     int64_t key_at(size_t column, int64_t i) const {
-        return key_of(context_.columns[column], rows_[row_of(lists_[column][at(i)])]);
+        return key_of(context_.columns[column], rows_[row_of(lists_[column][to_index(i)])]);
     }
-    uint32_t rank_at(size_t column, int64_t i) const { return ranks_[column][row_of(lists_[column][at(i)])]; }
+    uint32_t rank_at(size_t column, int64_t i) const { return ranks_[column][row_of(lists_[column][to_index(i)])]; }
     int64_t n_present(size_t column, Segment node) const {
         if (!traits_[column].has_missing || rank_at(column, node.end - 1) != kMissingRank) return node.size();
         int64_t low = node.begin, high = node.end - 1;  // the first missing row is in [low, high]
@@ -325,19 +324,19 @@ private:
         const int64_t present = n_present(column, node);
         if (present == 0) return;
         const uint32_t* entries = lists_[column].data() + node.begin;
-        std::fill(placement_.missing.begin(), placement_.missing.end(), 0);
-        for (int64_t i = present; i < node.size(); ++i) add_entry(placement_.missing.data(), entries[i]);
+        std::fill(placement_.missing_stats.begin(), placement_.missing_stats.end(), 0);
+        for (int64_t i = present; i < node.size(); ++i) add_entry(placement_.missing_stats.data(), entries[i]);
         const bool constant = !traits_[column].mostly_distinct &&
                               rank_at(column, node.begin) == rank_at(column, node.begin + present - 1);
-        const auto value = [&](int64_t i) { return value_of(entries[i]); };
+        const auto target_of = [&](int64_t i) { return value_of(entries[i]); };
         const auto differs = differs_in(column, node);
         placement_.for_each_placement(column, *node_total_, categories_, filter_, [&](const RunContext& run) {
             if (constant) return;
             if constexpr (requires { Weight::unit_weights; })
-                sorted_scan_.scan(run, present - 1, value, weight, differs, filter_);
+                sorted_scan_.scan(run, present - 1, target_of, weight, differs, filter_);
             else
                 sorted_scan_.scan(
-                    run, present - 1, value, [&](int64_t i) { return weight(entries[i]); }, differs, filter_);
+                    run, present - 1, target_of, [&](int64_t i) { return weight(entries[i]); }, differs, filter_);
         });
     }
     auto differs_in(size_t column, Segment node) const {
@@ -373,8 +372,8 @@ private:
         for (int64_t begin = node.begin; begin < node.end; begin += piece) {
             if (begin > node.begin) check_interrupt_();
             category_histogram_.count(
-                at(begin), at(std::min(node.end, begin + piece)), [&](size_t i) { return row_of(entries[i]); },
-                [&](size_t i) { return class_of(entries[i]); });
+                to_index(begin), to_index(std::min(node.end, begin + piece)),
+                [&](size_t i) { return row_of(entries[i]); }, [&](size_t i) { return class_of(entries[i]); });
         }
     }
     auto category_rows(size_t column, Segment node) {
@@ -397,10 +396,10 @@ private:
         const LocalLevels& local = local_levels_[column];
         branch_of_.resize(local.codes.size() + 1);
         for (size_t l = 0; l < local.codes.size(); ++l) branch_of_[l] = split.branch(local.codes[l]);
-        branch_of_.back() = static_cast<uint32_t>(split.missing);
+        branch_of_.back() = static_cast<uint32_t>(split.missing_branch);
         with_branches(sizes, [&]<class Branch>(std::vector<Branch>& branch) {
             for (int64_t i = node.begin; i < node.end; ++i) {
-                const uint32_t row = row_of(node_entries()[at(i)]), b = branch_of_[level_of(local, row)];
+                const uint32_t row = row_of(node_entries()[to_index(i)]), b = branch_of_[level_of(local, row)];
                 branch[row] = static_cast<Branch>(b);
                 ++sizes[b];
             }
@@ -420,15 +419,16 @@ private:
                 high = middle;
         }
         sizes[0] += low, sizes[1] += present - low;
-        if (present < n) sizes[at(split.missing)] += n - present;
-        if (present == n || split.missing > 0) sorted_list_ = column;
+        if (present < n) sizes[to_index(split.missing_branch)] += n - present;
+        if (present == n || split.missing_branch > 0) sorted_list_ = column;
         if (sorted_list_ == column && row_order_ == column && n_lists_ == 1) return;
         with_branches(sizes, [&]<class Branch>(std::vector<Branch>& branch) {
             const uint32_t mask = mask_;
             Branch* branches = branch.data();
             for (int64_t i = 0; i < low; ++i) branches[entries[i] & mask] = 0;
             for (int64_t i = low; i < present; ++i) branches[entries[i] & mask] = 1;
-            for (int64_t i = present; i < n; ++i) branches[entries[i] & mask] = static_cast<Branch>(split.missing);
+            for (int64_t i = present; i < n; ++i)
+                branches[entries[i] & mask] = static_cast<Branch>(split.missing_branch);
         });
     }
 
@@ -460,7 +460,7 @@ private:
         }
         start_.resize(sizes.size());
         std::exclusive_scan(sizes.begin(), sizes.end(), start_.begin(), int64_t{0});
-        for (int64_t i = 0; i < n; ++i) buffer_[at(start_[branches[row_of(entries[i])]]++)] = entries[i];
+        for (int64_t i = 0; i < n; ++i) buffer_[to_index(start_[branches[row_of(entries[i])]]++)] = entries[i];
         std::copy_n(buffer_.begin(), n, entries);
     }
 

@@ -58,7 +58,7 @@ public:
     Bucket buckets(size_t column, Segment node, std::vector<Bucket>& out) override {
         out.clear();
         if (!context_.columns[column].is_code()) {
-            if (const std::optional<Bucket> missing = counted_buckets(column, node, out)) return *missing;
+            if (const std::optional<Bucket> missing_bucket = counted_buckets(column, node, out)) return *missing_bucket;
         }
         return ForestEngine::buckets(column, node, out);
     }
@@ -88,21 +88,22 @@ private:
     // Buckets from the counts of find_candidates, if nothing is missing.
     std::optional<Bucket> counted_buckets(size_t column, Segment node, std::vector<Bucket>& out) {
         if (filter_disabled_) return {};
-        std::optional<Bucket> missing;
+        std::optional<Bucket> missing_bucket;
         if (BitsetNode* bitset = bitset_nodes_.find(node)) {
             const auto rank = [&](uint32_t e) { return rank_of(e, column); };
             const auto& order = bitset->column(column, (*bitset)[node], rank_sorter_, rank);
             if (order.has_missing) return {};
-            missing = bitset->buckets((*bitset)[node], order, filter_, column, *node_total_, rank, cut_buckets_, out);
+            missing_bucket =
+                bitset->buckets((*bitset)[node], order, filter_, column, *node_total_, rank, cut_buckets_, out);
         } else {
             const auto end = rank_histograms_.begin() + static_cast<int64_t>(n_rank_histograms_);
-            const auto counted =
-                std::find_if(rank_histograms_.begin(), end, [&](const auto& h) { return at(h->column()) == column; });
+            const auto counted = std::find_if(rank_histograms_.begin(), end,
+                                              [&](const auto& h) { return to_index(h->column()) == column; });
             if (counted == end) return {};
-            missing = (*counted)->buckets(filter_, *node_total_, row_counts(), cut_buckets_, out);
+            missing_bucket = (*counted)->buckets(filter_, *node_total_, row_counts(), cut_buckets_, out);
         }
         prefetch(column, out);
-        return missing;
+        return missing_bucket;
     }
     // The winner's threshold will be read next.
     void prefetch(size_t column, const std::vector<Bucket>& buckets) const {
@@ -183,8 +184,8 @@ private:
     }
     void partition_bitset(Segment node, BitsetNode& bitset, const ChosenSplit& split, std::vector<int64_t>& sizes) {
         const auto branch = [&](uint32_t e) {
-            const uint32_t r = rank_of(e, at(split.column));
-            return r == kMissingRank ? static_cast<uint32_t>(split.missing) : split.branch(r);
+            const uint32_t r = rank_of(e, to_index(split.column));
+            return r == kMissingRank ? static_cast<uint32_t>(split.missing_branch) : split.branch(r);
         };
         branch_sets_.assign(sizes.size(), 0);
         BitsetNode::for_each_row(bitset[node],

@@ -228,7 +228,7 @@ private:
         winner_ = *std::find_if(s_.cuts.begin(), s_.cuts.end(), [&](const Cut& cut) {
             return static_cast<int64_t>(cut.column) == winner.order.column && position(cut) == winner.order.position;
         });
-        write_split(winner_, winner.gain);
+        write_split(winner_, winner.total_gain);
         return kNone;
     }
     void begin_search() {
@@ -284,7 +284,7 @@ private:
         candidate.score = node_impurity_ - side_impurity(cut.left_weight, cut.exact_left_sum) -
                           side_impurity(weight_ - cut.left_weight, sum_ - cut.exact_left_sum);
         candidate.tolerance = node_context_.tolerance(2);
-        candidate.gain = node_context_.zero_if_rounding(candidate.score, 2);
+        candidate.total_gain = node_context_.zero_if_rounding(candidate.score, 2);
         if (settings_.gain_per_branch) candidate.tolerance += candidate.tolerance > 0;
         return candidate;
     }
@@ -304,7 +304,7 @@ private:
     }
     bool gain_too_small(const Candidate& winner) const {
         if (settings_.min_impurity_decrease <= 0) return false;
-        const int128 at_most = winner.gain ? winner.gain + node_context_.tolerance(2) : 0;
+        const int128 at_most = winner.total_gain ? winner.total_gain + node_context_.tolerance(2) : 0;
         return node_context_.to_user_units(at_most, total_weight_) <
                settings_.min_impurity_decrease * (1 - 0x1p-40);  // as ExactSplitter::gain_too_small
     }
@@ -404,7 +404,7 @@ private:
         const LeftSums left = sum_left(keys, n_, cut.left_rank, w_, s_.quantised.data());
         if (!meets_limits(left.rows, left.weight)) return;
         if (!meets_limits(static_cast<int64_t>(n_) - left.rows, weight_ - left.weight)) return;
-        cut.left_rows = left.rows, cut.left_weight = left.weight, cut.left_sum = left.value;
+        cut.left_rows = left.rows, cut.left_weight = left.weight, cut.left_sum = left.target_sum;
         cut.purity = purity(cut.left_weight, cut.left_sum);
         offer(cut);
     }

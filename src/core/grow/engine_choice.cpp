@@ -81,9 +81,9 @@ private:
         nodes_.parent.push_back(parent);
         nodes_.kind.push_back(chosen.kind);
         nodes_.column.push_back(chosen.column);
-        nodes_.cut.push_back(chosen.cut);
-        nodes_.cut_int.push_back(chosen.cut_int);
-        nodes_.missing.push_back(chosen.missing);
+        nodes_.cut.push_back(chosen.threshold);
+        nodes_.cut_int.push_back(chosen.threshold_int);
+        nodes_.missing.push_back(chosen.missing_branch);
         nodes_.other.push_back(chosen.other);
         nodes_.codes.insert(nodes_.codes.end(), chosen.codes.begin(), chosen.codes.end());
         nodes_.code_start.push_back(static_cast<int64_t>(nodes_.codes.size()));

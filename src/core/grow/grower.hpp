@@ -234,7 +234,7 @@ private:
                                               check_interrupt_);
         node.p_value = splitter_.p_value();
         if (node.stop != kNone) return on_rows_done_(node.segment.size());
-        const int128 gain = split_.chosen.gain;
+        const int128 gain = split_.chosen.total_gain;
         split_.gain = node_context_.to_user_units(gain, node.weight);
         if (settings_.max_leaf_nodes > 0)
             split_.priority = Priority::of(static_cast<double>(gain) * node_context_.unit_value,

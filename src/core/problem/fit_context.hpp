@@ -120,10 +120,11 @@ struct FitContext {
         }
         return units;
     }
-    bool has_missing_branch(const int64_t* missing) const {  // whether missing rows get their own branch
-        if (!settings.missing_branch || missing[kRows] < std::max<int64_t>(1, settings.min_samples_leaf)) return false;
-        if (missing[kWeight] < settings.min_leaf_weight) return false;
-        return settings.criterion != Criterion::poisson || target_sum(missing) > 0;
+    bool separates_missing(const int64_t* missing_stats) const {  // whether missing rows get their own branch
+        if (!settings.missing_branch || missing_stats[kRows] < std::max<int64_t>(1, settings.min_samples_leaf))
+            return false;
+        if (missing_stats[kWeight] < settings.min_leaf_weight) return false;
+        return settings.criterion != Criterion::poisson || target_sum(missing_stats) > 0;
     }
 };
 

@@ -59,6 +59,12 @@ inline constexpr size_t kMaxRateOrders = 64;
 inline constexpr int64_t kMissingInt = std::numeric_limits<int64_t>::min();
 inline constexpr int32_t kMissingCode = -1;
 
+// A number that is known not to be negative, as an index.
+template <class Integer>
+constexpr size_t to_index(Integer i) {
+    return static_cast<size_t>(i);
+}
+
 enum class ValueType : uint8_t {
     f32,   // NaN is missing. Every float is exactly a double, so f32 or f64 does not change the tree
     f64,   // NaN is missing

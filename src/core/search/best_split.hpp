@@ -36,7 +36,7 @@ struct SplitTotals {
 
 struct Candidate {
     int128 score = 0;
-    int128 gain = 0;  // decrease of total impurity; 0 if within rounding
+    int128 total_gain = 0;  // decrease of total impurity; 0 if within rounding
     TieOrder order;
     int128 tolerance = 0;  // rounding may have moved the score by this much
     int n_filled = 0;      // non-empty branches
@@ -48,15 +48,14 @@ struct Candidate {
 class BestSplit {
 public:
     explicit BestSplit(bool random) : random_ties_(random) {}
-    // Starts a node; node: its key for random ties.
-    void begin_node(uint64_t node) { node_ = node, contenders_.clear(), clear_forbidden(); }
+    void begin_node(uint64_t node_key) { node_key_ = node_key, contenders_.clear(), clear_forbidden(); }
 
     void add(const Candidate& c) {
         const int128 upper = c.score + c.tolerance;
         if (!contenders_.empty() && upper < best_lower_bound_) return;
         best_lower_bound_ =
             contenders_.empty() ? c.score - c.tolerance : std::max(best_lower_bound_, c.score - c.tolerance);
-        const Entry entry{c, upper, random_ties_ ? tie_key(node_, static_cast<uint64_t>(c.order.column)) : 0};
+        const Entry entry{c, upper, random_ties_ ? tie_key(node_key_, static_cast<uint64_t>(c.order.column)) : 0};
         for (const Entry& e : contenders_) {
             if (e.upper >= upper && e.precedes(entry)) return;
         }
@@ -81,11 +80,11 @@ public:
     }
     bool has_candidate() const { return !contenders_.empty(); }
     const Candidate& winner() const {
-        const Entry* best = nullptr;
+        const Entry* first = nullptr;  // of the tied ones
         for (const Entry& e : contenders_) {
-            if (e.upper >= best_lower_bound_ && (!best || e.precedes(*best))) best = &e;
+            if (e.upper >= best_lower_bound_ && (!first || e.precedes(*first))) first = &e;
         }
-        return best->candidate;
+        return first->candidate;
     }
 
 private:
@@ -98,7 +97,7 @@ private:
         }
     };
     bool random_ties_;
-    uint64_t node_ = 0;
+    uint64_t node_key_ = 0;                  // for random ties
     int128 best_lower_bound_ = 0;            // the best candidate reaches at least this
     std::vector<size_t> forbidden_columns_;  // of forbidden candidates, each column once …
     int128 forbidden_upper_ = 0;             // … and their largest upper bound

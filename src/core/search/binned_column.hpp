@@ -123,10 +123,11 @@ private:
     }
     template <class NLogNSum>
     typename ScoreBounds<S>::Range bounds(double purity, const RunContext& run, const NLogNSum& sum) const {
-        const int64_t* missing = run.missing_branch;
-        if (missing) purity += score_bounds_.approx.purity(missing);
-        return score_bounds_.bounds(purity, 2 + (missing != nullptr),
-                                    [&] { return sum() + (missing ? score_bounds_.nlogn(missing[kWeight]) : 0.0); });
+        const int64_t* missing_stats = run.missing_branch_stats;
+        if (missing_stats) purity += score_bounds_.approx.purity(missing_stats);
+        return score_bounds_.bounds(purity, 2 + (missing_stats != nullptr), [&] {
+            return sum() + (missing_stats ? score_bounds_.nlogn(missing_stats[kWeight]) : 0.0);
+        });
     }
     double nlogn_sum(int64_t left, int64_t right) const {
         return score_bounds_.nlogn(left) + score_bounds_.nlogn(right);
@@ -135,8 +136,9 @@ private:
     double upper_bound(double purity, const int64_t* bin, const RunContext& run) const {
         const int64_t left = left_[kWeight], inside = bin[kWeight], right = right_[kWeight];
         if (context_.settings.rule == Rule::ratio) {  // a smaller split information makes only a positive gain larger
-            const double missing = run.missing_branch ? score_bounds_.approx.purity(run.missing_branch) : 0.0;
-            purity = std::max(purity, score_bounds_.approx.node_purity() - missing);
+            const double missing_purity =
+                run.missing_branch_stats ? score_bounds_.approx.purity(run.missing_branch_stats) : 0.0;
+            purity = std::max(purity, score_bounds_.approx.node_purity() - missing_purity);
         }
         return bounds(purity, run,
                       [&] { return std::max(nlogn_sum(left, inside + right), nlogn_sum(left + inside, right)); })
@@ -152,8 +154,8 @@ private:
         BatchSides both(right_);
         both.rows += left_[kRows], both.weight += left_[kWeight], both.ones += left_[kCounts + 1];
         both.missing_left = left_[kRows];
-        if (run.missing_branch)
-            both.missing_purity = score_bounds_.approx.purity(run.missing_branch), both.n_filled = 3;
+        if (run.missing_branch_stats)
+            both.missing_purity = score_bounds_.approx.purity(run.missing_branch_stats), both.n_filled = 3;
         return both;
     }
     template <class Bins>

@@ -129,15 +129,17 @@ public:
         std::array<int8_t, kMaxRows + 1> row_of;  // by number of rows up to it: a row with that rank
         row_of.fill(-1);
         for_each_row(node, [&](int row) {
-            row_of[at(std::popcount(node & order.rows_up_to[at(row)]))] = static_cast<int8_t>(row);
+            row_of[to_index(std::popcount(node & order.rows_up_to[to_index(row)]))] = static_cast<int8_t>(row);
         });
-        const auto rows_below = [&](int64_t n) { return n ? node & order.rows_up_to[at(row_of[at(n)])] : 0; };
+        const auto rows_below = [&](int64_t n) {
+            return n ? node & order.rows_up_to[to_index(row_of[to_index(n)])] : 0;
+        };
         const auto add_rows = [&](int64_t* stats, int64_t begin, int64_t end) {
             if (begin < end) count(rows_below(end) & ~rows_below(begin), stats);
         };
         const auto rank_at = [&](int64_t i) -> int64_t {
-            while (row_of[at(++i)] < 0) continue;
-            return rank(entry(row_of[at(i)]));
+            while (row_of[to_index(++i)] < 0) continue;
+            return rank(entry(row_of[to_index(i)]));
         };
         const int64_t n = std::popcount(node);
         const SortedRows rows{n, n, add_rows, [](int64_t) { return true; }, rank_at};
@@ -145,7 +147,6 @@ public:
     }
 
 private:
-    static size_t at(int64_t i) { return static_cast<size_t>(i); }
     static constexpr uint32_t kNoSlot = ~0u;
 
     template <class RankOf>

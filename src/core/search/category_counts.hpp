@@ -19,7 +19,7 @@ public:
     RowStats stats;                // statistics of each, consecutive
 
     size_t size() const { return levels.size() - 1; }
-    const int64_t* missing(size_t width) const { return stats.data() + size() * width; }
+    const int64_t* missing_stats(size_t width) const { return stats.data() + size() * width; }
 
     // level(i): of row i, n_levels if missing; add_row(stats, i): adds it to statistics.
     template <class Level, class AddRow>

@@ -29,13 +29,14 @@ public:
 
     // stats: of the levels that occur, consecutive; missing: of the missing rows.
     void scan(const Column& column, int32_t column_index, const int64_t* stats, size_t n, const int64_t* node_total,
-              const int64_t* missing, bool missing_branch, CandidateFilter& filter) {
-        stats_ = stats, n_ = n, node_total_ = node_total, missing_ = missing, separates_missing_ = missing_branch;
+              const int64_t* missing_stats, bool separates_missing, CandidateFilter& filter) {
+        stats_ = stats, n_ = n, node_total_ = node_total, missing_stats_ = missing_stats,
+        separates_missing_ = separates_missing;
         lower_ = upper_ = -std::numeric_limits<double>::infinity();
         has_pool_ = false;
         for (SplitKind kind : column.kinds) {
             if (!has_pool_ && pools_rare_levels(settings_, column, kind)) pool_rare_levels();
-            price_ = score_bounds_.price(bits_to_name(settings_, kind, n_, score_bounds_.classes()));
+            price_ = score_bounds_.price(naming_bits(settings_, kind, n_, score_bounds_.classes()));
             switch (kind) {
                 case kThreshold:
                 case kOrdinal: this->scan_thresholds(kind); break;
@@ -47,7 +48,7 @@ public:
             }
         }
         price_ = {};
-        if (missing_[kRows]) presence();
+        if (missing_stats_[kRows]) presence();
         filter.offer(column_index, 0, lower_, upper_);
     }
 
@@ -66,13 +67,13 @@ private:
         const int64_t* s = stats(i);
         return {n_classes_ ? s[kCounts + static_cast<size_t>(cls)] : target_sum(s), s[kWeight]};
     }
-    int placements() const { return missing_[kRows] && !separates_missing_ ? 2 : 1; }
+    int placements() const { return missing_stats_[kRows] && !separates_missing_ ? 2 : 1; }
     void start_placement(int placement) {
         std::fill(left_.begin(), left_.end(), 0);
         std::copy_n(node_total_, width_, right_.begin());
-        if (!missing_[kRows] || (placement == 1 && !separates_missing_)) return;
-        sub(right_.data(), missing_, width_);
-        if (!separates_missing_) add(left_.data(), missing_, width_);
+        if (!missing_stats_[kRows] || (placement == 1 && !separates_missing_)) return;
+        sub(right_.data(), missing_stats_, width_);
+        if (!separates_missing_) add(left_.data(), missing_stats_, width_);
     }
     void move_left(size_t i) { add(left_.data(), stats(i), width_), sub(right_.data(), stats(i), width_); }
     void move_right(size_t i) { sub(left_.data(), stats(i), width_), add(right_.data(), stats(i), width_); }
@@ -107,30 +108,30 @@ private:
                 sum += score_bounds_.nlogn(stats(i)[kWeight] + (i == joined ? extra[kWeight] : 0));
             return sum;
         };
-        if (!missing_[kRows] || separates_missing_) {
+        if (!missing_stats_[kRows] || separates_missing_) {
             const int n_filled = static_cast<int>(n_) + separates_missing_;
             if (n_filled < 2 || unfit) return;
-            if (separates_missing_) purity += score_bounds_.approx.purity(missing_);
-            offer(purity, n_filled, [&] { return nlogn_sum(separates_missing_ ? missing_ : nullptr, n_); });
+            if (separates_missing_) purity += score_bounds_.approx.purity(missing_stats_);
+            offer(purity, n_filled, [&] { return nlogn_sum(separates_missing_ ? missing_stats_ : nullptr, n_); });
             return;
         }
         if (n_ < 2) return;
         for (size_t i = 0; i < n_; ++i) {  // the missing rows join branch i
             std::copy_n(stats(i), width_, left_.begin());
-            add(left_.data(), missing_, width_);
+            add(left_.data(), missing_stats_, width_);
             if (unfit - !meets_limits(stats(i)) || !meets_limits(left_.data())) continue;
             const double joined =
                 purity - score_bounds_.approx.purity(stats(i)) + score_bounds_.approx.purity(left_.data());
-            offer(joined, static_cast<int>(n_), [&] { return nlogn_sum(missing_, i); });
+            offer(joined, static_cast<int>(n_), [&] { return nlogn_sum(missing_stats_, i); });
         }
     }
     void presence() {
-        std::copy_n(missing_, width_, left_.begin());
+        std::copy_n(missing_stats_, width_, left_.begin());
         std::copy_n(node_total_, width_, right_.begin());
-        sub(right_.data(), missing_, width_);
-        const bool missing_branch = std::exchange(separates_missing_, false);
+        sub(right_.data(), missing_stats_, width_);
+        const bool separates_missing = std::exchange(separates_missing_, false);
         offer_two(kPresence, 0, 0);
-        separates_missing_ = missing_branch;
+        separates_missing_ = separates_missing;
     }
 
     bool meets_limits(const int64_t* s) const {
@@ -144,10 +145,10 @@ private:
         double purity = 0;
         if (l) purity += score_bounds_.approx.purity(left_.data());
         if (r) purity += score_bounds_.approx.purity(right_.data());
-        if (separates_missing_) purity += score_bounds_.approx.purity(missing_);
+        if (separates_missing_) purity += score_bounds_.approx.purity(missing_stats_);
         offer(purity, n_filled, [&] {
             return score_bounds_.nlogn(left_[kWeight]) + score_bounds_.nlogn(right_[kWeight]) +
-                   (separates_missing_ ? score_bounds_.nlogn(missing_[kWeight]) : 0.0);
+                   (separates_missing_ ? score_bounds_.nlogn(missing_stats_[kWeight]) : 0.0);
         });
     }
     template <class NLogNSum>
@@ -165,7 +166,7 @@ private:
     const int64_t* stats_ = nullptr;
     size_t n_ = 0;
     const int64_t* node_total_ = nullptr;
-    const int64_t* missing_ = nullptr;
+    const int64_t* missing_stats_ = nullptr;
     bool separates_missing_ = false;
     bool has_pool_ = false;  // the last of the statistics are those of the rare levels
     RowStats pooled_, pool_;

@@ -36,10 +36,10 @@ public:
         for (size_t c = 1; c < n; ++c) {
             if (cuts_[c] - begin(c) > cuts_[largest] - begin(largest)) largest = c;
         }
-        int64_t* missing = stats_.data() + n * width;
-        add_range(rows, rows.present, rows.n, missing);
+        int64_t* missing_stats = stats_.data() + n * width;
+        add_range(rows, rows.present, rows.n, missing_stats);
         int64_t* remainder = stats_.data() + largest * width;  // computed by subtraction: the longest run is not read
-        add(remainder, node_total.data(), width), sub(remainder, missing, width);
+        add(remainder, node_total.data(), width), sub(remainder, missing_stats, width);
         for (size_t c = 0; c < n && rows.present; ++c) {
             int64_t* stats = stats_.data() + c * width;
             if (c != largest) {
@@ -48,7 +48,7 @@ public:
             }
             out.push_back({nullptr, nullptr, stats, rows.rank(begin(c)), rows.rank(cuts_[c] - 1), cuts_[c] - 1});
         }
-        return {nullptr, nullptr, missing, 0, 0, 0};
+        return {nullptr, nullptr, missing_stats, 0, 0, 0};
     }
 
 private:

@@ -181,10 +181,10 @@ private:
 
     void load_column(size_t column, Segment node) {
         column_ = column;
-        missing_ = engine_.buckets(column, node, buckets_);
+        missing_bucket_ = engine_.buckets(column, node, buckets_);
         has_pool_ = false;
         missing_side_.clear();
-        add(missing_, missing_side_);
+        add(missing_bucket_, missing_side_);
         separates_missing_ =
             settings_.missing_branch && n_missing() && missing_side_.valid() && meets_limits(missing_side_);
     }
@@ -223,7 +223,7 @@ private:
         if (buckets_.empty()) return;
         for (SplitKind kind : columns_[column_].kinds) {
             if (pools(kind)) pool_rare_levels();
-            price_ = node_price_.price(bits_to_name(settings_, kind, buckets_.size(), node_price_.classes()));
+            price_ = node_price_.price(naming_bits(settings_, kind, buckets_.size(), node_price_.classes()));
             if (settings_.random_cuts && kind != kMultiway) {
                 scan_random(kind);
                 continue;
@@ -272,8 +272,8 @@ private:
         left_.clear();
         right_.assign(node_total);
         if (!n_missing() || (placement == 1 && !separates_missing_)) return;
-        sub(missing_, right_);
-        if (!separates_missing_) add(missing_, left_);
+        sub(missing_bucket_, right_);
+        if (!separates_missing_) add(missing_bucket_, left_);
     }
     void move(const Bucket& bucket, Impurity& from, Impurity& to) {
         count_moved(bucket);
@@ -330,8 +330,8 @@ private:
         if constexpr (requires { side.merge(missing_side_); }) {
             side.merge(missing_side_);
         } else {
-            count_moved(missing_);
-            add(missing_, side);
+            count_moved(missing_bucket_);
+            add(missing_bucket_, side);
         }
     }
 
@@ -373,7 +373,7 @@ private:
     void scan_presence() {
         left_.clear();
         right_.assign(node_total);
-        move(missing_, right_, left_);
+        move(missing_bucket_, right_, left_);
         SplitTotals t;
         add_branch(t, left_);
         add_branch(t, right_);
@@ -424,8 +424,8 @@ private:
         candidate.nlogn_sum = t.nlogn_sum;
         candidate.score = node_impurity_ - t.total;
         candidate.tolerance = node_context_.tolerance(t.n_filled);
-        candidate.gain = node_context_.zero_if_rounding(candidate.score, t.n_filled);
-        node_price_.charge(price_, candidate.score, candidate.tolerance);
+        candidate.total_gain = node_context_.zero_if_rounding(candidate.score, t.n_filled);
+        node_price_.subtract_price(price_, candidate.score, candidate.tolerance);
         candidate.score -= feature_cost_;
         if (settings_.rule == Rule::ratio)
             candidate.score = ratio(candidate.score, candidate.nlogn_sum),
@@ -457,7 +457,7 @@ private:
     }
 
     bool gain_too_small(const Candidate& winner) const {
-        const int128 at_most = winner.gain ? winner.gain + node_context_.tolerance(winner.n_filled) : 0;
+        const int128 at_most = winner.total_gain ? winner.total_gain + node_context_.tolerance(winner.n_filled) : 0;
         return node_context_.to_user_units(at_most, total_weight_) <
                settings_.min_impurity_decrease * (1 - 0x1p-40);  // tolerance: twelve digits
     }
@@ -466,7 +466,7 @@ private:
 
     void fill_chosen_split(const Candidate& winner, ChosenSplit& split) {
         split = ChosenSplit{};
-        split.gain = winner.gain;
+        split.total_gain = winner.total_gain;
         split.column = static_cast<int32_t>(column_);
         split.missing_rows = n_missing();
         const auto index = static_cast<size_t>(winner.order.position);
@@ -487,11 +487,11 @@ private:
             default: set_presence(split); return;
         }
         if (separates_missing_)
-            split.missing = split.n_branches++;
+            split.missing_branch = split.n_branches++;
         else if (n_missing())
-            split.missing = static_cast<int32_t>(swapped ? 1 - winner.order.placement : winner.order.placement);
+            split.missing_branch = static_cast<int32_t>(swapped ? 1 - winner.order.placement : winner.order.placement);
         else
-            split.missing = heaviest_branch(split);
+            split.missing_branch = heaviest_branch(split);
     }
 
     void set_threshold(int64_t position, ChosenSplit& split) {
@@ -503,9 +503,9 @@ private:
         if (split.kind == kOrdinal)
             split.codes = {static_cast<int32_t>(a)};
         else if (columns_[column_].is_number())
-            split.cut = midpoint(engine_.to_double(column_, a), engine_.to_double(column_, b));
+            split.threshold = midpoint(engine_.to_double(column_, a), engine_.to_double(column_, b));
         else
-            split.cut_int = midpoint(engine_.to_int(column_, a), engine_.to_int(column_, b));
+            split.threshold_int = midpoint(engine_.to_int(column_, a), engine_.to_int(column_, b));
     }
 
     void set_random_threshold(ChosenSplit& split) {
@@ -539,12 +539,12 @@ private:
         const Column& column = columns_[column_];
         const SplitKind first = column.kinds.front();
         split.kind = first == kThreshold || first == kOrdinal ? first : kSubset;
-        split.missing = split.kind == kSubset ? 0 : 1;
+        split.missing_branch = split.kind == kSubset ? 0 : 1;
         split.max_left_rank = std::numeric_limits<int64_t>::max() - 1;
         split.is_presence = true;
         if (split.kind == kOrdinal) split.codes = {static_cast<int32_t>(column.n_levels - 1)};
-        if (column.is_number()) split.cut = std::numeric_limits<double>::infinity();
-        if (column.type == ValueType::i64) split.cut_int = std::numeric_limits<int64_t>::max();
+        if (column.is_number()) split.threshold = std::numeric_limits<double>::infinity();
+        if (column.type == ValueType::i64) split.threshold_int = std::numeric_limits<int64_t>::max();
     }
 
     int32_t heaviest_branch(const ChosenSplit& split) {
@@ -593,7 +593,7 @@ private:
     Price price_;                     // of the tests of the kind being scanned
     std::vector<int64_t> weights_;    // of the branches
     std::vector<uint8_t> goes_left_;  // buckets that a random split or a subset sends left
-    Bucket missing_;                  // missing rows; their statistics are in missing_side_
+    Bucket missing_bucket_;           // missing rows; their statistics are in missing_side_
     bool separates_missing_ = false;  // missing rows get their own branch
 };
 

@@ -14,31 +14,32 @@ template <TargetKind S>
 class MissingPlacement {
 public:
     explicit MissingPlacement(const FitContext& context)
-        : missing(context.width()), context_(context), left_(context.width()), right_(context.width()) {}
+        : missing_stats(context.width()), context_(context), left_(context.width()), right_(context.width()) {}
 
-    RowStats missing;  // statistics of the missing rows; filled by the caller
+    RowStats missing_stats;  // statistics of the missing rows; filled by the caller
 
     // Offers the presence test, then calls work(run) for each placement of the missing rows.
     template <class Work>
     void for_each_placement(size_t column, const RowStats& node_total, CategoryScan<S>& categories,
                             CandidateFilter& filter, const Work& work) {
-        const bool missing_branch = context_.has_missing_branch(missing.data());
+        const bool separates_missing = context_.separates_missing(missing_stats.data());
         const auto column_index = static_cast<int32_t>(column);
-        if (missing[kRows] == node_total[kRows]) return;
-        if (missing[kRows]) {
+        if (missing_stats[kRows] == node_total[kRows]) return;
+        if (missing_stats[kRows]) {
             static const Column presence_only{};
-            categories.scan(presence_only, column_index, nullptr, 0, node_total.data(), missing.data(), missing_branch,
-                            filter);
+            categories.scan(presence_only, column_index, nullptr, 0, node_total.data(), missing_stats.data(),
+                            separates_missing, filter);
         }
-        const int placements = missing[kRows] && !missing_branch ? 2 : 1;
+        const int placements = missing_stats[kRows] && !separates_missing ? 2 : 1;
         for (int placement = 0; placement < placements; ++placement) {
             std::fill(left_.begin(), left_.end(), 0);
             right_ = node_total;
-            if (missing[kRows] && (placement == 0 || missing_branch)) {
-                sub(right_.data(), missing.data(), missing.size());
-                if (!missing_branch) add(left_.data(), missing.data(), missing.size());
+            if (missing_stats[kRows] && (placement == 0 || separates_missing)) {
+                sub(right_.data(), missing_stats.data(), missing_stats.size());
+                if (!separates_missing) add(left_.data(), missing_stats.data(), missing_stats.size());
             }
-            work(RunContext{column_index, left_.data(), right_.data(), missing_branch ? missing.data() : nullptr, 0});
+            work(RunContext{column_index, left_.data(), right_.data(),
+                            separates_missing ? missing_stats.data() : nullptr, 0});
         }
     }
 

@@ -53,10 +53,10 @@ public:
             return filter.offer(column_index, 0, -kInf, kInf);
         }
         count(rows);
-        const int64_t* missing = counts_.missing(width_);
-        if (counts_.size() == 0 || counts_.size() + (missing[kRows] > 0) < 2) return;
+        const int64_t* missing_stats = counts_.missing_stats(width_);
+        if (counts_.size() == 0 || counts_.size() + (missing_stats[kRows] > 0) < 2) return;
         categories.scan(context_.columns[column], column_index, counts_.stats.data(), counts_.size(), node_total.data(),
-                        missing, context_.has_missing_branch(missing), filter);
+                        missing_stats, context_.separates_missing(missing_stats), filter);
     }
     // Returns the missing rows.
     template <class Rows>
@@ -67,7 +67,7 @@ public:
             const int64_t code = rows.code(counts_.levels[i]);
             out.push_back({nullptr, nullptr, counts_.stats.data() + i * width_, code, code, static_cast<int64_t>(i)});
         }
-        return {nullptr, nullptr, counts_.missing(width_), 0, 0, 0};
+        return {nullptr, nullptr, counts_.missing_stats(width_), 0, 0, 0};
     }
 
 private:
@@ -78,9 +78,10 @@ private:
     template <class Rows>
     void count(const Rows& rows) {
         if (rows.fill(counts_)) return;
-        const size_t missing = rows.n_levels;
+        const size_t missing_slot = rows.n_levels;
         counts_.count(
-            rows.n, missing, width_, [&](int64_t i) { return std::min<size_t>(rows.level(i), missing); }, rows.add);
+            rows.n, missing_slot, width_, [&](int64_t i) { return std::min<size_t>(rows.level(i), missing_slot); },
+            rows.add);
     }
     template <class Rows>
     Bucket row_buckets(const Rows& rows, std::vector<Bucket>& out) {

@@ -15,21 +15,24 @@ public:
         : engine_(engine), index_(index), is_number_(column.is_number()) {
         const uint64_t random = split_key(node_key, index, kThreshold);
         if (is_number_)
-            cut_ = random_threshold(random, engine.to_double(index, low), engine.to_double(index, high));
+            threshold_ = random_threshold(random, engine.to_double(index, low), engine.to_double(index, high));
         else
-            cut_int_ = random_threshold(random, engine.to_int(index, low), engine.to_int(index, high));
+            threshold_int_ = random_threshold(random, engine.to_int(index, low), engine.to_int(index, high));
     }
     bool is_above(int64_t rank) const {  // or equal
-        return is_number_ ? engine_.to_double(index_, rank) <= cut_ : engine_.to_int(index_, rank) <= cut_int_;
+        return is_number_ ? engine_.to_double(index_, rank) <= threshold_
+                          : engine_.to_int(index_, rank) <= threshold_int_;
     }
-    void store(ChosenSplit& split) const { is_number_ ? void(split.cut = cut_) : void(split.cut_int = cut_int_); }
+    void store(ChosenSplit& split) const {
+        is_number_ ? void(split.threshold = threshold_) : void(split.threshold_int = threshold_int_);
+    }
 
 private:
     const SplitEngine& engine_;
     size_t index_;
     bool is_number_;
-    double cut_ = 0;
-    int64_t cut_int_ = 0;
+    double threshold_ = 0;
+    int64_t threshold_int_ = 0;
 };
 
 }  // namespace treewise

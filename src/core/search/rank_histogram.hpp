@@ -95,7 +95,7 @@ public:
     template <class RowCounts>
     Bucket buckets(const CandidateFilter& filter, const RowStats& node_total, const RowCounts& row_counts,
                    CutBuckets& cut_buckets, std::vector<Bucket>& out) {
-        filter.list_cuts(at(column_), cuts_);
+        filter.list_cuts(to_index(column_), cuts_);
         if (!has_positions_) number_positions();
         if (positions_.open_beside(cuts_)) sort_open_rows();
         const uint64_t* sorted = sorted_.data();
@@ -112,13 +112,12 @@ public:
         };
         const auto n = static_cast<int64_t>(entries_.size());
         const SortedRows rows{n, n, add_rows, [](int64_t) { return true; }, rank};
-        return cut_buckets.fill(rows, &filter, at(column_), node_total, out);
+        return cut_buckets.fill(rows, &filter, to_index(column_), node_total, out);
     }
 
 private:
     static constexpr size_t kRowsPerBin = 8;
 
-    static size_t at(int64_t i) { return static_cast<size_t>(i); }
     RunContext run(const RowStats& node_total) const {
         return {column_, nothing_.data(), node_total.data(), nullptr, 0};
     }

@@ -25,10 +25,10 @@ namespace treewise {
 // Position of a run of sorted rows within its node.
 struct RunContext {
     int32_t column;
-    const int64_t* left;            // statistics of everything below the run …
-    const int64_t* right;           // … and of the run together with everything above it
-    const int64_t* missing_branch;  // statistics of the missing rows, if they have their own branch; else null
-    int64_t rows_below;             // present rows below the run
+    const int64_t* left;                  // statistics of everything below the run …
+    const int64_t* right;                 // … and of the run together with everything above it
+    const int64_t* missing_branch_stats;  // statistics of the missing rows, if they have their own branch; else null
+    int64_t rows_below;                   // present rows below the run
 };
 
 template <TargetKind S>
@@ -41,12 +41,15 @@ public:
           score_bounds_(score_bounds),
           check_interrupt_(std::move(check_interrupt)) {}
 
-    // value(i), weight(i): of row i; differs(i): whether rows i − 1 and i have different values. Cuts after row 1 …
-    // n_cuts.
-    template <class Value, class Weight, class Differs>
-    void scan(const RunContext& run, int64_t n_cuts, const Value& value, const Weight& weight, const Differs& differs,
-              CandidateFilter& filter) {
-        const auto with = [&]<Criterion C>() { Scan<C>{*this, run, filter}.scan(n_cuts, value, weight, differs); };
+    // target_of(i): of row i, 0 or 1 (binary), the class, or the quantised target times the weight; weight_of(i): its
+    // weight.
+    // differs(i): whether rows i − 1 and i have different values. Cuts after row 1 … n_cuts.
+    template <class TargetOf, class WeightOf, class Differs>
+    void scan(const RunContext& run, int64_t n_cuts, const TargetOf& target_of, const WeightOf& weight_of,
+              const Differs& differs, CandidateFilter& filter) {
+        const auto with = [&]<Criterion C>() {
+            Scan<C>{*this, run, filter}.scan(n_cuts, target_of, weight_of, differs);
+        };
         const Criterion criterion = settings_.criterion;
         if constexpr (S == TargetKind::regression) {
             if (criterion == Criterion::poisson) return with.template operator()<Criterion::poisson>();
@@ -72,40 +75,41 @@ private:
               run(scanned),
               filter(candidates),
               sides(scan.score_bounds_.approx) {
-            missing_purity = run.missing_branch ? score_bounds.approx.purity(run.missing_branch) : 0.0;
-            n_filled = 2 + (run.missing_branch != nullptr);
+            missing_purity = run.missing_branch_stats ? score_bounds.approx.purity(run.missing_branch_stats) : 0.0;
+            n_filled = 2 + (run.missing_branch_stats != nullptr);
         }
 
-        template <class Value, class Weight, class Differs>
-        void scan(int64_t n_cuts, const Value& value, const Weight& weight, const Differs& differs) {
+        template <class TargetOf, class WeightOf, class Differs>
+        void scan(int64_t n_cuts, const TargetOf& target_of, const WeightOf& weight_of, const Differs& differs) {
             const int64_t first = std::max<int64_t>(1, settings.min_samples_leaf - run.left[kRows]);
             const int64_t last = std::min(n_cuts, run.right[kRows] - std::max<int64_t>(1, settings.min_samples_leaf));
             sides.start(run.left, run.right);
             int64_t i = 0;
-            for (; i < first - 1 && i < last; ++i) sides.move_row(value(i), weight(i));
-            if constexpr (C == Criterion::poisson) return scan_blocks(i, last, value, weight, differs);
+            for (; i < first - 1 && i < last; ++i) sides.move_row(target_of(i), weight_of(i));
+            if constexpr (C == Criterion::poisson) return scan_blocks(i, last, target_of, weight_of, differs);
             if constexpr (S == TargetKind::binary || C == Criterion::squared_error) {
                 if (sides.left_weight() + sides.right_weight() <= tables.reciprocals.max())
-                    return scan_blocks(i, last, value, weight, differs);
+                    return scan_blocks(i, last, target_of, weight_of, differs);
             }
             for (size_t blocks = 1; i < last; ++blocks) {
                 if (blocks % kBlocksBetweenChecks == 0) check_interrupt();
                 const int64_t stop = std::min(last, i + kBlock);
                 for (; i < stop; ++i) {
-                    sides.move_row(value(i), weight(i));
+                    sides.move_row(target_of(i), weight_of(i));
                     offer_current_cut(i + 1, differs);
                 }
             }
         }
 
         // For small weights: skip the block if no cut in it can win, otherwise score all its cuts at once.
-        template <class Value, class Weight, class Differs>
-        void scan_blocks(int64_t i, int64_t last, const Value& value, const Weight& weight, const Differs& differs) {
+        template <class TargetOf, class WeightOf, class Differs>
+        void scan_blocks(int64_t i, int64_t last, const TargetOf& target_of, const WeightOf& weight_of,
+                         const Differs& differs) {
             const double mean = score_bounds.approx.mean();
             const int64_t all = sides.left_weight() + sides.right_weight();
             const double sum =
                 static_cast<double>(sides.left_sum() + sides.right_sum()) - mean * static_cast<double>(all);
-            constexpr bool kUnit = requires { Weight::unit_weights; };
+            constexpr bool kUnit = requires { WeightOf::unit_weights; };
             const bool by_ratio = settings.rule == Rule::ratio;
             double prefix[kBlock], weights[kBlock], purities[kBlock];
             for (size_t blocks = 1; i < last; ++blocks) {
@@ -117,19 +121,20 @@ private:
                     by_ratio ? best : score_bounds.required_purity(best, n_filled) - missing_purity;
                 if constexpr (S == TargetKind::binary) {
                     if (settings.tuning.use_bounds && n == kBlock) {
-                        int64_t rows = 0, ones = 0;  // by weight
+                        int64_t block_weight = 0, block_ones = 0;  // of all classes, and of class 1
                         for (int64_t k = 0; k < n; ++k)
-                            rows += weight(i + k), ones += moved(value(i + k), weight(i + k));
-                        if ((by_ratio ? bound_ratios(rows, ones) : bound_block(rows, ones)) < required_purity) {
-                            sides.move_rows(rows, ones), i += n;
+                            block_weight += weight_of(i + k), block_ones += summand(target_of(i + k), weight_of(i + k));
+                        if ((by_ratio ? bound_ratios(block_weight, block_ones)
+                                      : bound_block(block_weight, block_ones)) < required_purity) {
+                            sides.move_rows(block_weight, block_ones), i += n;
                             continue;
                         }
                     }
                 }
                 int64_t left_sum = sides.left_sum(), left_weight = sides.left_weight();
                 for (int64_t k = 0; k < n; ++k) {
-                    left_weight += weight(i + k);
-                    left_sum += moved(value(i + k), weight(i + k));
+                    left_weight += weight_of(i + k);
+                    left_sum += summand(target_of(i + k), weight_of(i + k));
                     weights[k] = static_cast<double>(left_weight);
                     prefix[k] = static_cast<double>(left_sum) - (S == TargetKind::regression ? mean * weights[k] : 0.0);
                 }
@@ -157,7 +162,10 @@ private:
                 sides.move_rows(left_weight - sides.left_weight(), left_sum - sides.left_sum()), i += n;
             }
         }
-        static int64_t moved(int64_t value, int64_t weight) { return S == TargetKind::binary ? value * weight : value; }
+        // What a row adds to the sum of the left side.
+        static int64_t summand(int64_t target, int64_t weight) {
+            return S == TargetKind::binary ? target * weight : target;
+        }
         template <class Differs>
         void offer(int64_t i, double purity, int64_t left_weight, int64_t all, bool valid, const Differs& differs) {
             const auto [lower, upper] =
@@ -171,7 +179,7 @@ private:
         double nlogn_of_branches(int64_t left_weight) const {
             const int64_t all = sides.left_weight() + sides.right_weight();
             return score_bounds.nlogn(left_weight) + score_bounds.nlogn(all - left_weight) +
-                   (run.missing_branch ? score_bounds.nlogn(run.missing_branch[kWeight]) : 0.0);
+                   (run.missing_branch_stats ? score_bounds.nlogn(run.missing_branch_stats[kWeight]) : 0.0);
         }
         double ratio_upper_bound(double purity, int64_t left_weight) const {
             return score_bounds.ratio_upper_bound(purity + missing_purity, n_filled,
@@ -179,7 +187,7 @@ private:
         }
         // Upper bound of the gain ratios over all orders of the block's rows: a ratio of a convex and a concave
         // function is quasi-convex, hence largest at a corner, its ends included.
-        double bound_ratios(int64_t rows, int64_t ones) const {
+        double bound_ratios(int64_t block_weight, int64_t block_ones) const {
             const int64_t m = sides.left_weight(), a = sides.left_sum(), n = sides.right_weight(),
                           b = sides.right_sum();
             const auto ratio_at = [&](int64_t moved, int64_t moved_ones) {
@@ -187,11 +195,11 @@ private:
                                       score_bounds.approx.template purity_binary<C>(n - moved, b - moved_ones);
                 return ratio_upper_bound(purity, m + moved);
             };
-            return std::max(std::max(ratio_at(0, 0), ratio_at(rows, ones)),
-                            std::max(ratio_at(ones, ones), ratio_at(rows - ones, 0)));
+            return std::max(std::max(ratio_at(0, 0), ratio_at(block_weight, block_ones)),
+                            std::max(ratio_at(block_ones, block_ones), ratio_at(block_weight - block_ones, 0)));
         }
         // Upper bound over all orders of the block's rows.
-        double bound_block(int64_t rows, int64_t ones) const {
+        double bound_block(int64_t block_weight, int64_t block_ones) const {
             const int64_t m = sides.left_weight(), a = sides.left_sum(), n = sides.right_weight(),
                           b = sides.right_sum();
             const auto side = [&](int64_t weight, int64_t moved_ones) {
@@ -202,7 +210,8 @@ private:
             const auto purity_at = [&](int64_t moved, int64_t moved_ones) {
                 return side(m + moved, a + moved_ones) + side(n - moved, b - moved_ones);
             };
-            return std::max({purity_at(ones, ones), purity_at(rows - ones, 0), purity_at(rows, ones)});
+            return std::max({purity_at(block_ones, block_ones), purity_at(block_weight - block_ones, 0),
+                             purity_at(block_weight, block_ones)});
         }
 
         template <class Differs>

@@ -132,19 +132,19 @@ public:
         : node_(node),
           n_points_(n_points),
           check_interrupt_(check_interrupt),
-          missing_(node),
+          missing_side_(node),
           left_(node),
           right_(node) {}
 
     // rows: the present rows of the node in order; differs: whether the value of a row is another than the one before.
     ThresholdProfile run(std::span<const uint32_t> rows, std::span<const uint8_t> differs,
                          std::span<const uint32_t> missing) {
-        for (uint32_t row : missing) missing_.add(node_, row);
-        profile_.missing = exact(missing_);
+        for (uint32_t row : missing) missing_side_.add(node_, row);
+        profile_.missing = exact(missing_side_);
         best_of_part_.assign(static_cast<size_t>(std::min<int64_t>(n_points_, static_cast<int64_t>(rows.size()))), {});
         left_of_part_.resize(best_of_part_.size());
         is_separate_ = is_separate();
-        missing_purity_ = is_separate_ ? purity(node_, missing_) : 0.0;
+        missing_purity_ = is_separate_ ? purity(node_, missing_side_) : 0.0;
         const int placements = missing.empty() || is_separate_ ? 1 : 2;
         for (int placement = 0; placement < placements; ++placement) scan(rows, differs, placement, !missing.empty());
         for (size_t part = 0; part < best_of_part_.size(); ++part) {
@@ -166,8 +166,8 @@ private:
     }
     bool is_separate() const {
         const Settings& s = node_.settings;
-        return s.missing_branch && missing_.stats[kRows] >= std::max<int64_t>(1, s.min_samples_leaf) &&
-               missing_.stats[kWeight] >= s.min_leaf_weight;
+        return s.missing_branch && missing_side_.stats[kRows] >= std::max<int64_t>(1, s.min_samples_leaf) &&
+               missing_side_.stats[kWeight] >= s.min_leaf_weight;
     }
     bool fits(const Side<kIsNumber>& side) const {
         return side.stats[kRows] >= node_.settings.min_samples_leaf &&
@@ -176,7 +176,7 @@ private:
 
     void scan(std::span<const uint32_t> rows, std::span<const uint8_t> differs, int64_t placement, bool any_missing) {
         left_ = Side<kIsNumber>(node_), right_ = Side<kIsNumber>(node_);
-        if (any_missing && !is_separate_) (placement == 0 ? left_ : right_) = missing_;
+        if (any_missing && !is_separate_) (placement == 0 ? left_ : right_) = missing_side_;
         for (uint32_t row : rows) right_.add(node_, row);
         const double node_purity = is_separate_ ? node_purity_of_all() : purity_of_sum(left_, right_);
         int64_t position = 0;
@@ -223,14 +223,16 @@ private:
     }
     double node_purity_of_all() const {
         if constexpr (kIsNumber)
-            return purity_of_number(left_.deviations + right_.deviations + missing_.deviations, node_.total[kWeight]);
+            return purity_of_number(left_.deviations + right_.deviations + missing_side_.deviations,
+                                    node_.total[kWeight]);
         else
             return purity_of_classes(node_, node_.total.data() + kCounts, node_.total[kWeight]);
     }
     double ratio(double gain) const {
         const auto& nlogn = node_.logarithms;
         const double information = nlogn(node_.total[kWeight]) - nlogn(left_.stats[kWeight]) -
-                                   nlogn(right_.stats[kWeight]) - (is_separate_ ? nlogn(missing_.stats[kWeight]) : 0.0);
+                                   nlogn(right_.stats[kWeight]) -
+                                   (is_separate_ ? nlogn(missing_side_.stats[kWeight]) : 0.0);
         return information > 0 ? gain / information * node_.scale : 0.0;  // in units of the tolerance
     }
 
@@ -249,7 +251,7 @@ private:
         }
         profile_.best.push_back(cut), scores_.push_back(score);
         RowStats present = exact(left_);
-        if (!is_separate_ && cut.placement == 0 && missing_.stats[kRows]) subtract_missing(present);
+        if (!is_separate_ && cut.placement == 0 && missing_side_.stats[kRows]) subtract_missing(present);
         profile_.left.insert(profile_.left.end(), present.begin(), present.end());
     }
     void drop_worse() {
@@ -262,19 +264,19 @@ private:
         profile_.best.erase(profile_.best.begin() + at), scores_.erase(scores_.begin() + at);
     }
     void subtract_missing(RowStats& stats) const {
-        stats[kRows] -= missing_.stats[kRows], stats[kWeight] -= missing_.stats[kWeight];
+        stats[kRows] -= missing_side_.stats[kRows], stats[kWeight] -= missing_side_.stats[kWeight];
         if constexpr (kIsNumber) {
             std::fill_n(stats.begin() + kLimbs, kQuantised - kLimbs, 0);
-            add_sum(stats.data() + kLimbs, left_.sum - missing_.sum);
+            add_sum(stats.data() + kLimbs, left_.sum - missing_side_.sum);
         } else {
-            sub(stats.data() + kCounts, missing_.stats.data() + kCounts, stats.size() - kCounts);
+            sub(stats.data() + kCounts, missing_side_.stats.data() + kCounts, stats.size() - kCounts);
         }
     }
 
     const NodeTargets& node_;
     int64_t n_points_;
     const CheckInterrupt& check_interrupt_;
-    Side<kIsNumber> missing_, left_, right_;
+    Side<kIsNumber> missing_side_, left_, right_;
     bool is_separate_ = false;
     double missing_purity_ = 0, best_ = -kInfinity, tolerance_ = node_.tolerance();
     std::vector<double> scores_;  // of the thresholds that are kept
