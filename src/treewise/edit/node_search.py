@@ -23,7 +23,7 @@ from treewise.predict.predict import find_leaves
 from treewise.sources.frontier_counts import FrontierCounts
 from treewise.sources.memory import summarise
 from treewise.train.bin_search import list_exact_candidates
-from treewise.train.candidates import KIND_RANK, PARTITIONERS, Bucket, ColumnAtNode, ValuePartition, compute_stats
+from treewise.train.candidates import KIND_RANK, PARTITIONERS, ColumnAtNode, ValuePartition, ValueStats, compute_stats
 from treewise.train.constraints import NodeConstraints
 from treewise.train.criteria import RowStats
 from treewise.train.grow import core_columns, core_settings, core_target, resolve_n_jobs
@@ -86,7 +86,7 @@ class NodeSearcher:
         if not self._has_profiles and len(rows) * len(columns) <= _FEW_CELLS:
             return self._search_by_specification(rows, constraints, columns)
         at = rows.astype(np.int64)
-        training_set = given.at(at)
+        training_set = given.with_node_scale(at)
         scorer = self._scorer(training_set, rows, constraints)
         if self._has_profiles:
             listed, n_cuts, points = self._profile(scorer, rows, columns)
@@ -223,7 +223,7 @@ class NodeSearcher:
             if candidate is not None:
                 yield candidate
         if missing.rows and present.rows:
-            at_node = ColumnAtNode(scorer.training_set, column, [Bucket(0, present)], missing)
+            at_node = ColumnAtNode(scorer.training_set, column, [ValueStats(0, present)], missing)
             for partition in PARTITIONERS["presence"](at_node):
                 for placement, (branch, branches) in enumerate(place_missing(partition, missing, separate)):
                     order = TieOrder(column, KIND_RANK["presence"], 0, placement)

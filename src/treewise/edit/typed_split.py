@@ -119,7 +119,7 @@ def learn_missing(editor: Editor, node: int, split: Split) -> Split:
     column = tree.columns.index(split.column)
     encoding, values = training_set.encodings[column], training_set.columns[column][rows]
     is_missing, branch_of_row = encode.is_missing(encoding, values), assign_branches(split, encoding, values)
-    training_set = training_set.at(rows.astype(np.int64))
+    training_set = training_set.with_node_scale(rows.astype(np.int64))
     branches = range(split.own_branches)
     parts = tuple(sum_rows(training_set, rows[(branch_of_row == b) & ~is_missing]) for b in branches)
     missing, node_stats = sum_rows(training_set, rows[is_missing]), sum_rows(training_set, rows)

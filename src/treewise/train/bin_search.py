@@ -27,9 +27,9 @@ from treewise.errors import DataError
 from treewise.train.candidates import (
     KIND_RANK,
     PARTITIONERS,
-    Bucket,
     ColumnAtNode,
     ValuePartition,
+    ValueStats,
     pool_rare_levels,
 )
 from treewise.train.criteria import RATIO_BITS, RowStats
@@ -266,15 +266,15 @@ def list_exact_candidates(scorer: NodeScorer, column: int, bins: Bins) -> Iterat
         return
     kinds = [kind for kind in (*training_set.split_kinds[column], "presence") if kind != "threshold"]
     if is_categorical:
-        listed = [Bucket(v, bins.stats.row_stats(i)) for i, v in enumerate(bins.low.tolist())]
+        listed = [ValueStats(v, bins.stats.row_stats(i)) for i, v in enumerate(bins.low.tolist())]
     else:
-        listed = [Bucket(bins.low[0].item(), bins.stats.total().row_stats(0))]  # for the presence test
+        listed = [ValueStats(bins.low[0].item(), bins.stats.total().row_stats(0))]  # for the presence test
     at_node = ColumnAtNode(training_set, column, listed, missing)
     pooled = pool_rare_levels(at_node) if is_categorical else at_node
     separate = scorer.separates_missing(missing)
     for kind in kinds:
         values = pooled if kind in POOLED_KINDS else at_node
-        bits = scorer.bits_to_name(kind, len(values.buckets))
+        bits = scorer.naming_bits(kind, len(values.value_stats))
         for partition in PARTITIONERS[kind](values):
             for placement, (branch, branches) in enumerate(place_missing(partition, missing, separate)):
                 order = TieOrder(column, KIND_RANK[kind], partition.position, placement)

@@ -1,10 +1,10 @@
 """How each split kind partitions the values of a column at a node: the candidates, before they are scored.
 
-Used by ``train/reference.py``, which scores them. The rows of a node are first grouped into *buckets*: one for each
-distinct value of the column, with its statistics (``RowStats``), and one for the missing values (``bucketise``). A
-split kind is a function from a ``ColumnAtNode`` to ``ValuePartition``s, which assign the buckets to branches: a
-threshold cuts the sorted buckets in two, a multiway split gives each bucket a separate branch, and so on.
-``PARTITIONERS`` is the registry. The core (``src/core/search``) enumerates the same partitions in the same order.
+Used by ``train/reference.py``, which scores them. The rows of a node are first grouped by their value of the column
+(``group_by_value``): the statistics of each distinct value, and those of the missing values. A split kind is a function
+from a ``ColumnAtNode`` to ``ValuePartition``s, which assign the values to branches: a threshold cuts the sorted values
+in two, a multiway split gives each value a separate branch, and so on. ``PARTITIONERS`` is the registry. The core
+(``src/core/search``) enumerates the same partitions in the same order.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ KIND_RANK = {**KIND_NUMBERS, "presence": 6}
 
 
 @dataclass(frozen=True)
-class Bucket:
-    """The rows of a node that share one value of a column."""
+class ValueStats:
+    """One distinct value of a column at a node, and the statistics of its rows."""
 
     value: Any  # float, int, or category code
     stats: RowStats
@@ -51,31 +51,31 @@ class ColumnAtNode:
 
     training_set: TrainingSet
     index: int
-    buckets: Sequence[Bucket]  # in order of value; the pool of the rare levels last
+    value_stats: Sequence[ValueStats]  # in order of value; the pool of the rare levels last
     missing_stats: RowStats  # of the rows without a value
 
     @property
     def has_pool(self) -> bool:
-        """Whether the last bucket is the pool of the rare levels (``pool_rare_levels``)."""
-        return bool(self.buckets) and self.is_pool(self.buckets[-1])
+        """Whether the last entry is the pool of the rare levels (``pool_rare_levels``)."""
+        return bool(self.value_stats) and self.is_pool(self.value_stats[-1])
 
     @property
-    def nameable_levels(self) -> Sequence[Bucket]:
-        """The buckets of single levels: those that a test may name."""
-        return self.buckets[:-1] if self.has_pool else self.buckets
+    def nameable_levels(self) -> Sequence[ValueStats]:
+        """The levels that a test may name: all but the pool."""
+        return self.value_stats[:-1] if self.has_pool else self.value_stats
 
-    def is_pool(self, bucket: Bucket) -> bool:
-        """Tell whether a bucket is the pool of the rare levels."""
-        return self.encoding.is_categorical and bucket.value == len(self.encoding.levels)
+    def is_pool(self, entry: ValueStats) -> bool:
+        """Tell whether an entry is the pool of the rare levels."""
+        return self.encoding.is_categorical and entry.value == len(self.encoding.levels)
 
     @property
     def encoding(self) -> Encoding:
         """The column's name, kind and levels."""
         return self.training_set.encodings[self.index]
 
-    def level(self, bucket: Bucket) -> str:
-        """Return the level of a bucket of a categorical column."""
-        return self.encoding.levels[int(bucket.value)]
+    def level(self, entry: ValueStats) -> str:
+        """Return the level of an entry of a categorical column."""
+        return self.encoding.levels[int(entry.value)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,43 +104,43 @@ def compute_stats(training_set: TrainingSet, rows: Rows) -> RowStats:
     return RowStats(len(rows), sum(weights), (), total, min(ys, default=0), max(ys, default=0), pairs)
 
 
-def _class_weights(training_set: TrainingSet, rows: Rows, bucket: Rows, n_buckets: int) -> list[list[int]]:
-    """Add up the weight of each class in each bucket; exact, since all weights together stay below 2^53."""
+def _class_weights(training_set: TrainingSet, rows: Rows, group: Rows, n_groups: int) -> list[list[int]]:
+    """Add up the weight of each class in each group of rows; exact, since all weights together stay below 2^53."""
     classes = len(training_set.target.classes)
-    cell = bucket * classes + training_set.y[rows]
-    summed = np.bincount(cell, weights=training_set.weight[rows], minlength=n_buckets * classes)
-    table: list[list[int]] = summed.astype(np.int64).reshape(n_buckets, classes).tolist()
+    cell = group * classes + training_set.y[rows]
+    summed = np.bincount(cell, weights=training_set.weight[rows], minlength=n_groups * classes)
+    table: list[list[int]] = summed.astype(np.int64).reshape(n_groups, classes).tolist()
     return table
 
 
-def bucketise(training_set: TrainingSet, column: int, rows: Rows) -> ColumnAtNode:
+def group_by_value(training_set: TrainingSet, column: int, rows: Rows) -> ColumnAtNode:
     """Group the rows of a node by their value of a column, in order of value; missing values separately."""
     values = training_set.columns[column][rows]
     is_missing = encode.is_missing(training_set.encodings[column], values)
     present, rows_present = values[~is_missing], rows[~is_missing]
-    distinct, bucket = np.unique(present, return_inverse=True)
-    sizes = np.bincount(bucket, minlength=len(distinct))
+    distinct, value_number = np.unique(present, return_inverse=True)
+    sizes = np.bincount(value_number, minlength=len(distinct))
     if training_set.target.task == "classification":
-        weights = _class_weights(training_set, rows_present, bucket, len(distinct))
+        weights = _class_weights(training_set, rows_present, value_number, len(distinct))
         stats = [RowStats(n, sum(w), tuple(w)) for n, w in zip(sizes.tolist(), weights, strict=True)]
     else:
-        by_value = np.split(rows_present[np.argsort(bucket, kind="stable")], np.cumsum(sizes)[:-1])
+        by_value = np.split(rows_present[np.argsort(value_number, kind="stable")], np.cumsum(sizes)[:-1])
         stats = [compute_stats(training_set, r) for r in by_value[: len(distinct)]]
-    buckets = [Bucket(v, s) for v, s in zip(distinct.tolist(), stats, strict=True)]
-    return ColumnAtNode(training_set, column, buckets, compute_stats(training_set, rows[is_missing]))
+    value_stats = [ValueStats(v, s) for v, s in zip(distinct.tolist(), stats, strict=True)]
+    return ColumnAtNode(training_set, column, value_stats, compute_stats(training_set, rows[is_missing]))
 
 
 def pool_rare_levels(column: ColumnAtNode) -> ColumnAtNode:
-    """Join the levels with fewer than ``min_level_rows`` rows into one bucket, which no test names.
+    """Join the levels with fewer than ``min_level_rows`` rows into one entry, the pool, which no test names.
 
     It is on the side of "otherwise", with the levels that do not occur at the node.
     """
     min_rows = column.training_set.limits["min_level_rows"]
-    if len(column.encoding.levels) <= FEW_LEVELS or all(b.stats.rows >= min_rows for b in column.buckets):
+    if len(column.encoding.levels) <= FEW_LEVELS or all(v.stats.rows >= min_rows for v in column.value_stats):
         return column
-    frequent = [b for b in column.buckets if b.stats.rows >= min_rows]
-    pool = reduce(add, (b.stats for b in column.buckets if b.stats.rows < min_rows))
-    return replace(column, buckets=[*frequent, Bucket(len(column.encoding.levels), pool)])
+    frequent = [v for v in column.value_stats if v.stats.rows >= min_rows]
+    pool = reduce(add, (v.stats for v in column.value_stats if v.stats.rows < min_rows))
+    return replace(column, value_stats=[*frequent, ValueStats(len(column.encoding.levels), pool)])
 
 
 # -- the partitions of each split kind --------------------------------------------------------------------------------
@@ -148,33 +148,33 @@ def pool_rare_levels(column: ColumnAtNode) -> ColumnAtNode:
 
 def _partition_by_threshold(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """``x <= t`` between neighbouring values, t their midpoint (ID3 notes; algorithm 8.2)."""
-    for i, low, high in _cut_in_two([b.stats for b in column.buckets]):
+    for i, low, high in _cut_in_two([v.stats for v in column.value_stats]):
         yield ValuePartition(i - 1, (low, high), partial(_threshold_after, column, i - 1), placements=(0, 1))
 
 
 def _threshold_after(column: ColumnAtNode, index: int, *, missing: int) -> Threshold:
     between: Callable[[Any, Any], float] = midpoint if column.encoding.kind == "number" else midpoint_int
-    cut = between(column.buckets[index].value, column.buckets[index + 1].value)
-    return Threshold(column.encoding.name, cut, missing=missing)
+    threshold = between(column.value_stats[index].value, column.value_stats[index + 1].value)
+    return Threshold(column.encoding.name, threshold, missing=missing)
 
 
 def _partition_by_order(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """``x <= level`` in the order of the levels (chapter 8, figure 8.2 c)."""
-    for i, low, high in _cut_in_two([b.stats for b in column.buckets]):
-        level = column.level(column.buckets[i - 1])
+    for i, low, high in _cut_in_two([v.stats for v in column.value_stats]):
+        level = column.level(column.value_stats[i - 1])
         yield ValuePartition(i - 1, (low, high), partial(Ordinal, column.encoding.name, level), placements=(0, 1))
 
 
 def _partition_by_one_value(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """``x = level`` against all others (figure 8.2 b)."""
-    if len(column.buckets) < 2:
+    if len(column.value_stats) < 2:
         return
-    stats = [b.stats for b in column.buckets]
+    stats = [v.stats for v in column.value_stats]
     before = list(accumulate(stats, add, initial=RowStats()))
     after = list(accumulate(reversed(stats), add, initial=RowStats()))[::-1]
-    for i, bucket in enumerate(column.nameable_levels):
-        make_split = partial(OneValue, column.encoding.name, column.level(bucket))
-        yield ValuePartition(i, (bucket.stats, before[i] + after[i + 1]), make_split, placements=(0, 1))
+    for i, level in enumerate(column.nameable_levels):
+        make_split = partial(OneValue, column.encoding.name, column.level(level))
+        yield ValuePartition(i, (level.stats, before[i] + after[i + 1]), make_split, placements=(0, 1))
 
 
 def _partition_by_subset(column: ColumnAtNode) -> Iterator[ValuePartition]:
@@ -184,35 +184,35 @@ def _partition_by_subset(column: ColumnAtNode) -> Iterator[ValuePartition]:
     al. 1984, theorem 4.5), so only prefixes are listed. For more classes, all subsets of up to 10 levels are listed;
     beyond that, the prefixes of the orders by the rates of the 64 heaviest classes of the node (a heuristic).
     """
-    buckets = column.buckets
-    if len(column.training_set.target.classes) > 2 and len(buckets) <= _MAX_EXHAUSTIVE_LEVELS:
-        for mask in range(1, 1 << max(0, len(buckets) - 1)):
-            # Bit j of the mask moves bucket j + 1 to the other side; the first bucket stays.
-            yield _subset_partition(column, mask, [i == 0 or not mask >> (i - 1) & 1 for i in range(len(buckets))])
+    values = column.value_stats
+    if len(column.training_set.target.classes) > 2 and len(values) <= _MAX_EXHAUSTIVE_LEVELS:
+        for mask in range(1, 1 << max(0, len(values) - 1)):
+            # Bit j of the mask moves value j + 1 to the other side; the first value stays.
+            yield _subset_partition(column, mask, [i == 0 or not mask >> (i - 1) & 1 for i in range(len(values))])
         return
     for rank, key in _subset_orders(column):
-        ordered = sorted(buckets, key=key)  # stable: equal rates stay in the order of the levels
-        for i, before, after in _cut_in_two([b.stats for b in ordered]):
-            yield _subset_after(column, rank * len(buckets) + i, (before, after), ordered, i)
+        ordered = sorted(values, key=key)  # stable: equal rates stay in the order of the levels
+        for i, before, after in _cut_in_two([v.stats for v in ordered]):
+            yield _subset_after(column, rank * len(values) + i, (before, after), ordered, i)
 
 
 def _subset_partition(column: ColumnAtNode, position: int, is_member: Sequence[bool]) -> ValuePartition:
-    near = [b for b, member in zip(column.buckets, is_member, strict=True) if member]
-    far = [b for b, member in zip(column.buckets, is_member, strict=True) if not member]
-    sides = (reduce(add, (b.stats for b in near)), reduce(add, (b.stats for b in far)))
+    near = [v for v, member in zip(column.value_stats, is_member, strict=True) if member]
+    far = [v for v, member in zip(column.value_stats, is_member, strict=True) if not member]
+    sides = (reduce(add, (v.stats for v in near)), reduce(add, (v.stats for v in far)))
     return _subset_after(column, position, sides, [*near, *far], len(near))
 
 
 def _subset_after(
-    column: ColumnAtNode, position: int, sides: tuple[RowStats, RowStats], ordered: Sequence[Bucket], cut: int
+    column: ColumnAtNode, position: int, sides: tuple[RowStats, RowStats], ordered: Sequence[ValueStats], n_before: int
 ) -> ValuePartition:
-    """Separate the buckets before and after a cut; the lighter side, or the one without the pool, is the set.
+    """Separate the first values of an order from the others; the lighter side, or the one without the pool, is the set.
 
     The set is branch 0.
     """
     near, far = sides
-    swap = any(map(column.is_pool, ordered[:cut])) if column.has_pool else far.weight < near.weight
-    listed = slice(cut, None) if swap else slice(cut)
+    swap = any(map(column.is_pool, ordered[:n_before])) if column.has_pool else far.weight < near.weight
+    listed = slice(n_before, None) if swap else slice(n_before)
     return ValuePartition(
         position,
         (far, near) if swap else (near, far),
@@ -221,14 +221,14 @@ def _subset_after(
     )
 
 
-def _subset_of(column: ColumnAtNode, ordered: Sequence[Bucket], listed: slice, *, missing: int) -> Subset:
-    levels = tuple(column.encoding.levels[code] for code in sorted(b.value for b in ordered[listed]))
+def _subset_of(column: ColumnAtNode, ordered: Sequence[ValueStats], listed: slice, *, missing: int) -> Subset:
+    levels = tuple(column.encoding.levels[code] for code in sorted(v.value for v in ordered[listed]))
     return Subset(column.encoding.name, levels, missing=missing)
 
 
-def _subset_orders(column: ColumnAtNode) -> list[tuple[int, Callable[[Bucket], Any]]]:
+def _subset_orders(column: ColumnAtNode) -> list[tuple[int, Callable[[ValueStats], Any]]]:
     """Return the orders whose prefixes are tried, each with its rank; in exact fractions."""
-    counts = reduce(add, (b.stats for b in column.buckets), column.missing_stats).counts
+    counts = reduce(add, (v.stats for v in column.value_stats), column.missing_stats).counts
     if len(counts) == 2:
         return [(0, partial(_class_rate, cls=1))]
     if counts:
@@ -238,27 +238,27 @@ def _subset_orders(column: ColumnAtNode) -> list[tuple[int, Callable[[Bucket], A
     return [(0, _doubled_median if column.training_set.criterion.centre == "median" else _mean)]
 
 
-def _class_rate(bucket: Bucket, cls: int) -> Fraction:
-    return Fraction(bucket.stats.counts[cls], bucket.stats.weight)
+def _class_rate(entry: ValueStats, cls: int) -> Fraction:
+    return Fraction(entry.stats.counts[cls], entry.stats.weight)
 
 
-def _mean(bucket: Bucket) -> Fraction:
-    return Fraction(bucket.stats.target_sum, bucket.stats.weight)
+def _mean(entry: ValueStats) -> Fraction:
+    return Fraction(entry.stats.target_sum, entry.stats.weight)
 
 
-def _doubled_median(bucket: Bucket) -> int:
-    return sum(medians(bucket.stats))
+def _doubled_median(entry: ValueStats) -> int:
+    return sum(medians(entry.stats))
 
 
 def _partition_by_level(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """One branch per level present, and one for the rare and the absent levels (CS221 notes 6; figure 8.2 a)."""
-    levels = tuple(column.level(b) for b in column.nameable_levels)
+    levels = tuple(column.level(v) for v in column.nameable_levels)
     if not levels:
         return
     other = len(levels) < len(column.encoding.levels)
-    branches = (*(b.stats for b in column.buckets), *([RowStats()] if other and not column.has_pool else []))
+    branches = (*(v.stats for v in column.value_stats), *([RowStats()] if other and not column.has_pool else []))
     make_split = partial(Multiway, column.encoding.name, levels, other)
-    yield ValuePartition(0, branches, make_split, placements=tuple(range(len(column.buckets))))
+    yield ValuePartition(0, branches, make_split, placements=tuple(range(len(column.value_stats))))
 
 
 def _partition_by_presence(column: ColumnAtNode) -> Iterator[ValuePartition]:
@@ -268,11 +268,11 @@ def _partition_by_presence(column: ColumnAtNode) -> Iterator[ValuePartition]:
     """
     if not column.missing_stats.rows:
         return
-    missing = 1 if column.training_set.split_kinds[column.index][0] in ("threshold", "ordinal") else 0
-    present = reduce(add, (b.stats for b in column.buckets))
-    branches = (present, RowStats()) if missing == 1 else (RowStats(), present)
+    missing_branch = 1 if column.training_set.split_kinds[column.index][0] in ("threshold", "ordinal") else 0
+    present = reduce(add, (v.stats for v in column.value_stats))
+    branches = (present, RowStats()) if missing_branch == 1 else (RowStats(), present)
     make_split = partial(Presence, column.encoding.name)
-    yield ValuePartition(0, branches, make_split, placements=(missing,), separates_missing=True)
+    yield ValuePartition(0, branches, make_split, placements=(missing_branch,), separates_missing=True)
 
 
 PARTITIONERS: dict[str, Callable[[ColumnAtNode], Iterator[ValuePartition]]] = {
@@ -302,7 +302,7 @@ def _running_sums(stats: Sequence[RowStats]) -> list[RowStats]:
     """
     if not stats or not stats[0].counts:
         return list(accumulate(stats, add))
-    # Class by class, which is faster: a column of numbers has as many buckets as values.
+    # Class by class, which is faster: a column of numbers may have as many values as rows.
     counts = zip(*map(accumulate, zip(*(s.counts for s in stats), strict=True)), strict=True)
     return list(map(RowStats, accumulate(s.rows for s in stats), accumulate(s.weight for s in stats), counts))
 
@@ -315,13 +315,13 @@ def random_partition(column: ColumnAtNode, kind: str, node_key: int) -> Iterator
     if kind in ("multiway", "presence"):
         yield from PARTITIONERS[kind](column)
         return
-    if len(column.buckets) < 2:
+    if len(column.value_stats) < 2:
         return
     split_seed = split_key(node_key, column.index, KIND_RANK[kind])
     if kind == "threshold":
         yield _random_threshold(column, split_seed)
     elif kind == "subset":
-        yield _subset_partition(column, 0, random_subset(split_seed, len(column.buckets)))
+        yield _subset_partition(column, 0, random_subset(split_seed, len(column.value_stats)))
     else:
         partitions = list(PARTITIONERS[kind](column))
         yield partitions[uniform_below(split_seed, len(partitions))]
@@ -329,8 +329,9 @@ def random_partition(column: ColumnAtNode, kind: str, node_key: int) -> Iterator
 
 def _random_threshold(column: ColumnAtNode, split_seed: int) -> ValuePartition:
     """Cut anywhere between the smallest and the largest value, not only at midpoints."""
-    low, high = column.buckets[0].value, column.buckets[-1].value
+    low, high = column.value_stats[0].value, column.value_stats[-1].value
     draw: Callable[[int, Any, Any], float] = uniform_float if column.encoding.kind == "number" else uniform_integer
-    cut = draw(split_seed, low, high)
-    sides = [reduce(add, (b.stats for b in column.buckets if (b.value <= cut) == below)) for below in (True, False)]
-    return ValuePartition(0, (sides[0], sides[1]), partial(Threshold, column.encoding.name, cut), placements=(0, 1))
+    threshold = draw(split_seed, low, high)
+    below = reduce(add, (v.stats for v in column.value_stats if v.value <= threshold))
+    above = reduce(add, (v.stats for v in column.value_stats if v.value > threshold))
+    return ValuePartition(0, (below, above), partial(Threshold, column.encoding.name, threshold), placements=(0, 1))

@@ -214,7 +214,7 @@ def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSe
     if not len(rows):
         return split
     children = find_leaves(_add_split(tree, node, split), training_set.columns, len(training_set))[rows]
-    training_set, column = training_set.at(rows), tree.columns.index(split.column)
+    training_set, column = training_set.with_node_scale(rows), tree.columns.index(split.column)
     is_missing = encode.is_missing(tree.encodings[column], training_set.columns[column][rows])
     branches = range(split.own_branches)
     branch_stats = tuple(compute_stats(training_set, rows[(children == node + 1 + b) & ~is_missing]) for b in branches)

@@ -328,9 +328,9 @@ class SourceGrower:
         node.stop, node.best = result.reason, result.best
         if node.best is None:
             return
-        node.gain = impurity_decrease(self.summary, scorer.measure, node.best.gain, node.stats.weight)
-        if node.best.gain > 0:
-            mantissa, exponent = math.frexp(float(node.best.gain) * scorer.measure.unit_value)
+        node.gain = impurity_decrease(self.summary, scorer.measure, node.best.total_gain, node.stats.weight)
+        if node.best.total_gain > 0:
+            mantissa, exponent = math.frexp(float(node.best.total_gain) * scorer.measure.unit_value)
             rounded, carried = math.frexp(float(np.rint(math.ldexp(mantissa, 40))))
             scale = self.summary.criterion.degree * self.summary.target_scale
             node.priority = (True, exponent + carried - scale, rounded)

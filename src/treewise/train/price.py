@@ -1,7 +1,7 @@
 """The price of a test under ``selection="priced"``: the bits it takes to name it among its column's tests.
 
 Used by ``train/reference.py``. The best of many tests gains something by chance alone: two levels can be separated in
-one way, fifty in 2^49 - 1. A test therefore competes by its gain less its price (``bits_to_name``), and for that its
+one way, fifty in 2^49 - 1. A test therefore competes by its gain less its price (``naming_bits``), and for that its
 gain is expressed in bits of likelihood (``NodePrice``):
 
     entropy                 the gain itself
@@ -40,7 +40,7 @@ _LARGEST = 1 << 125  # likewise, the largest price
 _LARGEST_SHARE = 64 << FRACTION_BITS  # likewise, of the node's impurity
 
 
-def bits_to_name(kind: str, n_levels: int, classes: int) -> int:
+def naming_bits(kind: str, n_levels: int, classes: int) -> int:
     """Return the bits that a test pays: what it takes to name it beyond its column, less FREE_BITS.
 
     ``n_levels`` is the number of levels that the test tells apart (levels pooled as rare count as one), ``classes`` the
@@ -48,7 +48,7 @@ def bits_to_name(kind: str, n_levels: int, classes: int) -> int:
     multiway split makes n_levels − 2 more predictions than a test with two answers, of classes − 1 shares or one mean
     each. Thresholds, cuts of ordered levels, tests of one value and presence tests are free.
 
-    >>> bits_to_name("subset", 50, classes=2), bits_to_name("subset", 5, classes=2), bits_to_name("one_value", 50, 2)
+    >>> naming_bits("subset", 50, classes=2), naming_bits("subset", 5, classes=2), naming_bits("one_value", 50, 2)
     (45, 0, 0)
     """
     bits = 0
@@ -86,7 +86,7 @@ class NodePrice:
             impurity += squares << exponent if exponent >= 0 else squares >> -exponent
         return cls(training_set.criterion, measure, node, impurity, training_set.target_scale)
 
-    def charge(self, gain: int, tolerance: int, bits: int) -> tuple[int, int]:
+    def subtract(self, gain: int, tolerance: int, bits: int) -> tuple[int, int]:
         """Return the score of a gain less the price, and its tolerance."""
         if self.criterion.likelihood in ("normal", "laplace"):
             # Bits are logarithms of the impurity that is left, so a price multiplies it.

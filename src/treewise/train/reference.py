@@ -37,15 +37,15 @@ from treewise.train.candidates import (
     PARTITIONERS,
     Rows,
     ValuePartition,
-    bucketise,
     compute_stats,
+    group_by_value,
     pool_rare_levels,
     random_partition,
 )
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value, why_forbidden
 from treewise.train.criteria import RATIO_BITS, RATIO_TOLERANCE, RULES, NodeImpurity, RowStats, gain_ratio, log2_fixed
 from treewise.train.independence import ColumnTest, NodeTests, compute_test
-from treewise.train.price import POOLED_KINDS, NodePrice, bits_to_name
+from treewise.train.price import POOLED_KINDS, NodePrice, naming_bits
 from treewise.train.training_set import TrainingSet
 from treewise.tree.splits import Split
 
@@ -69,26 +69,22 @@ class Candidate:
     """One possible split of a node, with the statistics of its branches and its score."""
 
     make_split: Callable[..., Split]  # make_split(missing=branch) returns the split
-    missing: int  # the branch of the missing values
+    missing_branch: int
     branches: tuple[RowStats, ...]
     missing_rows: int
     order: TieOrder
-    gain: int  # decrease of total impurity, in the measure's units; 0 if rounding alone may have caused it
-    score: int  # the number that candidates are compared by: the gain, or derived from it by the criterion's rule
+    total_gain: int  # decrease of total impurity, in the measure's units; 0 if rounding alone may have caused it
+    score: int  # what candidates are compared by: the gain less price and feature cost, by the criterion's rule
     tolerance: int  # bound on the rounding error of the score
     eligible: bool  # whether every branch with rows meets the limits on leaves, and no constraint forbids it
-    naming_bits: int = (
-        0  # selection="priced": what it pays to compete; the score is the gain less this (train/price.py)
-    )
-    forbidden: str = ""  # the constraint that forbids it, in words (train/constraints.py)
-    feature_cost: int = (
-        0  # feature_costs: of the first test of its column on the path; the score is the gain less this, too
-    )
+    naming_bits: int = 0  # selection="priced": their price (train/price.py) is subtracted from the gain
+    forbidden: str = ""  # why a constraint forbids it, as text (train/constraints.py)
+    feature_cost: int = 0  # in total impurity; subtracted from the gain at the first test of the column on the path
 
     @property
     def split(self) -> Split:
         """The split itself; made on demand, since most candidates are only compared."""
-        return self.make_split(missing=self.missing)
+        return self.make_split(missing=self.missing_branch)
 
     @property
     def filled(self) -> list[RowStats]:
@@ -110,7 +106,7 @@ def find_best_split(
     column and every candidate is compared, and ties go to the first. ``constraints`` are what the splits above the node
     demand of it.
     """
-    training_set = training_set.at(rows)
+    training_set = training_set.with_node_scale(rows)
     settings, n_columns = training_set.settings, len(training_set.columns)
     n_sampled, columns = n_columns, iter(range(n_columns))
     if node_key is not None and settings.features_of(n_columns) < n_columns:
@@ -158,36 +154,36 @@ def _test_columns(training_set: TrainingSet, rows: Rows, columns: Iterator[int],
 
 def list_candidates(scorer: NodeScorer, rows: Rows, column: int, node_key: int | None = None) -> Iterator[Candidate]:
     """Yield the candidates of one column in the order of ``TieOrder``; with a node key, one random split per kind."""
-    at_node = bucketise(scorer.training_set, column, rows)
-    if not at_node.buckets:
+    at_node = group_by_value(scorer.training_set, column, rows)
+    if not at_node.value_stats:
         return
-    pooled, missing = pool_rare_levels(at_node), at_node.missing_stats
-    separate = scorer.separates_missing(missing)
+    pooled, missing_stats = pool_rare_levels(at_node), at_node.missing_stats
+    separate = scorer.separates_missing(missing_stats)
     for kind in (*scorer.training_set.split_kinds[column], "presence"):
         values = pooled if kind in POOLED_KINDS else at_node
-        bits = scorer.bits_to_name(kind, len(values.buckets))
+        naming_bits = scorer.naming_bits(kind, len(values.value_stats))
         partitions = PARTITIONERS[kind](values) if node_key is None else random_partition(values, kind, node_key)
         for partition in partitions:
-            for placement, (branch, branches) in enumerate(place_missing(partition, missing, separate)):
+            for placement, (branch, branches) in enumerate(place_missing(partition, missing_stats, separate)):
                 order = TieOrder(column, KIND_RANK[kind], partition.position, placement)
-                candidate = scorer.score(partition.make_split, branch, branches, missing.rows, order, bits)
+                candidate = scorer.score(partition.make_split, branch, branches, missing_stats.rows, order, naming_bits)
                 if candidate:
                     yield candidate
 
 
 def place_missing(
-    partition: ValuePartition, missing: RowStats, separate: bool
+    partition: ValuePartition, missing_stats: RowStats, separate: bool
 ) -> Iterator[tuple[int, tuple[RowStats, ...]]]:
     """Yield the placements of the missing rows to be tried: (their branch, the branches including them)."""
     branches = partition.branches
-    if not missing.rows:
-        weights = [g.weight for g in branches]
+    if not missing_stats.rows:
+        weights = [stats.weight for stats in branches]
         yield weights.index(max(weights)), branches  # nothing to learn from: the heavier branch
     elif separate and not partition.separates_missing:
-        yield len(branches), (*branches, missing)
+        yield len(branches), (*branches, missing_stats)
     else:
         for b in partition.placements:
-            yield b, tuple(g + missing if i == b else g for i, g in enumerate(branches))
+            yield b, tuple(stats + missing_stats if i == b else stats for i, stats in enumerate(branches))
 
 
 # -- step 2: choose ---------------------------------------------------------------------------------------------------
@@ -205,20 +201,22 @@ def choose(
     charges for the number of thresholds: ``n_thresholds``, if not all of them are listed.
     """
     eligible = {column: [c for c in listed if c.eligible] for column, listed in candidates.items()}
-    best = {column: pick(listed, tie_rank) for column, listed in eligible.items() if listed}
-    if not best:
+    best_of_column = {column: pick(listed, tie_rank) for column, listed in eligible.items() if listed}
+    if not best_of_column:
         return NodeSearch(scorer, candidates, {}, {}, None, _why_no_split(scorer, candidates))
     if scorer.training_set.criterion.rule == "c45":
         finalists = _c45_finalists(
-            scorer.node, best, {i: (n_thresholds or {}).get(i) or _n_thresholds(candidates[i]) for i in best}
+            scorer.node,
+            best_of_column,
+            {i: (n_thresholds or {}).get(i) or _n_thresholds(candidates[i]) for i in best_of_column},
         )
         winner = pick(list(finalists.values()), tie_rank)
     else:
         winner = pick([c for listed in eligible.values() for c in listed], tie_rank)
-        best[winner.order.column] = winner  # the best of its column alone may be another, tied with it
-        finalists = best
+        best_of_column[winner.order.column] = winner  # the best of its column alone may be another, tied with it
+        finalists = best_of_column
     reason = "" if _decreases_enough(scorer, winner) else "min_impurity_decrease"
-    return NodeSearch(scorer, candidates, best, finalists, winner, reason)
+    return NodeSearch(scorer, candidates, best_of_column, finalists, winner, reason)
 
 
 def _why_no_split(scorer: NodeScorer, candidates: Mapping[int, Sequence[Candidate]]) -> str:
@@ -249,9 +247,10 @@ def choose_by_test(
         if any(candidate.eligible for candidate in tried[test.column]):
             break
     search = choose(scorer, tried, tie_rank, n_thresholds)
-    best = {**choose(scorer, candidates, tie_rank, n_thresholds).best_of_column, **search.best_of_column}
+    unlimited = choose(scorer, candidates, tie_rank, n_thresholds)
+    best_of_column = {**unlimited.best_of_column, **search.best_of_column}
     reason = search.reason if tried or not tests.tested else "not_significant"
-    return replace(search, candidates=candidates, best_of_column=best, reason=reason, tests=tests)
+    return replace(search, candidates=candidates, best_of_column=best_of_column, reason=reason, tests=tests)
 
 
 def choose_again(
@@ -316,7 +315,7 @@ def _decreases_enough(scorer: NodeScorer, winner: Candidate) -> bool:
     """Check min_impurity_decrease, to twelve digits."""
     training_set, measure = scorer.training_set, scorer.measure
     min_decrease = training_set.limits["min_impurity_decrease"] * (1 - 2.0**-40)
-    at_most = winner.gain + measure.tolerance(len(winner.filled)) if winner.gain else 0
+    at_most = winner.total_gain + measure.tolerance(len(winner.filled)) if winner.total_gain else 0
     return impurity_decrease(training_set, measure, at_most, int(training_set.weight.sum())) >= min_decrease
 
 
@@ -349,7 +348,7 @@ class NodeScorer:
         """What bits are worth at this node."""
         return NodePrice.of(self.training_set, self.rows, self.node, self.measure)
 
-    def bits_to_name(self, kind: str, n_levels: int) -> int:
+    def naming_bits(self, kind: str, n_levels: int) -> int:
         """Return what a test of a kind that tells so many levels apart pays to compete; 0 unless tests are priced.
 
         A random set is the only one of its column that competes, and has no price.
@@ -357,31 +356,31 @@ class NodeScorer:
         settings = self.training_set.settings
         if settings.selection != "priced" or (kind == "subset" and settings.splitter == "random"):
             return 0
-        return bits_to_name(kind, n_levels, sum(count > 0 for count in self.node.counts))
+        return naming_bits(kind, n_levels, sum(count > 0 for count in self.node.counts))
 
     def meets_limits(self, stats: RowStats) -> bool:
         """Tell whether a branch is large enough to be a leaf."""
         limits = self.training_set.limits
         return stats.rows >= limits["min_samples_leaf"] and stats.weight >= limits["min_weight_fraction_leaf"]
 
-    def separates_missing(self, missing: RowStats) -> bool:
+    def separates_missing(self, missing_stats: RowStats) -> bool:
         """Tell whether the missing rows get a separate branch: with missing="branch", if they may be a leaf."""
-        requested = self.training_set.settings.missing == "branch" and missing.rows > 0
-        return requested and self.measure.valid(missing) and self.meets_limits(missing)
+        requested = self.training_set.settings.missing == "branch" and missing_stats.rows > 0
+        return requested and self.measure.valid(missing_stats) and self.meets_limits(missing_stats)
 
     def score(
         self,
         make_split: Callable[..., Split],
-        missing: int,
+        missing_branch: int,
         branches: tuple[RowStats, ...],
         missing_rows: int,
         order: TieOrder,
-        bits: int = 0,
+        naming_bits: int = 0,
     ) -> Candidate | None:
-        """Score the split that ``make_split(missing=missing)`` returns; None if it sends all rows to one branch.
+        """Score the split that ``make_split(missing=missing_branch)`` returns; None if it sends all rows to one branch.
 
-        The gain is the total impurity of the node minus that of its branches; less the price of ``bits``, if there is
-        one. The criterion's rule turns it into the score.
+        The gain is the total impurity of the node minus that of its branches; less the price of ``naming_bits``, if
+        there is one. The criterion's rule turns it into the score.
         """
         measure = self.measure
         filled = [branch for branch in branches if branch.rows]
@@ -390,18 +389,29 @@ class NodeScorer:
         computed = self.total_impurity - sum(map(measure.total_impurity, filled))
         tolerance = measure.tolerance(len(filled))
         gain = computed if abs(computed) > tolerance else 0
-        net, tolerance = self.price.charge(computed, tolerance, bits) if bits else (computed, tolerance)
+        net, tolerance = self.price.subtract(computed, tolerance, naming_bits) if naming_bits else (computed, tolerance)
         cost = self.feature_costs[order.column]
         score, tolerance = self._score_of_gain(net - cost, tolerance, filled)
         eligible = all(map(self.meets_limits, filled))
         forbidden = self._why_forbidden(order, branches, score) if eligible else ""
         eligible = eligible and not forbidden
         return Candidate(
-            make_split, missing, branches, missing_rows, order, gain, score, tolerance, eligible, bits, forbidden, cost
+            make_split,
+            missing_branch,
+            branches,
+            missing_rows,
+            order,
+            gain,
+            score,
+            tolerance,
+            eligible,
+            naming_bits,
+            forbidden,
+            cost,
         )
 
     def _why_forbidden(self, order: TieOrder, branches: Sequence[RowStats], score: int) -> str:
-        """Return which constraint forbids a split, in words; "" if none does."""
+        """Return which constraint forbids a split, as text; "" if none does."""
         is_ordered = order.kind in (KIND_RANK["threshold"], KIND_RANK["ordinal"])
         forbidden = why_forbidden(self.training_set, self.constraints, order.column, is_ordered, branches)
         if forbidden or not self.feature_costs[order.column] or score >= 0:
@@ -426,21 +436,22 @@ class NodeScorer:
 
     def gain_value(self, candidate: Candidate) -> float:
         """Return the gain of a candidate as a decrease of impurity per unit of weight."""
-        return impurity_decrease(self.training_set, self.measure, candidate.gain, self.node.weight)
+        return impurity_decrease(self.training_set, self.measure, candidate.total_gain, self.node.weight)
 
     def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
         """Score a given split, such as the one in a tree, by the rows of each branch."""
         column = next(i for i, e in enumerate(self.training_set.encodings) if e.name == split.column)
         branches = tuple(compute_stats(self.training_set, rows) for rows in parts)
         order = TieOrder(column, KIND_RANK[split.kind], _NOT_LISTED, 0)
-        bits = self.bits_of_split(column, split.kind)
-        return self.score(partial(replace, split), split.missing, branches, missing_rows, order, bits)
+        naming_bits = self.naming_bits_of_split(column, split.kind)
+        return self.score(partial(replace, split), split.missing, branches, missing_rows, order, naming_bits)
 
-    def bits_of_split(self, column: int, kind: str) -> int:
+    def naming_bits_of_split(self, column: int, kind: str) -> int:
         """Return what a test of a column pays to compete at this node."""
         if self.training_set.settings.selection != "priced" or kind not in POOLED_KINDS:
             return 0
-        return self.bits_to_name(kind, len(pool_rare_levels(bucketise(self.training_set, column, self.rows)).buckets))
+        levels = pool_rare_levels(group_by_value(self.training_set, column, self.rows)).value_stats
+        return self.naming_bits(kind, len(levels))
 
     def _score_of_gain(self, gain: int, tolerance: int, branches: Sequence[RowStats]) -> tuple[int, int]:
         """Return the score by the criterion's rule, and its tolerance; divided by branches − 1 if kinds compete."""
@@ -516,8 +527,8 @@ class NodeSearch:
 
     def thresholds_tried(self, column: int) -> int:
         """Return the number of thresholds listed for a column whose best candidate is a threshold; otherwise 0."""
-        best = self.best_of_column.get(column)
-        if best is None or best.order.kind != KIND_RANK["threshold"]:
+        candidate = self.best_of_column.get(column)
+        if candidate is None or candidate.order.kind != KIND_RANK["threshold"]:
             return 0
         return _n_thresholds(self.candidates[column])
 
@@ -555,7 +566,8 @@ def leaf_condition_of(training_set: TrainingSet, node: RowStats, depth: int, is_
 def find_best_prediction(training_set: TrainingSet, rows: Rows, node: RowStats) -> int | float:
     """Return the majority class (the first in a tie), the mean, or for absolute error the median (algorithm 8.1).
 
-    ``training_set`` has the node's target scale (``TrainingSet.at``); ``node`` are the statistics of its rows.
+    ``training_set`` has the node's target scale (``TrainingSet.with_node_scale``); ``node`` is the statistics of its
+    rows.
     """
     if training_set.target.task == "classification":
         return node.counts.index(max(node.counts))

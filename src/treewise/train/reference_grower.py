@@ -73,7 +73,7 @@ def grow_reference(training_set: TrainingSet) -> list[ReferenceNode]:
 
 def _predict(training_set: TrainingSet, node: ReferenceNode) -> float:
     """Set what a node predicts; return its value, which monotone constraints compare."""
-    training_set = training_set.at(node.rows)
+    training_set = training_set.with_node_scale(node.rows)
     stats = compute_stats(training_set, node.rows)
     if not stats.rows:
         return math.nan
@@ -97,7 +97,7 @@ def _constrain(training_set: TrainingSet, node: ReferenceNode) -> None:
 
 def _decide(training_set: TrainingSet, node: ReferenceNode) -> None:
     """Find the split of a node, or the reason why it is a leaf."""
-    training_set = training_set.at(node.rows)
+    training_set = training_set.with_node_scale(node.rows)
     stats = compute_stats(training_set, node.rows)
     node.stop = leaf_condition(training_set, node.rows, stats, len(node.path))
     if node.stop:
@@ -109,8 +109,8 @@ def _decide(training_set: TrainingSet, node: ReferenceNode) -> None:
     if node.best is None:
         return
     measure = training_set.criterion.impurity_at(stats)
-    if node.best.gain:  # in 40 bits and an exponent of its own: squares of 1e200 compare as well as any
-        mantissa, exponent = math.frexp(float(node.best.gain) * measure.unit_value)
+    if node.best.total_gain:  # in 40 bits and an exponent of its own: squares of 1e200 compare as well as any
+        mantissa, exponent = math.frexp(float(node.best.total_gain) * measure.unit_value)
         rounded, carried = math.frexp(float(np.rint(math.ldexp(mantissa, 40))))
         node.priority = (1, exponent + carried - training_set.criterion.degree * training_set.target_scale, rounded)
 

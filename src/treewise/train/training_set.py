@@ -27,7 +27,7 @@ from treewise.train.constraints import ColumnConstraints, check_constraints, col
 from treewise.train.criteria import Criterion, get_criterion
 from treewise.train.exposure import exposure_for, read_exposure, settings_of_rates, to_rates
 from treewise.train.fixed_point import node_target_scale, scale_targets, scale_weights, to_units
-from treewise.train.price import FEW_LEVELS, POOLED_KINDS, bits_to_name
+from treewise.train.price import FEW_LEVELS, POOLED_KINDS, naming_bits
 from treewise.train.settings import Settings
 from treewise.train.target import (
     Rows,
@@ -100,7 +100,7 @@ class TrainingSet:
     def __len__(self) -> int:
         return len(self.weight)
 
-    def at(self, rows: Ints) -> TrainingSet:
+    def with_node_scale(self, rows: Ints) -> TrainingSet:
         """Return the training set with a target scale fine enough for the rows of a node.
 
         Depends on the rows only; returns self unless the targets span an extreme range (``fixed_point.py``).
@@ -297,7 +297,7 @@ def normalise_settings(settings: Settings, target: Target, features: Sequence[Fe
     if settings.selection == "priced":
         by_gain = get_criterion(settings.criterion or "").rule == "gain"
         classes = len(target.classes)
-        if not by_gain or not any(bits_to_name(kind, levels, classes) for kind, levels in kinds_and_levels):
+        if not by_gain or not any(naming_bits(kind, levels, classes) for kind, levels in kinds_and_levels):
             settings = replace(settings, selection="gain")
     pools = any(kind in POOLED_KINDS and levels > FEW_LEVELS for kind, levels in kinds_and_levels)
     return settings if pools or settings.min_level_rows == 1 else replace(settings, min_level_rows=1)

@@ -13,7 +13,7 @@ import treewise as tw
 from tests.support.criteria import CLASSIFICATION, REGRESSION
 from treewise.explain.trace import NodeTrace
 from treewise.train import criteria
-from treewise.train.candidates import bucketise
+from treewise.train.candidates import group_by_value
 from treewise.train.criteria import RowStats
 from treewise.train.grow import prepare
 from treewise.train.reference import find_best_split
@@ -452,8 +452,8 @@ def test_counts_of_a_column_are_exact_whole_numbers(weight):
     training_set = prepare("penguins", sample_weight=weights)
     rows = np.arange(0, len(training_set), 3)
     for column, values in enumerate(training_set.columns):
-        scene = bucketise(training_set, column, rows)
-        for stats, its_rows in [(b.stats, rows[values[rows] == b.value]) for b in scene.buckets]:
+        scene = group_by_value(training_set, column, rows)
+        for stats, its_rows in [(b.stats, rows[values[rows] == b.value]) for b in scene.value_stats]:
             counts = [0, 0, 0]
             for row in its_rows:
                 counts[training_set.y[row]] += int(training_set.weight[row])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import treewise as tw
 from treewise.errors import ParameterError
 from treewise.train.grow import prepare
-from treewise.train.price import FREE_BITS, bits_to_name, exp2_fixed
+from treewise.train.price import FREE_BITS, exp2_fixed, naming_bits
 from treewise.train.reference import find_best_split
 
 BY_BOOK = {"selection": "gain", "min_level_rows": 1}
@@ -45,7 +45,7 @@ def root_search(data, **options):
     ],
 )
 def test_bits_by_kind_and_levels(kind, groups, classes, bits):
-    assert bits_to_name(kind, groups, classes) == bits
+    assert naming_bits(kind, groups, classes) == bits
 
 
 @given(st.integers(0, 10**9), st.integers(1, 10**9))

@@ -121,7 +121,7 @@ def _search_two_columns(tree: Tree, training_set: TrainingSet, node: int, rows_o
     """
     rows, column = rows_of[node], int(tree.arrays.column[node])
     constraints = constraints_at(tree, node)
-    scorer = NodeScorer.of(training_set.at(rows), rows, constraints)
+    scorer = NodeScorer.of(training_set.with_node_scale(rows), rows, constraints)
     candidates = {column: _score(scorer, tree, node, [rows_of[child] for child in tree.children(node)])}
     stump = _best_without(training_set, rows, column, constraints)
     if stump is not None:

@@ -187,8 +187,8 @@ class NumberFormat:
             return ("cost", cost) if other is None else (f"{other[0]} − cost", other[1] + cost)
         if not candidate.naming_bits:
             return None
-        net = self.prices.charge(candidate.gain, 0, candidate.naming_bits)[0]
-        value, bits = self.gain(candidate.gain) - self.gain(net), f"{candidate.naming_bits:,}"
+        net = self.prices.subtract(candidate.total_gain, 0, candidate.naming_bits)[0]
+        value, bits = self.gain(candidate.total_gain) - self.gain(net), f"{candidate.naming_bits:,}"
         if self.training_set.criterion.name != "entropy":
             return f"price({bits} bits)", value
         text = bits if self.unit == "bits" else f"{bits}·ln(2)"

@@ -108,7 +108,7 @@ class CandidateTrace:
     @property
     def gain(self) -> float:
         """The decrease of impurity."""
-        return self.number_format.gain(self.candidate.gain)
+        return self.number_format.gain(self.candidate.total_gain)
 
     @property
     def impurity_after(self) -> float:
@@ -135,7 +135,7 @@ class CandidateTrace:
     @property
     def gain_bits(self) -> float | None:
         """The gain in bits of likelihood, which the price is subtracted from; None for a test without a price."""
-        return self.number_format.prices.bits_gained(self.candidate.gain) if self.candidate.naming_bits else None
+        return self.number_format.prices.bits_gained(self.candidate.total_gain) if self.candidate.naming_bits else None
 
     @property
     def price_text(self) -> str:
@@ -488,7 +488,7 @@ def describe_first_branch(split: Split, encoding: Encoding, missing_rows: int) -
 
 def same_partition(a: CandidateTrace, b: CandidateTrace) -> bool:
     """Tell whether two tests partition the rows alike, as do all thresholds between two neighbouring values."""
-    if a.candidate.order.column != b.candidate.order.column or a.candidate.gain != b.candidate.gain:
+    if a.candidate.order.column != b.candidate.order.column or a.candidate.total_gain != b.candidate.total_gain:
         return False
     return np.array_equal(number_by_first_row(a.taken), number_by_first_row(b.taken))
 

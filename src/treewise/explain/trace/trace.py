@@ -382,7 +382,7 @@ def _unseen_as_missing(training_set: TrainingSet) -> tuple[TrainingSet, tuple[st
 
 def trace_node(training_set: TrainingSet, rows: Rows, view: TraceView, context: NodeInTree | None = None) -> NodeTrace:
     """Compute everything about one node."""
-    context, training_set = context or NodeInTree(), training_set.at(rows)
+    context, training_set = context or NodeInTree(), training_set.with_node_scale(rows)
     node = compute_stats(training_set, rows)
     measure = training_set.criterion.impurity_at(
         node if node.rows else RowStats(1, 1)
