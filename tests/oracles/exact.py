@@ -489,7 +489,7 @@ def consider(node: Node, problem: Problem, settings: Settings) -> None:
     node.stop = reason_to_stop(node, problem, settings)
     if node.stop:
         return
-    problem = problem.at(node.rows)
+    problem = problem.with_node_scale(node.rows)
     tests = [
         candidate
         for column in problem.columns

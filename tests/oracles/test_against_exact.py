@@ -99,9 +99,9 @@ def facts_of_oracle(case: Case, nodes: list[exact.Node], node: exact.Node) -> Fa
     if not node.rows:
         above = () if case.settings.empty_branch == "root" else node.path[:-1]
         asked = next(other for other in nodes if other.path == above)
-    seen = case.problem if asked.stop == "pure" else case.problem.at(asked.rows)
+    seen = case.problem if asked.stop == "pure" else case.problem.with_node_scale(asked.rows)
     message = exact.prediction(seen, asked.rows, criterion)
-    problem = case.problem.at(node.rows)
+    problem = case.problem.with_node_scale(node.rows)
     weight = problem.weight(node.rows)
     counts = zip(problem.classes, problem.counts(node.rows), strict=True) if problem.classes else ()
     gain = exact.in_units(node.gain, criterion) if node.question else 0

@@ -32,7 +32,7 @@ def random_training_set(rng):
 
 
 def facts(search):
-    best = {c: (b.split, b.gain, b.score, b.tolerance, b.branches) for c, b in search.best_of_column.items()}
+    best = {c: (b.split, b.total_gain, b.score, b.tolerance, b.branches) for c, b in search.best_of_column.items()}
     winner = None if search.winner is None else (search.winner.split, search.winner.score)
     return best, winner, search.is_tie, str(search.margin)
 
@@ -53,7 +53,9 @@ def test_every_column_has_the_candidate_of_the_specification(few_cells, monkeypa
         if training_set is None:
             continue
         rows = np.flatnonzero(rng.random(len(training_set)) < rng.choice([0.5, 1.0]))
-        if leaf_condition(training_set.at(rows), rows, compute_stats(training_set.at(rows), rows), 0) in (
+        if leaf_condition(
+            training_set.with_node_scale(rows), rows, compute_stats(training_set.with_node_scale(rows), rows), 0
+        ) in (
             "pure",
             "no_rows",
         ):

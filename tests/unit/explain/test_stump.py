@@ -18,7 +18,7 @@ from treewise.train.reference import NodeScorer, are_tied, find_best_split, list
 def listed(training_set):
     """Every candidate of the first node, by the search alone."""
     rows = np.arange(len(training_set))
-    scorer = NodeScorer.of(training_set.at(rows), rows)
+    scorer = NodeScorer.of(training_set.with_node_scale(rows), rows)
     return [c for column in range(len(training_set.columns)) for c in list_candidates(scorer, rows, column)]
 
 

@@ -59,9 +59,9 @@ def test_the_price_is_subtracted_from_the_gain_in_bits():
     number, name = search.best_of_column[1], search.best_of_column[0]
     pooled = len({v for v in named_table()["name"] if named_table()["name"].count(v) >= 5}) + 1
     assert number.naming_bits == 0
-    assert number.score == number.gain
+    assert number.score == number.total_gain
     assert name.naming_bits == pooled - 1 - FREE_BITS
-    assert (name.gain - name.score) / 2**61 == pytest.approx(name.naming_bits)
+    assert (name.total_gain - name.score) / 2**61 == pytest.approx(name.naming_bits)
     assert search.winner is number
 
 
@@ -71,7 +71,7 @@ def test_classes_other_than_entropy_pay_a_share_of_the_impurity(criterion):
     name, node = search.best_of_column[0], search.scorer.node
     entropy = sum(-c * math.log2(c / node.weight) for c in node.counts)
     share = name.naming_bits / entropy
-    assert name.gain - name.score == pytest.approx(share * search.scorer.total_impurity)
+    assert name.total_gain - name.score == pytest.approx(share * search.scorer.total_impurity)
 
 
 @pytest.mark.parametrize(("criterion", "exponent"), [("squared_error", 2), ("absolute_error", 1)])
@@ -81,9 +81,9 @@ def test_numbers_pay_by_what_is_left(criterion, exponent):
     search = root_search(data, criterion=criterion, task="regression")
     name, price = search.best_of_column[0], search.scorer.price
     factor = 2 ** (exponent * name.naming_bits / 400)
-    assert name.score == pytest.approx(price.impurity - factor * (price.impurity - name.gain))
-    bits = (400 / exponent) * math.log2(price.impurity / (price.impurity - name.gain))
-    assert price.bits_gained(name.gain) == pytest.approx(bits)
+    assert name.score == pytest.approx(price.impurity - factor * (price.impurity - name.total_gain))
+    bits = (400 / exponent) * math.log2(price.impurity / (price.impurity - name.total_gain))
+    assert price.bits_gained(name.total_gain) == pytest.approx(bits)
 
 
 def test_poisson_gains_are_bits():
@@ -91,9 +91,9 @@ def test_poisson_gains_are_bits():
     data["y"] = np.random.default_rng(1).poisson(3.0, size=400).tolist()
     search = root_search(data, criterion="poisson", task="regression")
     name, price = search.best_of_column[0], search.scorer.price
-    assert price.bits_gained(name.gain) - price.bits_gained(name.score) == pytest.approx(name.naming_bits)
-    nats = search.scorer.measure.unit_value * name.gain * 2.0**-search.scorer.training_set.target_scale
-    assert price.bits_gained(name.gain) == pytest.approx(nats / math.log(2))
+    assert price.bits_gained(name.total_gain) - price.bits_gained(name.score) == pytest.approx(name.naming_bits)
+    nats = search.scorer.measure.unit_value * name.total_gain * 2.0**-search.scorer.training_set.target_scale
+    assert price.bits_gained(name.total_gain) == pytest.approx(nats / math.log(2))
 
 
 def test_a_column_of_names_does_not_win_by_chance():
