@@ -38,29 +38,29 @@ def main(words: list[str] | None = None) -> None:
     rounds = 1 if options.quick else options.rounds
     turn = (options.repeat, 0.0 if options.quick else options.seconds)
     with tempfile.TemporaryDirectory(prefix="treewise-benchmarks-") as folder:
-        found: dict[str, dict[str, dict[str, float]]] = {}
+        actual: dict[str, dict[str, dict[str, float]]] = {}
         learners = select_learners(parser, options.peers)
         workloads = [] if options.growth else select_workloads(parser, options.workload)
         for workload in workloads:
             rows = options.rows or (workload.rows // QUICK if options.quick else workload.rows)
-            found[workload.name] = measure_workload(workload, learners, rows, Path(folder), rounds, turn)
+            actual[workload.name] = measure_workload(workload, learners, rows, Path(folder), rounds, turn)
         growth = {}
         if options.growth or not options.workload:
             growth = {
                 name: measure_growth(name, Path(folder), most=10**4.6 if options.quick else 10**7) for name in GROWTH
             }
-    write_report(found, growth, [learner.name for learner in learners], options.write)
+    write_report(actual, growth, [learner.name for learner in learners], options.write)
 
 
 def select_learners(parser: argparse.ArgumentParser, names: str | None) -> list[Learner]:
     """Return treewise and the selected peers that are installed."""
-    wanted = None if names is None else {name.strip().lower() for name in names.split(",")}
+    expected = None if names is None else {name.strip().lower() for name in names.split(",")}
     known = {learner.name.lower() for learner in LEARNERS}
-    if wanted and not wanted <= known | {"none", ""}:
+    if expected and not expected <= known | {"none", ""}:
         parser.error(f"--peers {names}: known are {', '.join(learner.name for learner in LEARNERS[1:])}, or none.")
     learners = []
     for learner in LEARNERS:
-        if learner.name != OURS and wanted is not None and learner.name.lower() not in wanted:
+        if learner.name != OURS and expected is not None and learner.name.lower() not in expected:
             continue
         if learner.installed:
             learners.append(learner)

@@ -37,8 +37,8 @@ MOST_ROWS = 6000
 def read_tables(folder: Path | None) -> Iterator[tuple[str, pl.DataFrame, str]]:
     """Yield names, tables and targets."""
     for name in ("breast_cancer", "digits", "wine"):
-        found = getattr(sklearn_datasets, f"load_{name}")(as_frame=True)
-        yield name, pl.DataFrame({c: found.frame[c].to_numpy() for c in found.frame.columns}), "target"
+        actual = getattr(sklearn_datasets, f"load_{name}")(as_frame=True)
+        yield name, pl.DataFrame({c: actual.frame[c].to_numpy() for c in actual.frame.columns}), "target"
     yield "penguins", tw.datasets.penguins().to_polars(), "species"
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2000, 8))
@@ -71,7 +71,7 @@ def scores(probability: np.ndarray, truth: np.ndarray) -> tuple[float, float, fl
 
 def judge(frame: pl.DataFrame, target: str, splits: int) -> dict[tuple[str, str], np.ndarray]:
     """Return mean scores by kind of tree and estimate, and the share of infinite log losses."""
-    found: dict[tuple[str, str], list[Any]] = {}
+    actual: dict[tuple[str, str], list[Any]] = {}
     frame = frame.with_columns(pl.col(target).cast(pl.String))
     for seed in range(splits):
         order = np.random.default_rng(seed).permutation(len(frame))
@@ -85,8 +85,8 @@ def judge(frame: pl.DataFrame, target: str, splits: int) -> dict[tuple[str, str]
             for estimate in ESTIMATES:
                 log_loss, brier, error = scores(tree.predict_proba(rows, estimate=estimate), truth)
                 finite = log_loss if np.isfinite(log_loss) else np.nan
-                found.setdefault((kind, estimate), []).append((finite, brier, error, np.isinf(log_loss)))
-    return {key: np.array(values, float) for key, values in found.items()}
+                actual.setdefault((kind, estimate), []).append((finite, brier, error, np.isinf(log_loss)))
+    return {key: np.array(values, float) for key, values in actual.items()}
 
 
 def main(words: list[str] | None = None) -> None:
@@ -94,13 +94,13 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration")
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--splits", type=int, default=5)
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     print(
         "| table | tree | estimate | log loss | Brier | calibration error | infinite |\n|---|---|---|--:|--:|--:|--:|"
     )
     totals: dict[tuple[str, str], list[np.ndarray]] = {}
-    for name, frame, target in read_tables(given.folder):
-        for (kind, estimate), values in judge(frame, target, given.splits).items():
+    for name, frame, target in read_tables(arguments.folder):
+        for (kind, estimate), values in judge(frame, target, arguments.splits).items():
             mean = values.mean(axis=0)
             totals.setdefault((kind, estimate), []).append(mean)
             print(_line(name, kind, estimate, mean), flush=True)

@@ -54,12 +54,12 @@ def cpu_seconds() -> float:
 
 def measure(name: str, fit: Callable[[], Any], repeat: int) -> tuple[float, float]:
     """Return the least wall and CPU seconds of several fits."""
-    found = []
+    actual = []
     for _ in range(repeat):
         wall, cpu = time.perf_counter(), cpu_seconds()
         fit()
-        found.append((time.perf_counter() - wall, cpu_seconds() - cpu))
-    best = min(wall for wall, _ in found), min(cpu for _, cpu in found)
+        actual.append((time.perf_counter() - wall, cpu_seconds() - cpu))
+    best = min(wall for wall, _ in actual), min(cpu for _, cpu in actual)
     print(f"{name:28} wall {best[0]:7.2f} s   cpu {best[1]:7.2f} s", flush=True)
     return best
 

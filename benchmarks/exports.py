@@ -97,8 +97,8 @@ def rows_beside_cuts(model: Any, n: int, seed: int = 1) -> dict[str, np.ndarray]
 
 def expected(model: Any, rows: np.ndarray) -> np.ndarray:
     """Return what scikit-learn answers: probabilities, or values."""
-    found = model.predict_proba(rows) if hasattr(model, "predict_proba") else model.predict(rows)[:, None]
-    return np.asarray(found, np.float64)
+    actual = model.predict_proba(rows) if hasattr(model, "predict_proba") else model.predict(rows)[:, None]
+    return np.asarray(actual, np.float64)
 
 
 # -- treewise ---------------------------------------------------------------------------------------------------------
@@ -121,10 +121,10 @@ def our_exports(model: Any) -> Iterator[tuple[str, Predict]]:
 
         def predict(X: np.ndarray, export: Export = export, engine: str = engine) -> np.ndarray:
             columns = [X[:, j] for j in imported.used_columns]
-            found = ENGINES[engine].run(export, Rows([column.tolist() for column in columns], columns))
-            if found.probabilities is not None:
-                return np.array(found.probabilities, np.float64)
-            return np.array(found.prediction, np.float64)[:, None]
+            result = ENGINES[engine].run(export, Rows([column.tolist() for column in columns], columns))
+            if result.probabilities is not None:
+                return np.array(result.probabilities, np.float64)
+            return np.array(result.prediction, np.float64)[:, None]
 
         yield name, predict
 
@@ -193,8 +193,8 @@ def with_sklearn2pmml(model: Any, folder: Path) -> Predict:
 
     def predict(X: np.ndarray) -> np.ndarray:
         rows = [[None if np.isnan(cell) else cell for cell in row] for row in X.tolist()]
-        found = [evaluator.evaluate(dict(zip(names, row, strict=True))) for row in rows]
-        answers = [[row.get(name) for name in wanted] for row in found]
+        actual = [evaluator.evaluate(dict(zip(names, row, strict=True))) for row in rows]
+        answers = [[row.get(name) for name in wanted] for row in actual]
         return np.array([[np.nan if each is None else each for each in row] for row in answers])
 
     return predict
@@ -215,9 +215,9 @@ def with_orbital(model: Any, _folder: Path) -> Predict:
 
     def predict(X: np.ndarray) -> np.ndarray:
         data = pl.DataFrame({n: X[:, j] for j, n in enumerate(names)}).fill_nan(None)  # noqa: F841 - read by DuckDB
-        found = duckdb.sql(query).pl()
-        wanted = [name for name in found.columns if "probability" in name] or found.columns[-1:]
-        return found.select(wanted).to_numpy().astype(np.float64)
+        actual = duckdb.sql(query).pl()
+        wanted = [name for name in actual.columns if "probability" in name] or actual.columns[-1:]
+        return actual.select(wanted).to_numpy().astype(np.float64)
 
     return predict
 

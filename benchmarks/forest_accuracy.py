@@ -76,13 +76,13 @@ def errors(table: RealTable, frame: pd.DataFrame, y: pd.Series[Any], method: str
     task = "regression" if table.regression else "classification"
     how = {"task": task, "n_estimators": trees, "random_state": seed}
     how |= {} if table.regression else {"criterion": "gini"}
-    found = []
+    actual = []
     for X in (frame, numbers):
         grown = OURS[method](X.iloc[old], y.iloc[old].to_numpy(), **how)
-        found.append(error(grown.predict(X.iloc[new]), y.iloc[new], table.regression))
+        actual.append(error(grown.predict(X.iloc[new]), y.iloc[new], table.regression))
     theirs = THEIRS[method, table.regression](n_estimators=trees, random_state=seed, n_jobs=-1)
     theirs.fit(numbers.iloc[old].to_numpy(), y.iloc[old])
-    return [*found, error(theirs.predict(numbers.iloc[new].to_numpy()), y.iloc[new], table.regression)]
+    return [*actual, error(theirs.predict(numbers.iloc[new].to_numpy()), y.iloc[new], table.regression)]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -99,10 +99,10 @@ def main(arguments: list[str] | None = None) -> None:
         some = np.sort(np.random.default_rng(0).permutation(len(y))[: options.rows])
         frame, y = frame.iloc[some], y.iloc[some]
         for method in OURS:
-            found = np.array([errors(table, frame, y, method, seed, options.trees) for seed in range(options.seeds)])
-            apart = found[:, 1] - found[:, 2]
+            actual = np.array([errors(table, frame, y, method, seed, options.trees) for seed in range(options.seeds)])
+            apart = actual[:, 1] - actual[:, 2]
             off = apart.std(ddof=1) / np.sqrt(len(apart)) if len(apart) > 1 else np.nan
-            as_it_is, ours, theirs = found.mean(axis=0)
+            as_it_is, ours, theirs = actual.mean(axis=0)
             predicted = f"{apart.mean():+.4f} ± {off:.4f}"
             print(f"{table.file:24}{method:13}{as_it_is:9.4f}{ours:9.4f}{theirs:9.4f}{predicted:>20}", flush=True)
 

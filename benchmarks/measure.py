@@ -38,19 +38,19 @@ def measure_in_subprocess(workload: Workload, learner: Learner, rows: int, home:
     """Measure in a child process; return an empty dict if the library failed."""
     request = {"workload": workload.name, "learner": learner.name, "rows": rows, "home": str(home), "turn": turn}
     threads = {"OMP_NUM_THREADS": str(THREADS)}
-    done = subprocess.run(
+    completed = subprocess.run(
         r_command(request) if learner.in_r else [sys.executable, "-m", "benchmarks.measure", json.dumps(request)],
         capture_output=True,
         text=True,
         env={**os.environ, **threads},
         check=False,
     )
-    if done.returncode:
-        reason = next(reversed(done.stderr.strip().splitlines()), f"ended by signal {-done.returncode}")
+    if completed.returncode:
+        reason = next(reversed(completed.stderr.strip().splitlines()), f"ended by signal {-completed.returncode}")
         print(f"{learner.name} failed on {workload.name}: {reason}", file=sys.stderr)
         return {}
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    parsed: dict[str, float] = json.loads(completed.stdout.splitlines()[-1])
+    return parsed
 
 
 def r_command(request: dict[str, Any]) -> list[str]:
@@ -161,7 +161,7 @@ def measure_prediction(workload: Workload, learner: Learner, rows: int, home: Pa
     learner.predict(model, learner.prepare(workload, x[:WARM_UP]))
     reset_peak_memory()
     before = process_memory("VmRSS")
-    found = best_times(lambda: learner.predict(model, prepared), turn)
+    actual = best_times(lambda: learner.predict(model, prepared), turn)
     peak = process_memory("VmHWM") - before
     if learner.name == "treewise":
         single = [cells.tolist() for cells in x[:ONE_BY_ONE]]
@@ -170,7 +170,7 @@ def measure_prediction(workload: Workload, learner: Learner, rows: int, home: Pa
         single = [learner.prepare(workload, x[i : i + 1]) for i in range(ONE_BY_ONE)]
         predict = lambda row: learner.predict(model, row)  # noqa: E731
     one = best_times(lambda: [predict(row) for row in single], (turn[0] + 1, turn[1] / 8))["wall"] / ONE_BY_ONE
-    return {**found, "peak": peak, "nodes": learner.nodes(model), "one_row_us": one * 1e6}
+    return {**actual, "peak": peak, "nodes": learner.nodes(model), "one_row_us": one * 1e6}
 
 
 def main() -> None:
@@ -180,12 +180,12 @@ def main() -> None:
     learner = next(one for one in LEARNERS if one.name == request["learner"])
     rows, home = request["rows"], Path(request["home"])
     if "model" in request:
-        found = measure_model(workload, learner, rows, home, Path(request["model"]))
+        actual = measure_model(workload, learner, rows, home, Path(request["model"]))
     else:
-        found = (measure_prediction if workload.predict else measure_fit)(
+        actual = (measure_prediction if workload.predict else measure_fit)(
             workload, learner, rows, home, tuple(request["turn"])
         )
-    print(json.dumps(found))
+    print(json.dumps(actual))
 
 
 if __name__ == "__main__":

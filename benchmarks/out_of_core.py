@@ -89,12 +89,16 @@ def main() -> None:
             (f"scikit-learn, {args.memory}, limited", "scikit-learn", "", limit),
         ):
             command = [sys.executable, "-m", "benchmarks.out_of_core", "--run", learner, folder, memory, data_limit]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                last = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}"
+            completed = subprocess.run(command, capture_output=True, text=True, check=False)
+            if completed.returncode:
+                last = (
+                    completed.stderr.strip().splitlines()[-1]
+                    if completed.stderr.strip()
+                    else f"exit {completed.returncode}"
+                )
                 print(f"{title:<44}{'fails:':>8} {last[:70]}")
                 continue
-            out = json.loads(done.stdout)
+            out = json.loads(completed.stdout)
             figures = f"{out['wall']:>8.1f}{out['cpu']:>8.1f}{out['peak']:>9,.0f}{out['leaves']:>8}"
             print(f"{title:<44}{figures}  {out['model']}")
 

@@ -191,8 +191,8 @@ def ydf_predict(model: Any, x: Any) -> Array:
     predicted = model.predict(x)
     if model.task().name == "REGRESSION":
         return np.asarray(predicted)
-    found = np.argmax(predicted, axis=1) if predicted.ndim == 2 else (predicted > 0.5).astype(int)
-    return np.asarray([int(name) for name in model.label_classes()])[found]
+    actual = np.argmax(predicted, axis=1) if predicted.ndim == 2 else (predicted > 0.5).astype(int)
+    return np.asarray([int(name) for name in model.label_classes()])[actual]
 
 
 # -- LightGBM and XGBoost: one tree of a boosted ensemble, thresholds on 255 bins -----------------------------
@@ -242,8 +242,8 @@ def xgboost_nodes(model: Any) -> int:
 
 def predict_plain(model: Any, x: Any) -> Array:
     """Predict through the scikit-learn interface."""
-    found: Array = model.predict(x)
-    return found
+    predictions: Array = model.predict(x)
+    return predictions
 
 
 def save_native(model: Any, path: Path) -> None:

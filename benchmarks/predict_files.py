@@ -50,8 +50,8 @@ def run(command: list[str]) -> tuple[float, float, float]:
 
     A small process starts it: the memory of the one that forks counts as the child's.
     """
-    done = subprocess.run([sys.executable, "-c", LAUNCHER, *command], capture_output=True, text=True, check=True)
-    seconds, cpu, memory = map(float, done.stdout.split())
+    completed = subprocess.run([sys.executable, "-c", LAUNCHER, *command], capture_output=True, text=True, check=True)
+    seconds, cpu, memory = map(float, completed.stdout.split())
     return seconds, cpu, memory
 
 

@@ -51,9 +51,9 @@ def main(rows: int) -> None:
         runs = [*methods.items(), *((None, size) for size in SIZES)]
         full.prune(at=[0])  # warm the caches of the tree
         for method, options in runs:
-            said = method or next(iter(options))
+            message = method or next(iter(options))
             pruned, took = seconds(lambda method=method, options=options, full=full: full.prune(method, **options))
-            print(f"  {said:16} {took:6.2f} s  {took / growing:6.3f} × growth  {pruned.n_leaves:9,} leaves")
+            print(f"  {message:16} {took:6.2f} s  {took / growing:6.3f} × growth  {pruned.n_leaves:9,} leaves")
         _, took = seconds(lambda full=full, data=data: full.prune("cv", data=data))
         print(f"  {'ten folds':16} {took:6.2f} s  {took / growing:6.3f} × growth")
 

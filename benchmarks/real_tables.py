@@ -94,8 +94,8 @@ SOURCES = (
 
 def data_folder(given: str | None) -> Path | None:
     """Return the folder with the files: as given, or by ``TREEWISE_DATA``."""
-    found = given or os.environ.get("TREEWISE_DATA")
-    return Path(found) if found else None
+    actual = given or os.environ.get("TREEWISE_DATA")
+    return Path(actual) if actual else None
 
 
 def read_tables(folder: Path | None, wanted: str = "") -> Iterator[RealTable]:

@@ -98,8 +98,8 @@ def print_variants(n_tables: int) -> None:
     """Print a Markdown table: the roots for gini and multiway splits, and for few levels."""
     print("| levels | rows | " + " | ".join(VARIANTS) + " |\n|--:|--:|" + "---|" * len(VARIANTS))
     for n, n_levels in FEW_LEVELS:
-        found = [count_roots(n_tables, n, n_levels, False, **options)[0] for options in VARIANTS.values()]
-        cells = [" / ".join(f"{share:.2f}" for share in shares) for shares in found]
+        actual = [count_roots(n_tables, n, n_levels, False, **options)[0] for options in VARIANTS.values()]
+        cells = [" / ".join(f"{share:.2f}" for share in shares) for shares in actual]
         print(f"| {n_levels} | {n:,} | " + " | ".join(cells) + " |", flush=True)
 
 
@@ -108,8 +108,8 @@ def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.selection")
     parser.add_argument("--tables", type=int, default=2000)
     parser.add_argument("--variants", action="store_true")
-    given = parser.parse_args(words)
-    (print_variants if given.variants else print_roots)(given.tables)
+    arguments = parser.parse_args(words)
+    (print_variants if arguments.variants else print_roots)(arguments.tables)
 
 
 if __name__ == "__main__":

@@ -159,11 +159,11 @@ def results_of(table: RealTable, splits: int) -> dict[str, list[tuple[float, int
     if importlib.util.find_spec("ydf"):
         runs.append(by_ydf(table, splits))
     runs += [by_r(table, splits, package) for package in _r_packages()]
-    found: dict[str, list[tuple[float, int]]] = {}
+    actual: dict[str, list[tuple[float, int]]] = {}
     for run in runs:
         for _, learner, error, leaves in run:
-            found.setdefault(learner, []).append((error, leaves))
-    return {name: each for name, each in found.items() if len(each) == splits}
+            actual.setdefault(learner, []).append((error, leaves))
+    return {name: each for name, each in actual.items() if len(each) == splits}
 
 
 def _r_packages() -> list[str]:
@@ -211,19 +211,21 @@ def main(words: list[str] | None = None) -> None:
         metavar="FILE.json",
         help="write error and leaves of every tree; continue a run that stopped",
     )
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     heads = [*OURS, *PEERS]
     print("| table | rows | " + " | ".join(heads) + " |\n|---|--:|" + "---|" * len(heads))
     done, started = [], time.process_time()
-    stored = json.loads(given.save.read_text()) if given.save and given.save.exists() else {}
-    for table in read_tables(data_folder(given.folder), given.tables):
-        found = stored.get(table.name) or results_of(table, given.splits)
-        done.append((table, found))
-        print(f"| {table.name} | {len(table.frame):,} | " + " | ".join(cells(found, heads)) + " |", flush=True)
-        if given.save:
-            given.save.write_text(json.dumps({table.name: found for table, found in done}, indent=1))
+    stored = json.loads(arguments.save.read_text()) if arguments.save and arguments.save.exists() else {}
+    for table in read_tables(data_folder(arguments.folder), arguments.tables):
+        actual = stored.get(table.name) or results_of(table, arguments.splits)
+        done.append((table, actual))
+        print(f"| {table.name} | {len(table.frame):,} | " + " | ".join(cells(actual, heads)) + " |", flush=True)
+        if arguments.save:
+            arguments.save.write_text(json.dumps({table.name: actual for table, actual in done}, indent=1))
     print("\n".join(summaries(done, heads)))
-    print(f"\n{len(done)} tables, {given.splits} splits, {(time.process_time() - started) / 60:.0f} minutes without R")
+    print(
+        f"\n{len(done)} tables, {arguments.splits} splits, {(time.process_time() - started) / 60:.0f} minutes without R"
+    )
 
 
 if __name__ == "__main__":

@@ -86,10 +86,10 @@ def _fewer_rows(case: Case, fails: Callable[[Case], bool]) -> Case:
 def _first_that_fails(case: Case, candidates: Callable[[Case], Iterator[Case]], fails: Callable[[Case], bool]) -> Case:
     """Take a step as long as one of its candidates fails."""
     while True:
-        found = next((candidate for candidate in candidates(case) if fails(candidate)), None)
-        if found is None:
+        actual = next((candidate for candidate in candidates(case) if fails(candidate)), None)
+        if actual is None:
             return case
-        case = found
+        case = actual
 
 
 def _fewer_columns(case: Case) -> Iterator[Case]:

@@ -40,9 +40,9 @@ def model_file(data: bytes) -> None:
             continue
         rows = [_row_for(model, seed) for seed in range(3)]
         predictions = [model.predict(row) for row in rows]
-        again = loads(dumps(model))
-        assert [again.predict(row) for row in rows] == predictions or any(p != p for p in predictions)
-        assert dumps(again) == dumps(model)
+        parsed = loads(dumps(model))
+        assert [parsed.predict(row) for row in rows] == predictions or any(p != p for p in predictions)
+        assert dumps(parsed) == dumps(model)
 
 
 def text(data: bytes) -> None:

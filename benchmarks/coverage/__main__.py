@@ -14,11 +14,11 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[], metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--tables", type=int, default=500, help="simulated tables of each situation (default 500)")
-    given = parser.parse_args(words)
+    arguments = parser.parse_args(words)
     print(HEADINGS)
     all_hold = True
-    for name in given.parts or PARTS:
-        for line in PARTS[name](given.tables):
+    for name in arguments.parts or PARTS:
+        for line in PARTS[name](arguments.tables):
             print(line, flush=True)
             all_hold = all_hold and line.holds
     return int(not all_hold)

@@ -32,9 +32,9 @@ def importance_intervals(tables: int) -> Iterator[Measured]:
         for rows in (300, 1000):
             covered = dict.fromkeys(_COLUMNS, 0)
             for seed in range(tables):
-                found = tree.importances(draw_table(rows, 10 + seed, regression), random_state=seed, n_jobs=1)
+                importances = tree.importances(draw_table(rows, 10 + seed, regression), random_state=seed, n_jobs=1)
                 for name in _COLUMNS:
-                    low, high = found[name].low, found[name].high
+                    low, high = importances[name].low, importances[name].high
                     assert low is not None
                     assert high is not None
                     covered[name] += low <= truth[name].importance <= high

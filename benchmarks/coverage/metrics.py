@@ -26,8 +26,8 @@ def metric_intervals(tables: int) -> Iterator[Measured]:
         covered: Counter[str] = Counter()
         for seed in range(tables):
             held = _draw(300, seed + 10**5, kind)
-            found = _intervals(large.evaluate(held)), _differences(small, large, held)
-            for part, true_part in zip(found, truth, strict=True):
+            actual = _intervals(large.evaluate(held)), _differences(small, large, held)
+            for part, true_part in zip(actual, truth, strict=True):
                 for name, (_, (low, high)) in part.items():
                     covered[name] += low <= true_part[name][0] <= high
         for name, count in covered.items():
@@ -54,8 +54,8 @@ def _intervals(evaluation: Evaluation) -> dict[str, tuple[float, tuple[float, fl
             "R²": (evaluation.r2 or 0.0, evaluation.r2_interval or (np.nan, np.nan)),
         }
     assert isinstance(evaluation, ClassificationEvaluation)
-    found = {m.name: (m.value, m.interval) for m in evaluation.metrics if m.value is not None and m.interval}
-    return {**found, "log_loss": (evaluation.log_loss, evaluation.log_loss_interval or (np.nan, np.nan))}
+    actual = {m.name: (m.value, m.interval) for m in evaluation.metrics if m.value is not None and m.interval}
+    return {**actual, "log_loss": (evaluation.log_loss, evaluation.log_loss_interval or (np.nan, np.nan))}
 
 
 def _differences(a: tw.Tree, b: tw.Tree, data: object) -> dict[str, tuple[float, tuple[float, float]]]:

@@ -28,7 +28,7 @@ def monitoring(tables: int) -> Iterator[Measured]:
     """Measure trees of eight leaves grown on 600 rows, monitored on 400 rows with and without a change of a column."""
     for shift in (0.0, 0.3, 1.0):
         before, after = _draw(MANY_ROWS, 0.0, 10**6), _draw(MANY_ROWS, shift, 10**6 + 1 if shift else 10**6)
-        found = []
+        actual = []
         for seed in range(tables):
             tree = tw.grow(_draw(600, 0.0, seed), "y", max_leaf_nodes=8, min_samples_leaf=10, n_jobs=1)
             report = tree.monitor(_draw(400, shift, 10**5 + seed))
@@ -38,8 +38,8 @@ def monitoring(tables: int) -> Iterator[Measured]:
             all_leaves = all(
                 leaf.interval[0] <= q[leaf.node] - p[leaf.node] <= leaf.interval[1] for leaf in report.leaves
             )
-            found.append((report.interval[0] <= true <= report.interval[1], all_leaves, report.p_value < 0.05))
-        shares, situation = np.mean(found, axis=0).tolist(), f"600 and 400 rows, a column moved by {shift:g} sd"
+            actual.append((report.interval[0] <= true <= report.interval[1], all_leaves, report.p_value < 0.05))
+        shares, situation = np.mean(actual, axis=0).tolist(), f"600 and 400 rows, a column moved by {shift:g} sd"
         yield Measured("monitor", "PSI", situation, shares[0], tables, "at least" if shift == 0 else "interval")
         yield Measured("monitor", "changes of all leaves together", situation, shares[1], tables, "at least")
         if shift == 0:

@@ -181,8 +181,8 @@ def test_searching_a_column(penguins, open_page):
     here = open_page(path)
     here.page.fill("#search", "ISLAND")
     here.page.wait_for_selector("#tree .match")
-    wanted = {node.id for node in tree if node.split is not None and node.split.column == "island"}
-    assert {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .match").all()} == wanted
+    expected = {node.id for node in tree if node.split is not None and node.split.column == "island"}
+    assert {int(box.get_attribute("data-node")) for box in here.page.locator("#tree .match").all()} == expected
 
 
 def test_the_keyboard_alone(penguins, open_page):
@@ -366,10 +366,10 @@ def test_the_counterfactual_is_that_of_explain(penguins, open_page):
     for row in range(0, 50, 4):
         here.box(0).dispatch_event("click")
         here.page.locator(f'#rows [data-row="{row}"]').evaluate("it => it.click()")
-        told = here.page.locator("#prediction .counterfactual").inner_text()
-        found = tree.explain(rows.take(np.array([row])))[0].counterfactual
-        assert told.startswith(f"Would be {found.prediction} if ")
-        assert f"(node {found.node}:" in told
+        text = here.page.locator("#prediction .counterfactual").inner_text()
+        actual = tree.explain(rows.take(np.array([row])))[0].counterfactual
+        assert text.startswith(f"Would be {actual.prediction} if ")
+        assert f"(node {actual.node}:" in text
 
 
 def test_the_panels_come_beside_a_wide_tree(tmp_path, open_page):
@@ -495,16 +495,16 @@ def test_charts_follow_the_colour_scheme(tmp_path, open_page):
 
 def test_inline_in_a_notebook(tmp_path, open_page, chromium):
     """Without a path the page is in a frame, where its script runs and reaches nothing outside."""
-    shown = tw.grow("penguins", max_depth=2).report(data="penguins")
+    report = tw.grow("penguins", max_depth=2).report(data="penguins")
     path = tmp_path / "notebook.html"
-    path.write_text(f"<!doctype html><html data-ready=yes><body>{shown._repr_html_()}</body></html>", encoding="utf-8")
+    path.write_text(f"<!doctype html><html data-ready=yes><body>{report._repr_html_()}</body></html>", encoding="utf-8")
     page = chromium.new_page()
     page.goto(path.as_uri())
     frame = page.frame_locator("iframe")
     frame.locator("html[data-ready=yes]").wait_for(timeout=10_000)
     assert frame.locator("#tree .node").count() == 7
-    shown.save(tmp_path / "saved.html")
-    assert (tmp_path / "saved.html").read_text(encoding="utf-8") == shown.html
+    report.save(tmp_path / "saved.html")
+    assert (tmp_path / "saved.html").read_text(encoding="utf-8") == report.html
     page.close()
 
 

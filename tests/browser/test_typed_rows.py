@@ -76,7 +76,7 @@ def test_the_page_ends_where_predict_ends(tmp_path, open_page, seed):
     cuts = [node.split.cut for node in tree if isinstance(node.split, tw.Threshold) and node.split.column == "x"]
     rows = [fuzzed_row(draw, table, cuts) for _ in range(ROWS)]
     here = open_page(path)
-    found = here.page.evaluate(TYPE_ROWS, [typed for _, typed in rows])
-    for (row, _), message in zip(rows, found, strict=True):
+    evaluation = here.page.evaluate(TYPE_ROWS, [typed for _, typed in rows])
+    for (row, _), message in zip(rows, evaluation, strict=True):
         expected = tree.apply({name: [value] for name, value in row.items()})[0]
         assert re.search(rf"node {expected}\b", message), (row, expected, message)

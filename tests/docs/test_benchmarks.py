@@ -73,8 +73,8 @@ def test_the_picture_shows_what_was_measured_and_nothing_else(tmp_path):
     times, growth = {"W2": {"treewise": {"wall": 0.5}}}, {"W1": {1024: 0.001, 2048: 0.003}}
     for name, found, grown in (("both", times, growth), ("times", times, {}), ("growth", {}, growth)):
         draw_times(found, grown, tmp_path / f"{name}.svg")
-        drawn = (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
-        assert [f'id="axes_{k}"' in drawn for k in (1, 2)] == [True, name == "both"]
+        text = (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+        assert [f'id="axes_{k}"' in text for k in (1, 2)] == [True, name == "both"]
     draw_times({}, {}, tmp_path / "none.svg")
     assert not (tmp_path / "none.svg").exists()
 
@@ -132,9 +132,9 @@ def test_single_trees_are_compared_table_by_table_and_a_stopped_run_continues(tm
     assert errors["cv"] == errors["without names"]  # a column of names costs nothing
     assert max(errors.values()) < 2
     assert any(text.startswith("Names cost on mpg: +0.0000") for text in rest)
-    found = json.loads((tmp_path / "found.json").read_text())
-    assert len(found["mpg"]["cv"]) == 2
-    (tmp_path / "found.json").write_text(json.dumps({"mpg": {**found["mpg"], "cv": [[9.0, 1], [9.0, 1]]}}))
+    parsed = json.loads((tmp_path / "found.json").read_text())
+    assert len(parsed["mpg"]["cv"]) == 2
+    (tmp_path / "found.json").write_text(json.dumps({"mpg": {**parsed["mpg"], "cv": [[9.0, 1], [9.0, 1]]}}))
     compare(words)
     assert "| 9 (1) |" in capsys.readouterr().out
 
@@ -225,6 +225,6 @@ def test_our_exports_of_models_of_scikit_learn_agree_on_every_row(capsys):
 
 def test_differences_are_counted_by_row():
     truth = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
-    found = np.array([[0.25, 0.75], [0.5, 0.5 + 1e-9], [np.nan, np.nan]])
-    assert differences(found, truth) == (2, 2)  # of the second row the class differs
+    actual = np.array([[0.25, 0.75], [0.5, 0.5 + 1e-9], [np.nan, np.nan]])
+    assert differences(actual, truth) == (2, 2)  # of the second row the class differs
     assert differences(truth, truth) == (0, 0)

@@ -90,10 +90,10 @@ def test_every_file_of_the_core_begins_with_a_comment():
 
 def changes():
     """The changes shown, by what they add: all diffs under the same remark."""
-    found = {}
+    actual = {}
     for what, diff in re.findall(r"<!-- (\w+) -->\n```diff\n(.*?)```", GUIDE, re.S):
-        found[what] = found.get(what, "") + diff
-    return found
+        actual[what] = actual.get(what, "") + diff
+    return actual
 
 
 def apply(diff, folder):
@@ -138,7 +138,7 @@ def changed(tmp_path):
         if not beside.exists():
             shutil.copy(core, beside)
         (tmp_path / "src" / "sitecustomize.py").write_text(NOT_EDITABLE, encoding="utf-8")
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, *words],
             env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
             cwd=tmp_path,
@@ -147,8 +147,8 @@ def changed(tmp_path):
             encoding="utf-8",
             check=False,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert completed.returncode == 0, completed.stderr
+        return completed.stdout
 
     return make
 

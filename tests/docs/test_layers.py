@@ -146,13 +146,13 @@ def test_only_the_table_knows_dataframes():
 
 def loaded(code):
     """Names of the top-level modules loaded after running some code in a new interpreter."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys\nprint(*{{m.split('.')[0] for m in sys.modules}})"],
         capture_output=True,
         text=True,
         check=True,
     )
-    return set(done.stdout.split())
+    return set(completed.stdout.split())
 
 
 def test_importing_treewise_is_light():
@@ -227,7 +227,7 @@ VAGUE_NAMES |= {
 
 
 def test_no_variable_has_a_vague_name():
-    found = []
+    actual = []
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.arg):
@@ -239,8 +239,8 @@ def test_no_variable_has_a_vague_name():
             else:
                 continue
             if name in VAGUE_NAMES:
-                found.append(f"{home(path)} line {node.lineno}: {name}")
-    assert found == []
+                actual.append(f"{home(path)} line {node.lineno}: {name}")
+    assert actual == []
 
 
 # Files that read ``history``: those that append a step, store it, or show it to people. Facts are in ``fit_info``.
@@ -270,13 +270,13 @@ READS_HISTORY = {
 
 
 def test_only_display_and_files_read_the_history():
-    found = {
+    actual = {
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr == "history" and isinstance(node.ctx, ast.Load)
     }
-    assert found == READS_HISTORY
+    assert actual == READS_HISTORY
 
 
 def public_things():

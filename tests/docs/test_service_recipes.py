@@ -80,8 +80,8 @@ def test_systemd_knows_every_line(tmp_path):
     unit = (FOLDER / "treewise.service").read_text(encoding="utf-8")
     path = tmp_path / "treewise.service"
     path.write_text(unit.replace("/opt/treewise/bin/treewise", sys.executable), encoding="utf-8")
-    done = subprocess.run(
+    completed = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", str(path)], capture_output=True, text=True, timeout=60, check=False
     )
-    assert "Unknown" not in done.stderr, done.stderr
-    assert "treewise.service" not in done.stderr, done.stderr
+    assert "Unknown" not in completed.stderr, completed.stderr
+    assert "treewise.service" not in completed.stderr, completed.stderr

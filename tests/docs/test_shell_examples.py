@@ -44,7 +44,7 @@ def test_block(block, tmp_path):
     }
     for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
         command, _, expected = part.partition("\n")
-        done = subprocess.run(
+        completed = subprocess.run(
             command,
             check=False,
             shell=True,
@@ -55,5 +55,5 @@ def test_block(block, tmp_path):
             encoding="utf-8",
             timeout=120,
         )
-        found = done.stdout if done.stdout or not expected else done.stderr
-        assert matches(expected, found), f"$ {command}\n{found}{done.stderr}"
+        actual = completed.stdout if completed.stdout or not expected else completed.stderr
+        assert matches(expected, actual), f"$ {command}\n{actual}{completed.stderr}"

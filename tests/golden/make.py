@@ -113,14 +113,14 @@ ENSEMBLES: dict[str, Callable[[], Any]] = {
 def expected(tree: Any) -> dict[str, Any]:
     """Return what a tree answers to the rows, for those columns it has."""
     rows = {name: cells for name, cells in ROWS.items() if name in tree.columns}
-    found: dict[str, Any] = {"rows": rows or {"x": [0] * 12}}
+    actual: dict[str, Any] = {"rows": rows or {"x": [0] * 12}}
     if not tree.columns or not rows:
-        return found
-    found["apply"] = tree.apply(rows).tolist()
-    found["predict"] = tree.predict(rows).tolist()
+        return actual
+    actual["apply"] = tree.apply(rows).tolist()
+    actual["predict"] = tree.predict(rows).tolist()
     if tree.task == "classification":
-        found["predict_proba"] = tree.predict_proba(rows).tolist()
-    return found
+        actual["predict_proba"] = tree.predict_proba(rows).tolist()
+    return actual
 
 
 def main() -> None:

@@ -64,9 +64,9 @@ def test_a_full_disk_keeps_the_old_file(small_disk, line):
                 pass
         except OSError:
             pass
-    done = run(line, small_disk)
-    assert done.returncode == 3, done.stderr
-    assert f"cannot save {name}: no space left on device. Nothing was saved." in done.stderr
+    completed = run(line, small_disk)
+    assert completed.returncode == 3, completed.stderr
+    assert f"cannot save {name}: no space left on device. Nothing was saved." in completed.stderr
     assert (small_disk / name).read_text() == "old"
     assert sorted(path.name for path in small_disk.iterdir()) == sorted(["filler", name, "old.json"])
 
@@ -110,8 +110,8 @@ def test_a_folder_that_may_not_be_written_to_is_named(tmp_path, line):
     loads = [*ids, sys.executable, "-c", "import treewise._core"]  # an editable installation rebuilds as its owner only
     if subprocess.run(loads, cwd=folder, capture_output=True, check=False).returncode != 0:
         pytest.skip("the package is not readable for other users")
-    done = run(line, folder, *ids)
-    assert done.returncode == 2, done.stderr
+    completed = run(line, folder, *ids)
+    assert completed.returncode == 2, completed.stderr
     name = line.split()[line.split().index("-o") + 1]
-    assert f'cannot save {name}: the folder "{folder}" may not be written to. Nothing was saved.' in done.stderr
+    assert f'cannot save {name}: the folder "{folder}" may not be written to. Nothing was saved.' in completed.stderr
     assert [path.name for path in folder.iterdir()] == ["old.json"]

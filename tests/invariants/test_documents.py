@@ -121,12 +121,12 @@ def test_every_document_of_the_lessons_compiles(tmp_path):
 def test_a_pdf_contains_the_names_as_text(names, tmp_path):
     tree, _ = grow_on(names)
     tree.draw().save(tmp_path / "tree.pdf")
-    done = run(["pdftotext", "-raw", "tree.pdf", "-"], tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    found = re.sub(r"\s", "", done.stdout)
+    completed = run(["pdftotext", "-raw", "tree.pdf", "-"], tmp_path)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    actual = re.sub(r"\s", "", completed.stdout)
     for name in tree.classes:
         words = re.findall(r"[!-~]{4,12}", safe(str(name)))  # long names are shortened in a picture
-        assert not words or words[0] in found, (name, done.stdout)
+        assert not words or words[0] in actual, (name, completed.stdout)
 
 
 @batches

@@ -88,22 +88,22 @@ def interrupted(folder):
     send_result(durations)
     gc.collect()
     for line in sys.stdin:
-        found = {}
+        actual = {}
         try:
             send_result("begun")
             calls[line.strip()]()
             for _ in range(20_000):  # it was over before the signal came; Python looks for one between two calls only
                 time.sleep(0.03)
         except KeyboardInterrupt:
-            found["caught"], found["cpu"] = time.monotonic(), time.process_time()
+            actual["caught"], actual["cpu"] = time.monotonic(), time.process_time()
         try:
             time.sleep(0.05)
         except KeyboardInterrupt:
-            found["twice"] = True
+            actual["twice"] = True
         wait_for_workers()  # what polars was in the middle of
-        found["threads"] = threading.active_count()
-        found["works"] = dumps(tw.grow(small, "y")) == expected
-        send_result(found)
+        actual["threads"] = threading.active_count()
+        actual["works"] = dumps(tw.grow(small, "y")) == expected
+        send_result(actual)
 
 
 def cpu_seconds(pid):
@@ -126,11 +126,11 @@ def reactions(folder, times):
             time.sleep(random.random() * min(durations[name], 3))  # a busy machine measures long durations
             sent, had = time.monotonic(), cpu_seconds(process.pid)
             process.send_signal(signal.SIGINT)
-            found = json.loads(process.stdout.readline())
-            assert found["works"], name
-            assert found["threads"] == 1, name
-            assert "twice" not in found, name
-            yield found["caught"] - sent, found["cpu"] - had, name
+            parsed = json.loads(process.stdout.readline())
+            assert parsed["works"], name
+            assert parsed["threads"] == 1, name
+            assert "twice" not in parsed, name
+            yield parsed["caught"] - sent, parsed["cpu"] - had, name
         process.stdin.close()
     assert process.returncode == 0
 
@@ -138,11 +138,11 @@ def reactions(folder, times):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads processor time as Linux tells it")
 def test_ctrl_c_stops_every_long_call_within_half_a_second(tmp_path, capsys):
     """Time is processor time: on a busy machine a process waits for its turn, which is not our doing."""
-    found = list(reactions(tmp_path, 220 if LONG else 22))
-    clock, cpu, _ = zip(*found, strict=True)
-    slowest = max(found, key=lambda one: one[1])
+    actual = list(reactions(tmp_path, 220 if LONG else 22))
+    clock, cpu, _ = zip(*actual, strict=True)
+    slowest = max(actual, key=lambda one: one[1])
     with capsys.disabled():
-        print(f"\n{len(found)} interrupts: processor time median {np.median(cpu) * 1000:.0f} ms, "
+        print(f"\n{len(actual)} interrupts: processor time median {np.median(cpu) * 1000:.0f} ms, "
               f"99 % {np.quantile(cpu, 0.99) * 1000:.0f} ms, longest {slowest[1] * 1000:.0f} ms ({slowest[2]}); "
               f"by the clock median {np.median(clock) * 1000:.0f} ms, 99 % {np.quantile(clock, 0.99) * 1000:.0f} ms, "
               f"longest {max(clock) * 1000:.0f} ms")  # fmt: skip
@@ -213,11 +213,11 @@ def small_tables(folder):
 
 def grow_all(tables):
     """Grow and predict on each; the trees are the same, so one checksum will do."""
-    found = set()
+    actual = set()
     for data in tables.values():
         tree = tw.grow(data, "y", max_depth=4)
-        found.add(hashlib.sha256((dumps(tree) + str(tree.predict(data).tolist())).encode()).hexdigest())
-    return found
+        actual.add(hashlib.sha256((dumps(tree) + str(tree.predict(data).tolist())).encode()).hexdigest())
+    return actual
 
 
 def report_in(folder, data):

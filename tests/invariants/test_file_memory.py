@@ -125,10 +125,10 @@ def test_a_hostile_file_claims_at_most_four_times_its_size(make):
 @pytest.mark.parametrize("compact", [False, True])
 def test_an_honest_file_needs_at_most_four_times_its_size(compact):
     for grow in (tw.grow, lambda *table: tw.forest(*table, n_estimators=3)):
-        grown = grow(noise(60_000), "y")
-        content = dumps(grown, compact).encode()
+        tree = grow(noise(60_000), "y")
+        content = dumps(tree, compact).encode()
         peak, loaded = peak_memory(content)
-        assert loaded == grown
+        assert loaded == tree
         assert peak <= 4 * len(content) + FREE
 
 

@@ -40,10 +40,10 @@ def everything(folder):
     number = tw.grow(data, "x", drop_missing_target=True, criterion="absolute_error")
     tree.save(os.path.join(folder, "m.json"))
     data.to_csv(os.path.join(folder, "t.csv"), index=False)
-    again = tw.load(os.path.join(folder, "m.json"))
+    loaded = tw.load(os.path.join(folder, "m.json"))
     message = [
-        str(tree), str(number), str(again.evaluate(data)), again.predict(os.path.join(folder, "t.csv")).tolist(),
-        again.predict_proba(data).tolist(), str(tree.trace(data, node=0)), tree.export("text"), dumps(again),
+        str(tree), str(number), str(loaded.evaluate(data)), loaded.predict(os.path.join(folder, "t.csv")).tolist(),
+        loaded.predict_proba(data).tolist(), str(tree.trace(data, node=0)), tree.export("text"), dumps(loaded),
         str(tw.entropy([3, 2])), tree.refit(data), list(tree.steps())[-1],
     ]  # fmt: skip
     return hashlib.sha256(repr(message).encode()).hexdigest()

@@ -52,12 +52,12 @@ def make_outputs(folder):
 
 def outputs():
     """Print a checksum of each output."""
-    found = {}
+    actual = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, content in make_outputs(folder):
             data = content if isinstance(content, bytes) else str(content).encode()
-            found[name] = hashlib.sha256(data).hexdigest()
-    print(json.dumps(found))
+            actual[name] = hashlib.sha256(data).hexdigest()
+    print(json.dumps(actual))
 
 
 def test_hash_seeds_and_processes_change_no_byte():

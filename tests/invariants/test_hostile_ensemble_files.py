@@ -238,9 +238,9 @@ def test_mutants_are_refused_or_are_trees(shard):
                 check_slowly(tree)
                 check_answers(tree)
                 assert loads(model_file.dumps(tree)) == tree
-            again = loads(dumps(made))
-            assert again == made
-            assert (again.history, again.notes, again.oob) == (made.history, made.notes, made.oob)
+            parsed = loads(dumps(made))
+            assert parsed == made
+            assert (parsed.history, parsed.notes, parsed.oob) == (made.history, made.notes, made.oob)
     finally:
         faulthandler.cancel_dump_traceback_later()
     assert accepted > MUTANTS // 100

@@ -439,8 +439,8 @@ def test_mutants_are_refused_or_are_trees(shard):
             accepted += 1
             check_slowly(tree)
             check_answers(tree)
-            again = loads(dumps(tree))
-            assert again == tree
+            parsed = loads(dumps(tree))
+            assert parsed == tree
             if accepted % 20 == 0:
                 str(tree)
                 tree.export("text")
@@ -477,8 +477,10 @@ def test_loading_runs_nothing_and_opens_nothing_else(tmp_path):
     }.items():
         paths.append(tmp_path / name)
         paths[-1].write_bytes(content)
-    done = subprocess.run([sys.executable, "-c", WATCH, *map(str, paths)], capture_output=True, text=True, check=True)
-    others, opened = done.stdout.splitlines()
+    completed = subprocess.run(
+        [sys.executable, "-c", WATCH, *map(str, paths)], capture_output=True, text=True, check=True
+    )
+    others, opened = completed.stdout.splitlines()
     assert others == "[]"
     assert opened == str([str((str(path),)) for path in paths])
 

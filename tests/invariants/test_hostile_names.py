@@ -150,11 +150,11 @@ def test_verbs(names, run, tmp_path):
     (tmp_path / "answers.txt").write_text("1 = 0.97\n2 = <b>\n")
     for commands in COMMANDS.values():
         for command in commands:
-            answer = run(command.format(**quoted))
-            assert answer.code == 0, (command, answer)
-            check_text(answer.err)
+            result = run(command.format(**quoted))
+            assert result.code == 0, (command, result)
+            check_text(result.err)
             form = "text" if command.startswith("export") else form_of(command)
-            CHECKS[form](answer.out.removesuffix("\n") if form == "text" else answer.out)
+            CHECKS[form](result.out.removesuffix("\n") if form == "text" else result.out)
 
 
 def long_attempts(target):
@@ -191,11 +191,11 @@ def test_remarks_and_errors_stay_short(run, tmp_path):
     assert run(f"grow t.csv --target {names[2]} --ensemble forest --n-estimators 2 -o many.json").code == 0
     codes = Counter()
     for line in long_attempts(names[2]):
-        answer = run(line)
-        codes[answer.code] += 1
-        assert answer.code in (0, 1, 2, 3, 4), (line[-3100:], answer.err[:500])
-        assert all(len(each) < 1000 for each in answer.err.splitlines()), (line[:200], answer.err[:500])
-        assert "wwwwwwwwww" * 7 not in answer.err
+        result = run(line)
+        codes[result.code] += 1
+        assert result.code in (0, 1, 2, 3, 4), (line[-3100:], result.err[:500])
+        assert all(len(each) < 1000 for each in result.err.splitlines()), (line[:200], result.err[:500])
+        assert "wwwwwwwwww" * 7 not in result.err
     assert min(codes[0], codes[2], codes[3], codes[4]) > 5
 
 

@@ -297,12 +297,12 @@ def test_every_verb_ends_under_every_limit(tmp_path, capsys):
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     for line in VERBS if LONG else (*VERBS[:2], *VERBS[5::4]):
         for limit in limits:
-            done = subprocess.run(
+            completed = subprocess.run(
                 [sys.executable, "-m", "tests.invariants.test_memory_limits", "command", str(limit), *line.split()],
                 cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=10 * PATIENCE, check=False,
             )  # fmt: skip
-            outcomes[done.returncode] += 1
-            assert done.returncode in (0, 3), (line, limit, done.returncode, done.stderr[-1000:])
+            outcomes[completed.returncode] += 1
+            assert completed.returncode in (0, 3), (line, limit, completed.returncode, completed.stderr[-1000:])
             assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
     with capsys.disabled():
         print(f"\n{sum(outcomes.values())} commands under memory limits: exit status {dict(outcomes)}")

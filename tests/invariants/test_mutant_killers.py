@@ -298,10 +298,10 @@ def test_a_value_at_its_cut_goes_left_and_a_missing_one_where_it_was_sent(kind, 
     tree = the_same_in_both({"x": x, "y": ["n", "n", "p", "p", missing]}, max_depth=1)
     cut = tree[0].split.cut
     assert cut == start + 3
-    asked = [cut, cut + 1, None] * 7  # more than the core takes down together
+    requested = [cut, cut + 1, None] * 7  # more than the core takes down together
     if kind is not np.int64:
-        asked = np.array(asked, dtype=kind)
-    assert tree.predict({"x": asked}).tolist() == ["n", "p", missing] * 7
+        requested = np.array(requested, dtype=kind)
+    assert tree.predict({"x": requested}).tolist() == ["n", "p", missing] * 7
 
 
 def test_an_ordered_category_is_cut_in_its_order_unless_asked_otherwise():
@@ -348,15 +348,15 @@ def test_a_tree_refitted_on_its_own_table_is_itself(criterion, empty_branch):
             data["y"] = [value * 0.2 + 0.1 for value in data["y"]]
         options = {"task": "regression" if regression else "classification", "empty_branch": empty_branch}
         tree = tw.grow(data, "y", criterion=criterion, categorical="multiway", **options)
-        again = tree.refit(data)
+        refitted = tree.refit(data)
         for name in ("rows", "weight", "impurity", "gain", "label", "value", "count_class", "count_weight"):
-            np.testing.assert_array_equal(getattr(again.arrays, name), getattr(tree.arrays, name), err_msg=name)
+            np.testing.assert_array_equal(getattr(refitted.arrays, name), getattr(tree.arrays, name), err_msg=name)
 
 
 def test_rows_that_stay_at_a_node_are_a_branch_of_their_own():
     tree = tw.grow({"x": [*"aabb"], "y": [*"nnpp"]}, "y", categorical="multiway", criterion="entropy")
-    again = tree.refit({"x": [*"aabbcc"], "y": [*"nnppnp"]})
-    assert again[0].gain == pytest.approx(1 - 2 / 6, rel=1e-12)
+    refitted = tree.refit({"x": [*"aabbcc"], "y": [*"nnppnp"]})
+    assert refitted[0].gain == pytest.approx(1 - 2 / 6, rel=1e-12)
 
 
 # -- what the core accepts --------------------------------------------------------------------------------------------

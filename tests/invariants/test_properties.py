@@ -464,9 +464,9 @@ def walked(tree, row):
 def test_prediction_is_walking_the_rules_at_every_threshold_and_beside_it(table):
     tree = table.grow()
     for row in probes(tree, table):
-        found = tree.apply(row)
-        assert found == walked(tree, row)
-        assert tree.predict(row) == tree.prediction(found)
+        actual = tree.apply(row)
+        assert actual == walked(tree, row)
+        assert tree.predict(row) == tree.prediction(actual)
 
 
 @limit_examples()
@@ -509,12 +509,12 @@ def test_what_is_saved_loaded_and_saved_again_is_the_same_to_the_byte(table):
     tree = table.grow()
     for compact in (False, True):
         text = dumps(tree, compact=compact)
-        again = loads(text)
-        assert dumps(again, compact=compact) == text
-        assert again == tree
-        assert again.predict(table.columns).tolist() == tree.predict(table.columns).tolist()
+        parsed = loads(text)
+        assert dumps(parsed, compact=compact) == text
+        assert parsed == tree
+        assert parsed.predict(table.columns).tolist() == tree.predict(table.columns).tolist()
         for row in probes(tree, table):
-            assert again.apply(row) == tree.apply(row)
+            assert parsed.apply(row) == tree.apply(row)
     assert dumps(pickle.loads(pickle.dumps(tree))) == dumps(tree)
 
 

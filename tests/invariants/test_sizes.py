@@ -105,20 +105,20 @@ def case(name, size):
 def test_large_tables_are_grown_printed_saved_loaded_and_predicted(name):
     _, full, shape = CASES[name]
     size = max(100, int(full * SHARE))
-    found = json.loads(run_function(__file__, "case", name, size, timeout=TOGETHER))
+    parsed = json.loads(run_function(__file__, "case", name, size, timeout=TOGETHER))
     depth, leaves = shape(size)
-    assert found["leaves"] == leaves
-    assert depth is None or found["depth"] == depth
-    assert found["memory"] < 500 + 4000 * SHARE
+    assert parsed["leaves"] == leaves
+    assert depth is None or parsed["depth"] == depth
+    assert parsed["memory"] < 500 + 4000 * SHARE
 
 
 def table(sizes):
     """Print a table of what every case takes, for the docs."""
     print("| | grow | print | save | load | predict | file | memory |\n|---|---|---|---|---|---|---|---|")
     for name, size in sizes.items():
-        found = json.loads(run_function(__file__, "case", name, size, timeout=TOGETHER))
-        steps = " | ".join(f"{found[step]:.1f} s" for step in ("grow", "print", "save", "load", "predict"))
-        print(f"| {size:,} {name} | {steps} | {found['file']:.0f} MB | {found['memory']:.0f} MB |", flush=True)
+        parsed = json.loads(run_function(__file__, "case", name, size, timeout=TOGETHER))
+        steps = " | ".join(f"{parsed[step]:.1f} s" for step in ("grow", "print", "save", "load", "predict"))
+        print(f"| {size:,} {name} | {steps} | {parsed['file']:.0f} MB | {parsed['memory']:.0f} MB |", flush=True)
 
 
 if __name__ == "__main__":

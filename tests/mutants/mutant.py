@@ -52,10 +52,10 @@ class Mutant:
         """Find what is replaced in the text of the file."""
         before, original, after = re.split("[⟦⟧]", self.passage)
         pattern = f"{loosely(before)}({loosely(original)}){loosely(after)}"
-        found = list(re.finditer(pattern, text))
-        if len(found) != 1:
-            raise LookupError(f"src/{self.file} holds this passage {len(found)} times, not once: {self.passage}")
-        return found[0].span(1)
+        actual = list(re.finditer(pattern, text))
+        if len(actual) != 1:
+            raise LookupError(f"src/{self.file} holds this passage {len(actual)} times, not once: {self.passage}")
+        return actual[0].span(1)
 
     def fits(self, source: Path) -> bool:
         """Tell whether the passage is still where the list says, below the folder of the sources."""

@@ -151,8 +151,8 @@ def build(folder: Path, mutants: list[Mutant]) -> None:
     mutate_core(folder / "src", mutants)
     made, stamp = folder / "build", folder / "built"
     texts = [path.read_bytes() for path in sorted((folder / "src" / "core").glob("*/*"))]
-    wanted = hashlib.sha256(b"".join(texts)).hexdigest()
-    if not stamp.exists() or stamp.read_text() != wanted:
+    expected = hashlib.sha256(b"".join(texts)).hexdigest()
+    if not stamp.exists() or stamp.read_text() != expected:
         say(f"building the core with {len(mutants)} mutants")
         (folder / "mutant.hpp").write_text(HEADER)
         recipe = folder / "CMakeLists.txt"
@@ -160,7 +160,7 @@ def build(folder: Path, mutants: list[Mutant]) -> None:
         flags = [f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_CXX_FLAGS=-include {folder / 'mutant.hpp'} -w"]
         quietly(["cmake", "-S", str(folder), "-B", str(made), "-G", "Ninja", *flags])
         quietly(["cmake", "--build", str(made), "--target", "_core"])
-        stamp.write_text(wanted)
+        stamp.write_text(expected)
     for old in (folder / "src" / "treewise").glob("_core*.so"):
         old.unlink()
     for library in made.glob("_core*.so"):
@@ -169,9 +169,9 @@ def build(folder: Path, mutants: list[Mutant]) -> None:
 
 def quietly(command: list[str]) -> None:
     """Run a command; show what it said only if it fails."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout[-5000:]}")
+    completed = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if completed.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{completed.stdout[-5000:]}")
 
 
 def say(text: str) -> None:
@@ -249,15 +249,15 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time (default 1)")
     parser.add_argument("--folder", type=Path, help="work here, and keep the build for the next run")
     parser.add_argument("--report", type=Path, help="write the table of scores to this file too")
-    asked = parser.parse_args()
-    if unknown := set(asked.lists) - set(LISTS):
+    arguments = parser.parse_args()
+    if unknown := set(arguments.lists) - set(LISTS):
         parser.error(f"no list {', '.join(unknown)}; there are {', '.join(LISTS)}")
     os.nice(5)
-    outcomes = [outcome for name in asked.lists or LISTS for outcome in run_list(name, asked)]
+    outcomes = [outcome for name in arguments.lists or LISTS for outcome in run_list(name, arguments)]
     message = summary(outcomes)
     say("\n" + message)
-    if asked.report:
-        asked.report.write_text(message + "\n", encoding="utf-8")
+    if arguments.report:
+        arguments.report.write_text(message + "\n", encoding="utf-8")
     killed, real, _ = score(outcomes)
     sys.exit(0 if killed >= GOAL * real else 1)
 

@@ -28,8 +28,8 @@ def adaboost(problem: exact.Problem, settings: exact.Settings, rounds: int) -> l
     """Boost; ends after a learner without mistakes, and before one that is no better than chance."""
     total, k = sum(problem.weights), len(problem.classes)
     weights = [Fraction(w, total) for w in problem.weights]
-    found: list[Round] = []
-    while len(found) < rounds:
+    actual: list[Round] = []
+    while len(actual) < rounds:
         common = math.lcm(*(w.denominator for w in weights))
         weighed = replace(problem, weights=[int(w * common) for w in weights])
         nodes = exact.grow(weighed, settings)
@@ -40,14 +40,14 @@ def adaboost(problem: exact.Problem, settings: exact.Settings, rounds: int) -> l
                     message[row] = exact.prediction(weighed, node.rows, settings.criterion)
         wrong = [answer != problem.classes[truth] for answer, truth in zip(message, problem.y, strict=True)]
         error = sum((w for w, is_wrong in zip(weights, wrong, strict=True) if is_wrong), Fraction(0))
-        if error and error >= 1 - Fraction(1, k) and found:
+        if error and error >= 1 - Fraction(1, k) and actual:
             break
         vote = math.log((1 - error) / error * (k - 1)) / 2 if error and k > 1 and error < 1 else math.inf
-        found.append(Round(nodes[0].question, message, error, weights, vote))
+        actual.append(Round(nodes[0].question, message, error, weights, vote))
         if not error or error >= 1 - Fraction(1, k):
             break
         weights = [
             w * (k - 1) / (k * error) if is_wrong else w / (k * (1 - error))
             for w, is_wrong in zip(weights, wrong, strict=True)
         ]
-    return found
+    return actual

@@ -531,10 +531,10 @@ def reason_to_stop(node: Node, problem: Problem, settings: Settings) -> str:
 
 def is_enough(gain: Fraction | Log, problem: Problem, settings: Settings) -> bool:
     """Tell whether a gain reaches ``min_impurity_decrease`` per unit of the whole table's weight."""
-    wanted = Fraction(repr(settings.min_impurity_decrease)) * problem.weight(problem.rows)
-    if wanted <= 0:
+    expected = Fraction(repr(settings.min_impurity_decrease)) * problem.weight(problem.rows)
+    if expected <= 0:
         return True
-    return DIGITS.subtract(in_units(gain, settings.criterion), in_units(wanted, settings.criterion)) >= -TIE
+    return DIGITS.subtract(in_units(gain, settings.criterion), in_units(expected, settings.criterion)) >= -TIE
 
 
 def in_units(gain: Fraction | Log, criterion: str) -> Decimal:
@@ -579,7 +579,7 @@ def reach(nodes: list[Node], columns: Sequence[Column], cells: dict[str, Any]) -
 
 def descendants(root: Node) -> list[Node]:
     """Return a node and all below it."""
-    found = [root]
-    for node in found:
-        found += node.children
-    return found
+    actual = [root]
+    for node in actual:
+        actual += node.children
+    return actual

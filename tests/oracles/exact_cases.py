@@ -46,14 +46,16 @@ def as_table(case: Case) -> table.Table:
 
 def parameters(case: Case) -> dict[str, Any]:
     """Return what ``grow`` is told beside table and target."""
-    asked = {c.name: "any" if len(c.kinds) > 1 else c.kinds[0] for c in case.problem.columns if c.levels is not None}
+    requested = {
+        c.name: "any" if len(c.kinds) > 1 else c.kinds[0] for c in case.problem.columns if c.levels is not None
+    }
     given = {name: value for name, value in asdict(case.settings).items() if value != getattr(Settings(), name)}
     given.pop("per_branch", None)
     return {
         "task": "classification" if case.problem.classes else "regression",
         "criterion": case.settings.criterion,
         "categorical": case.categorical,
-        "kinds": {name: kind for name, kind in asked.items() if kind != case.categorical} or None,
+        "kinds": {name: kind for name, kind in requested.items() if kind != case.categorical} or None,
         "sample_weight": list(case.sample_weight) if set(case.sample_weight) != {1} else None,
         "class_weight": case.class_weight,
         **given,

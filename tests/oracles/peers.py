@@ -120,8 +120,8 @@ def side_by_side(sheet: PeerTable, peer: Peer, grow: Callable[[Rows], tw.Tree]) 
         ours = divide(sheet, rows, tree, number)
         theirs = node.divide(sheet, rows)
         split = tree.split_at(number)
-        asked = tuple(column for column in (split and split.column, node.column) if column)
-        place = Place(rows, [part for part, _ in ours], [part for part, _ in theirs], asked)
+        requested = tuple(column for column in (split and split.column, node.column) if column)
+        place = Place(rows, [part for part, _ in ours], [part for part, _ in theirs], requested)
         yield place
         numbers = {part.tobytes(): child for part, child in ours}
         for part, child in theirs:
@@ -173,10 +173,10 @@ def in_codes(name: str, columns: Sequence[Sequence[Any]], y: Sequence[Any]) -> P
 def iris(target: str = "species") -> PeerTable:
     from sklearn.datasets import load_iris  # type: ignore[import-untyped,unused-ignore]
 
-    found = load_iris()
-    columns = [found.data[:, i].tolist() for i in range(4)]
+    actual = load_iris()
+    columns = [actual.data[:, i].tolist() for i in range(4)]
     if target == "species":
-        return in_codes("iris", columns, [str(label) for label in found.target])
+        return in_codes("iris", columns, [str(label) for label in actual.target])
     return in_codes("iris, petal width", columns[:3], columns[3])
 
 
@@ -279,18 +279,18 @@ def as_peer(lines: list[str]) -> Peer:
     root = Peer()
     open_nodes = [root]
     for line in lines:
-        found = LINE.match(line)
-        if not found:
+        match = LINE.match(line)
+        if not match:
             continue
-        depth = found[1].count("|")
+        depth = match[1].count("|")
         del open_nodes[depth + 1 :]
         parent, child = open_nodes[depth], Peer()
-        parent.column = found[2]
+        parent.column = match[2]
         parent.children.append(child)
-        if found[3] == "=":
-            parent.levels.append((found[4],))
+        if match[3] == "=":
+            parent.levels.append((match[4],))
         else:
-            parent.cut = float(found[4])
-        if not found[5]:
+            parent.cut = float(match[4])
+        if not match[5]:
             open_nodes.append(child)
     return root

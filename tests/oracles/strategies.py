@@ -122,9 +122,9 @@ def any_column(choose: Choose, name: str, n: int, categorical: str) -> Column:
         size = choose((1, 2, 2, 3, 3, 4, 5, 6, 12))
         levels = BOOLEAN if sort == "boolean" else tuple("abcdefghijkl"[:size])
         here = levels if choose((True, True, False)) else levels[:: choose((1, 2, 3))]
-        asked = choose((categorical, categorical, choose(CATEGORICAL)))
+        requested = choose((categorical, categorical, choose(CATEGORICAL)))
         values = hide(gone, [choose(here) for _ in range(n)])
-        return Column(name, values, levels, ALL_KINDS if asked == "any" else (asked,))
+        return Column(name, values, levels, ALL_KINDS if requested == "any" else (requested,))
     if sort == "extreme":
         return Column(name, hide(gone, [choose(EXTREMES) for _ in range(n)]))
     if sort == "wide" and not all(gone):

@@ -151,17 +151,17 @@ def ctree(jobs: list[Job]) -> list[dict[int, Node]]:
                 lines.writerow([f"{j}.csv", "".join(types), job.min_samples_split, job.min_samples_leaf, job.alpha])
         command = ["Rscript", "--vanilla", str(folder / "script.R"), str(folder)]
         subprocess.run(command, check=True, capture_output=True, text=True)
-        found: list[dict[int, Node]] = [{} for _ in jobs]
+        actual: list[dict[int, Node]] = [{} for _ in jobs]
         for line in (folder / "nodes.tsv").read_text().splitlines():
             which, number, column, kids, rows, names, statistics, p_values = line.split("\t")
             tested = [
                 dict(zip(names.split(), map(float, cells.split()), strict=True)) for cells in (statistics, p_values)
             ]
             known = [{name: value for name, value in cells.items() if not math.isnan(value)} for cells in tested]
-            found[int(which) - 1][int(number)] = Node(
+            actual[int(which) - 1][int(number)] = Node(
                 column, [int(kid) for kid in kids.split()], np.array(rows.split(), np.int64), *known
             )
-    return found
+    return actual
 
 
 # -- one table --------------------------------------------------------------------------------------------------------
@@ -180,12 +180,12 @@ def our_tests(job: Job, rows: Rows) -> tuple[dict[str, float], NodeTests, list[s
 
 def compare(job: Job, nodes: dict[int, Node]) -> Counter[str]:
     """Count the nodes by how the two agree; any other difference fails."""
-    found: Counter[str] = Counter()
+    actual: Counter[str] = Counter()
     for number, node in nodes.items():
         where = f"{job}, node {number} ({len(node.rows)} rows)"
         if len({job.sheet.y[r] for r in node.rows}) == 1 or len(node.rows) < job.min_samples_split:
             assert not node.column, where
-            found["not tested"] += 1
+            actual["not tested"] += 1
             continue
         statistics, tests, names = our_tests(job, node.rows)
         assert statistics.keys() == node.statistics.keys(), where
@@ -193,13 +193,13 @@ def compare(job: Job, nodes: dict[int, Node]) -> Counter[str]:
             assert statistic == pytest.approx(node.statistics[name], rel=TOLERANCE, abs=1e-8), f"{where}, {name}"
         if not statistics:
             assert not node.column, where
-            found["nothing varies"] += 1
+            actual["nothing varies"] += 1
             continue
         smallest = min(node.p_values.values())
         assert tests.p_value == pytest.approx(smallest, rel=TOLERANCE, abs=1e-14), where
-        found["same p-value"] += 1
-        found.update(compare_splits(job, node, nodes, tests, names, where))
-    return found
+        actual["same p-value"] += 1
+        actual.update(compare_splits(job, node, nodes, tests, names, where))
+    return actual
 
 
 def compare_splits(
@@ -211,26 +211,26 @@ def compare_splits(
     assert (split is None) == (not node.column), where
     if split is None:
         return Counter({"same leaf": 1})
-    found: Counter[str] = Counter()
+    actual: Counter[str] = Counter()
     if split.column != node.column:
         p_value = {names[t.column]: tests.adjusted(t) for t in tests.tested}
         assert p_value[split.column] == pytest.approx(p_value[node.column], rel=1e-9, abs=1e-15), where
         return Counter({"equal p-values": 1})
-    found["same column"] += 1
+    actual["same column"] += 1
     ours = [node.rows[part] for part, _ in divide(_at(job.sheet, node.rows), np.arange(len(node.rows)), tree, 0)]
     theirs = [nodes[kid].rows for kid in node.kids]
     if as_set(ours) == as_set(theirs):
-        found["same split"] += 1
-        return found
+        actual["same split"] += 1
+        return actual
     mine, other = (gain(job.sheet, job.criterion, node.rows, parts) for parts in (ours, theirs))
     if nearly(mine, other):
-        found["equal gains"] += 1
+        actual["equal gains"] += 1
     else:
         of_levels = not job.sheet.is_number(split.column) and job.min_samples_leaf > 1
         many_classes = not job.is_regression and len(job.sheet.classes()) > 2
         assert of_levels or (many_classes and mine > other), f"{where}: we gain {mine}, ctree {other}"
-        found["another cut"] += 1
-    return found
+        actual["another cut"] += 1
+    return actual
 
 
 def _at(sheet: PeerTable, rows: Rows) -> PeerTable:
@@ -276,16 +276,16 @@ def random_tables(regress: bool) -> list[Job]:
 
 @pytest.mark.parametrize("regress", [False, True], ids=["classes", "numbers"])
 def test_random_tables(regress: bool) -> None:
-    found = compare_all(random_tables(regress))
-    assert found["same column"] > TABLES / 2
-    assert found["same split"] > 5 * found["equal gains"]
+    comparisons = compare_all(random_tables(regress))
+    assert comparisons["same column"] > TABLES / 2
+    assert comparisons["same split"] > 5 * comparisons["equal gains"]
 
 
 def test_built_in_tables() -> None:
     sheets = [iris(), penguins(), iris("petal width"), penguins("body_mass_g"), textbook("admissions", "Class")]
-    found = compare_all([job for sheet in sheets for job in jobs_of(sheet)])
-    assert found["same column"] > 30
-    assert not found["equal p-values"]
+    comparisons = compare_all([job for sheet in sheets for job in jobs_of(sheet)])
+    assert comparisons["same column"] > 30
+    assert not comparisons["equal p-values"]
 
 
 @pytest.mark.parametrize(
@@ -293,10 +293,10 @@ def test_built_in_tables() -> None:
 )
 def test_two_classes_and_numbers_give_the_same_tree(sheet: PeerTable) -> None:
     """Where ctree's statistic of a cut is proportional to our gain, every split is the same."""
-    found = compare_all(jobs_of(sheet))
-    assert found["same split"] >= 3
-    assert found["another cut"] == 0
-    assert found["same split"] + found["equal gains"] == found["same column"]
+    comparisons = compare_all(jobs_of(sheet))
+    assert comparisons["same split"] >= 3
+    assert comparisons["another cut"] == 0
+    assert comparisons["same split"] + comparisons["equal gains"] == comparisons["same column"]
 
 
 @pytest.mark.parametrize("regress", [False, True], ids=["classes", "numbers"])
@@ -320,8 +320,8 @@ def test_rows_without_a_value_are_left_out_of_the_test_of_that_column_alone(regr
 @pytest.mark.parametrize("name", ["mushroom", "nursery", "car"])
 def test_real_tables(name: str) -> None:
     sheet = real(name)
-    found = compare_all([Job(sheet)])
-    assert found["same column"] > 3
+    comparisons = compare_all([Job(sheet)])
+    assert comparisons["same column"] > 3
 
 
 def main() -> None:
@@ -335,8 +335,8 @@ def main() -> None:
     if "TREEWISE_DATA" in os.environ:
         blocks += [(name, [Job(real(name))]) for name in ("mushroom", "nursery", "car")]
     for name, jobs in blocks:
-        found = compare_all(jobs)
-        print(f"{name:24}", *(f"{found[kind]:14,}" for kind in kinds))
+        comparisons = compare_all(jobs)
+        print(f"{name:24}", *(f"{comparisons[kind]:14,}" for kind in kinds))
 
 
 if __name__ == "__main__":

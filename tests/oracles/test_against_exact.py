@@ -95,12 +95,12 @@ def smallest_difference(case: Case, node: exact.Node) -> float:
 def facts_of_oracle(case: Case, nodes: list[exact.Node], node: exact.Node) -> Facts:
     """Say what the oracle found at a node; a node without rows answers as its parent or the root does."""
     criterion = case.settings.criterion
-    asked = node
+    requested = node
     if not node.rows:
         above = () if case.settings.empty_branch == "root" else node.path[:-1]
-        asked = next(other for other in nodes if other.path == above)
-    seen = case.problem if asked.stop == "pure" else case.problem.with_node_scale(asked.rows)
-    message = exact.prediction(seen, asked.rows, criterion)
+        requested = next(other for other in nodes if other.path == above)
+    seen = case.problem if requested.stop == "pure" else case.problem.with_node_scale(requested.rows)
+    message = exact.prediction(seen, requested.rows, criterion)
     problem = case.problem.with_node_scale(node.rows)
     weight = problem.weight(node.rows)
     counts = zip(problem.classes, problem.counts(node.rows), strict=True) if problem.classes else ()
@@ -264,8 +264,8 @@ def test_the_oracles_gains_by_hand(criterion: str, branches: Sequence[list[int]]
     classes = ("-", "+") if criterion in ("entropy", "gini", "error") else ()
     y = [0, 1, 1, 0] if classes else [1, 2, 2, 1]
     problem = exact.Problem((), y, [1] * 4, classes)
-    found = exact.total_gain(problem, [0, 1, 2, 3], list(branches), criterion)
-    assert float(exact.in_units(found, criterion)) == pytest.approx(gain)
+    actual = exact.total_gain(problem, [0, 1, 2, 3], list(branches), criterion)
+    assert float(exact.in_units(actual, criterion)) == pytest.approx(gain)
 
 
 # -- both learners -------------------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ def test_core_equals_search(seed, regression):
         options = random_options(rng, data, n, regression)
         training_set = prepare(data, "y", **options)
         expected = reference_facts(training_set, grow_reference(training_set))
-        found = tree_facts(grow_training_set(training_set))
-        assert found == expected, f"seed {seed}, table {table}: {data} {options}"
+        actual = tree_facts(grow_training_set(training_set))
+        assert actual == expected, f"seed {seed}, table {table}: {data} {options}"
 
 
 def test_many_levels_are_ordered_by_the_rates_of_the_heaviest_classes():
@@ -54,8 +54,8 @@ def test_targets_in_any_order_and_of_any_scale_for_absolute_error():
     ):
         data = {"x": np.arange(60.0), "z": rng.integers(0, 5, 60), "y": targets}
         training_set = prepare(data, "y", criterion="absolute_error", task="regression", selection="gain")
-        found = tree_facts(grow_training_set(training_set))
-        assert found == reference_facts(training_set, grow_reference(training_set))
+        actual = tree_facts(grow_training_set(training_set))
+        assert actual == reference_facts(training_set, grow_reference(training_set))
 
 
 def test_columns_of_different_costs_are_searched_one_after_the_other():
@@ -74,8 +74,8 @@ def test_a_cost_changes_the_order_of_gains_per_branch():
         data = {"x": [0.0, *x], "z": rng.choice(list("abc"), n + 1).tolist(), "y": rng.normal(size=n + 1)}
         options = {"categorical": "any", "missing": "branch", "feature_costs": {"x": 0.1, "z": 0.03}}
         training_set = prepare(data, "y", task="regression", **options)
-        found = tree_facts(grow_training_set(training_set))
-        assert found == reference_facts(training_set, grow_reference(training_set))
+        actual = tree_facts(grow_training_set(training_set))
+        assert actual == reference_facts(training_set, grow_reference(training_set))
 
 
 def test_one_call_is_the_same_as_its_parts():

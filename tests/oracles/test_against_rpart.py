@@ -121,11 +121,11 @@ def rpart(jobs: list[Job]) -> list[Peer]:
                 lines.writerow([f"{j}.csv", "".join(types), job.split, job.min_samples_split, job.min_samples_leaf])
         command = ["Rscript", "--vanilla", str(folder / "script.R"), str(folder)]
         subprocess.run(command, check=True, capture_output=True, text=True)
-        found: list[dict[int, list[str]]] = [{} for _ in jobs]
+        actual: list[dict[int, list[str]]] = [{} for _ in jobs]
         for line in (folder / "trees.tsv").read_text().splitlines():
             which, number, *message = line.split("\t")
-            found[int(which) - 1][int(number)] = message
-    return [as_peer(nodes) for nodes in found]
+            actual[int(which) - 1][int(number)] = message
+    return [as_peer(nodes) for nodes in actual]
 
 
 def as_peer(nodes: dict[int, list[str]]) -> Peer:
@@ -152,23 +152,23 @@ def compare(job: Job, peer: Peer) -> Counter[str]:
         task = "regression" if job.split == "anova" else "classification"
         return job.sheet.grow(rows, task=task, criterion=job.criterion, max_depth=30, **limits)
 
-    found: Counter[str] = Counter()
+    actual: Counter[str] = Counter()
     for place in side_by_side(job.sheet, peer, grow):
         mine = gain(job.sheet, job.criterion, place.rows, place.ours) if place.ours else 0.0
         theirs = gain(job.sheet, job.criterion, place.rows, place.theirs) if place.theirs else 0.0
         if place.same:
-            found["same split" if place.ours else "same leaf"] += 1
+            actual["same split" if place.ours else "same leaf"] += 1
         elif place.ours and place.theirs and nearly(mine, theirs):
-            found["equal gains"] += 1
+            actual["equal gains"] += 1
         elif not place.theirs and nearly(mine, 0.0):
-            found["zero gain"] += 1
+            actual["zero gain"] += 1
         elif not place.ours and len({job.sheet.y[r] for r in place.rows}) == 1:
-            found["equal targets"] += 1
+            actual["equal targets"] += 1
         elif job.min_samples_leaf > 1 and any(equal_rates(job.sheet, place.rows, c) for c in place.columns):
-            found["equal rates"] += 1
+            actual["equal rates"] += 1
         else:
             pytest.fail(f"{job}: {len(place.rows)} rows, we gain {mine}, rpart {theirs}")
-    return found
+    return actual
 
 
 def equal_rates(sheet: PeerTable, rows: Rows, column: str) -> bool:
@@ -209,14 +209,14 @@ def random_tables(first: int, regress: bool) -> list[Job]:
 
 
 def test_iris_and_penguins() -> None:
-    found = compare_all([*classification(iris()), *classification(penguins())])
-    assert found["same split"] > 10 * found["equal gains"]
+    comparisons = compare_all([*classification(iris()), *classification(penguins())])
+    assert comparisons["same split"] > 10 * comparisons["equal gains"]
 
 
 def test_numbers_to_predict() -> None:
     jobs = [*regression(iris("petal width")), *regression(penguins("body_mass_g"))]
-    found = compare_all(jobs)
-    assert found["same split"] > 4 * found["equal gains"]
+    comparisons = compare_all(jobs)
+    assert comparisons["same split"] > 4 * comparisons["equal gains"]
 
 
 def test_tables_of_the_notes() -> None:
@@ -230,8 +230,8 @@ def test_random_tables(regress: bool) -> None:
 
 @pytest.mark.parametrize("name", ["mushroom", "nursery", "car"])
 def test_real_tables(name: str) -> None:
-    found = compare_all(classification(real(name)))
-    assert found["same split"] > found["equal gains"]
+    comparisons = compare_all(classification(real(name)))
+    assert comparisons["same split"] > comparisons["equal gains"]
 
 
 def test_rpart_does_not_solve_xor_and_we_do() -> None:
@@ -258,8 +258,8 @@ def main() -> None:
     blocks += [(sheet.name, regression(sheet)) for sheet in (iris("petal width"), penguins("body_mass_g"))]
     blocks += [(f"{TABLES} drawn, {what}", random_tables(0, what == "numbers")) for what in ("classes", "numbers")]
     for name, jobs in blocks:
-        found = compare_all(jobs)
-        print(f"{name:24}", *(f"{found[kind]:13,}" for kind in kinds))
+        comparisons = compare_all(jobs)
+        print(f"{name:24}", *(f"{comparisons[kind]:13,}" for kind in kinds))
 
 
 if __name__ == "__main__":

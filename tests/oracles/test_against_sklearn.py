@@ -52,12 +52,12 @@ def draw_numbers(rng: np.random.Generator, x: Floats) -> Floats:
 def expected_nodes(model: Any) -> Nodes:
     """Say scikit-learn's nodes by their path."""
     t = model.tree_
-    found: Nodes = {}
+    actual: Nodes = {}
     stack: list[tuple[tuple[int, ...], int]] = [((), 0)]
     while stack:
         path, node = stack.pop()
         inner = t.children_left[node] >= 0
-        found[path] = (
+        actual[path] = (
             f"x{t.feature[node] + 1}" if inner else None,
             t.threshold[node] if inner else None,
             t.n_node_samples[node],
@@ -66,18 +66,18 @@ def expected_nodes(model: Any) -> Nodes:
         )
         if inner:
             stack += [((*path, 0), t.children_left[node]), ((*path, 1), t.children_right[node])]
-    return found
+    return actual
 
 
 def found_nodes(tree: tw.Tree) -> Nodes:
     """Say treewise's nodes the same way."""
     paths: list[tuple[int, ...]] = []
-    found: Nodes = {}
+    actual: Nodes = {}
     for node in tree.nodes:
         paths.append(() if node.parent is None else (*paths[node.parent], node.branch))
         column, cut = (node.split.column, node.split.cut) if node.split else (None, None)
-        found[paths[-1]] = (column, cut, node.rows, node.weight, node.impurity)
-    return found
+        actual[paths[-1]] = (column, cut, node.rows, node.weight, node.impurity)
+    return actual
 
 
 def assert_same(found: Nodes, expected: Nodes) -> None:

@@ -57,18 +57,18 @@ pytestmark = pytest.mark.skipif(
 
 def compare_id3(sheet: PeerTable) -> Counter[str]:
     """Count the nodes by how the two agree; a difference that is not explained fails."""
-    found: Counter[str] = Counter()
+    actual: Counter[str] = Counter()
     for place in side_by_side(sheet, weka("Id3", sheet), lambda rows: sheet.grow(rows, preset="id3")):
         mine, theirs = gain(sheet, "entropy", place.rows, place.ours), gain(sheet, "entropy", place.rows, place.theirs)
         if place.same:
-            found["same split" if place.ours else "same leaf"] += 1
+            actual["same split" if place.ours else "same leaf"] += 1
         elif place.theirs and nearly(mine, theirs):
-            found["equal gains"] += 1
+            actual["equal gains"] += 1
         elif not place.theirs and nearly(mine, 0.0):
-            found["zero gain"] += 1
+            actual["zero gain"] += 1
         else:
             pytest.fail(f"{sheet}: {len(place.rows)} rows, we gain {mine}, Id3 {theirs}")
-    return found
+    return actual
 
 
 @pytest.mark.parametrize("name", ["admissions"])
@@ -77,14 +77,14 @@ def test_id3_on_tables_of_the_notes(name: str) -> None:
 
 
 def test_id3_on_random_tables() -> None:
-    found = sum((compare_id3(random_peer_table(seed, numbers=False)) for seed in range(TABLES)), Counter())
-    assert found["same split"] > TABLES
+    actual = sum((compare_id3(random_peer_table(seed, numbers=False)) for seed in range(TABLES)), Counter())
+    assert actual["same split"] > TABLES
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_id3_on_real_tables(name: str) -> None:
-    found = compare_id3(real(name))
-    assert found["same split"] > 10 * found["equal gains"]
+    actual = compare_id3(real(name))
+    assert actual["same split"] > 10 * actual["equal gains"]
 
 
 def test_id3_stops_at_xor_and_we_do_not() -> None:
@@ -158,9 +158,9 @@ def best_cut(x: Any, y: Any, k: int, least: int, rules: Rules, before: float, sa
     best, best_gain = -1, 0.0 if rules.useful else -math.inf
     for i in allowed.tolist():
         right = counts.sum(axis=0) - left[i]
-        found = before - (sizes[i] * entropy(left[i]) + (n - sizes[i]) * entropy(right)) / n
-        if found > best_gain + same:
-            best, best_gain = i, found
+        actual = before - (sizes[i] * entropy(left[i]) + (n - sizes[i]) * entropy(right)) / n
+        if actual > best_gain + same:
+            best, best_gain = i, actual
     worth = best_gain - math.log2(len(allowed) if rules.tries else len(values) - 1) / n
     if best < 0 or (rules.positive and worth <= 1e-6):
         return None
@@ -187,21 +187,21 @@ def entropy(counts: npt.NDArray[np.int64]) -> float:
 def compare_j48(sheet: PeerTable, least: int) -> Counter[str]:
     """Hold both programs against ``choose``, node by node, and count the rules in which they differ."""
     peer = weka("J48", sheet, "-U", "-M", str(least))
-    found: Counter[str] = Counter()
+    actual: Counter[str] = Counter()
     for place in side_by_side(
         sheet, peer, lambda rows: sheet.grow(rows, preset="c45", pruning="none", min_samples_leaf=least)
     ):
-        wanted = {rules: choose(sheet, place.rows, least, rules) for rules in (OURS, J48)}
-        assert as_set(place.ours) == as_set(wanted[OURS]), f"{sheet}, M {least}: {len(place.rows)} rows, ours"
+        expected = {rules: choose(sheet, place.rows, least, rules) for rules in (OURS, J48)}
+        assert as_set(place.ours) == as_set(expected[OURS]), f"{sheet}, M {least}: {len(place.rows)} rows, ours"
         if place.same:
-            found["same split" if place.ours else "same leaf"] += 1
-        elif as_set(place.theirs) == as_set(wanted[J48]):
-            found[reason(sheet, place.rows, least, wanted[J48])] += 1
+            actual["same split" if place.ours else "same leaf"] += 1
+        elif as_set(place.theirs) == as_set(expected[J48]):
+            actual[reason(sheet, place.rows, least, expected[J48])] += 1
         elif not place.theirs and errors_below(sheet, place.rows, least) == errors(sheet, place.rows):
-            found["collapsed"] += 1
+            actual["collapsed"] += 1
         else:
             pytest.fail(f"{sheet}, M {least}: {len(place.rows)} rows, J48 divides them as its rules do not say")
-    return found
+    return actual
 
 
 def reason(sheet: PeerTable, rows: Rows, least: int, wanted: Parts) -> str:
@@ -235,8 +235,8 @@ def test_j48_on_iris_and_penguins(make: Any, least: int) -> None:
 
 @pytest.mark.parametrize("least", [1, 2])
 def test_j48_on_random_tables(least: int) -> None:
-    found = sum((compare_j48(random_peer_table(seed), least) for seed in range(TABLES)), Counter())
-    assert found["same split"] > TABLES
+    actual = sum((compare_j48(random_peer_table(seed), least) for seed in range(TABLES)), Counter())
+    assert actual["same split"] > TABLES
 
 
 @pytest.mark.parametrize("least", [1, 2])
@@ -258,18 +258,18 @@ def main() -> None:
     kinds = ["same split", "same leaf", "equal gains", "zero gain"]
     print(f"{'Id3':24}", *(f"{kind:>12}" for kind in kinds))
     for sheet in (textbook("admissions", "Class"), *map(real, REAL)):
-        found = compare_id3(sheet)
-        print(f"{sheet.name:24}", *(f"{found[kind]:12,}" for kind in kinds))
-    found = sum((compare_id3(random_peer_table(seed, numbers=False)) for seed in range(TABLES)), Counter())
-    print(f"{f'{TABLES} drawn':24}", *(f"{found[kind]:12,}" for kind in kinds))
+        actual = compare_id3(sheet)
+        print(f"{sheet.name:24}", *(f"{actual[kind]:12,}" for kind in kinds))
+    actual = sum((compare_id3(random_peer_table(seed, numbers=False)) for seed in range(TABLES)), Counter())
+    print(f"{f'{TABLES} drawn':24}", *(f"{actual[kind]:12,}" for kind in kinds))
     kinds = ["same split", "same leaf", *(rule.name for rule in fields(Rules)), "several rules", "collapsed"]
     print(f"\n{'J48':16}", *(f"{kind:>13}" for kind in kinds))
     for least in (1, 2):
         for sheet in (iris(), penguins(), *map(real, REAL)):
-            found = compare_j48(sheet, least)
-            print(f"{f'{sheet.name} -M {least}':16}", *(f"{found[kind]:13,}" for kind in kinds))
-        found = sum((compare_j48(random_peer_table(seed), least) for seed in range(TABLES)), Counter())
-        print(f"{f'{TABLES} drawn -M {least}':16}", *(f"{found[kind]:13,}" for kind in kinds))
+            actual = compare_j48(sheet, least)
+            print(f"{f'{sheet.name} -M {least}':16}", *(f"{actual[kind]:13,}" for kind in kinds))
+        actual = sum((compare_j48(random_peer_table(seed), least) for seed in range(TABLES)), Counter())
+        print(f"{f'{TABLES} drawn -M {least}':16}", *(f"{actual[kind]:13,}" for kind in kinds))
 
 
 if __name__ == "__main__":

@@ -37,8 +37,8 @@ def test_random_tables(regression, monkeypatch):
         frame = pd.DataFrame(data)
         expected = _outcome(tw.grow, frame, "y", options)
         at_once = {} if seed % 3 else {"task_bytes": int(rng.integers(0, 40 * n * len(data)))}  # of some nodes, or all
-        found = _outcome(grow_partitions, cut(frame, random_cuts(rng, n)), "y", options | at_once)
-        assert found == expected or UNEQUAL_TARGETS in str(found), (seed, options)
+        actual = _outcome(grow_partitions, cut(frame, random_cuts(rng, n)), "y", options | at_once)
+        assert actual == expected or UNEQUAL_TARGETS in str(actual), (seed, options)
 
 
 def _outcome(grow, data, target, options):

@@ -62,12 +62,12 @@ def test_queries_give_the_tree_of_memory(regression, few, monkeypatch, database)
         relation = table_in(database, data)
         expected = grow_in_memory(relation, "y", **options)
         try:
-            found = grow_by_queries(relation, "y", **options)
+            actual = grow_by_queries(relation, "y", **options)
         except DataError as error:
             assert regression, error
             assert "a million times smaller" in str(error)
             continue
-        assert dumps(found) == dumps(expected), f"table {table}: {data} {options}"
+        assert dumps(actual) == dumps(expected), f"table {table}: {data} {options}"
 
 
 COLUMNS = """
@@ -130,9 +130,9 @@ def test_only_groups_are_fetched(relation, monkeypatch):
     fetch = Relation._fetch
 
     def count(self, frame):
-        found = fetch(self, frame)
-        fetched.append(len(found))
-        return found
+        actual = fetch(self, frame)
+        fetched.append(len(actual))
+        return actual
 
     monkeypatch.setattr(Relation, "_fetch", count)
     for name in ("df", "pl", "fetchall", "fetchnumpy"):
@@ -195,9 +195,9 @@ def test_markers_in_the_target_are_missing(label, relation, database):
     database.execute("CREATE TYPE answer AS ENUM ('yes', 'no', 'perhaps')")
     few = database.sql(f"SELECT x, whole, {label} AS label FROM t")
     options = {"max_depth": 2, "na_values": ["no", "4"], "drop_missing_target": True, "class_weight": "balanced"}
-    found = grow_by_queries(few, "label", **options)
-    assert found.classes == ("perhaps", "yes")
-    assert dumps(found) == dumps(grow_in_memory(few, "label", **options))
+    actual = grow_by_queries(few, "label", **options)
+    assert actual.classes == ("perhaps", "yes")
+    assert dumps(actual) == dumps(grow_in_memory(few, "label", **options))
 
 
 NAMES = r"""a"b|"; DROP TABLE t; --|o'hara|bin|target|value|rows|low|high|single|weight|given|node|select|x y|α|a\b
@@ -324,10 +324,10 @@ def test_sqlite_by_ibis(tmp_path):
     relation = ibis.sqlite.connect(tmp_path / "t.db").table("t")
     for target, other in (("y", "z"), ("z", "y")):
         options = {"max_depth": 4, "min_samples_leaf": 3, "ignore": [other]}
-        found = grow_by_queries(relation, target, **options)
-        assert dumps(found) == dumps(grow_in_memory(data, target, **options))
-        assert found.predict(relation).execute()["prediction"].tolist() == found.predict(data).tolist()
-        assert str(found.evaluate(relation)) == str(found.evaluate(data))
+        actual = grow_by_queries(relation, target, **options)
+        assert dumps(actual) == dumps(grow_in_memory(data, target, **options))
+        assert actual.predict(relation).execute()["prediction"].tolist() == actual.predict(data).tolist()
+        assert str(actual.evaluate(relation)) == str(actual.evaluate(data))
 
 
 @pytest.mark.skipif(not LONG, reason="Spark takes half a minute; TREEWISE_LONG=1")
@@ -342,11 +342,11 @@ def test_spark():
         frame = session.createDataFrame(penguins.to_arrow())
         for target, options in (("species", {"na_values": ["Dream"]}), ("body_mass_g", {})):
             options = {"max_leaf_nodes": 3, "columns": ["island", "bill_length_mm", "flipper_length_mm"], **options}
-            found = grow_by_queries(frame, target, **options)
-            assert dumps(found) == dumps(grow_in_memory(penguins, target, **options))
+            actual = grow_by_queries(frame, target, **options)
+            assert dumps(actual) == dumps(grow_in_memory(penguins, target, **options))
             if "na_values" not in options:
-                predicted = [row.prediction for row in found.predict(frame).collect()]
-                assert sorted(predicted) == sorted(found.predict(penguins).tolist())
-                assert str(found.evaluate(frame)) == str(found.evaluate(penguins))
+                predicted = [row.prediction for row in actual.predict(frame).collect()]
+                assert sorted(predicted) == sorted(actual.predict(penguins).tolist())
+                assert str(actual.evaluate(frame)) == str(actual.evaluate(penguins))
     finally:
         session.stop()

@@ -45,14 +45,14 @@ class ComparedSource(MemorySource):
         return counted
 
     def target_ranges(self, tree, nodes):
-        found = super().target_ranges(tree, nodes)
-        assert found == self.twin.target_ranges(tree, nodes)
-        return found
+        actual = super().target_ranges(tree, nodes)
+        assert actual == self.twin.target_ranges(tree, nodes)
+        return actual
 
     def moments(self, tree, about):
-        found = super().moments(tree, about)
-        assert found == self.twin.moments(tree, about)
-        return found
+        actual = super().moments(tree, about)
+        assert actual == self.twin.moments(tree, about)
+        return actual
 
     @classmethod
     def of(cls, training_set):
@@ -75,12 +75,12 @@ def test_statistics_give_the_tree_of_the_rows(regression, few, monkeypatch):
         training_set = prepare(data, "y", **options)
         expected = grow_training_set(training_set)
         try:
-            found = grow_on(ComparedSource.of(training_set))
+            actual = grow_on(ComparedSource.of(training_set))
         except DataError as error:
             assert regression, error
             assert "a million times smaller" in str(error)
             continue
-        assert dumps(found) == dumps(expected), f"table {table}: {data} {options}"
+        assert dumps(actual) == dumps(expected), f"table {table}: {data} {options}"
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ NO_SUBTREES = {"use_forest_engine": False, "subtree_cells": 0, "subtree_rows": 0
 def grow_arrays(training_set, n_jobs=1, **tuning):
     settings = growth.core_settings(training_set)
     settings.n_jobs = n_jobs
-    wanted = settings.tuning
+    expected = settings.tuning
     for name, value in tuning.items():
-        setattr(wanted, name, value)
-    settings.tuning = wanted
+        setattr(expected, name, value)
+    settings.tuning = expected
     return _core.grow(growth.core_columns(training_set), growth.core_target(training_set), settings)
 
 

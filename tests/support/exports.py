@@ -80,12 +80,12 @@ def check(model, engine, rows=200, seed=0, data=None, **options):
     format, own = RUNS[engine]
     estimate = options.get("estimate")
     exported = model.export(format, **own, **options)
-    found = tw.verify_export(
+    actual = tw.verify_export(
         model, exported, data, engine=engine.split()[0], rows=rows, random_state=seed, estimate=estimate
     )
-    assert found.ok, str(found)
-    assert [run.rows for run in found.runs] >= [1]
-    return found
+    assert actual.ok, str(actual)
+    assert [run.rows for run in actual.runs] >= [1]
+    return actual
 
 
 def tamed(tree):

@@ -6,9 +6,9 @@ def all_texts(ax):
     from matplotlib.text import Text
 
     ax.figure.draw_without_rendering()
-    found = []
+    actual = []
     for text in ax.figure.findobj(Text):
         shown, formula = text._preprocess_math(text.get_text())
         assert not formula, text
-        found.append(shown)
-    return " ".join(found)
+        actual.append(shown)
+    return " ".join(actual)

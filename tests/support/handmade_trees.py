@@ -93,8 +93,8 @@ def fill(columns: list[Encoding], target: Target, nodes: list[NodeSpec], parents
     counts = [sorted((places[label], w) for label, w in m.counts.items()) if classes else [] for m in nodes]
 
     def cut(m: NodeSpec, kind: type) -> Any:
-        found = isinstance(m.split, Threshold) and isinstance(m.split.cut, kind)
-        return m.split.cut if found else 0
+        actual = isinstance(m.split, Threshold) and isinstance(m.split.cut, kind)
+        return m.split.cut if actual else 0
 
     def label(m: NodeSpec) -> int:
         if m.prediction is not None:
@@ -166,7 +166,7 @@ counts_of_rows = st.integers(0, 2000)
 def encodings(draw: Any) -> list[Encoding]:
     """A few columns of every kind with unusual names."""
     names = draw(st.lists(texts, min_size=1, max_size=5, unique=True))
-    found = []
+    actual = []
     for name in names:
         kind = draw(st.sampled_from(["number", "integer", "datetime", "boolean", "nominal", "ordered"]))
         levels: tuple[str, ...] = ()
@@ -175,8 +175,8 @@ def encodings(draw: Any) -> list[Encoding]:
         elif kind in ("nominal", "ordered"):
             levels = tuple(draw(st.lists(texts, min_size=2, max_size=5, unique=True)))
         unit = draw(st.sampled_from(["D", "s", "ms", "us", "ns"])) if kind == "datetime" else ""
-        found.append(Encoding(name, kind, levels, unit))
-    return found
+        actual.append(Encoding(name, kind, levels, unit))
+    return actual
 
 
 @st.composite
@@ -185,29 +185,29 @@ def splits(draw: Any, encoding: Encoding) -> Split:
     name, levels = encoding.name, encoding.levels
     if encoding.kind == "number":
         cut: Any = draw(st.one_of(st.floats(allow_nan=False), st.integers(-9, 9).map(float), st.just(math.inf))) + 0.0
-        found: Split = Threshold(name, cut)
+        actual: Split = Threshold(name, cut)
     elif not encoding.is_categorical:
         wide = st.one_of(st.integers(-(2**63) + 1, INT64_MAX), st.just(INT64_MAX), st.integers(-99, 99))
-        found = Threshold(name, draw(wide))
+        actual = Threshold(name, draw(wide))
     else:
         kind = draw(st.sampled_from(["ordinal", "one_value", "subset", "multiway", "presence"]))
         some = tuple(draw(st.permutations(levels)))[: draw(st.integers(1, len(levels)))]
         if kind == "presence":
             return Subset(name, (), missing=0)
         if kind == "ordinal":
-            found = Ordinal(name, draw(st.sampled_from(levels[:-1])))
+            actual = Ordinal(name, draw(st.sampled_from(levels[:-1])))
             if encoding.kind != "boolean" and draw(st.integers(0, 3)) == 0:
                 return Ordinal(name, levels[-1], missing=1)
         elif kind == "one_value":
-            found = OneValue(name, some[0])
+            actual = OneValue(name, some[0])
         elif kind == "subset":
-            found = Subset(name, some)
+            actual = Subset(name, some)
         else:
             other = len(some) < len(levels) and (len(some) == 1 or draw(st.booleans()))
-            found = Multiway(name, some, other=other)
-            if found.own_branches == 1:
-                return replace(found, missing=1)
-    return replace(found, missing=draw(st.integers(0, found.own_branches)))
+            actual = Multiway(name, some, other=other)
+            if actual.own_branches == 1:
+                return replace(actual, missing=1)
+    return replace(actual, missing=draw(st.integers(0, actual.own_branches)))
 
 
 @st.composite

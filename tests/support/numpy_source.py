@@ -53,17 +53,17 @@ class NumpySource(MemorySource):
 
     def target_ranges(self, tree, nodes):
         at = self.nodes(tree)
-        found = []
+        actual = []
         for node in nodes:
             y, raw = self.y[at == node], self.raw[at == node]
-            found.append(TargetRange(int(y.min()), int(y.max()), float(raw.min()), float(raw.max())))
-        return found
+            actual.append(TargetRange(int(y.min()), int(y.max()), float(raw.min()), float(raw.max())))
+        return actual
 
     def moments(self, tree, about):
         at = self.nodes(tree)
-        found = {}
+        actual = {}
         for node, (mean, shift) in about.items():
             deviations = (self.y[at == node].astype(object) - mean) >> shift
             weights = self.weight[at == node]
-            found[node] = int((weights * deviations).sum()), int((weights * deviations * deviations).sum())
-        return found
+            actual[node] = int((weights * deviations).sum()), int((weights * deviations * deviations).sum())
+        return actual

@@ -89,14 +89,14 @@ def conditional_expectation(tree, table, row, known):
 def shapley_by_enumeration(tree, table, row):
     """Return Shapley values by definition: the mean over all orders in which columns become known."""
     n = len(tree.columns)
-    found = np.zeros((n, table.outputs.shape[1]))
+    actual = np.zeros((n, table.outputs.shape[1]))
     for i in range(n):
         others = [j for j in range(n) if j != i]
         for size in range(n):
             chance = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
             for known in combinations(others, size):
-                found[i] += chance * (
+                actual[i] += chance * (
                     conditional_expectation(tree, table, row, {*known, i})
                     - conditional_expectation(tree, table, row, set(known))
                 )
-    return found
+    return actual

@@ -20,10 +20,10 @@ counts = st.lists(st.integers(0, 60), min_size=1, max_size=6).filter(any)
 
 
 def test_the_entropy_of_the_seven_points_is_written_out():
-    found = tw.worked_impurity([5, 2], unit="nats")
-    assert found.text == "H(5/7, 2/7) = −5/7·log 5/7 − 2/7·log 2/7 = 0.2403 + 0.3579 = 0.5983 nats"
-    assert found.exact == "log 7 − 5/7·log 5 − 2/7·log 2"
-    assert r"-\tfrac{5}{7} \log \tfrac{5}{7} - \tfrac{2}{7} \log \tfrac{2}{7}" in found.latex
+    actual = tw.worked_impurity([5, 2], unit="nats")
+    assert actual.text == "H(5/7, 2/7) = −5/7·log 5/7 − 2/7·log 2/7 = 0.2403 + 0.3579 = 0.5983 nats"
+    assert actual.exact == "log 7 − 5/7·log 5 − 2/7·log 2"
+    assert r"-\tfrac{5}{7} \log \tfrac{5}{7} - \tfrac{2}{7} \log \tfrac{2}{7}" in actual.latex
 
 
 def test_a_fair_coin_and_a_sure_thing():
@@ -37,9 +37,9 @@ def test_a_fair_coin_and_a_sure_thing():
 
 
 def test_the_terms_of_example_8_1_and_gini_likewise():
-    found = tw.worked_impurity([3, 4])
-    assert [round(term, 4) for term in found.terms] == [0.5239, 0.4613]
-    assert found.text.endswith("= 0.5239 + 0.4613 = 0.9852 bits")
+    actual = tw.worked_impurity([3, 4])
+    assert [round(term, 4) for term in actual.terms] == [0.5239, 0.4613]
+    assert actual.text.endswith("= 0.5239 + 0.4613 = 0.9852 bits")
     gini = tw.worked_impurity([3, 4], "gini")
     assert (gini.exact, round(gini.value, 3)) == ("24/49", 0.490)
     assert gini.text == "G(3/7, 4/7) = 1 − (3/7)² − (4/7)² = 1 − 0.1837 − 0.3265 = 24/49 = 0.4898"
@@ -55,10 +55,10 @@ def evaluate_form(text):
 @settings(max_examples=60, deadline=None)
 @given(counts, st.sampled_from(["bits", "nats"]))
 def test_terms_and_closed_forms_add_up_to_the_entropy(some, unit):
-    found = tw.worked_impurity(some, unit=unit)
-    assert math.fsum(found.terms) == pytest.approx(tw.entropy(some, unit), abs=1e-12)
-    if found.exact:
-        assert evaluate_form(found.exact) == pytest.approx(tw.entropy(some, unit), abs=1e-12)
+    actual = tw.worked_impurity(some, unit=unit)
+    assert math.fsum(actual.terms) == pytest.approx(tw.entropy(some, unit), abs=1e-12)
+    if actual.exact:
+        assert evaluate_form(actual.exact) == pytest.approx(tw.entropy(some, unit), abs=1e-12)
     for kind, value in (("gini", tw.gini(some)), ("error", 1 - max(some) / sum(some))):
         assert evaluate_form(tw.worked_impurity(some, kind).exact) == pytest.approx(value, abs=1e-12)
 
@@ -67,24 +67,24 @@ def test_terms_and_closed_forms_add_up_to_the_entropy(some, unit):
 
 
 def test_the_first_joint_table_with_its_working():
-    found = tw.joint([[1 / 3, 1 / 3], [1 / 3, 0]], given="columns", unit="nats")
-    assert [str(p) for p in found.marginal_z] == ["2/3", "1/3"]
-    assert [[str(p) for p in found.conditional(z)] for z in (0, 1)] == [["1/2", "1/2"], ["1", "0"]]
-    assert found.conditional_entropy == pytest.approx(2 / 3 * LOG2)
-    assert found.exact_conditional_entropy == "2/3·log 2"
-    text = str(found)
+    joint = tw.joint([[1 / 3, 1 / 3], [1 / 3, 0]], given="columns", unit="nats")
+    assert [str(p) for p in joint.marginal_z] == ["2/3", "1/3"]
+    assert [[str(p) for p in joint.conditional(z)] for z in (0, 1)] == [["1/2", "1/2"], ["1", "0"]]
+    assert joint.conditional_entropy == pytest.approx(2 / 3 * LOG2)
+    assert joint.exact_conditional_entropy == "2/3·log 2"
+    text = str(joint)
     assert "H(X|Z) = 2/3·H(X|Z=0) + 1/3·H(X|Z=1) = 2/3·log 2 + 1/3·0 = 2/3·log 2 = 0.4621 nats" in text
     assert "independent: no, P(X=0, Z=0) = 1/3, and P(X)·P(Z) = 2/3·2/3 = 4/9" in text
-    assert found.gain == pytest.approx(LOG3 - 2 / 3 * LOG2 - 2 / 3 * LOG2)  # knowing Z reduces our uncertainty
+    assert joint.gain == pytest.approx(LOG3 - 2 / 3 * LOG2 - 2 / 3 * LOG2)  # knowing Z reduces our uncertainty
 
 
 def test_the_second_joint_table_in_closed_form():
-    found = tw.joint([[0, 1 / 2, 1 / 4], [1 / 12, 1 / 12, 1 / 12]], unit="nats")
-    assert [found.worked(z).exact for z in (0, 1)] == ["log 3 − 2/3·log 2", "log 3"]
-    assert found.exact_conditional_entropy == "log 3 − 1/2·log 2"
-    assert found.conditional_entropy == pytest.approx(LOG3 - LOG2 / 2)
-    assert r"\begin{align*}" in found.to_latex()
-    assert found.to_dict()["independent"] is False
+    joint = tw.joint([[0, 1 / 2, 1 / 4], [1 / 12, 1 / 12, 1 / 12]], unit="nats")
+    assert [joint.worked(z).exact for z in (0, 1)] == ["log 3 − 2/3·log 2", "log 3"]
+    assert joint.exact_conditional_entropy == "log 3 − 1/2·log 2"
+    assert joint.conditional_entropy == pytest.approx(LOG3 - LOG2 / 2)
+    assert r"\begin{align*}" in joint.to_latex()
+    assert joint.to_dict()["independent"] is False
 
 
 def test_independence_and_identity():
@@ -105,13 +105,13 @@ def test_independence_and_identity():
 def test_joint_tables_agree_with_the_functions(table):
     if not any(map(any, table)):
         return
-    found = tw.joint(table)
-    assert found.gain >= 0
-    assert found.conditional_entropy == pytest.approx(tw.conditional_entropy(table))
-    assert found.independent == (found.gain < 1e-12)
-    if found.exact_conditional_entropy:
-        assert evaluate_form(found.exact_conditional_entropy) == pytest.approx(found.conditional_entropy, abs=1e-9)
-    assert str(found)
+    joint = tw.joint(table)
+    assert joint.gain >= 0
+    assert joint.conditional_entropy == pytest.approx(tw.conditional_entropy(table))
+    assert joint.independent == (joint.gain < 1e-12)
+    if joint.exact_conditional_entropy:
+        assert evaluate_form(joint.exact_conditional_entropy) == pytest.approx(joint.conditional_entropy, abs=1e-9)
+    assert str(joint)
 
 
 # -- H(Y|Z) of every candidate -----------------------------------------------------------------------------
@@ -168,13 +168,13 @@ def test_terms_are_written_on_request(run):
 
 def test_the_log_likelihood_is_a_sum_over_the_leaves():
     tree = tw.grow("admissions", preset="id3", max_depth=1)
-    found = tree.leaf_likelihoods("admissions", unit="bits")
-    assert [round(leaf.log_likelihood, 4) for leaf in found.leaves] == [0, -4.8548, 0]
-    for leaf in found.leaves:
+    actual = tree.leaf_likelihoods("admissions", unit="bits")
+    assert [round(leaf.log_likelihood, 4) for leaf in actual.leaves] == [0, -4.8548, 0]
+    for leaf in actual.leaves:
         assert leaf.log_likelihood == pytest.approx(-leaf.rows * leaf.entropy)
-    assert found.total == pytest.approx(tree.log_likelihood("admissions", unit="bits"))
-    assert found.is_fitted
-    assert "−m·H(p)" in str(found)
+    assert actual.total == pytest.approx(tree.log_likelihood("admissions", unit="bits"))
+    assert actual.is_fitted
+    assert "−m·H(p)" in str(actual)
     grown = tw.grow("penguins")
     for unit in ("nats", "bits"):
         assert grown.leaf_likelihoods("penguins", unit).total == pytest.approx(grown.log_likelihood("penguins", unit))
@@ -182,10 +182,10 @@ def test_the_log_likelihood_is_a_sum_over_the_leaves():
 
 def test_on_other_rows_leaves_contribute_less_than_their_own_entropy():
     tree = tw.grow("outlier", max_depth=1)
-    found = tree.leaf_likelihoods("outlier_validation")
-    assert not found.is_fitted
-    assert all(leaf.log_likelihood <= -leaf.rows * leaf.entropy + 1e-12 for leaf in found.leaves)
-    assert "Σ log P" in str(found)
+    actual = tree.leaf_likelihoods("outlier_validation")
+    assert not actual.is_fitted
+    assert all(leaf.log_likelihood <= -leaf.rows * leaf.entropy + 1e-12 for leaf in actual.leaves)
+    assert "Σ log P" in str(actual)
 
 
 # -- rows of a node ----------------------------------------------------------------------------------------

@@ -233,6 +233,6 @@ def test_a_leaf_discovers_a_class_of_high_risk_nobody_named():
         "emergency": [i < risk[kind] for kind in kinds for i in range(10)],
     }
     tree = tw.grow(data, "emergency", max_depth=2)
-    found = max((n for n in tree if n.is_leaf), key=lambda n: tree.probabilities(n.id)[1])
-    assert {tree.condition(i) for i in tree.path(found.id)[1:]} == {"week > 41", "height = small"}
-    assert tree.probabilities(found.id)[1] == pytest.approx(0.7)
+    actual = max((n for n in tree if n.is_leaf), key=lambda n: tree.probabilities(n.id)[1])
+    assert {tree.condition(i) for i in tree.path(actual.id)[1:]} == {"week > 41", "height = small"}
+    assert tree.probabilities(actual.id)[1] == pytest.approx(0.7)

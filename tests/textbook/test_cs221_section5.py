@@ -68,14 +68,14 @@ def test_officials_tree_path_of_every_row(officials, applicants):
 
 def test_officials_tree_categorises_the_applicants_correctly(officials, applicants):
     """The question itself: yes. No leaf is contradicted, no two like applicants were treated differently."""
-    found = officials.check(applicants)
-    assert found.sound
-    assert (found.n, found.errors, found.least_errors, found.contradictions) == (12, 0, 0, ())
-    assert [leaf.rule for leaf in found.empty] == [
+    report = officials.check(applicants)
+    assert report.sound
+    assert (report.n, report.errors, report.least_errors, report.contradictions) == (12, 0, 0, ())
+    assert [leaf.rule for leaf in report.empty] == [
         "GPA = 4.0 and Recommendation = normal and University = top10",
         "GPA = 4.0 and Recommendation = normal and University = top30",
     ]  # where it differs from the learned tree (question 3), no applicant tells who is right
-    assert sum(leaf.agreeing for leaf in found.leaves) == 12
+    assert sum(leaf.agreeing for leaf in report.leaves) == 12
     assert officials.refit(applicants).predict(applicants).tolist() == officials.predict(applicants).tolist()
 
 
@@ -235,17 +235,17 @@ def test_the_trees_differ_on_four_of_all_36_applications(officials, learned):
 
 
 def test_compare_answers_the_question(officials, learned, applicants):
-    found = tw.compare(officials, learned, applicants, names=("officials", "learned"))
-    assert not found.equivalent
-    assert (found.differ_on, found.cases) == (4, 36)
-    assert (found.rows_differ, found.rows) == (0, 12)
-    assert [officials.predict(found.witness), learned.predict(found.witness)] == ["N", "P"]
-    assert [(side.prediction, side.node) for side in found.sides] == [("N", 4), ("P", 8)]
-    assert found.witness_needs == ()
+    comparison = tw.compare(officials, learned, applicants, names=("officials", "learned"))
+    assert not comparison.equivalent
+    assert (comparison.differ_on, comparison.cases) == (4, 36)
+    assert (comparison.rows_differ, comparison.rows) == (0, 12)
+    assert [officials.predict(comparison.witness), learned.predict(comparison.witness)] == ["N", "P"]
+    assert [(side.prediction, side.node) for side in comparison.sides] == [("N", 4), ("P", 8)]
+    assert comparison.witness_needs == ()
     case = {"GPA": "4.0", "University": "top10", "Published": "yes", "Recommendation": "normal"}
-    assert [w.region.contains(case) for w in found.where] == [True]
-    assert found.where[0].text == "GPA = 4.0 and Recommendation = normal and University in {top10, top30}"
-    assert [change.text for change in found.changes] == [
+    assert [w.region.contains(case) for w in comparison.where] == [True]
+    assert comparison.where[0].text == "GPA = 4.0 and Recommendation = normal and University in {top10, top30}"
+    assert [change.text for change in comparison.changes] == [
         "the split Recommendation = … (4 leaves below) became a leaf: P"
     ]
 
@@ -297,11 +297,11 @@ def test_adaboost_first_rounds_in_fractions(boosted, applicants):
         (Fraction(1, 20), {4, 5, 6}, Fraction(3, 20), Fraction(1, 34), Fraction(1, 6)),
     ]
     for b, (before, wrong, error, right_after, wrong_after) in enumerate(due, 1):
-        worked = boosted.worked_round(applicants, b)
-        assert {int(row) for row in worked.rows[worked.wrong]} == wrong
-        assert worked.update.error == error
-        assert Fraction(int(worked.before.units[0]), worked.before.total) == before
-        after = [Fraction(int(units), worked.after.total) for units in worked.after.units]
+        worked_round = boosted.worked_round(applicants, b)
+        assert {int(row) for row in worked_round.rows[worked_round.wrong]} == wrong
+        assert worked_round.update.error == error
+        assert Fraction(int(worked_round.before.units[0]), worked_round.before.total) == before
+        after = [Fraction(int(units), worked_round.after.total) for units in worked_round.after.units]
         assert after[0] == right_after == before / (2 * (1 - error))
         assert after[min(wrong) - 1] == wrong_after == before / (2 * error)
 
@@ -309,9 +309,9 @@ def test_adaboost_first_rounds_in_fractions(boosted, applicants):
 def test_adaboost_mistakes_weigh_one_half_after_every_round(boosted, applicants):
     """What the section proves: Σ D_{b+1}(i)·1{h_b(x_i) ≠ y_i} = 1/2."""
     for b in range(1, len(boosted) + 1):
-        worked = boosted.worked_round(applicants, b)
-        assert worked.next_weights.sum() == pytest.approx(1, abs=1e-12)
-        assert worked.next_weights[worked.wrong].sum() == pytest.approx(0.5, abs=1e-12)
+        worked_round = boosted.worked_round(applicants, b)
+        assert worked_round.next_weights.sum() == pytest.approx(1, abs=1e-12)
+        assert worked_round.next_weights[worked_round.wrong].sum() == pytest.approx(0.5, abs=1e-12)
 
 
 def test_adaboost_moves_weights_the_more_the_fewer_mistakes():

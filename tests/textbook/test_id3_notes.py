@@ -59,11 +59,11 @@ def test_six_points_fit_by_two_trees_and_id3_finds_the_smaller(mistakes):
     assert (small.n_leaves, large.n_leaves) == (3, 5)
     assert learned.n_leaves == small.n_leaves
     assert asked(learned) == asked(small) == ["x1 <= 0.5", "x2 <= 1.5"]
-    found = tw.compare(small, large, points, names=("Tree 1", "Tree 2"), complete=True)
-    assert found.equivalent
-    assert [side.error.wrong for side in found.sides] == [0, 0]
-    assert found.smaller == "Tree 1"
-    assert "both 0 of 6 rows wrong: Tree 1 is simpler at equal error" in str(found).replace("\n", " ")
+    comparison = tw.compare(small, large, points, names=("Tree 1", "Tree 2"), complete=True)
+    assert comparison.equivalent
+    assert [side.error.wrong for side in comparison.sides] == [0, 0]
+    assert comparison.smaller == "Tree 1"
+    assert "both 0 of 6 rows wrong: Tree 1 is simpler at equal error" in str(comparison).replace("\n", " ")
 
 
 # -- The small example, rule by rule -------------------------------------------------------------------

@@ -87,9 +87,9 @@ def test_the_command_of_an_item_does_what_the_note_says(run, names, item):
         return
     printed = ""
     for command in item.command.split(" && "):
-        answer = run(command.removeprefix("treewise "))
-        assert answer.code == 0, answer.err
-        printed += answer.out
+        result = run(command.removeprefix("treewise "))
+        assert result.code == 0, result.err
+        printed += result.out
     assert item.expected in printed
 
 

@@ -53,8 +53,8 @@ def test_the_number_of_trees_is_exponential():
 def test_agreement_on_the_rows_is_no_proof_and_agreement_everywhere_no_coincidence():
     """Both trees fit the twelve rows, and still differ. Where all cases are in the table, agreement is certain."""
     officials, grown = tw.parse(OFFICIALS, data="admissions"), tw.grow("admissions", preset="id3")
-    found = tw.compare(officials, grown, "admissions")
-    assert not found.equivalent
+    comparison = tw.compare(officials, grown, "admissions")
+    assert not comparison.equivalent
     assert officials.predict("admissions").tolist() == grown.predict("admissions").tolist()
     complete = tw.datasets.or_table(3)  # every case occurs: trees without error must agree
     one, two = tw.grow(complete), tw.smallest(complete).tree
@@ -86,9 +86,9 @@ def test_k_can_be_given_and_1_nn_makes_no_training_error():
 
 
 def test_what_k_nn_costs_over_rows_and_columns():
-    found = tw.knn_scaling(rows=[500, 5000], columns=[2, 20])
-    knn = {(p.rows, p.columns): p for p in found.points if p.model == "knn"}
-    tree = {(p.rows, p.columns): p for p in found.points if p.model == "tree"}
+    actual = tw.knn_scaling(rows=[500, 5000], columns=[2, 20])
+    knn = {(p.rows, p.columns): p for p in actual.points if p.model == "knn"}
+    tree = {(p.rows, p.columns): p for p in actual.points if p.model == "tree"}
     assert knn[5000, 2].bytes > 5 * knn[500, 2].bytes  # it stores the table
     assert knn[5000, 20].bytes > 3 * knn[5000, 2].bytes
     assert tree[5000, 20].bytes < knn[5000, 20].bytes

@@ -32,9 +32,9 @@ def test_a_learner_of_a_round_is_traced_with_the_weights_of_its_round(run):
 def test_trace_can_be_quiet_and_names_of_the_notes_are_understood(run):
     assert run("trace seven_points -q").err == ""
     for typed, ours in {"--minLeaf": "--min-samples-leaf", "--min-parent": "--min-samples-split"}.items():
-        answer = run(f"trace seven_points {typed} 3")
-        assert answer.code == 2
-        assert f"Did you mean {ours}?" in answer.err
+        result = run(f"trace seven_points {typed} 3")
+        assert result.code == 2
+        assert f"Did you mean {ours}?" in result.err
     with pytest.raises(tw.ParameterError, match='Did you mean "min_samples_leaf"'):
         tw.grow("penguins", minLeaf=3)
 
@@ -70,11 +70,11 @@ def test_a_typed_tree_predicts_the_target_of_its_table(run, tmp_path):
 def test_a_typed_tree_has_the_colours_of_a_grown_one():
     """The table of six points declares - before +; sorting by name would swap their colours."""
     text = "x1 <= 0.5 -> +\nx1 > 0.5\n  x2 <= 1.5 -> -\n  x2 > 1.5 -> +"
-    grown = tw.grow("six_points")
+    tree = tw.grow("six_points")
     typed = tw.parse(text, data="six_points")
-    assert typed.classes == grown.classes == ("-", "+")
-    assert [n.prediction for n in typed if n.is_leaf] == [n.prediction for n in grown if n.is_leaf]
-    both = tw.draw_regions({"typed": tw.parse(text), "grown": grown}, "six_points", "x1", "x2")
+    assert typed.classes == tree.classes == ("-", "+")
+    assert [n.prediction for n in typed if n.is_leaf] == [n.prediction for n in tree if n.is_leaf]
+    both = tw.draw_regions({"typed": tw.parse(text), "grown": tree}, "six_points", "x1", "x2")
     colours = [[tuple(c) for c in panel.collections[0].get_facecolor()] for panel in both]
     assert colours[0] == colours[1]
     assert tw.parse("classes: +, -\n" + text, data="six_points").classes == ("+", "-")  # as declared

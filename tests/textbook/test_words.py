@@ -69,10 +69,10 @@ def test_output_says_information_gain_and_past_which_size_trees_overfit(run, cap
     }.items(),
 )
 def test_other_names_of_options_get_a_hint(run, typed, ours):
-    answer = run(f"grow noisy {typed}")
-    assert answer.code == 2
-    assert "Did you mean " in answer.err
-    assert ours in answer.err
+    result = run(f"grow noisy {typed}")
+    assert result.code == 2
+    assert "Did you mean " in result.err
+    assert ours in result.err
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_other_names_of_options_get_a_hint(run, typed, ours):
     }.items(),
 )
 def test_other_names_of_verbs_get_a_hint(run, typed, verb):
-    answer = run(f"{typed} noisy")
-    assert answer.code == 2
-    assert f'no verb "{typed}". Did you mean "{verb}"?' in answer.err
+    result = run(f"{typed} noisy")
+    assert result.code == 2
+    assert f'no verb "{typed}". Did you mean "{verb}"?' in result.err
 
 
 def test_a_hint_names_an_option_that_the_verb_has(run):

@@ -37,10 +37,10 @@ def test_messages_keep_their_references():
 
 def test_errors_and_notes_can_be_pickled():
     error = tw.ParameterError("must be a number.", parameter="cost", value=lambda: 1, hint="Leave it out.")
-    again = pickle.loads(pickle.dumps(error))
-    assert type(again) is tw.ParameterError
-    assert str(again) == str(error) == "cost=a function: must be a number. Leave it out."
-    assert (again.parameter, again.rule, again.hint) == ("cost", "must be a number.", "Leave it out.")
+    parsed = pickle.loads(pickle.dumps(error))
+    assert type(parsed) is tw.ParameterError
+    assert str(parsed) == str(error) == "cost=a function: must be a number. Leave it out."
+    assert (parsed.parameter, parsed.rule, parsed.hint) == ("cost", "must be a number.", "Leave it out.")
     note = pickle.loads(pickle.dumps("leave it out: " + Param("ignore", ["id"])))
     assert note.parts == ("leave it out: ", Param("ignore", ["id"]))
 

@@ -102,9 +102,9 @@ def test_a_single_tree_may_draw_its_columns_and_tests(how):
 def test_what_is_drawn_does_not_depend_on_limits(how):
     """So that a curve, which reads smaller trees off a larger one, reads those that would be grown."""
     for over, values in (("max_depth", [1, 2, 4]), ("max_leaf_nodes", [2, 3, 7])):
-        found = tw.curve("penguins", over=over, values=values, folds=3, **how)
+        curve = tw.curve("penguins", over=over, values=values, folds=3, **how)
         grown = [tw.grow("penguins", **{over: value}, **how).evaluate("penguins").error for value in values]
-        assert [point.training for point in found.points] == pytest.approx(grown)
+        assert [point.training for point in curve.points] == pytest.approx(grown)
 
 
 def test_the_trace_says_that_not_every_test_was_looked_at():

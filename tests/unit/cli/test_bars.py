@@ -15,9 +15,9 @@ def become_a_terminal(monkeypatch):
 def test_a_pipe_has_no_bars_unless_asked_for(run):
     plain = run("show penguins --max-leaf-nodes 4").out
     assert not re.search("[█▓▒░]", plain)
-    asked = run("show penguins --max-leaf-nodes 4 --bars").out
-    assert "█████▓▓▓▒▒▒▒" in asked
-    assert "\x1b" not in asked
+    requested = run("show penguins --max-leaf-nodes 4 --bars").out
+    assert "█████▓▓▓▒▒▒▒" in requested
+    assert "\x1b" not in requested
 
 
 def test_a_terminal_with_colours_has_them(run, monkeypatch):

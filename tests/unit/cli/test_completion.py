@@ -14,16 +14,16 @@ from treewise.cli.completion import SHELLS
 def complete(line, **environment):
     """The completions of the last word of a line."""
     words = line.split(" ")
-    asked = {"_TREEWISE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    done = subprocess.run(
+    requested = {"_TREEWISE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    completed = subprocess.run(
         [sys.executable, "-m", "treewise"],
-        env=os.environ | asked | environment,
+        env=os.environ | requested | environment,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    return [item.removeprefix("plain,") for item in done.stdout.split()]
+    assert (completed.returncode, completed.stderr) == (0, "")
+    return [item.removeprefix("plain,") for item in completed.stdout.split()]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_columns_of_files(tmp_path, monkeypatch):
     pl.DataFrame({"size": [1], "site": [2]}).write_parquet("a.parquet")
     assert complete("treewise grow a.parquet --target si") == ["size", "site"]
     tmp_path.joinpath("bad.csv").write_bytes(b"\x00\xff")
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "treewise"],
         env=os.environ
         | {
@@ -69,7 +69,7 @@ def test_columns_of_files(tmp_path, monkeypatch):
         text=True,
         check=False,
     )
-    assert done.stderr == ""  # whatever the file is, the line being typed stays clean
+    assert completed.stderr == ""  # whatever the file is, the line being typed stays clean
 
 
 def test_the_script_is_bash(tmp_path):
@@ -83,8 +83,8 @@ def test_the_script_is_bash(tmp_path):
         '_treewise_completion treewise; echo "${COMPREPLY[@]}"'
     )
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SHELL": "/bin/bash"}
-    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("species\n", "")
+    completed = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (completed.stdout, completed.stderr) == ("species\n", "")
 
 
 def test_an_unknown_shell_is_named(run, monkeypatch):

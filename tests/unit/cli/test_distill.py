@@ -7,19 +7,19 @@ import treewise as tw
 
 def test_a_tree_imitates_a_model_and_is_saved(run):
     run("grow penguins -o full.json")
-    answer = run("distill full.json penguins --max-leaf-nodes 4 -o tree.json")
-    found = tw.distill(tw.load("full.json"), "penguins", max_leaf_nodes=4)
-    assert answer.code == 0
-    assert answer.out == f"{found}\n\n{found.tree}\n"
-    assert answer.err == "saved tree.json\n"
-    assert tw.load("tree.json") == found.tree
+    result = run("distill full.json penguins --max-leaf-nodes 4 -o tree.json")
+    distillation = tw.distill(tw.load("full.json"), "penguins", max_leaf_nodes=4)
+    assert result.code == 0
+    assert result.out == f"{distillation}\n\n{distillation.tree}\n"
+    assert result.err == "saved tree.json\n"
+    assert tw.load("tree.json") == distillation.tree
 
 
 def test_a_column_may_be_the_teacher(run):
-    answer = run("distill island penguins --max-leaf-nodes 3 --folds 0 -q")
-    assert answer.lines[0] == 'A tree of 3 leaves imitates the column "island"'
-    assert [line.split()[0] for line in answer.lines[1:3]] == ["rows", "training"]
-    assert (answer.err, "folds" in answer.out) == ("", False)
+    result = run("distill island penguins --max-leaf-nodes 3 --folds 0 -q")
+    assert result.lines[0] == 'A tree of 3 leaves imitates the column "island"'
+    assert [line.split()[0] for line in result.lines[1:3]] == ["rows", "training"]
+    assert (result.err, "folds" in result.out) == ("", False)
 
 
 def test_fidelity_on_another_table_as_data(run, model):
@@ -29,8 +29,8 @@ def test_fidelity_on_another_table_as_data(run, model):
 
 
 def test_the_model_alone_on_standard_output(run, model):
-    answer = run(f"distill {model} penguins --max-depth 1 --folds 0 -o -")
-    assert json.loads(answer.out)["format"] == 2
+    result = run(f"distill {model} penguins --max-depth 1 --folds 0 -o -")
+    assert json.loads(result.out)["format"] == 2
 
 
 def test_what_goes_wrong_is_reported_before_any_work(run, model):
@@ -41,6 +41,6 @@ def test_what_goes_wrong_is_reported_before_any_work(run, model):
         ("distill nocolumn penguins", 3, 'no column "nocolumn"'),
         (f"distill {model} penguins -o {model}", 2, "it is also an input"),
     ):
-        answer = run(line)
-        assert (answer.code, answer.out) == (code, ""), answer
-        assert message in answer.err, answer
+        result = run(line)
+        assert (result.code, result.out) == (code, ""), result
+        assert message in result.err, result

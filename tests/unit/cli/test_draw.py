@@ -16,11 +16,11 @@ def model(run):
 
 def test_a_saved_tree(run, model):
     tree = tw.load(model)
-    done = run(f"draw {model} -o t.svg --direction right --max-depth 1")
-    assert done.code == 0, done
+    completed = run(f"draw {model} -o t.svg --direction right --max-depth 1")
+    assert completed.code == 0, completed
     drawn = tree.draw(direction="right", max_depth=1)
     assert Path("t.svg").read_text(encoding="utf-8") == drawn.svg
-    assert f"{drawn.scene.width:.0f} × {drawn.scene.height:.0f} pixels →" in done.err
+    assert f"{drawn.scene.width:.0f} × {drawn.scene.height:.0f} pixels →" in completed.err
     printed = run(f"draw {model} --row 'GPA=3.7, University=top20, Published=no' --node 2")
     assert printed.out == tree.draw(highlight={"GPA": 3.7, "University": "top20", "Published": "no"}, node=2).svg
 
@@ -33,8 +33,8 @@ def test_with_a_table(run, model):
 
 
 def test_a_tree_grown_on_the_way(run):
-    done = run("draw penguins --max-leaf-nodes 4 --histograms --max-leaves 3")
-    assert done.out == tw.grow("penguins", max_leaf_nodes=4).draw(data="penguins", max_leaves=3).svg
+    completed = run("draw penguins --max-leaf-nodes 4 --histograms --max-leaves 3")
+    assert completed.out == tw.grow("penguins", max_leaf_nodes=4).draw(data="penguins", max_leaves=3).svg
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,15 @@ def test_a_tree_grown_on_the_way(run):
     ],
 )
 def test_drawing_errors(run, model, words, code, message):
-    done = run(f"draw {model} {words}")
-    assert done.code == code
-    assert message in done.err
+    completed = run(f"draw {model} {words}")
+    assert completed.code == code
+    assert message in completed.err
     assert not Path("t.gif").exists()
 
 
 def test_standard_input_is_read_once(run):
-    done = run("draw - --target y --histograms", b"x,y\n1,a\n2,b\n")
-    assert (done.code, done.err) == (
+    completed = run("draw - --target y --histograms", b"x,y\n1,a\n2,b\n")
+    assert (completed.code, completed.err) == (
         2,
         "treewise: --histograms need the table twice, which standard input cannot give; name a file.\n",
     )

@@ -43,8 +43,8 @@ def test_any_verb_takes_one_of_many(run, three, tmp_path, line):
 
 @pytest.mark.parametrize("line", VERBS_OF_ONE)
 def test_a_tree_that_is_not_there(run, three, line):
-    answer = run(line.replace("m.json", "f.json") + " --tree 3")
-    assert (answer.code, answer.out, answer.err) == (2, "", "treewise: --tree 3: f.json has trees 0 to 2.\n")
+    result = run(line.replace("m.json", "f.json") + " --tree 3")
+    assert (result.code, result.out, result.err) == (2, "", "treewise: --tree 3: f.json has trees 0 to 2.\n")
 
 
 @pytest.mark.parametrize(
@@ -52,18 +52,18 @@ def test_a_tree_that_is_not_there(run, three, line):
 )
 def test_a_verb_for_one_tree_reports_what_to_do(run, three, verb):
     line = next(line for line in VERBS_OF_ONE if line.startswith(verb))
-    answer = run(line.replace("m.json", "f.json"))
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err == (
+    result = run(line.replace("m.json", "f.json"))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
         "treewise: f.json holds 3 trees. Choose one with --tree N (0 to 2), or distill them into one:"
         " treewise distill f.json DATA -o tree.json\n"
     )
 
 
 def test_trees_of_one_file_are_compared(run, three):
-    answer = run("compare f.json f.json --tree 1 --tree 2")
-    assert answer.code == 1
-    assert "tree 1 of f.json → Chinstrap (node 3); tree 2 of f.json → Adelie (node 6)" in answer.out
+    result = run("compare f.json f.json --tree 1 --tree 2")
+    assert result.code == 1
+    assert "tree 1 of f.json → Chinstrap (node 3); tree 2 of f.json → Adelie (node 6)" in result.out
     three[1].save("one.json")
     assert run("compare f.json one.json --tree 1").code == 0
     assert run("compare one.json f.json --tree 1").code == 0
@@ -71,11 +71,11 @@ def test_trees_of_one_file_are_compared(run, three):
 
 
 def test_many_trees_are_shown_in_a_few_lines(run, three):
-    answer = run("show f.json")
-    assert answer.lines[0].startswith("f.json  format 3 · treewise ")
-    assert answer.lines[0].endswith(" · forest of 3 trees · target species: Adelie, Chinstrap, Gentoo")
-    assert answer.lines[1] == "size    leaves 2 to 7, median 4 · depth 1 to 3, median 2"
-    assert run("show f.json --summary").out == answer.out
+    result = run("show f.json")
+    assert result.lines[0].startswith("f.json  format 3 · treewise ")
+    assert result.lines[0].endswith(" · forest of 3 trees · target species: Adelie, Chinstrap, Gentoo")
+    assert result.lines[1] == "size    leaves 2 to 7, median 4 · depth 1 to 3, median 2"
+    assert run("show f.json --summary").out == result.out
     message = json.loads(run("show f.json --format json").out)
     assert (message["model"], message["format"], message["trees"]) == ("f.json", 3, 3)
     for words in ("--node 1", "--bars", "--max-depth 1"):
@@ -89,16 +89,16 @@ def test_many_trees_are_shown_in_a_few_lines(run, three):
 
 @pytest.mark.parametrize("line", VERBS_OF_ONE)
 def test_a_single_tree_has_none_to_pick(run, model, line):
-    answer = run(f"{line} --tree 0")
-    assert answer.code == 2
-    assert answer.err == "treewise: --tree 0: m.json holds a single tree. Leave it out.\n"
+    result = run(f"{line} --tree 0")
+    assert result.code == 2
+    assert result.err == "treewise: --tree 0: m.json holds a single tree. Leave it out.\n"
 
 
 @pytest.mark.parametrize("verb", ["show", "rules", "draw", "trace", "explain"])
 def test_a_tree_that_is_grown_is_one(run, verb):
-    answer = run(f"{verb} penguins --tree 0")
-    assert answer.code == 2
-    assert "--tree picks a tree of an ensemble; on a table a single tree is grown. Leave it out." in answer.err
+    result = run(f"{verb} penguins --tree 0")
+    assert result.code == 2
+    assert "--tree picks a tree of an ensemble; on a table a single tree is grown. Leave it out." in result.err
 
 
 @pytest.mark.parametrize("method", ["forest", "bagging", "adaboost"])

@@ -50,8 +50,8 @@ def test_options_are_the_parameters_of_the_functions():
 
 
 def test_a_forest_reports_what_it_understood_and_what_it_is(run):
-    answer = run("grow penguins --ensemble forest --n-estimators 7 --oob-score -o f.json")
-    table, task, grown, blank, saved = answer.err.splitlines()
+    result = run("grow penguins --ensemble forest --n-estimators 7 --oob-score -o f.json")
+    table, task, grown, blank, saved = result.err.splitlines()
     assert table.startswith("penguins   344 rows · 6 columns: 4 numbers, 2 categories · missing: sex 11")
     assert task == "task  classification of species: Adelie 152, Chinstrap 68, Gentoo 124"
     assert re.fullmatch(r"grow  \d+\.\d s   7 trees · \d+ leaves", grown)
@@ -62,7 +62,7 @@ def test_a_forest_reports_what_it_understood_and_what_it_is(run):
     )
     assert set(re.findall(r"treewise (\w+)", saved)) <= set(VERBS)
     made = tw.forest("penguins", n_estimators=7, oob_score=True)
-    assert answer.out == f"{made}\n"
+    assert result.out == f"{made}\n"
     assert tw.load("f.json") == made
     assert tw.load("f.json").oob == made.oob
 
@@ -145,22 +145,22 @@ def test_every_method_passes_its_options_on(run, words, make):
     ],
 )
 def test_errors_are_one_sentence_each(run, tmp_path, words, message):
-    answer = run(f"grow penguins {words}")
-    assert (answer.code, answer.out) == (2, "")
-    complaint = answer.err.splitlines()[-1]
+    result = run(f"grow penguins {words}")
+    assert (result.code, result.out) == (2, "")
+    complaint = result.err.splitlines()[-1]
     assert complaint.startswith("treewise: ")
     assert message in complaint
     assert not list(tmp_path.iterdir())
 
 
 def test_the_model_alone_goes_to_standard_output(run):
-    answer = run("grow penguins --ensemble bagging --n-estimators 2 -o -")
-    assert json.loads(answer.out)["format"] == 3
+    result = run("grow penguins --ensemble bagging --n-estimators 2 -o -")
+    assert json.loads(result.out)["format"] == 3
 
 
 def test_boosting_prints_its_rounds(run, boosted):
-    answer = run("grow admissions --ensemble adaboost --n-estimators 5 -q")
-    assert answer.out == f"{boosted}\n\n{boosted.rounds.to_text()}\n"
+    result = run("grow admissions --ensemble adaboost --n-estimators 5 -q")
+    assert result.out == f"{boosted}\n\n{boosted.rounds.to_text()}\n"
     assert run("show b.json").out.endswith(f"\n\n{boosted.rounds.to_text()}\n")
 
 
@@ -179,11 +179,11 @@ ROW = "island=Dream, bill_length_mm=50, bill_depth_mm=18, flipper_length_mm=190,
 
 
 def test_predict_a_row(run, forest):
-    answer = run(f"predict f.json --row '{ROW}' --proba")
+    result = run(f"predict f.json --row '{ROW}' --proba")
     assert re.fullmatch(
-        r"species = Chinstrap: predicted by \d of 7 trees, mean probability \d+\.\d %\.", answer.lines[0]
+        r"species = Chinstrap: predicted by \d of 7 trees, mean probability \d+\.\d %\.", result.lines[0]
     )
-    assert re.fullmatch(r"Adelie \d+\.\d %  Chinstrap \d+\.\d %  Gentoo \d+\.\d %", answer.lines[1])
+    assert re.fullmatch(r"Adelie \d+\.\d %  Chinstrap \d+\.\d %  Gentoo \d+\.\d %", result.lines[1])
     short = run("predict f.json --row 'island=Dream'")
     assert short.code == 3
     assert short.err == (
@@ -214,16 +214,16 @@ def test_every_column_a_row_lacks_is_named(run, tmp_path, verb):
     rows = [",".join(map(str, [*row, int(sum(row) > 48)])) for row in x.tolist()]
     tmp_path.joinpath("t.csv").write_text("\n".join([",".join([*names, "y"]), *rows]) + "\n")
     assert run("grow t.csv --target y --ensemble forest --n-estimators 9 -q -o g.json").code == 0
-    answer = run(f"{verb} g.json --row 'col0=3'")
-    assert answer.code == 3
-    assert all(f'"{name}"' in answer.err for name in names[1:])
+    result = run(f"{verb} g.json --row 'col0=3'")
+    assert result.code == 3
+    assert all(f'"{name}"' in result.err for name in names[1:])
     known = ", ".join(["col0=3", *(f"{name}=" for name in names[1:])])
     assert run(f"{verb} g.json --row '{known}'").code == 0
 
 
 def test_an_option_is_refused_in_whole_sentences(run):
-    answer = run("grow penguins --ensemble forest --max-features half")
-    assert answer.err.endswith(
+    result = run("grow penguins --ensemble forest --max-features half")
+    assert result.err.endswith(
         'must be "sqrt" or "log2", or a whole number of columns, or a share of them above 0 and up to 1.\n'
     )
     assert "adaboost 50 at most" in " ".join(run("grow --help").out.split())
@@ -231,8 +231,8 @@ def test_an_option_is_refused_in_whole_sentences(run):
 
 def test_the_weights_of_rows_are_part_of_how_it_was_made(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,y,w\n1,a,1\n2,b,2\n3,a,2\n4,b,1\n")
-    answer = run("grow t.csv --target y --sample-weight w --ensemble forest --n-estimators 2 -q")
-    assert re.search(r'(?m)^made .*, sample_weight="w"\) on 4 rows$', answer.out)
+    result = run("grow t.csv --target y --sample-weight w --ensemble forest --n-estimators 2 -q")
+    assert re.search(r'(?m)^made .*, sample_weight="w"\) on 4 rows$', result.out)
 
 
 def test_predict_reports_what_was_never_seen(run, forest, tmp_path):
@@ -242,9 +242,9 @@ def test_predict_reports_what_was_never_seen(run, forest, tmp_path):
 
 
 def test_evaluate(run, forest):
-    answer = run("evaluate f.json penguins")
-    assert answer.lines[0] == "f.json on penguins, column species"
-    assert answer.out.endswith(f"{forest.evaluate(tw.datasets.penguins())}\n")
+    result = run("evaluate f.json penguins")
+    assert result.lines[0] == "f.json on penguins, column species"
+    assert result.out.endswith(f"{forest.evaluate(tw.datasets.penguins())}\n")
     assert run("evaluate f.json penguins --fail-under accuracy=1.01").code == 1
     assert json.loads(run("evaluate f.json penguins --format json").out)["model"] == "f.json"
     assert "--paths is for a single tree" in run("evaluate f.json penguins --paths").err
@@ -259,9 +259,9 @@ def test_importance(run, forest):
 
 def test_explain(run, forest):
     table = tw.datasets.penguins()
-    answer = run("explain f.json penguins --rows 1,3")
+    result = run("explain f.json penguins --rows 1,3")
     first, second = (str(forest.explain(table.take(np.array([i])))) for i in (0, 2))
-    assert answer.out == f"row 1\n{first}\n\nrow 3\n{second}\n"
+    assert result.out == f"row 1\n{first}\n\nrow 3\n{second}\n"
     assert json.loads(run("explain f.json penguins --rows 1 --format json").out)["trees"] == 7
     assert "takes one row: --rows 1" in run("explain f.json penguins --rows 1,3 --format json").err
     assert run("explain f.json penguins --rows 1,3 --shap").out == f"{forest.shap(table.take(np.array([0, 2])))}\n"
@@ -269,24 +269,24 @@ def test_explain(run, forest):
 
 
 def test_agreement(run, forest):
-    found = forest.agreement(tw.datasets.penguins())
-    assert run("agreement f.json penguins").out == f"{found.to_text(max_rows=344)}\n"
-    assert run("agreement f.json penguins --top 3").out == f"{found.to_text(max_rows=3)}\n"
+    agreement = forest.agreement(tw.datasets.penguins())
+    assert run("agreement f.json penguins").out == f"{agreement.to_text(max_rows=344)}\n"
+    assert run("agreement f.json penguins --top 3").out == f"{agreement.to_text(max_rows=3)}\n"
     assert len(run("agreement f.json penguins --format csv").lines) == 345
 
 
 def test_stages(run, boosted, tmp_path):
-    found = boosted.stages(tw.datasets.admissions())
-    assert run("stages b.json admissions").out == f"{found}\n"
+    stages = boosted.stages(tw.datasets.admissions())
+    assert run("stages b.json admissions").out == f"{stages}\n"
     assert run("stages b.json admissions -o s.png").code == 0
     assert tmp_path.joinpath("s.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("verb", ["agreement", "stages", "extend"])
 def test_a_single_tree_is_not_many(run, model, verb):
-    answer = run(f"{verb} {model} penguins" + " --trees 3 -o f.json" * (verb == "extend"))
-    assert answer.code == 2
-    assert answer.err == (
+    result = run(f"{verb} {model} penguins" + " --trees 3 -o f.json" * (verb == "extend"))
+    assert result.code == 2
+    assert result.err == (
         "treewise: m.json contains a single tree, but this verb takes an ensemble:"
         " treewise grow DATA --target COLUMN --ensemble forest -o forest.json\n"
     )
@@ -296,11 +296,11 @@ def test_a_single_tree_is_not_many(run, model, verb):
 
 
 def test_more_trees_are_those_one_would_have_got_at_once(run, forest):
-    answer = run("extend f.json penguins --trees 4 -o f.json")
-    assert answer.code == 0
+    result = run("extend f.json penguins --trees 4 -o f.json")
+    assert result.code == 0
     assert tw.load("f.json") == tw.forest("penguins", n_estimators=11)
-    assert re.match(r"grow  \d+\.\d s   11 trees · \d+ leaves\n", answer.err)
-    assert answer.err.endswith("saved f.json\n")
+    assert re.match(r"grow  \d+\.\d s   11 trees · \d+ leaves\n", result.err)
+    assert result.err.endswith("saved f.json\n")
 
 
 def test_more_rounds(run, boosted):
@@ -309,16 +309,16 @@ def test_more_rounds(run, boosted):
 
 
 def test_more_trees_are_for_a_file(run):
-    answer = run("extend nowhere.json nowhere.csv --trees 1")
-    assert answer.code == 2
-    assert answer.err == "treewise: extend: -o FILE says where to save all trees; it may be MODEL itself.\n"
+    result = run("extend nowhere.json nowhere.csv --trees 1")
+    assert result.code == 2
+    assert result.err == "treewise: extend: -o FILE says where to save all trees; it may be MODEL itself.\n"
 
 
 @pytest.mark.parametrize("line", ["extend f.json admissions --trees 5 -o x.json", "trace b.json penguins --round 1"])
 def test_advice_is_possible_where_the_table_is_another(run, forest, boosted, line):
-    answer = run(line)
-    assert answer.code == 3
-    assert answer.err.endswith("the target of these trees. Give the table they were grown on.\n")
+    result = run(line)
+    assert result.code == 3
+    assert result.err.endswith("the target of these trees. Give the table they were grown on.\n")
 
 
 def test_more_gives_no_advice_for_growing(run):
@@ -328,9 +328,9 @@ def test_more_gives_no_advice_for_growing(run):
 
 def test_more_needs_the_same_table(run, forest):
     run("data penguins --rows -o p.csv")
-    answer = run("extend f.json admissions --trees 1 -o f.json")
-    assert (answer.code, answer.out) == (3, "")
-    assert "no column" in answer.err
+    result = run("extend f.json admissions --trees 1 -o f.json")
+    assert (result.code, result.out) == (3, "")
+    assert "no column" in result.err
 
 
 # -- long ones ----------------------------------------------------------------------------------------
@@ -372,12 +372,12 @@ def test_ctrl_c_stops_many_trees(tmp_path, method):
 
 
 def test_why_boosting_ended_is_reported_once(run):
-    answer = run("grow xor --ensemble adaboost")
-    assert "note  boosting ended after 1 tree of 50; the line below its rounds says why\n" in answer.err
-    assert (answer.out + answer.err).count("no better than chance (50.0 %)") == 1
+    result = run("grow xor --ensemble adaboost")
+    assert "note  boosting ended after 1 tree of 50; the line below its rounds says why\n" in result.err
+    assert (result.out + result.err).count("no better than chance (50.0 %)") == 1
     assert (
         "The only learner is no better than chance, so the formula gives no vote above 0: α is set to 1.\n"
-        in answer.out
+        in result.out
     )
 
 
@@ -402,9 +402,9 @@ def test_a_round_takes_the_columns_of_target_and_weights(run, tmp_path):
 
 
 def test_a_boosted_model_is_traced_by_round_or_by_tree(run, boosted):
-    answer = run("trace b.json admissions")
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err == (
+    result = run("trace b.json admissions")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
         "treewise: b.json holds 5 boosted trees. Work a round out with --round N (1 to 5), or pick a tree with --tree N"
         " (0 to 4).\n"
     )

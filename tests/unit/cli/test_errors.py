@@ -129,14 +129,14 @@ def test_errors_are_one_sentence(run, tmp_path, line, code, message):
     tmp_path.joinpath("words.txt").write_text("hello world\n")
     tmp_path.joinpath("hand.txt").write_text("GPA = 4.0 -> P\nGPA = 3.5 -> N\n")
     tmp_path.joinpath("rows.csv").write_text("flipper_length_mm\n200\n")
-    answer = run(line)
-    assert answer.code == code, answer
-    assert answer.out == ""
-    last = answer.err.splitlines()[-1]
+    result = run(line)
+    assert result.code == code, result
+    assert result.out == ""
+    last = result.err.splitlines()[-1]
     assert last.startswith("treewise: ")
-    assert message in answer.err, answer.err
-    assert len([text for text in answer.err.splitlines() if text.startswith("treewise:")]) == 1
-    assert not re.search(r"\b(max_depth|drop_missing_target|na_values)=", answer.err)
+    assert message in result.err, result.err
+    assert len([text for text in result.err.splitlines() if text.startswith("treewise:")]) == 1
+    assert not re.search(r"\b(max_depth|drop_missing_target|na_values)=", result.err)
 
 
 def test_a_fault_of_ours_is_one_sentence_too(run, monkeypatch):
@@ -144,11 +144,11 @@ def test_a_fault_of_ours_is_one_sentence_too(run, monkeypatch):
         raise ZeroDivisionError("division\nby zero")
 
     monkeypatch.setattr(import_module("treewise.train.grow"), "grow_training_set", broken)
-    answer = run("grow penguins")
-    assert answer.code == 70
+    result = run("grow penguins")
+    assert result.code == 70
     assert re.search(
         r"treewise: ZeroDivisionError in test_errors.py line \d+: division\. This is a bug in treewise",
-        answer.err,
+        result.err,
     )
 
 
@@ -173,9 +173,9 @@ def test_stopped_by_hand(capsys):
 def test_control_characters_cannot_reach_the_terminal(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("\x1b[31mx,y\n1,a\x07\n2,b\n")
     for line in ("grow t.csv --target y -o m.json", "show m.json --summary", "evaluate m.json t.csv --paths"):
-        answer = run(line)
-        assert answer.code == 0
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", answer.out + answer.err), line
+        result = run(line)
+        assert result.code == 0
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", result.out + result.err), line
     bad = run("grow 'no\x1b[31m.csv'")
     assert "\x1b" not in bad.err
 
@@ -203,10 +203,10 @@ def test_user_data_is_not_taken_for_parameters(run, tmp_path):
     tmp_path.joinpath("cell.csv").write_text("x,y\n" + "1,a\n2,b\n" * 20 + "n=3,a\n")
     assert 'column "x": 40 numbers and 1 cell that is not, "n=3" in row 41' in run("grow cell.csv --target y").err
     tmp_path.joinpath("name.csv").write_text("max_depth,y\n" + "1,a\n2,b\n" * 20 + "deep,a\n")
-    answer = run("grow name.csv --target y")
-    assert 'column "max_depth": 40 numbers and 1 cell that is not, "deep"' in answer.err
-    assert "--kind max_depth=nominal" in answer.err
-    assert "--max-depth" not in answer.err
+    result = run("grow name.csv --target y")
+    assert 'column "max_depth": 40 numbers and 1 cell that is not, "deep"' in result.err
+    assert "--kind max_depth=nominal" in result.err
+    assert "--max-depth" not in result.err
 
 
 def test_every_option_can_be_named():
@@ -231,15 +231,15 @@ def test_ascii_stands_in_where_the_terminal_has_nothing_else():
 
 
 def test_output_without_unicode():
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "treewise", "grow", "admissions", "--preset", "id3"],
         capture_output=True,
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
         check=True,
     )
-    assert b"|- GPA = 3.5                 -> N" in done.stdout
-    assert done.stdout.isascii()
-    assert done.stderr.isascii()
+    assert b"|- GPA = 3.5                 -> N" in completed.stdout
+    assert completed.stdout.isascii()
+    assert completed.stderr.isascii()
 
 
 # -- files --------------------------------------------------------------------------------------------
@@ -283,9 +283,9 @@ def test_what_is_read_is_not_overwritten(run, tmp_path, line):
     (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
     assert run("grow t.csv --target y -o m.json -q").code == 0
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    answer = run(line)
-    assert answer.code == 2
-    assert "it is also an input. Give the output another name." in answer.err
+    result = run(line)
+    assert result.code == 2
+    assert "it is also an input. Give the output another name." in result.err
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -337,14 +337,14 @@ def test_a_model_is_saved_before_its_page_is_printed(model, tmp_path, words):
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as closed:
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "treewise", *words.split()],
             check=False,
             stdout=closed,
             stderr=subprocess.PIPE,
             cwd=tmp_path,
         )
-    assert (done.returncode, done.stderr) == (141, b"")
+    assert (completed.returncode, completed.stderr) == (141, b"")
     assert tw.load(tmp_path / "out.json").n_leaves > 1
 
 
@@ -353,22 +353,22 @@ def test_a_model_is_saved_before_its_page_is_printed(model, tmp_path, words):
 @pytest.mark.parametrize("words", [["grow", "penguins", "-q"], ["data", "penguins"], ["--help"], ["grow", "-h"]])
 def test_a_full_disk_is_reported(words, unbuffered):
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-m", "treewise", *words],
             stdout=full,
             stderr=subprocess.PIPE,
             env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
             check=False,
         )
-    assert done.returncode == 3
-    assert done.stderr.decode() == "treewise: the output cannot be written: No space left on device.\n"
+    assert completed.returncode == 3
+    assert completed.stderr.decode() == "treewise: the output cannot be written: No space left on device.\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk to try")
 def test_a_full_disk_is_reported_of_a_file_too(run):
-    done = run("grow penguins -q --max-depth 1 -o /dev/full")
-    assert done.code == 3
-    assert "cannot save /dev/full: no space left on device. Nothing was saved." in done.err
+    completed = run("grow penguins -q --max-depth 1 -o /dev/full")
+    assert completed.code == 3
+    assert "cannot save /dev/full: no space left on device. Nothing was saved." in completed.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send to one process")

@@ -13,15 +13,15 @@ ROW = "'flipper_length_mm=190, bill_length_mm=50'"
 
 
 def test_a_typed_row(run, model):
-    answer = run(f"explain {model} --row {ROW}")
-    assert answer.lines[:4] == [
+    result = run(f"explain {model} --row {ROW}")
+    assert result.lines[:4] == [
         "species = Chinstrap (92.1 %: 58 of 63 rows like this), because flipper_length_mm is 190 (<= 206.5)",
         "and bill_length_mm is 50 (> 43.35).",
         "It would be Adelie (96.7 %: 145 of 150 rows like that) if bill_length_mm were 43.3 (<= 43.35).",
         "island, bill_depth_mm, body_mass_g and sex were not given and are not needed.",
     ]
-    assert answer.lines[4].split() == ["step", "node", "condition", "value", "rows", "%", "Chinstrap", "change"]
-    assert answer.lines[-1].split() == ["2", "3", "bill_length_mm", ">", "43.35", "50", "63", "92.1", "+62.5"]
+    assert result.lines[4].split() == ["step", "node", "condition", "value", "rows", "%", "Chinstrap", "change"]
+    assert result.lines[-1].split() == ["2", "3", "bill_length_mm", ">", "43.35", "50", "63", "92.1", "+62.5"]
     two = run(f"explain {model} --row {ROW} --row flipper_length_mm=210,island=Dream")
     assert "row 2\nspecies = Chinstrap (62.5 %" in two.out
     lacking = run(f"explain {model} --row flipper_length_mm=190")
@@ -30,9 +30,9 @@ def test_a_typed_row(run, model):
 
 
 def test_rows_of_a_table(run, model):
-    answer = run(f"explain {model} penguins --rows 1,300")
-    assert answer.lines[0] == "row 1"
-    assert "row 300" in answer.lines
+    result = run(f"explain {model} penguins --rows 1,300")
+    assert result.lines[0] == "row 1"
+    assert "row 300" in result.lines
     assert run(f"explain {model} penguins").err.startswith(
         "treewise: penguins has 344 rows: say which, as in --rows 1,5."
     )
@@ -44,8 +44,8 @@ def test_rows_of_a_table(run, model):
 
 
 def test_a_table_grows_its_tree_first(run):
-    answer = run("explain penguins --target species --max-depth 3 --rows 17")
-    assert answer.lines[:2] == [
+    result = run("explain penguins --target species --max-depth 3 --rows 17")
+    assert result.lines[:2] == [
         "row 17",
         "species = Adelie (99.3 %: 138 of 139 rows like this), because flipper_length_mm is 195 (<= 206.5)",
     ]
@@ -70,9 +70,9 @@ def test_desired_predictions(run, model):
 
 
 def test_forms(run, model):
-    found = json.loads(run(f"explain {model} --row {ROW} --format json").out)
-    assert found["prediction"] == "Chinstrap"
-    assert found["base"] + sum(found["contributions"].values()) == pytest.approx(found["output"], abs=1e-12)
+    parsed = json.loads(run(f"explain {model} --row {ROW} --format json").out)
+    assert parsed["prediction"] == "Chinstrap"
+    assert parsed["base"] + sum(parsed["contributions"].values()) == pytest.approx(parsed["output"], abs=1e-12)
     assert len(json.loads(run(f"explain {model} penguins --rows 1,2 --format json").out)["explanations"]) == 2
     rows = list(csv.DictReader(io.StringIO(run(f"explain {model} --row {ROW} --format csv").out)))
     assert [row["condition"] for row in rows] == ["all rows", "flipper_length_mm <= 206.5", "bill_length_mm > 43.35"]
@@ -82,23 +82,23 @@ def test_forms(run, model):
 
 def test_shapley_values(run, model):
     row = "'flipper_length_mm=190, bill_length_mm=50, island=Dream'"
-    answer = run(f"explain {model} --row {row} --shap")
-    assert answer.lines[1].split() == ["column", "Adelie", "Chinstrap", "Gentoo"]
-    assert answer.lines[2].startswith("(all rows)")
-    found = json.loads(run(f"explain {model} penguins --rows 3 --shap --format json").out)
-    assert found["values"] == tw.load(model).shap("penguins").values[2].tolist()
+    result = run(f"explain {model} --row {row} --shap")
+    assert result.lines[1].split() == ["column", "Adelie", "Chinstrap", "Gentoo"]
+    assert result.lines[2].startswith("(all rows)")
+    parsed = json.loads(run(f"explain {model} penguins --rows 3 --shap --format json").out)
+    assert parsed["values"] == tw.load(model).shap("penguins").values[2].tolist()
     assert run(f"explain {model} --row flipper_length_mm=190 --shap").code == 3
 
 
 def test_a_tree_written_by_hand(run, officials):
-    answer = run(f"explain {officials} admissions --rows 1")
-    assert answer.lines[1] == "class = P, because GPA is 4.0 and Recommendation is good."
+    result = run(f"explain {officials} admissions --rows 1")
+    assert result.lines[1] == "class = P, because GPA is 4.0 and Recommendation is good."
 
 
 def test_a_table_on_standard_input(run):
     rows = b"x,y\n1,a\n2,a\n3,b\n4,b\n"
-    answer = run("explain - --target y --rows 1", rows)
-    assert answer.lines[:2] == ["row 1", "y = a (100.0 %: 2 of 2 rows like this), because x is 1 (<= 2.5)."]
+    result = run("explain - --target y --rows 1", rows)
+    assert result.lines[:2] == ["row 1", "y = a (100.0 %: 2 of 2 rows like this), because x is 1 (<= 2.5)."]
     nameless = run("explain - --rows 1", rows)
     assert nameless.code == 2
     assert "(Of a table on standard input, name the --target.)" in nameless.err.replace("\n", " ")
@@ -109,9 +109,9 @@ def test_a_table_on_standard_input(run):
 
 @pytest.mark.parametrize("option", ["--desired Gentoo", "--fixed island"])
 def test_shapley_values_take_no_desired_prediction(run, model, option):
-    answer = run(f"explain {model} penguins --rows 1 --shap {option}")
-    assert answer.code == 2
-    assert "--desired and --fixed are for the counterfactual, which --shap does not compute" in answer.err
+    result = run(f"explain {model} penguins --rows 1 --shap {option}")
+    assert result.code == 2
+    assert "--desired and --fixed are for the counterfactual, which --shap does not compute" in result.err
 
 
 def test_a_tree_written_by_hand_knows_the_levels_of_the_table(run, tmp_path):

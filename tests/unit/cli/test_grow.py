@@ -16,8 +16,8 @@ from treewise.cli.app import VERBS
 
 
 def test_grow_reports_what_it_understood_and_prints_the_tree(run):
-    answer = run("grow penguins --target species --max-leaf-nodes 4 -o m.json")
-    table, task, grown, blank, saved = answer.err.splitlines()
+    result = run("grow penguins --target species --max-leaf-nodes 4 -o m.json")
+    table, task, grown, blank, saved = result.err.splitlines()
     assert table == (
         "penguins   344 rows · 6 columns: 4 numbers, 2 categories · missing: sex 11, bill_length_mm 2,"
         " bill_depth_mm 2, flipper_length_mm 2, body_mass_g 2"
@@ -26,13 +26,13 @@ def test_grow_reports_what_it_understood_and_prints_the_tree(run):
     assert re.fullmatch(r"grow  \d+\.\d s   4 leaves · depth 2 · training error 3\.8 %", grown)
     assert blank == ""
     assert saved.startswith("saved m.json   next: treewise trace m.json penguins · ")
-    assert answer.lines[1].split() == ["0", "all", "rows", "344", "152", "68", "124"]
+    assert result.lines[1].split() == ["0", "all", "rows", "344", "152", "68", "124"]
     assert tw.load("m.json") == tw.grow("penguins", "species", max_leaf_nodes=4)
 
 
 def test_grow_names_only_verbs_that_exist(run):
-    answer = run("grow penguins -o m.json")
-    assert set(re.findall(r"treewise (\w+)", answer.err)) <= set(VERBS)
+    result = run("grow penguins -o m.json")
+    assert set(re.findall(r"treewise (\w+)", result.err)) <= set(VERBS)
 
 
 def test_grow_regression_line(run, tmp_path):
@@ -51,7 +51,7 @@ def test_grow_passes_every_option(run, tmp_path):
         "L,Bari,1,6,b",
     ]
     tmp_path.joinpath("t.csv").write_text("\n".join(rows))
-    answer = run(
+    result = run(
         "grow t.csv --target y --kind 'size=S<M<L' --kind 'town={Bari,Rome,Turin}' --na '?' --ignore id"
         " --drop-missing-target --preset cart --criterion gini --categorical one_value --missing branch"
         " --empty-branch root --positive a --max-depth 3 --max-leaf-nodes 5 --min-samples-leaf 1"
@@ -59,8 +59,8 @@ def test_grow_passes_every_option(run, tmp_path):
         " --sufficient-accuracy 1 --sample-weight w --class-weight a=2,b=1 --ties random --random-state 3"
         " --task classification -o m.json -q"
     )
-    assert (answer.code, answer.err) == (0, "")
-    wanted = tw.grow(
+    assert (result.code, result.err) == (0, "")
+    expected = tw.grow(
         "t.csv",
         "y",
         kinds={"size": ["S", "M", "L"], "town": {"Bari", "Rome", "Turin"}},
@@ -81,8 +81,8 @@ def test_grow_passes_every_option(run, tmp_path):
         ties="random",
         random_state=3,
     )
-    assert tw.load("m.json") == wanted
-    assert wanted.classes == ("b", "a")
+    assert tw.load("m.json") == expected
+    assert expected.classes == ("b", "a")
     assert "1 row left out" in run("grow t.csv --target y --drop-missing-target").err
 
 
@@ -95,9 +95,9 @@ def test_grow_columns_and_ignore_take_lists(run):
 
 def test_grow_reads_standard_input_and_writes_standard_output(run):
     table = run("data penguins --rows").out.encode()
-    answer = run("grow - --target species --max-depth 1 -o -", stdin=table)
-    assert json.loads(answer.out)["format"] == 2
-    assert answer.err.startswith("standard input   344 rows")
+    result = run("grow - --target species --max-depth 1 -o -", stdin=table)
+    assert json.loads(result.out)["format"] == 2
+    assert result.err.startswith("standard input   344 rows")
     assert run("grow - --target species", stdin=b"").code == 3
 
 
@@ -109,9 +109,9 @@ def test_grow_saves_text_that_can_be_edited(run):
 def test_a_tree_that_nobody_can_read_is_folded_in_a_pipe_too(run, tmp_path):
     rows = [f"{i},{i * i % 7919}" for i in range(600)]
     tmp_path.joinpath("t.csv").write_text("x,y\n" + "\n".join(rows) + "\n")
-    answer = run("grow t.csv --target y -q -o m.json")
-    assert len(answer.lines) <= 62
-    assert "every line: --all" in answer.lines[-1]
+    result = run("grow t.csv --target y -q -o m.json")
+    assert len(result.lines) <= 62
+    assert "every line: --all" in result.lines[-1]
     whole = run("grow t.csv --target y -q --all").out
     assert tw.parse(whole).n_leaves == tw.load("m.json").n_leaves > 500
     assert run("show m.json").out == whole
@@ -125,12 +125,12 @@ def test_grow_bounds_what_it_prints_on_a_terminal(run, tmp_path, monkeypatch):
     assert tw.parse(piped.out).n_leaves == tw.load("m.json").n_leaves
     assert run("show m.json").out == piped.out
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    answer = run("grow t.csv --target y")
-    assert len(answer.lines) <= 62
-    assert "lines shown of" in answer.lines[-1]
-    assert "every line: --all" in answer.lines[-1]
-    assert "memorised" in answer.err
-    assert "--pruning cv" in answer.err
+    result = run("grow t.csv --target y")
+    assert len(result.lines) <= 62
+    assert "lines shown of" in result.lines[-1]
+    assert "every line: --all" in result.lines[-1]
+    assert "memorised" in result.err
+    assert "--pruning cv" in result.err
     assert len(run("grow t.csv --target y --all").lines) > 100
 
 
@@ -147,8 +147,8 @@ def test_grow_fits_the_terminal(run, tmp_path, monkeypatch):
 def test_grow_reports_what_was_found_after_growing(run, tmp_path):
     rows = "\n".join(f"{i},{i % 7},{i % 2},{'yes' if i % 2 else 'no'}" for i in range(40))
     tmp_path.joinpath("t.csv").write_text(f"case no,x,y,was it\n{rows}\n")
-    answer = run("grow t.csv --target y")
-    text = [line for line in answer.err.splitlines() if line.startswith("note")]
+    result = run("grow t.csv --target y")
+    text = [line for line in result.err.splitlines() if line.startswith("note")]
     assert text[0].endswith('Leave it out: --ignore "case no"')
     assert text[1].startswith("note  was it: it alone predicts y perfectly.")
     assert text[1].endswith('leave it out: --ignore "was it"')
@@ -187,11 +187,11 @@ def test_what_is_next_is_to_see_all_lines_only_where_some_were_folded(run, tmp_p
 def test_notes_speak_the_command_line(run, tmp_path):
     rows = "\n".join(f"{i},{'NA' if i % 7 == 0 else i * 2},{i % 2}" for i in range(100, 160))
     tmp_path.joinpath("t.csv").write_text(f"visit_no,bp,y\n{rows}\n")
-    answer = run("grow t.csv --target y --max-depth 1")
+    result = run("grow t.csv --target y --max-depth 1")
     memorise = "note  visit_no: 60 different values in 60 rows; a tree can memorise it."
-    assert f"{memorise} Leave it out: --ignore visit_no" in answer.err
-    assert 'note  bp: "NA" read as missing in' in answer.err
-    assert "ignore=[" not in answer.err
+    assert f"{memorise} Leave it out: --ignore visit_no" in result.err
+    assert 'note  bp: "NA" read as missing in' in result.err
+    assert "ignore=[" not in result.err
 
 
 # -- show ---------------------------------------------------------------------------------------------
@@ -255,16 +255,16 @@ def test_trace_on_the_fly_and_of_a_model(run):
 
 def test_trace_by_hand(run, officials):
     run("data admissions --rows -o a.csv")
-    answer = run("trace stnordaf.txt a.csv --node 7 --per total")
-    assert answer.code == 0
-    assert "node 7 · GPA = 3.7" in answer.out
+    result = run("trace stnordaf.txt a.csv --node 7 --per total")
+    assert result.code == 0
+    assert "node 7 · GPA = 3.7" in result.out
 
 
 def test_trace_uses_the_weights_it_was_grown_with(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,w,y\n0,5,a\n1,1,b\n2,1,a\n")
-    answer = run("trace t.csv --target y --sample-weight w --node 0 --format json")
-    assert "6" in answer.out
-    assert json.loads(answer.out)
+    result = run("trace t.csv --target y --sample-weight w --node 0 --format json")
+    assert "6" in result.out
+    assert json.loads(result.out)
 
 
 def test_trace_forms(run):
@@ -282,9 +282,9 @@ def test_trace_forms(run):
 def test_text_files_of_other_forms(run, tmp_path):
     (tmp_path / "other.csv").write_text("3,5;N\n3,7;P\n4,0;P\n3,4;N\n")
     how = "--no-header --decimal , --separator ';'"
-    answer = run(f"grow other.csv {how} --target x2 -o m.json")
-    assert answer.code == 0, answer
-    assert "x1 <= 3.6" in answer.out
+    result = run(f"grow other.csv {how} --target x2 -o m.json")
+    assert result.code == 0, result
+    assert "x1 <= 3.6" in result.out
     assert "prediction\nN\nP\nP\nN" in run(f"predict m.json other.csv {how}").out
     assert "0 of 4 rows wrong" in run(f"evaluate m.json other.csv {how}").out
     assert "x1 <= 3.6" in run(f"trace m.json other.csv {how}").out
@@ -303,10 +303,10 @@ def test_a_decimal_comma_is_suspected_aloud(run, tmp_path):
 
 def test_how_a_file_was_read_is_reported_where_that_may_be_why(run, tmp_path):
     (tmp_path / "bare.csv").write_text("7.1,0.27,a\n8.5,0.3,b\n")
-    answer = run("grow bare.csv --target quality")
-    assert answer.code == 3
-    assert "if it is data: --no-header\n" in answer.err
-    assert 'no column "quality" in bare.csv' in answer.err
+    result = run("grow bare.csv --target quality")
+    assert result.code == 3
+    assert "if it is data: --no-header\n" in result.err
+    assert 'no column "quality" in bare.csv' in result.err
 
 
 def test_a_trace_is_printed_node_by_node(run, monkeypatch):
@@ -319,14 +319,14 @@ def test_a_trace_is_printed_node_by_node(run, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Trace, "every", stopped)
-    answer = run("trace penguins --max-depth 1")
-    assert answer.code == 130
-    assert answer.out
-    assert whole.startswith(answer.out)
-    assert "no file was written, and the printed output may be incomplete." in answer.err
-    answer = run("trace penguins --max-depth 1 --format csv")
-    assert answer.out == ""
-    assert "; nothing was written." in answer.err
+    result = run("trace penguins --max-depth 1")
+    assert result.code == 130
+    assert result.out
+    assert whole.startswith(result.out)
+    assert "no file was written, and the printed output may be incomplete." in result.err
+    result = run("trace penguins --max-depth 1 --format csv")
+    assert result.out == ""
+    assert "; nothing was written." in result.err
 
 
 def test_the_task_tells_classes_that_are_numbers_from_their_rows(run):
@@ -346,8 +346,8 @@ def test_columns_and_tests_may_be_drawn(run):
 
 def test_names_of_a_file_without_a_header(run, tmp_path):
     tmp_path.joinpath("bare.data").write_text("1,no\n2,no\n3,yes\n4,yes\n")
-    answer = run("grow bare.data --names age,bought --target bought -q -o m.json")
-    assert "age <= 2.5" in answer.out
+    result = run("grow bare.data --names age,bought --target bought -q -o m.json")
+    assert "age <= 2.5" in result.out
     assert "accuracy" not in run("evaluate m.json bare.data --names age,bought").err
     refused = run("grow bare.data --names age --target age")
     assert refused.code == 2
@@ -378,14 +378,14 @@ def test_too_little_memory_is_named_with_what_is_needed(run, tmp_path):
     rows = "".join(f"{i % 97},{i % 3},{i % 2}\n" for i in range(60_000))
     (tmp_path / "long.csv").write_text("a,b,y\n" + rows)
     grow = "grow long.csv --target y --max-depth 2 -q --memory"
-    answer = run(f"{grow} 3MB")
-    assert answer.code == 2
+    result = run(f"{grow} 3MB")
+    assert result.code == 2
     needed = re.fullmatch(
         r"treewise: --memory 3MB: 60,000 rows of 3 columns need at least (\d+) MB while a tree grows, in addition to"
         r" the columns, which are in files\. Give more, or fewer columns\.\n",
-        answer.err,
+        result.err,
     )
-    assert needed, answer.err
+    assert needed, result.err
     in_files = run(f"{grow} {needed[1]}MB")
     assert in_files.code == 0
     assert in_files.out == run(grow.removesuffix("--memory")).out

@@ -14,24 +14,24 @@ def address(tmp_path):
 
 
 def test_grow_on_a_table_of_a_database(run, address, tmp_path):
-    done = run(f"grow {address} --target y --show-queries -o {tmp_path}/model.json")
-    assert "t   84 rows · 2 columns: 2 numbers" in done.err
-    assert "GROUP BY" in done.err
-    assert "GROUP BY" not in done.out
+    completed = run(f"grow {address} --target y --show-queries -o {tmp_path}/model.json")
+    assert "t   84 rows · 2 columns: 2 numbers" in completed.err
+    assert "GROUP BY" in completed.err
+    assert "GROUP BY" not in completed.out
     tree = tw.load(tmp_path / "model.json")
     assert tree.arrays.same_as(tw.grow(address, "y", engine="memory").arrays)
-    assert ";\n" in done.err
+    assert ";\n" in completed.err
     evaluated = run(f"evaluate {tmp_path}/model.json {address}")
     assert evaluated.code == 0
     assert "file.db#t is fetched into memory; treewise export MODEL --format sql" in evaluated.err
 
 
 def test_refusals(run, address):
-    done = run(f"grow {address}x --target y")
-    assert done.code != 0
-    assert "Check the address and the name of the table" in done.err
-    done = run(f"grow {address} --target y --workers 2")
-    assert "a database counts its own tables" in done.err
-    done = run("grow admissions --target Class --show-queries")
-    assert "--show-queries" in done.err
-    assert "for tables of a database" in done.err
+    completed = run(f"grow {address}x --target y")
+    assert completed.code != 0
+    assert "Check the address and the name of the table" in completed.err
+    completed = run(f"grow {address} --target y --workers 2")
+    assert "a database counts its own tables" in completed.err
+    completed = run("grow admissions --target Class --show-queries")
+    assert "--show-queries" in completed.err
+    assert "for tables of a database" in completed.err

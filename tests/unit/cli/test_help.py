@@ -31,8 +31,8 @@ def test_help_loads_nothing_heavy():
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
     for words in (["--help"], ["--version"], ["grow", "--help"], ["evaluate", "--help"], ["trace", "--help"]):
-        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, ""), words
+        completed = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+        assert (completed.returncode, completed.stderr) == (0, ""), words
 
 
 def test_help_of_everything(run):
@@ -59,9 +59,9 @@ def test_version_names_what_a_bug_report_needs(run):
 
 
 def test_without_a_verb_the_help_is_shown(run):
-    answer = run("")
-    assert answer.code == 2
-    assert "Start here:" in answer.err
+    result = run("")
+    assert result.code == 2
+    assert "Start here:" in result.err
 
 
 def test_help_lists_what_a_newcomer_needs_first(run):
@@ -99,18 +99,18 @@ def test_examples_in_the_help_work(run, officials):
             if "model.json" in example and "-o model.json" not in example:
                 run("grow admissions --preset id3 -o model.json")
             for part in example.split(" && "):
-                answer = run(part.removeprefix("treewise "))
-                assert answer.code == 0, (part, answer)
+                result = run(part.removeprefix("treewise "))
+                assert result.code == 0, (part, result)
 
 
 # -- demo and data ------------------------------------------------------------------------------------
 
 
 def test_demo(run, tmp_path):
-    answer = run("demo")
-    assert answer.code == 0
-    assert len(answer.lines) <= 60
-    assert answer.err == ""
+    result = run("demo")
+    assert result.code == 0
+    assert len(result.lines) <= 60
+    assert result.err == ""
     assert not list(tmp_path.iterdir())
     for piece in (
         "5  │  │  ├─ University = top20  → P",
@@ -121,26 +121,26 @@ def test_demo(run, tmp_path):
         "344 penguins, 19 cells missing",
         "331 of 344 rows right (96.2 %)",
     ):
-        assert piece in answer.out
+        assert piece in result.out
 
 
 def test_demo_commands_work(run):
     for line in run("demo").lines:
         if line.startswith("   $ "):
-            answer = run(line.removeprefix("   $ treewise "))
-            assert answer.code == 0, answer
+            result = run(line.removeprefix("   $ treewise "))
+            assert result.code == 0, result
 
 
 def test_data_lists_what_is_built_in(run):
-    answer = run("data")
-    names = [line.split()[0] for line in answer.lines[1:]]
+    result = run("data")
+    names = [line.split()[0] for line in result.lines[1:]]
     assert names == list(tw.datasets.NAMES)
-    assert re.search(r"^penguins +344 +species ", answer.out, re.M)
+    assert re.search(r"^penguins +344 +species ", result.out, re.M)
 
 
 def test_data_prints_csv_that_reads_back(run):
-    answer = run("data admissions --rows")
-    assert answer.lines[:2] == ["GPA,University,Published,Recommendation,Class", "4.0,top10,yes,good,P"]
+    result = run("data admissions --rows")
+    assert result.lines[:2] == ["GPA,University,Published,Recommendation,Class", "4.0,top10,yes,good,P"]
     assert run("data admissions --rows -o a.csv").code == 0
     again = run("trace a.csv --target Class --preset id3 --kind GPA=nominal --per total")
     assert "12 − [4·H(0/4) + 5·H(3/5) + 3·H(3/3)]" in again.out

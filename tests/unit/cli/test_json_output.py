@@ -61,9 +61,9 @@ def documented():
     """The fields of each row of the page: the code spans outside of parentheses, and the intervals inside."""
     fields = {}
     for name, cell in re.findall(r"^\| `([^`]+)` \| (.+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE):
-        known = re.match(r"as `([^`]+)`$", cell)
+        match = re.match(r"as `([^`]+)`$", cell)
         plain = re.sub(r"\((?!`)[^()]*\)|;.*", "", cell)
-        fields[name] = fields[known[1]] if known else [f for f in re.findall(r"`([^`]+)`", plain) if "…" not in f]
+        fields[name] = fields[match[1]] if match else [f for f in re.findall(r"`([^`]+)`", plain) if "…" not in f]
     return fields
 
 
@@ -82,23 +82,23 @@ def test_the_page_has_every_verb():
 @pytest.mark.usefixtures("prepared")
 def test_every_verb_prints_the_fields_of_the_page(run):
     for name, fields in documented().items():
-        answer = run(f"{COMMANDS[name]} --format json")
-        assert answer.code in (0, 1), (name, answer)  # compare: 1, because the trees differ
-        found = json.loads(answer.out)
-        first = found[0] if isinstance(found, list) else found
+        result = run(f"{COMMANDS[name]} --format json")
+        assert result.code in (0, 1), (name, result)  # compare: 1, because the trees differ
+        parsed = json.loads(result.out)
+        first = parsed[0] if isinstance(parsed, list) else parsed
         assert list(first) == fields, name
 
 
 @pytest.mark.usefixtures("prepared")
 def test_json_is_not_mixed_with_what_else_goes_to_standard_output(run, tmp_path):
-    answer = run("grow penguins --target species --max-leaf-nodes 3 -o - --format json")
-    assert answer.code == 2
-    assert answer.err == "treewise: --format json and -o - both write to standard output. Name a file: -o model.json.\n"
+    result = run("grow penguins --target species --max-leaf-nodes 3 -o - --format json")
+    assert result.code == 2
+    assert result.err == "treewise: --format json and -o - both write to standard output. Name a file: -o model.json.\n"
     assert "the picture itself needs a file: -o FILE" in run("draw tree.json --format json").err
     saved = json.loads(run("grow penguins --target species --max-leaf-nodes 3 -q -o new.json --format json").out)
     assert (saved["model"], len(saved["nodes"]), (tmp_path / "new.json").exists()) == ("new.json", 5, True)
-    drawn = json.loads(run("draw tree.json -o tree.png --format json").out)
-    assert (drawn["file"], drawn["format"], drawn["trees"][0]["leaves"]) == ("tree.png", "png", 4)
+    parsed = json.loads(run("draw tree.json -o tree.png --format json").out)
+    assert (parsed["file"], parsed["format"], parsed["trees"][0]["leaves"]) == ("tree.png", "png", 4)
     assert (tmp_path / "tree.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -106,8 +106,8 @@ def test_json_is_not_mixed_with_what_else_goes_to_standard_output(run, tmp_path)
 def test_verify_lists_the_rows_that_differ(run, tmp_path):
     wrong = (tmp_path / "tree.py").read_text().replace("206.5", "190.5")
     (tmp_path / "wrong.py").write_text(wrong)
-    answer = run("verify tree.json wrong.py penguins --rows 50 --format json")
-    assert answer.code == 1
-    found = json.loads(answer.out)
-    assert not found["ok"]
-    assert found["runs"][0]["mismatches"][0].keys() == {"row", "output", "expected", "actual"}
+    result = run("verify tree.json wrong.py penguins --rows 50 --format json")
+    assert result.code == 1
+    parsed = json.loads(result.out)
+    assert not parsed["ok"]
+    assert parsed["runs"][0]["mismatches"][0].keys() == {"row", "output", "expected", "actual"}

@@ -8,10 +8,10 @@ import pytest
 def test_pictures_of_an_evaluation(run, tmp_path):
     run("grow noisy --max-depth 3 -q -o m.json")
     plain = run("evaluate m.json noisy")
-    answer = run("evaluate m.json noisy --picture roc=r.svg --picture confusion=c.png")
-    assert answer.code == 0
-    assert answer.out == plain.out
-    assert answer.err.splitlines() == ["roc → r.svg", "confusion → c.png"]
+    result = run("evaluate m.json noisy --picture roc=r.svg --picture confusion=c.png")
+    assert result.code == 0
+    assert result.out == plain.out
+    assert result.err.splitlines() == ["roc → r.svg", "confusion → c.png"]
     assert b"<svg" in tmp_path.joinpath("r.svg").read_bytes()
     assert tmp_path.joinpath("c.png").read_bytes().startswith(b"\x89PNG")
 
@@ -29,23 +29,23 @@ def test_what_goes_wrong_is_reported_before_anything_is_written(run, tmp_path):
         "p.json penguins --picture roc=r.png": "is for two classes, and there are 3",
         "n.json penguins --drop-missing-target --picture roc=r.png": "is for classes, and this predicts numbers.",
     }.items():
-        answer = run(f"evaluate {words}")
-        assert (answer.code, answer.out) == (2, ""), answer
-        assert message in answer.err
+        result = run(f"evaluate {words}")
+        assert (result.code, result.out) == (2, ""), result
+        assert message in result.err
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_importances_and_gains_by_the_ending_of_their_file(run, model, tmp_path):
-    answer = run(f"importance {model} -o i.svg")
-    assert (answer.code, answer.out, answer.err) == (0, "", "→ i.svg\n")
-    answer = run(f"importance {model} penguins --repeats 2 -o j.png")
-    assert (answer.code, answer.out, answer.err.splitlines()[-1]) == (0, "", "→ j.png")
-    answer = run(f"trace {model} penguins --column island --node 1 -o g.pdf")
-    assert (answer.code, answer.out, answer.err) == (0, "", "node 1 → g.pdf\n")
+    result = run(f"importance {model} -o i.svg")
+    assert (result.code, result.out, result.err) == (0, "", "→ i.svg\n")
+    result = run(f"importance {model} penguins --repeats 2 -o j.png")
+    assert (result.code, result.out, result.err.splitlines()[-1]) == (0, "", "→ j.png")
+    result = run(f"trace {model} penguins --column island --node 1 -o g.pdf")
+    assert (result.code, result.out, result.err) == (0, "", "node 1 → g.pdf\n")
     heads = [tmp_path.joinpath(name).read_bytes()[:5] for name in ("i.svg", "j.png", "g.pdf")]
     assert heads == [b"<svg ", b"\x89PNG\r", b"%PDF-"]
-    answer = run(f"trace {model} penguins --node 2 --column species -o h.png")
-    assert (answer.code, tmp_path.joinpath("h.png").exists()) == (3, False)
+    result = run(f"trace {model} penguins --node 2 --column species -o h.png")
+    assert (result.code, tmp_path.joinpath("h.png").exists()) == (3, False)
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_that_matplotlib_is_missing_is_reported_before_any_work(run, monkeypatch
     for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    answer = run(words)
-    assert 'matplotlib, which is not installed: pip install "treewise[plot]"' in answer.err
-    assert "none" not in answer.err
+    result = run(words)
+    assert 'matplotlib, which is not installed: pip install "treewise[plot]"' in result.err
+    assert "none" not in result.err
 
 
 def test_names_of_files_steer_no_terminal(run, model):
@@ -76,5 +76,5 @@ def test_names_of_files_steer_no_terminal(run, model):
         "regions {m} penguins -o '\x1b[31m.svg'",
         "trace {m} penguins --column island -o '\x1b[31m.svg'",
     ):
-        answer = run(words.format(m=model))
-        assert (answer.code, "\\x1b[31m." in answer.err, "\x1b" in answer.err) == (0, True, False), (words, answer)
+        result = run(words.format(m=model))
+        assert (result.code, "\\x1b[31m." in result.err, "\x1b" in result.err) == (0, True, False), (words, result)

@@ -17,8 +17,8 @@ from treewise.predict import predict as predicting
 
 
 def test_predict_writes_csv(run, model):
-    answer = run(f"predict {model} penguins --proba --keep island")
-    rows = list(csv.DictReader(io.StringIO(answer.out)))
+    result = run(f"predict {model} penguins --proba --keep island")
+    rows = list(csv.DictReader(io.StringIO(result.out)))
     tree = tw.load(model)
     assert list(rows[0]) == ["island", "prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
     assert [row["prediction"] for row in rows] == tree.predict("penguins").tolist()
@@ -32,20 +32,20 @@ def test_predict_needs_only_what_the_tree_asks(run, model, tmp_path):
     tmp_path.joinpath("new.csv").write_text("zzz,island,flipper_length_mm,bill_length_mm\n1,Dream,210,40\n")
     assert run(f"predict {model} new.csv").out == "prediction\nChinstrap\n"
     tmp_path.joinpath("new.csv").write_text("island,bill_length_mm\nDream,40\n")
-    answer = run(f"predict {model} new.csv")
-    assert answer.code == 3
-    assert 'new.csv has no column "flipper_length_mm", which node 0 tests' in answer.err
+    result = run(f"predict {model} new.csv")
+    assert result.code == 3
+    assert 'new.csv has no column "flipper_length_mm", which node 0 tests' in result.err
 
 
 def test_predict_quantiles_of_leaves(run):
     run("grow penguins --target body_mass_g --drop-missing-target --max-depth 2 -q -o mass.json")
     tree = tw.load("mass.json")
-    answer = run("predict mass.json penguins --quantiles 0.1,0.5,0.9 --leaf-rows penguins")
-    rows = list(csv.DictReader(io.StringIO(answer.out)))
+    result = run("predict mass.json penguins --quantiles 0.1,0.5,0.9 --leaf-rows penguins")
+    rows = list(csv.DictReader(io.StringIO(result.out)))
     assert list(rows[0]) == ["prediction", "q_0.1", "q_0.5", "q_0.9"]
-    found = [[float(row[f"q_{q}"]) for q in (0.1, 0.5, 0.9)] for row in rows]
-    assert np.array_equal(found, tree.predict_quantiles("penguins", "penguins"))
-    assert "q_…: quantiles of the targets in the leaf, among the rows of penguins" in answer.err
+    actual = [[float(row[f"q_{q}"]) for q in (0.1, 0.5, 0.9)] for row in rows]
+    assert np.array_equal(actual, tree.predict_quantiles("penguins", "penguins"))
+    assert "q_…: quantiles of the targets in the leaf, among the rows of penguins" in result.err
     typed = run("predict mass.json --row 'species=Gentoo, sex=FEMALE' --quantiles 0.5,1 --leaf-rows penguins")
     low, high = tree.predict_quantiles({"species": "Gentoo", "sex": "FEMALE"}, "penguins", (0.5, 1))
     assert typed.lines[1] == f"quantiles of the leaf  0.5: {low:,g}  1: {high:,g}"
@@ -55,8 +55,8 @@ def test_predict_refuses_quantiles_that_cannot_be(run, model):
     run("grow penguins --target body_mass_g --drop-missing-target --max-depth 2 -q -o mass.json")
     run("grow penguins --ensemble forest --n-estimators 3 --target body_mass_g --drop-missing-target -q -o many.json")
     for options in ("--quantiles 0.5", "--leaf-rows penguins"):
-        answer = run(f"predict mass.json penguins {options}")
-        assert (answer.code, "belong together" in answer.err) == (2, True), answer.err
+        result = run(f"predict mass.json penguins {options}")
+        assert (result.code, "belong together" in result.err) == (2, True), result.err
     both = "--quantiles 0.1,0.9 --leaf-rows penguins"
     assert "classes have no quantiles. Use --proba." in run(f"predict {model} penguins {both}").err
     assert "--quantiles is for a single tree" in run(f"predict many.json penguins {both}").err
@@ -73,8 +73,8 @@ def test_predict_json_lines_from_standard_input(run, model):
 
 
 def test_predict_a_single_row(run, model):
-    answer = run(f"predict {model} --row 'bill_length_mm=44, flipper_length_mm=210, island=Dream'")
-    assert answer.out == (
+    result = run(f"predict {model} --row 'bill_length_mm=44, flipper_length_mm=210, island=Dream'")
+    assert result.out == (
         "species = Chinstrap (62.5 %: 5 of 8 rows there), because flipper_length_mm > 206.5"
         " and island in {Dream, Torgersen}.\n"
     )
@@ -122,9 +122,9 @@ def test_predict_says_weight_where_rows_have_weights(run, tmp_path):
 
 def test_predict_writes_parquet(run, model):
     assert run(f"predict {model} penguins --keep island --proba -o out.parquet").code == 0
-    found = tw.read("out.parquet")
-    assert list(found.columns) == ["island", "prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
-    assert len(found) == 344
+    table = tw.read("out.parquet")
+    assert list(table.columns) == ["island", "prediction", "p_Adelie", "p_Chinstrap", "p_Gentoo"]
+    assert len(table) == 344
     assert run("data penguins --rows -o p.parquet").code == 0
     assert tw.read("p.parquet").to_polars().equals(tw.datasets.penguins().to_polars())
     assert run(f"predict {model} penguins --format csv -o out.dat").code == 0
@@ -155,9 +155,9 @@ def test_predict_says_which_lines_have_no_prediction(run, tmp_path):
     (tmp_path / "new.csv").write_text("a,b\n1,1\n\n2,2\n")
     (tmp_path / "one.csv").write_text("a\n1\n\n2\n")
     run("grow t.csv --target y --columns a -o m.json -q")
-    answer = run("predict m.json new.csv")
-    assert len(answer.lines) == 3
-    assert "note  new.csv: 1 blank line between rows left out" in answer.err
+    result = run("predict m.json new.csv")
+    assert len(result.lines) == 3
+    assert "note  new.csv: 1 blank line between rows left out" in result.err
     assert len(run("predict m.json one.csv").lines) == 4
 
 
@@ -179,10 +179,10 @@ def test_csv_cells_are_not_altered(run, tmp_path):
 
 
 def test_evaluate_prints_and_judges(run, model):
-    answer = run(f"evaluate {model} penguins")
-    assert answer.code == 0
-    assert answer.lines[0] == "m.json on penguins, column species"
-    assert "13 of 344 rows wrong; training range 2.2 to 6.4 % (Wilson)" in answer.out
+    result = run(f"evaluate {model} penguins")
+    assert result.code == 0
+    assert result.lines[0] == "m.json on penguins, column species"
+    assert "13 of 344 rows wrong; training range 2.2 to 6.4 % (Wilson)" in result.out
     assert run(f"evaluate {model} penguins --fail-under accuracy=0.9 --fail-over error=0.1").code == 0
     no = run(f"evaluate {model} penguins --fail-under accuracy=0.99")
     assert no.code == 1
@@ -197,24 +197,24 @@ def test_evaluate_prints_and_judges(run, model):
 def test_evaluate_with_weights(run, tmp_path):
     tmp_path.joinpath("tree.txt").write_text("x <= 1 -> a\nx > 1 -> b\n")
     tmp_path.joinpath("t.csv").write_text("x,y,w\n0,a,2\n0,b,0.5\n2,b,1\n2,a,0\n")
-    answer = run("evaluate tree.txt t.csv --target y --sample-weight w")
-    assert "weight 0.5 of 3.5 wrong, 3 rows" in answer.out
+    result = run("evaluate tree.txt t.csv --target y --sample-weight w")
+    assert "weight 0.5 of 3.5 wrong, 3 rows" in result.out
     assert run("evaluate tree.txt t.csv --target y --sample-weight v").code == 3
 
 
 def test_evaluate_json(run, model):
-    found = json.loads(run(f"evaluate {model} penguins --format json --paths").out)
-    assert (found["n"], found["errors"], len(found["paths"])) == (344, 13, 344)
-    assert sum(path["wrong"] for path in found["paths"]) == 13
+    parsed = json.loads(run(f"evaluate {model} penguins --format json --paths").out)
+    assert (parsed["n"], parsed["errors"], len(parsed["paths"])) == (344, 13, 344)
+    assert sum(path["wrong"] for path in parsed["paths"]) == 13
 
 
 def test_evaluate_the_officials_tree_row_by_row(run, officials):
     run("data admissions --rows -o admissions.csv")
-    answer = run("evaluate stnordaf.txt admissions.csv --paths")
-    assert answer.code == 0
-    assert answer.lines[4] == " 5  GPA = 3.7 and Published = no and University = top20           → P"
-    assert "stnordaf.txt on admissions.csv, column Class" in answer.out
-    assert "0 of 12 rows wrong" in answer.out
+    result = run("evaluate stnordaf.txt admissions.csv --paths")
+    assert result.code == 0
+    assert result.lines[4] == " 5  GPA = 3.7 and Published = no and University = top20           → P"
+    assert "stnordaf.txt on admissions.csv, column Class" in result.out
+    assert "0 of 12 rows wrong" in result.out
 
 
 def test_evaluate_numbers(run, tmp_path):
@@ -235,18 +235,18 @@ def test_edited_words_are_read_with_a_note(run, tmp_path):
     run("grow penguins --max-leaf-nodes 4 -o m.txt")
     path = tmp_path / "m.txt"
     path.write_text(path.read_text().replace("<= 206.5", "<= 207.5").replace("> 206.5", "> 207.5"))
-    answer = run("show m.txt")
-    assert "flipper_length_mm <= 207.5" in answer.out
-    assert answer.err.startswith("note  line 13 was edited: the text was read")
+    result = run("show m.txt")
+    assert "flipper_length_mm <= 207.5" in result.out
+    assert result.err.startswith("note  line 13 was edited: the text was read")
     assert "14 of 344 rows wrong" in run("evaluate m.txt penguins").out
 
 
 def test_evaluate_missing_answers(run, model, tmp_path):
     table = run("data penguins --rows").out.replace("Adelie", "", 1)
     tmp_path.joinpath("t.csv").write_text(table)
-    answer = run(f"evaluate {model} t.csv")
-    assert answer.code == 3
-    assert "missing in 1 row of t.csv (1). Remove it first, or --drop-missing-target." in answer.err
+    result = run(f"evaluate {model} t.csv")
+    assert result.code == 3
+    assert "missing in 1 row of t.csv (1). Remove it first, or --drop-missing-target." in result.err
     assert "of 343 rows" in run(f"evaluate {model} t.csv --drop-missing-target").out
 
 
@@ -255,9 +255,9 @@ def test_a_row_with_a_slip_of_the_pen_is_remarked(run, verb):
     assert run("grow penguins --max-leaf-nodes 5 -q -o five.json").code == 0
     first, *rest = verb.split()
     row = "flipper_length_mm=230, bill_length_mm=50, island=Mars, bill_dept_mm=17, species=Gentoo"
-    answer = run(" ".join([first, "five.json", "--row", f"'{row}'", *rest]))
-    assert answer.code == 0
-    note, seen = answer.err.splitlines()
+    result = run(" ".join([first, "five.json", "--row", f"'{row}'", *rest]))
+    assert result.code == 0
+    note, seen = result.err.splitlines()
     assert note == (
         'note  bill_dept_mm: the tree knows no such column, and it is not looked at. Did you mean "bill_depth_mm"?'
     )
@@ -267,10 +267,10 @@ def test_a_row_with_a_slip_of_the_pen_is_remarked(run, verb):
 def test_all_columns_that_lack_are_named(run, tmp_path):
     assert run("grow penguins --max-leaf-nodes 5 -q -o five.json").code == 0
     tmp_path.joinpath("new.csv").write_text("bill_length_mm\n40\n")
-    answer = run("predict five.json new.csv")
-    assert answer.code == 3
-    assert 'no column "island", which node' in answer.err
-    assert 'Also missing: "flipper_length_mm". (Extra columns are fine' in answer.err
+    result = run("predict five.json new.csv")
+    assert result.code == 3
+    assert 'no column "island", which node' in result.err
+    assert 'Also missing: "flipper_length_mm". (Extra columns are fine' in result.err
 
 
 def test_markers_given_when_growing_mean_missing_when_predicting(run, tmp_path):
@@ -308,9 +308,9 @@ def test_other_class_names_are_refused(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,y\n" + "1,0\n2,1\n" * 10)
     tmp_path.joinpath("other.csv").write_text("x,y\n1,no\n2,yes\n")
     run("grow t.csv --target y -o m.json")
-    answer = run("evaluate m.json other.csv")
-    assert (answer.code, answer.out) == (3, "")
-    assert 'none of its values ("no", "yes") is a class of the model ("0", "1")' in answer.err
+    result = run("evaluate m.json other.csv")
+    assert (result.code, result.out) == (3, "")
+    assert 'none of its values ("no", "yes") is a class of the model ("0", "1")' in result.err
 
 
 def test_a_value_that_was_never_missing_is_noted(run, tmp_path):
@@ -327,6 +327,6 @@ def test_a_value_that_was_never_missing_is_noted(run, tmp_path):
 
 def test_a_decimal_comma_in_a_row_is_named(run):
     run("grow penguins --target species --max-leaf-nodes 2 -q -o m.json")
-    answer = run("predict m.json --row flipper_length_mm=206,5")
-    assert (answer.code, answer.out) == (2, "")
-    assert "If the comma before it is a decimal mark, write a point: 206.5." in answer.err
+    result = run("predict m.json --row flipper_length_mm=206,5")
+    assert (result.code, result.out) == (2, "")
+    assert "If the comma before it is a decimal mark, write a point: 206.5." in result.err

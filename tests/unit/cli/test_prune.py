@@ -7,12 +7,12 @@ import treewise as tw
 
 def test_decisions_then_the_tree(run):
     run("grow outlier -o full.json")
-    answer = run("prune full.json --method reduced_error --validation outlier_validation -o small.json")
-    assert answer.code == 0
-    assert answer.lines[0] == "prune --method reduced_error --order bottom-up on 10 rows: 5 → 2 leaves"
-    assert "T 2 of 10 wrong (20.0 %) · T' 0 of 10 wrong (0.0 %)" in answer.lines[1]
-    assert answer.lines[-1].startswith("2  └─ x1 > 4")
-    assert "saved small.json" in answer.err
+    result = run("prune full.json --method reduced_error --validation outlier_validation -o small.json")
+    assert result.code == 0
+    assert result.lines[0] == "prune --method reduced_error --order bottom-up on 10 rows: 5 → 2 leaves"
+    assert "T 2 of 10 wrong (20.0 %) · T' 0 of 10 wrong (0.0 %)" in result.lines[1]
+    assert result.lines[-1].startswith("2  └─ x1 > 4")
+    assert "saved small.json" in result.err
     expected = tw.load("full.json").prune("reduced_error", validation="outlier_validation")
     assert tw.load("small.json") == expected
     quiet = run("prune full.json --method reduced_error --validation outlier_validation -q")
@@ -21,9 +21,9 @@ def test_decisions_then_the_tree(run):
 
 def test_folds_and_the_cp_table(run):
     run("grow penguins -o full.json")
-    answer = run("prune full.json --method cv --data penguins --folds 5 --rule best -o m.json")
-    assert any("5 folds, best: cross-validated error" in line for line in answer.lines)
-    assert any(line.startswith("cp table of species") for line in answer.lines)
+    result = run("prune full.json --method cv --data penguins --folds 5 --rule best -o m.json")
+    assert any("5 folds, best: cross-validated error" in line for line in result.lines)
+    assert any(line.startswith("cp table of species") for line in result.lines)
     table = run("prune full.json --cp-table")
     assert table.lines[1].split() == ["cp", "nsplit", "leaves", "rel_error"]
     chosen = run("prune m.json --cp-table")
@@ -34,10 +34,10 @@ def test_folds_and_the_cp_table(run):
 
 def test_the_sequence_has_as_many_trees_as_its_table_has_rows(run):
     run("grow noisy --max-depth 6 -o full.json")  # with splits that lower no error: they are in no tree
-    answer = run("prune full.json --method cv --data noisy --folds 3")
-    message = next(line for line in answer.lines if line.startswith("nested sequence of "))
-    head = next(i for i, line in enumerate(answer.lines) if line.startswith("cp table of "))
-    rows = answer.lines[head + 2 : answer.lines.index("", head)]
+    result = run("prune full.json --method cv --data noisy --folds 3")
+    message = next(line for line in result.lines if line.startswith("nested sequence of "))
+    head = next(i for i, line in enumerate(result.lines) if line.startswith("cp table of "))
+    rows = result.lines[head + 2 : result.lines.index("", head)]
     assert int(message.split()[3]) == len(rows)
     assert tw.load("full.json").n_leaves > int(rows[-1].split()[2])
 
@@ -55,8 +55,8 @@ def test_a_size_is_explained_by_the_gains_that_decide(run):
         assert line.endswith("cut  other splits gain more")
         assert node.gain * node.rows < min(n.gain * n.rows for n in kept)
     run("grow admissions --preset id3 -o wide.json")
-    answer = run("prune wide.json --max-leaf-nodes 2")
-    assert answer.lines[3].endswith("cut  too many branches for the remaining leaves")
+    result = run("prune wide.json --max-leaf-nodes 2")
+    assert result.lines[3].endswith("cut  too many branches for the remaining leaves")
 
 
 def test_sizes_and_forms(run):
@@ -103,9 +103,9 @@ def test_errors(run):
         ("grow penguins --pruning cvv", 'Did you mean "cv"'),
         ("grow penguins --pruning gain:threshold", "is not OPTION=VALUE"),
     ):
-        answer = run(line)
-        assert answer.code == 2, answer
-        assert part in answer.err, answer
+        result = run(line)
+        assert result.code == 2, result
+        assert part in result.err, result
     assert run("prune full.json --method reduced_error --validation nothing.csv").code == 3
     assert run("prune nothing.json --method mdl").code == 4
 
@@ -116,17 +116,17 @@ def test_a_table_in_the_place_of_a_model_is_reported(run):
         ("t.csv", "t.csv is a table, not a model."),
         ("penguins", "is a built-in table, not a model."),
     ):
-        answer = run(f"prune {name} --method mdl")
-        assert answer.code == 4
-        assert message in answer.err
+        result = run(f"prune {name} --method mdl")
+        assert result.code == 4
+        assert message in result.err
 
 
 def test_methods_are_written_as_in_grow_and_printed_as_they_can_be_typed(run):
     run("grow penguins -o full.json")
     run("grow penguins --pruning cv:loss=log_loss,rule=best -o grown.json")
-    answer = run("prune full.json penguins --method cv:loss=log_loss,rule=best -o pruned.json")
+    result = run("prune full.json penguins --method cv:loss=log_loss,rule=best -o pruned.json")
     assert tw.load("pruned.json") == tw.load("grown.json")
-    typed = answer.out.partition(":")[0]
+    typed = result.out.partition(":")[0]
     assert typed == "prune --method cv --risk impurity --loss log_loss --folds 10 --rule best"
     assert run(typed.replace("prune", "prune full.json penguins") + " -o again.json").code == 0
     assert tw.load("again.json") == tw.load("grown.json")
@@ -157,9 +157,9 @@ def test_cuts_are_listed_and_with_all_every_decision(run):
 
 
 def test_growing_and_pruning_at_once(run):
-    answer = run("grow penguins --pruning cv -o m.json")
-    assert "full tree: 13 leaves" in answer.err
-    assert "cv: 13 → 8 leaves · 10 folds, 1se" in answer.err
+    result = run("grow penguins --pruning cv -o m.json")
+    assert "full tree: 13 leaves" in result.err
+    assert "cv: 13 → 8 leaves · 10 folds, 1se" in result.err
     assert tw.load("m.json") == tw.grow("penguins", pruning="cv")
     run("grow outlier --pruning reduced_error --validation outlier_validation -o o.json")
     assert tw.load("o.json").n_leaves == 2
@@ -173,9 +173,9 @@ def test_labels_the_tree_does_not_know_are_noted(run, tmp_path):
     tmp_path.joinpath("t.csv").write_text("x,y\n1,a\n2,b\n3,a\n4,b\n")
     tmp_path.joinpath("v.csv").write_text("x,y\n1,a\n2,dead\n3,dead\n")
     run("grow t.csv --target y -o m.json")
-    answer = run("prune m.json --method reduced_error --validation v.csv")
+    result = run("prune m.json --method reduced_error --validation v.csv")
     message = '"dead" in 2 rows: not a class of the tree, so wrong'
-    assert f"note: {message}" in answer.lines
+    assert f"note: {message}" in result.lines
     for line in (
         "prune m.json --method reduced_error --validation v.csv -o -",
         "grow t.csv --target y --pruning reduced_error --validation v.csv",

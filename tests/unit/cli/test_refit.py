@@ -5,10 +5,10 @@ from tests.support.handmade_trees import OFFICIALS
 
 
 def test_a_written_tree_gets_its_rows(run, officials):
-    answer = run(f"refit {officials} admissions -o officials.json")
-    assert (answer.code, answer.err) == (0, "saved officials.json\n")
+    result = run(f"refit {officials} admissions -o officials.json")
+    assert (result.code, result.err) == (0, "saved officials.json\n")
     tree = tw.load("officials.json")
-    assert answer.out == f"{tree}\n"
+    assert result.out == f"{tree}\n"
     assert tree == tw.parse(OFFICIALS, target="Class").refit("admissions")
     assert [(n.id, n.prediction, n.rows) for n in tree if n.is_leaf and not n.rows] == [(4, "N", 0), (6, "N", 0)]
 
@@ -33,8 +33,8 @@ def test_others_say_it_in_the_words_of_the_shell(run, officials):
     assert run(f"prune {officials} --max-leaf-nodes 2").err.endswith("treewise refit MODEL DATA first.\n")
     run("grow penguins --max-depth 2 -o m.json")
     few = "\n".join(run("data penguins --rows").lines[:101])
-    answer = run("prune m.json --method cv --data -", stdin=few.encode())
-    assert answer.err.endswith("Give the table it was grown on, or use treewise refit MODEL DATA first.\n")
+    result = run("prune m.json --method cv --data -", stdin=few.encode())
+    assert result.err.endswith("Give the table it was grown on, or use treewise refit MODEL DATA first.\n")
 
 
 def test_the_model_comes_first(run, model):

@@ -7,8 +7,8 @@ def test_two_trees_side_by_side(run, tmp_path):
     run("grow outlier -q -o t.json")
     run("prune t.json --method reduced_error --validation outlier_validation -q -o p.json")
     assert run("regions t.json outlier_validation --with-tree -o w.svg").err == "1 picture → w.svg\n"
-    answer = run("regions t.json p.json outlier_validation -o r.svg")
-    assert (answer.code, answer.out, answer.err) == (0, "", "2 pictures → r.svg\n")
+    result = run("regions t.json p.json outlier_validation -o r.svg")
+    assert (result.code, result.out, result.err) == (0, "", "2 pictures → r.svg\n")
     trees = {name: tw.load(tmp_path / name) for name in ("t.json", "p.json")}
     tw.draw_regions(trees, "outlier_validation", "x1", "x2", path=tmp_path / "own.svg")
     assert tmp_path.joinpath("r.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
@@ -17,8 +17,8 @@ def test_two_trees_side_by_side(run, tmp_path):
 def test_one_of_many_trees_beside_a_single_one(run, tmp_path):
     run("grow outlier -q -o t.json")
     run("grow outlier --ensemble forest --n-estimators 3 -q -o f.json")
-    answer = run("regions t.json f.json outlier_validation --tree 2 -o r.svg")
-    assert (answer.code, answer.err) == (0, "2 pictures → r.svg\n")
+    result = run("regions t.json f.json outlier_validation --tree 2 -o r.svg")
+    assert (result.code, result.err) == (0, "2 pictures → r.svg\n")
     trees = {"t.json": tw.load(tmp_path / "t.json"), "tree 2 of f.json": tw.load(tmp_path / "f.json")[2]}
     tw.draw_regions(trees, "outlier_validation", "x1", "x2", path=tmp_path / "own.svg")
     assert tmp_path.joinpath("r.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
@@ -27,14 +27,14 @@ def test_one_of_many_trees_beside_a_single_one(run, tmp_path):
         ("t.json outlier_validation --tree 0", "--tree 0: t.json holds a single tree. Leave it out."),
         ("outlier --tree 0", "--tree picks one of a MODEL's trees, and no MODEL is given. Leave it out."),
     ):
-        answer = run(f"regions {words} -o no.svg")
-        assert answer.code == 2
-        assert message in answer.err
+        result = run(f"regions {words} -o no.svg")
+        assert result.code == 2
+        assert message in result.err
 
 
 def test_columns_and_held_values(run, model, tmp_path):
-    answer = run(f"regions {model} penguins --x island --y flipper_length_mm --fixed bill_length_mm=40 -o r.png")
-    assert (answer.code, answer.err) == (0, "1 picture → r.png\n")
+    result = run(f"regions {model} penguins --x island --y flipper_length_mm --fixed bill_length_mm=40 -o r.png")
+    assert (result.code, result.err) == (0, "1 picture → r.png\n")
     assert tmp_path.joinpath("r.png").read_bytes().startswith(b"\x89PNG")
     tree = tw.load(tmp_path / model)
     drawn = run(f"regions {model} penguins --fixed island= -o r.svg")
@@ -48,8 +48,8 @@ def test_columns_and_held_values(run, model, tmp_path):
 
 
 def test_a_grid_of_parameters(run, tmp_path):
-    answer = run("regions noisy --vary max-depth=1,2 --vary min_samples_leaf=40,10 -o g.svg")
-    assert (answer.code, answer.err) == (0, "4 pictures → g.svg\n")
+    result = run("regions noisy --vary max-depth=1,2 --vary min_samples_leaf=40,10 -o g.svg")
+    assert (result.code, result.err) == (0, "4 pictures → g.svg\n")
     vary = {"max_depth": [1, 2], "min_samples_leaf": [40, 10]}
     tw.draw_regions_grid("noisy", vary=vary, path=tmp_path / "own.svg")
     assert tmp_path.joinpath("g.svg").read_bytes() == tmp_path.joinpath("own.svg").read_bytes()
@@ -76,7 +76,7 @@ def test_errors(run, model, tmp_path):
         (f"{model} {model} penguins --with-tree -o r.png", 2, "--with-tree: this is for one tree"),
         (f"{model} penguins -o nowhere/r.png", 2, 'there is no folder "nowhere"'),
     ):
-        answer = run(f"regions {words}")
-        assert (answer.code, answer.out) == (code, ""), (words, answer)
-        assert message in answer.err, (words, answer)
+        result = run(f"regions {words}")
+        assert (result.code, result.out) == (code, ""), (words, result)
+        assert message in result.err, (words, result)
     assert sorted(tmp_path.iterdir()) == before

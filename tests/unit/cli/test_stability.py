@@ -11,26 +11,26 @@ import treewise as tw
 
 
 def test_as_in_python(run):
-    answer = run("stability penguins --max-leaf-nodes 4 --resamples 10")
-    found = tw.stability("penguins", max_leaf_nodes=4, resamples=10)
-    assert answer.out == f"{found}\n"
-    assert answer.err.startswith("penguins   344 rows")
+    result = run("stability penguins --max-leaf-nodes 4 --resamples 10")
+    stability = tw.stability("penguins", max_leaf_nodes=4, resamples=10)
+    assert result.out == f"{stability}\n"
+    assert result.err.startswith("penguins   344 rows")
     quiet = run("stability penguins --max-leaf-nodes 4 --resamples 10 -q --n-jobs 1")
-    assert (quiet.out, quiet.err) == (answer.out, "")
+    assert (quiet.out, quiet.err) == (result.out, "")
 
 
 def test_pruning_seed_and_forms(run, tmp_path):
     options = {"pruning": "reduced_error", "validation": 0.3, "random_state": 5, "resamples": 4}
-    found = tw.stability("penguins", **options)
+    stability = tw.stability("penguins", **options)
     line = "stability penguins --pruning reduced_error --validation 0.3 --random-state 5 --resamples 4 -q"
-    assert json.loads(run(f"{line} --format json").out) == json.loads(json.dumps(found.to_dict()))
+    assert json.loads(run(f"{line} --format json").out) == json.loads(json.dumps(stability.to_dict()))
     run(f"{line} -o s.csv")
-    assert tmp_path.joinpath("s.csv").read_text() == found.to_csv()
-    assert run(f"{line} --format markdown").out == found.to_markdown()
+    assert tmp_path.joinpath("s.csv").read_text() == stability.to_csv()
+    assert run(f"{line} --format markdown").out == stability.to_markdown()
     run("data outlier_validation --rows -o v.csv")
-    answer = run("stability outlier --pruning reduced_error --validation v.csv --resamples 3 -q")
-    wanted = tw.stability("outlier", pruning="reduced_error", validation="v.csv", resamples=3)
-    assert answer.out == f"{wanted}\n"
+    result = run("stability outlier --pruning reduced_error --validation v.csv --resamples 3 -q")
+    expected = tw.stability("outlier", pruning="reduced_error", validation="v.csv", resamples=3)
+    assert result.out == f"{expected}\n"
 
 
 def test_errors(run):

@@ -29,30 +29,30 @@ def shell(line, folder):
 @UNIX
 @pytest.mark.parametrize("closed", ["2>&-", ">&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_a_closed_stream_does_not_stop_a_model_from_being_saved(tmp_path, closed):
-    done = shell(f"{COMMAND} grow penguins --max-depth 2 -o m.json {closed}", tmp_path)
-    assert done.returncode == 0, done.stderr
+    completed = shell(f"{COMMAND} grow penguins --max-depth 2 -o m.json {closed}", tmp_path)
+    assert completed.returncode == 0, completed.stderr
     assert len(tw.load(tmp_path / "m.json")) > 2
     assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
-    done = shell(f"{COMMAND} predict m.json penguins -o p.csv {closed}", tmp_path)
-    assert done.returncode == 0, done.stderr
+    completed = shell(f"{COMMAND} predict m.json penguins -o p.csv {closed}", tmp_path)
+    assert completed.returncode == 0, completed.stderr
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 345
 
 
 @UNIX
 def test_a_closed_standard_input_is_named(tmp_path):
     for line, expected in (("grow - --target y", "a table"), ("show -", "a model"), ("predict - penguins", "a model")):
-        done = shell(f"{COMMAND} {line} <&-", tmp_path)
-        assert done.returncode == 3
-        assert done.stderr == f"treewise: standard input is closed; {expected} was expected.\n"
+        completed = shell(f"{COMMAND} {line} <&-", tmp_path)
+        assert completed.returncode == 3
+        assert completed.stderr == f"treewise: standard input is closed; {expected} was expected.\n"
 
 
 @UNIX
 def test_a_result_without_a_place_is_an_error(tmp_path):
     tw.grow("penguins", max_depth=2).save(tmp_path / "m.json")
     for line in ("predict m.json penguins", "show m.json", "rules m.json", "data penguins"):
-        done = shell(f"{COMMAND} {line} >&-", tmp_path)
-        assert done.returncode == 3, line
-        assert done.stderr.endswith(
+        completed = shell(f"{COMMAND} {line} >&-", tmp_path)
+        assert completed.returncode == 3, line
+        assert completed.stderr.endswith(
             "treewise: standard output is closed, and the result is lost. Name a file with -o.\n"
         )
 

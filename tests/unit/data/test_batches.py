@@ -116,9 +116,9 @@ def test_random_text_cut_anywhere(tmp_path, seed):
     try:
         whole = read_bytes(text.encode(), "t.csv", (), CsvFormat(separator))
     except DataError as error:
-        with chunks_of(size), pytest.raises(DataError) as found:
+        with chunks_of(size), pytest.raises(DataError) as actual:
             read(path, separator=separator, memory="1GB")
-        assert str(found.value).partition(" ")[0] == str(error).partition(" ")[0]
+        assert str(actual.value).partition(" ")[0] == str(error).partition(" ")[0]
         return
     with chunks_of(size):
         batched = read(path, separator=separator, memory="1GB")

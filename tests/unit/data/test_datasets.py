@@ -82,8 +82,8 @@ def test_an_unknown_name_is_an_error_with_a_hint():
 def test_importing_the_tables_loads_no_dataframe_library():
     heavy = "{'polars', 'pandas', 'narwhals', 'pyarrow'}"
     code = f"import sys, treewise.datasets; print(*{heavy} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == []
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert completed.stdout.split() == []
 
 
 # -- The notes' tables ---------------------------------------------------------------------------------

@@ -82,9 +82,9 @@ def test_same_values_same_arrays_whatever_their_type():
         pl.Series([1, 2, None], dtype=pl.UInt8),
     ]
     for kind in (None, "number", "nominal", "ordered"):
-        found = [fit_encoding(column(values), kind) for values in versions]
-        assert len({f.encoding for f in found}) == 1
-        wide = [f.values.astype(np.float64) if f.values.dtype == np.float32 else f.values for f in found]
+        actual = [fit_encoding(column(values), kind) for values in versions]
+        assert len({f.encoding for f in actual}) == 1
+        wide = [f.values.astype(np.float64) if f.values.dtype == np.float32 else f.values for f in actual]
         assert len({(values.dtype.str, values.tobytes()) for values in wide}) == 1
 
 
@@ -344,9 +344,9 @@ def test_datetimes_change_units_exactly():
 @pytest.mark.parametrize("encoding", [NUMBER, TOWN, DAY, BOOLEAN, WIDE])
 @pytest.mark.parametrize("values", [[None, None], [np.nan, np.nan], pl.Series([None, None], dtype=pl.String)])
 def test_a_column_of_nothing_fits_anything(encoding, values):
-    found = encode_column(encoding, column(values), "new.csv")
-    assert encode.is_missing(encoding, found).all()
-    assert decode(encoding, found) == [None, None]
+    actual = encode_column(encoding, column(values), "new.csv")
+    assert encode.is_missing(encoding, actual).all()
+    assert decode(encoding, actual) == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -381,21 +381,21 @@ wide = st.integers(-(2**63), 2**63 - 1)
 
 @given(st.lists(wide, min_size=1, max_size=5), st.floats(allow_nan=False))
 def test_whole_numbers_stay_on_their_side_of_a_double(values, cut):
-    found = encode_column(NUMBER, column(values), "new.csv")
-    assert [v <= cut for v in found.tolist()] == [v <= cut for v in values]
+    actual = encode_column(NUMBER, column(values), "new.csv")
+    assert [v <= cut for v in actual.tolist()] == [v <= cut for v in values]
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=5), st.integers(-(2**63) + 1, 2**63 - 2))
 def test_doubles_stay_on_their_side_of_a_whole_number(values, cut):
-    found = encode_column(WIDE, column(values), "new.csv")
-    assert [v <= cut for v in found.tolist()] == [v <= cut for v in values]
+    actual = encode_column(WIDE, column(values), "new.csv")
+    assert [v <= cut for v in actual.tolist()] == [v <= cut for v in values]
 
 
 @given(st.lists(st.datetimes(), min_size=1, max_size=5), st.datetimes(), st.sampled_from(["D", "s", "ms", "us"]))
 def test_a_moment_counts_by_the_day_or_second_in_which_it_falls(values, cut, unit):
     whole = np.datetime64(cut, unit)
-    found = encode_column(Encoding("x", "datetime", unit=unit), column(values), "new.csv")
-    assert [v <= int(whole.astype(np.int64)) for v in found.tolist()] == [
+    actual = encode_column(Encoding("x", "datetime", unit=unit), column(values), "new.csv")
+    assert [v <= int(whole.astype(np.int64)) for v in actual.tolist()] == [
         np.datetime64(v, "us") < whole + np.timedelta64(1, unit) for v in values
     ]
 
@@ -451,10 +451,10 @@ def test_decode():
 )
 def test_classes(values, numeric, labels):
     made = column(values)
-    found = encode_classes(made)
-    assert (found[0], found[2]) == (numeric, labels)
-    assert [type(label) for label in found[2]] == [type(label) for label in labels]
-    assert len(found[1]) == len(made)
+    actual = encode_classes(made)
+    assert (actual[0], actual[2]) == (numeric, labels)
+    assert [type(label) for label in actual[2]] == [type(label) for label in labels]
+    assert len(actual[1]) == len(made)
 
 
 def test_a_target_with_unclear_cells_is_refused():

@@ -55,9 +55,9 @@ def test_text_with_more_labels_than_a_sample_shows():
 @pytest.mark.parametrize("absent", [None, np.nan, pd.NA, pd.NaT], ids=repr)
 def test_objects_are_read_alike_however_many(many, absent):
     cells = np.array(["a", "b", absent, np.str_("c"), Colour.RED] * (many // 5), dtype=object)
-    wanted = ["a", "b", None, "c", "red"] * (many // 5)
+    expected = ["a", "b", None, "c", "red"] * (many // 5)
     for data in (cells, cells.tolist(), pd.Series(cells, dtype=object)):
-        assert text(data)[0] == wanted
+        assert text(data)[0] == expected
 
 
 @pytest.mark.parametrize("stray", [3, True, b"a"], ids=repr)
@@ -161,12 +161,12 @@ def test_whole_numbers_of_any_width_give_one_tree():
     rng = np.random.default_rng(1)
     x = rng.integers(0, 100, (500, 3))
     y = (x[:, 0] + x[:, 1] > 90).astype(int)
-    wanted = tw.grow(x.astype(float), y)
+    expected = tw.grow(x.astype(float), y)
     for dtype in (np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64, ">i4"):
         for order in "CF":
             tree = tw.grow(np.array(x, dtype, order=order), y)
-            assert tree == wanted
-            assert tree.predict(np.array(x, dtype, order=order)).tolist() == wanted.predict(x.astype(float)).tolist()
+            assert tree == expected
+            assert tree.predict(np.array(x, dtype, order=order)).tolist() == expected.predict(x.astype(float)).tolist()
 
 
 def test_a_column_of_very_many_categories_is_traced_and_said_in_short():

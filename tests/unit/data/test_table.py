@@ -122,8 +122,8 @@ def test_same_cells_same_columns_whatever_holds_them(tmp_path_factory, table):
     plain = read({name: cells for name, (_, cells) in table.items()})
     expected = {name: outcome(plain, name) for name in plain.columns}
     for what, data in containers(table, folder):
-        found = read(data, columns=["a", "b", "c"])
-        assert {name: outcome(found, name) for name in found.columns} == expected, what
+        actual = read(data, columns=["a", "b", "c"])
+        assert {name: outcome(actual, name) for name in actual.columns} == expected, what
 
 
 @settings(deadline=None, max_examples=100)
@@ -493,8 +493,8 @@ frame = pd.DataFrame({"s": ["b", None, "a"], "c": pd.Categorical(["x", None, "y"
 table = read(read(frame).to_pandas())
 print(*(table[name].values.tolist() for name in table.columns))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[1, -1, 0] [0, -1, 1] [1, 2, 3]"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[1, -1, 0] [0, -1, 1] [1, 2, 3]"
 
 
 def test_lazy_frames_and_arrow_data():

@@ -91,8 +91,8 @@ def test_no_dataframe_library_is_loaded_before_it_is_needed():
         "e.fit_encoding(t.read({'x': ['a', 'b']})['x']);"
         "print(*({'polars', 'narwhals', 'pandas', 'pyarrow'} & sys.modules.keys()))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == ""
 
 
 def test_columns_may_be_numbered():

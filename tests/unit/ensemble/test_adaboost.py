@@ -42,17 +42,17 @@ def test_every_round_of_every_table(table, depth, rate, resample):
     assert np.all(boosted.votes > 0)
     assert np.all(np.isfinite(boosted.votes))
     for b, found in enumerate(rounds, 1):
-        worked = boosted.worked_round(table.data, b, sample_weight=table.options.get("sample_weight"))
-        assert worked.error == found.error
-        assert worked.weights.sum() == pytest.approx(1, abs=1e-12)
-        assert np.all(worked.weights > 0)
-        assert worked.weights[worked.wrong].sum() == pytest.approx(found.error, abs=1e-12)
+        worked_round = boosted.worked_round(table.data, b, sample_weight=table.options.get("sample_weight"))
+        assert worked_round.error == found.error
+        assert worked_round.weights.sum() == pytest.approx(1, abs=1e-12)
+        assert np.all(worked_round.weights > 0)
+        assert worked_round.weights[worked_round.wrong].sum() == pytest.approx(found.error, abs=1e-12)
         assert found.training_error <= found.bound + 1e-12
         last = b == len(rounds)
         assert found.error < 1 - 1 / max(2, k) or len(rounds) == 1
         assert found.error > 0 or last
-        if worked.next_weights is not None and rate == 1.0:
-            assert worked.next_weights[worked.wrong].sum() == pytest.approx((k - 1) / k, abs=1e-12)
+        if worked_round.next_weights is not None and rate == 1.0:
+            assert worked_round.next_weights[worked_round.wrong].sum() == pytest.approx((k - 1) / k, abs=1e-12)
     assert (len(boosted) < 6) <= bool(rounds.stopped)
 
 
@@ -119,8 +119,8 @@ def test_a_target_that_was_an_array_is_given_again():
     data = rng_table()
     answers, weight = data.pop("y"), np.arange(200) % 3 + 1
     boosted = tw.adaboost(data, answers, 3, sample_weight=weight)
-    worked = boosted.worked_round(data, 1, target=answers, sample_weight=weight)
-    np.testing.assert_allclose(worked.weights, weight / weight.sum(), rtol=1e-14)
+    worked_round = boosted.worked_round(data, 1, target=answers, sample_weight=weight)
+    np.testing.assert_allclose(worked_round.weights, weight / weight.sum(), rtol=1e-14)
     with pytest.raises(tw.ColumnError, match=r"the target of these trees\. Give it: target=…"):
         boosted.worked_round(data, 1, sample_weight=weight)
 
@@ -137,8 +137,8 @@ def test_rows_of_weight_0_are_absent():
 def test_weights_stay_in_proportion_on_small_tables():
     truth, message = np.array([0, 0, 1, 1, 1], np.uint8), np.array([0, 1, 1, 1, 0], np.uint8)
     weights = Distribution.of(np.array([1, 1, 1, 1, 2]))
-    found = weights.weight_update(truth, message)
-    assert found.error == Fraction(1, 2)
+    actual = weights.weight_update(truth, message)
+    assert actual.error == Fraction(1, 2)
     weights = Distribution.of(np.array([4, 1, 4, 4, 2]))
     after = weights.next(truth, message, weights.weight_update(truth, message))
     assert after.exact
@@ -186,10 +186,10 @@ def test_mistakes_weigh_their_share_but_for_the_rounding(n, n_classes):
 def test_weights_further_off_than_rounding_explains_are_caught(monkeypatch):
     weights, weigh = Distribution(np.array([2**50 + 1, 2**50 + 3, 2**51 + 5]), 0), _core.reweight
     truth, message = np.array([0, 1, 1], np.uint8), np.array([0, 1, 0], np.uint8)
-    found = weights.weight_update(truth, message)
+    actual = weights.weight_update(truth, message)
     monkeypatch.setattr(_core, "reweight", lambda *given: weigh(*given) + np.array([0, 0, 200]))  # 2e-14 of all
     with pytest.raises(AssertionError):
-        weights.next(truth, message, found)
+        weights.next(truth, message, actual)
 
 
 # -- how it ends ------------------------------------------------------------------------------------------------------

@@ -45,28 +45,28 @@ def test_one_tree_of_numbers_is_judged_as_a_tree_is(criterion):
 
 def test_many_trees_are_judged_by_what_they_say_together(monkeypatch):
     monkeypatch.setattr(voting, "_BLOCK", 30)  # some rows at a time
-    made = ensemble_of(trees(CLASSES, max_depth=3))
-    found = made.evaluate(CLASSES)
-    shares = np.mean([tree.predict_proba(CLASSES) for tree in made], axis=0)
-    truth = np.array([made.classes.index(label) for label in Y])
+    ensemble = ensemble_of(trees(CLASSES, max_depth=3))
+    evaluation = ensemble.evaluate(CLASSES)
+    shares = np.mean([tree.predict_proba(CLASSES) for tree in ensemble], axis=0)
+    truth = np.array([ensemble.classes.index(label) for label in Y])
     chance = shares[np.arange(80), truth]
-    assert found.errors == np.sum(shares.argmax(axis=1) != truth)
-    assert found.log_loss_of_others == pytest.approx(-np.mean(np.log(chance[chance > 0])))
-    assert found.impossible_rows == tuple((np.flatnonzero(chance == 0) + 1).tolist())
-    assert found.confusion.sum(axis=1).tolist() == [np.sum(truth == c) for c in range(3)]
+    assert evaluation.errors == np.sum(shares.argmax(axis=1) != truth)
+    assert evaluation.log_loss_of_others == pytest.approx(-np.mean(np.log(chance[chance > 0])))
+    assert evaluation.impossible_rows == tuple((np.flatnonzero(chance == 0) + 1).tolist())
+    assert evaluation.confusion.sum(axis=1).tolist() == [np.sum(truth == c) for c in range(3)]
 
 
 def test_numbers_are_judged_by_their_mean():
-    made = ensemble_of(trees(NUMBERS, max_depth=3))
-    off = np.mean([tree.predict(NUMBERS) for tree in made], axis=0) - NUMBERS["y"]
-    found = made.evaluate(NUMBERS)
-    assert found.rmse == pytest.approx(np.sqrt(np.mean(off**2)))
-    assert found.mae == pytest.approx(np.mean(np.abs(off)))
+    ensemble = ensemble_of(trees(NUMBERS, max_depth=3))
+    off = np.mean([tree.predict(NUMBERS) for tree in ensemble], axis=0) - NUMBERS["y"]
+    evaluation = ensemble.evaluate(NUMBERS)
+    assert evaluation.rmse == pytest.approx(np.sqrt(np.mean(off**2)))
+    assert evaluation.mae == pytest.approx(np.mean(np.abs(off)))
 
 
 def test_boosted_trees_are_judged_by_their_votes():
-    made = ensemble_of(trees(TWO, max_depth=1), method="adaboost").with_(votes=np.array([0.2, 1.0, 0.3]))
-    assert made.evaluate(TWO).errors == np.sum(made[1].predict(TWO) != np.array(TWO["y"]))
+    changed = ensemble_of(trees(TWO, max_depth=1), method="adaboost").with_(votes=np.array([0.2, 1.0, 0.3]))
+    assert changed.evaluate(TWO).errors == np.sum(changed[1].predict(TWO) != np.array(TWO["y"]))
 
 
 def test_what_would_be_said_without_a_test():
@@ -84,8 +84,8 @@ def test_the_majority_is_the_table_s_not_that_of_a_draw():
     table = {"x": np.arange(20) % 7, "y": ["a", "b"] * 9 + ["b", "b"]}
     for make, how in ((tw.adaboost, {"resample": True}), (tw.forest, {}), (tw.bagging, {"max_samples": 5})):
         for seed in range(12):
-            found = make(table, "y", n_estimators=1, random_state=seed, **how).evaluate(table)
-            assert (found.majority, found.baseline_error) == ("b", pytest.approx(9 / 20))
+            evaluation = make(table, "y", n_estimators=1, random_state=seed, **how).evaluate(table)
+            assert (evaluation.majority, evaluation.baseline_error) == ("b", pytest.approx(9 / 20))
     weighed = tw.adaboost(table, "y", n_estimators=2, resample=True, class_weight={"a": 2})
     assert weighed.evaluate(table).majority == "a"
     assert tw.adaboost(table, "y", n_estimators=2, resample=True).first(1).evaluate(table).majority == "b"
@@ -95,55 +95,55 @@ def test_the_majority_is_the_table_s_not_that_of_a_draw():
 def test_a_history_that_does_not_say_the_majority(place):
     table = {"x": np.arange(20) % 7, "y": ["a", "b"] * 9 + ["b", "b"]}
     for resample, majority in ((True, None), (False, "b")):
-        made = tw.adaboost(table, "y", n_estimators=2, resample=resample)
-        message = {**made.history[0]["ensemble"], "majority": place}
-        old = made.with_(history=(HistoryStep({**made.history[0], "ensemble": message}),))
+        boosted = tw.adaboost(table, "y", n_estimators=2, resample=resample)
+        message = {**boosted.history[0]["ensemble"], "majority": place}
+        old = boosted.with_(history=(HistoryStep({**boosted.history[0], "ensemble": message}),))
         assert old.evaluate(table).majority == majority
         assert "baseline" in str(old.evaluate(table)) or resample
 
 
 def test_weights_costs_and_other_columns():
-    made = ensemble_of(trees(CLASSES, max_depth=2))
-    wrong = made.predict(CLASSES) != Y
+    ensemble = ensemble_of(trees(CLASSES, max_depth=2))
+    wrong = ensemble.predict(CLASSES) != Y
     weight = RNG.integers(0, 3, 80)
-    assert made.evaluate(CLASSES, sample_weight=weight).errors == np.sum(weight[wrong])
-    assert made.evaluate(ROWS, Y).errors == made.evaluate({**ROWS, "z": Y}, "z").errors == wrong.sum()
-    priced = made.evaluate(CLASSES, cost={"a": {"b": 5}})
-    taken = (Y == "a") & (made.predict(CLASSES) == "b")
+    assert ensemble.evaluate(CLASSES, sample_weight=weight).errors == np.sum(weight[wrong])
+    assert ensemble.evaluate(ROWS, Y).errors == ensemble.evaluate({**ROWS, "z": Y}, "z").errors == wrong.sum()
+    priced = ensemble.evaluate(CLASSES, cost={"a": {"b": 5}})
+    taken = (Y == "a") & (ensemble.predict(CLASSES) == "b")
     assert priced.cost == pytest.approx((wrong.sum() + 4 * taken.sum()) / 80)
     gone = {**CLASSES, "y": [None, *CLASSES["y"][1:]]}
-    assert made.evaluate(gone, drop_missing_target=True).n == 79
+    assert ensemble.evaluate(gone, drop_missing_target=True).n == 79
     with pytest.raises(tw.DataError, match=r'^target "y" is missing in 1 row of the table \(1\)\.'):
-        made.evaluate(gone)
+        ensemble.evaluate(gone)
     with pytest.raises(tw.ParameterError, match=r"^cost: trees that predict numbers have no classes. Leave it out.$"):
         ensemble_of(trees(NUMBERS, 1)).evaluate(NUMBERS, cost={"a": {"b": 5}})
 
 
 def test_the_words_speak_of_trees():
-    made = ensemble_of(trees(CLASSES, max_depth=2))
-    message = str(made.evaluate({**CLASSES, "y": ["new", *CLASSES["y"][1:]]}))
+    ensemble = ensemble_of(trees(CLASSES, max_depth=2))
+    message = str(ensemble.evaluate({**CLASSES, "y": ["new", *CLASSES["y"][1:]]}))
     assert "where the trees were grown" in message
     assert 'unknown    "new" in 1 row: not a class of the trees, so wrong' in message
 
 
 def test_the_table_it_was_grown_on_is_known_again():
-    made = tw.forest(CLASSES, "y", n_estimators=3)
-    assert made.evaluate(CLASSES).is_training_data
-    assert "this looks like the table the trees were grown on" in str(made.evaluate(CLASSES))
-    assert not made.evaluate({**CLASSES, "u": CLASSES["v"]}).is_training_data
-    assert not made.evaluate({name: cells[1:] for name, cells in CLASSES.items()}).is_training_data
-    assert not made.evaluate(ROWS, Y[::-1]).is_training_data
-    assert not made.evaluate({**CLASSES, "z": Y[::-1]}, "z").is_training_data
+    forest = tw.forest(CLASSES, "y", n_estimators=3)
+    assert forest.evaluate(CLASSES).is_training_data
+    assert "this looks like the table the trees were grown on" in str(forest.evaluate(CLASSES))
+    assert not forest.evaluate({**CLASSES, "u": CLASSES["v"]}).is_training_data
+    assert not forest.evaluate({name: cells[1:] for name, cells in CLASSES.items()}).is_training_data
+    assert not forest.evaluate(ROWS, Y[::-1]).is_training_data
+    assert not forest.evaluate({**CLASSES, "z": Y[::-1]}, "z").is_training_data
     assert not ensemble_of(trees(CLASSES)).evaluate(CLASSES).is_training_data
 
 
 @pytest.mark.parametrize("weight", [None, np.arange(80) % 3])
 def test_it_is_known_again_where_target_and_weights_are_arrays(weight):
-    made = tw.forest(ROWS, Y, n_estimators=3, sample_weight=weight)
-    assert made.evaluate(ROWS, Y, sample_weight=weight).is_training_data
-    assert made.importances(ROWS, Y, sample_weight=weight, repeats=1).seen
-    assert not made.evaluate(ROWS, Y[::-1], sample_weight=weight).is_training_data
-    assert made.evaluate(ROWS, Y, sample_weight=np.arange(80) + 1.0).is_training_data == (weight is None)
+    forest = tw.forest(ROWS, Y, n_estimators=3, sample_weight=weight)
+    assert forest.evaluate(ROWS, Y, sample_weight=weight).is_training_data
+    assert forest.importances(ROWS, Y, sample_weight=weight, repeats=1).seen
+    assert not forest.evaluate(ROWS, Y[::-1], sample_weight=weight).is_training_data
+    assert forest.evaluate(ROWS, Y, sample_weight=np.arange(80) + 1.0).is_training_data == (weight is None)
 
 
 @pytest.mark.parametrize("make", [tw.forest, tw.extra_trees, tw.bagging, tw.adaboost])

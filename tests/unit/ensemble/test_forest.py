@@ -36,8 +36,8 @@ def test_two_columns_of_the_same_values_share_their_importance(grow):
         x = rng.normal(size=(200, 3))
         signal = x[:, 0]
         data = {"first": signal, "a": x[:, 1], "b": x[:, 2], "copy": signal}
-        grown = grow(data | {"y": signal + rng.normal(size=200) > 0}, "y", 20, random_state=seed, **options)
-        share = grown.importances()
+        tree = grow(data | {"y": signal + rng.normal(size=200) > 0}, "y", 20, random_state=seed, **options)
+        share = tree.importances()
         return share["first"].importance - share["copy"].importance
 
     by_default, to_the_first = ([advantage(seed, **o) for seed in range(12)] for o in ({}, {"ties": "first"}))
@@ -56,11 +56,11 @@ def test_random_ties_choose_among_columns_and_take_the_first_cut():
 
 
 def test_what_the_history_says():
-    grown = tw.forest("penguins", n_estimators=3, max_samples=0.5, random_state=7)
-    params, (info, _) = recorded_params(grown, BaggingParams, "test"), grow_record(grown, "test")
+    forest = tw.forest("penguins", n_estimators=3, max_samples=0.5, random_state=7)
+    params, (info, _) = recorded_params(forest, BaggingParams, "test"), grow_record(forest, "test")
     assert params == BaggingParams("forest", 3, max_samples=0.5)
     assert (info.origin, info.row_counts, info.settings["random_state"]) == ("grown", (344,), 7)
-    assert grown.method == "forest"
+    assert forest.method == "forest"
     assert tw.extra_trees("penguins", n_estimators=3).method == "extra_trees"
 
 
@@ -97,7 +97,7 @@ def test_probabilities_are_the_mean_of_the_trees():
 
 
 def test_every_option_goes_through():
-    grown = tw.forest(
+    forest = tw.forest(
         "penguins",
         "species",
         2,
@@ -109,10 +109,10 @@ def test_every_option_goes_through():
         positive="Gentoo",
         sample_weight=np.linspace(0.5, 1.5, 344),
     )
-    assert grown.criterion == "gini"
-    assert grown.classes[-1] == "Gentoo"
-    assert "island" not in grown.columns
-    assert max(node.depth for tree in grown for node in tree) == 2
+    assert forest.criterion == "gini"
+    assert forest.classes[-1] == "Gentoo"
+    assert "island" not in forest.columns
+    assert max(node.depth for tree in forest for node in tree) == 2
 
 
 @pytest.mark.parametrize("grow", [tw.forest, tw.extra_trees])
@@ -163,9 +163,9 @@ def test_extra_trees_have_no_best_cuts():
 
 
 def test_a_forest_of_a_table_without_columns_is_its_roots():
-    grown = tw.forest({"y": ["a", "b", "b"]}, "y", n_estimators=3)
-    assert [len(tree) for tree in grown] == [1, 1, 1]
-    assert grown.decreases.shape == (3, 0)
+    forest = tw.forest({"y": ["a", "b", "b"]}, "y", n_estimators=3)
+    assert [len(tree) for tree in forest] == [1, 1, 1]
+    assert forest.decreases.shape == (3, 0)
     assert len(tw.bagging({"y": ["a", "b", "b"]}, "y", n_estimators=2, bootstrap_features=True)[0]) == 1
 
 

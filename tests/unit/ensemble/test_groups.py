@@ -39,8 +39,8 @@ def test_every_row_of_a_group_is_in_the_sample_or_out_of_it(grow, patients):
     trees = grow(patients, "y", n_estimators=5, groups="who", oob_score=True, **options)
     assert "who" not in trees.columns
     assert [int(trees[t][0].rows) % 6 for t in range(5)] == [0] * 5
-    again = grow(patients, "y", n_estimators=3, groups="who", oob_score=True, **options).extend(patients, n=2)
-    assert str(again.oob) == str(trees.oob)
+    extended = grow(patients, "y", n_estimators=3, groups="who", oob_score=True, **options).extend(patients, n=2)
+    assert str(extended.oob) == str(trees.oob)
     predicted = trees.oob_predict(patients)
     is_out = [answer is not None for answer in predicted]
     assert trees.oob.rows == sum(is_out) < 240
@@ -84,12 +84,12 @@ def test_the_command_line_and_the_estimators(patients, run, tmp_path):
         "\n".join([",".join(patients), *(",".join(map(str, row)) for row in rows)]), encoding="utf-8"
     )
     words = "--ensemble forest --n-estimators 30 --groups who --oob-score -o m.json"
-    answer = run(f"grow visits.csv --target y {words}")
-    assert "each by the trees that have not seen its group (out of bag)" in answer.out
-    grown = tw.forest(str(tmp_path / "visits.csv"), "y", n_estimators=30, groups="who", oob_score=True)
-    assert tw.load(tmp_path / "m.json").oob == grown.oob
+    result = run(f"grow visits.csv --target y {words}")
+    assert "each by the trees that have not seen its group (out of bag)" in result.out
+    forest = tw.forest(str(tmp_path / "visits.csv"), "y", n_estimators=30, groups="who", oob_score=True)
+    assert tw.load(tmp_path / "m.json").oob == forest.oob
     assert tw.load(tmp_path / "m.json").fit_info.fit_options.groups == "who"
     x = [dict(zip(patients, row, strict=True)) for row in zip(*patients.values(), strict=True)]
     y = [row.pop("y") for row in x]
     model = tw.ForestClassifier(n_estimators=30, groups="who", oob_score=True).fit(x, y)
-    assert model.oob_score_ == pytest.approx(grown.oob.score)
+    assert model.oob_score_ == pytest.approx(forest.oob.score)

@@ -56,12 +56,12 @@ def test_a_member_is_the_tree_of_its_sample(table, way, seed, ties):
     training_set = prepare(table.data, "y", **table.options, **chance, random_state=seed, ties=ties)
     params = BaggingParams("bagging", 4, **how)
     samples = params.samples(training_set)
-    grown = grow_ensemble(training_set, params, n_jobs=2)
-    for t, tree in enumerate(grown):
+    ensemble = grow_ensemble(training_set, params, n_jobs=2)
+    for t, tree in enumerate(ensemble):
         arrays, _ = alone(samples, t)
         assert_same_arrays(arrays, tree.arrays)
         np.testing.assert_allclose(
-            grown.decreases[t], taken_away(arrays, len(training_set.columns)), rtol=1e-12, atol=0
+            ensemble.decreases[t], taken_away(arrays, len(training_set.columns)), rtol=1e-12, atol=0
         )
 
 
@@ -144,11 +144,11 @@ def test_without_chance_every_tree_is_the_one_that_grow_grows(target):
 def test_weights_of_rows_and_classes_go_into_every_sample(weights):
     training_set = prepare("penguins", **weights, max_features="sqrt")
     params = BaggingParams("forest", 3)
-    grown = grow_ensemble(training_set, params)
+    ensemble = grow_ensemble(training_set, params)
     for t in range(3):
-        assert_same_arrays(alone(params.samples(training_set), t)[0], grown[t].arrays)
+        assert_same_arrays(alone(params.samples(training_set), t)[0], ensemble[t].arrays)
     again = {name: weights[name] for name in weights if name == "sample_weight"}
-    assert extend(grown, "penguins", 1, **again).first(3) == grown
+    assert extend(ensemble, "penguins", 1, **again).first(3) == ensemble
 
 
 def test_fractional_limits_are_relative_to_the_sample():
@@ -169,9 +169,9 @@ def test_rows_so_heavy_that_a_bag_outweighs_the_table_are_weighed_more_coarsely(
     samples = params.samples(training_set)
     heavy = [t for t in range(60) if sample_training_set(samples, t).weight_scale < training_set.weight_scale]
     assert heavy
-    grown = grow_ensemble(training_set, params)
+    ensemble = grow_ensemble(training_set, params)
     for t in heavy:
-        one, other = alone(samples, t)[0], grown[t].arrays
+        one, other = alone(samples, t)[0], ensemble[t].arrays
         assert all(
             np.array_equal(getattr(one, n), getattr(other, n)) for n in ("kind", "cut", "weight", "count_weight")
         )
@@ -215,25 +215,25 @@ def test_growing_more_is_having_asked_for_all_at_once():
 
 def test_growing_more_needs_the_same_table():
     table = {"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]}
-    grown = bagging(table, "y", n_estimators=2)
+    ensemble = bagging(table, "y", n_estimators=2)
     for other in ({"x": [1.0, 2.0, 3.0, 5.0]}, {"y": ["a", "b", "b", "b"]}):
         with pytest.raises(
             DataError, match=r"is not the table these trees were grown on\. Give that one, with the same"
         ):
-            extend(grown, table | other, 1)
+            extend(ensemble, table | other, 1)
     with pytest.raises(DataError, match="is not the table these trees were grown on"):
-        extend(grown, {name: cells[:3] for name, cells in table.items()}, 1)
+        extend(ensemble, {name: cells[:3] for name, cells in table.items()}, 1)
     with pytest.raises(ParameterError, match=r"^n=0: must be a whole number"):
-        extend(grown, table, 0)
+        extend(ensemble, table, 0)
 
 
 def test_growing_more_asks_for_the_weights_again():
     table = {"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]}
     weight = [0.5, 1.5, 2.5, 0.25]
-    grown = bagging(table, "y", n_estimators=2, sample_weight=weight)
+    ensemble = bagging(table, "y", n_estimators=2, sample_weight=weight)
     with pytest.raises(DataError, match="with the same rows and weights in the same order"):
-        extend(grown, table, 1)
-    assert extend(grown, table, 1, sample_weight=weight) == bagging(table, "y", 3, sample_weight=weight)
+        extend(ensemble, table, 1)
+    assert extend(ensemble, table, 1, sample_weight=weight) == bagging(table, "y", 3, sample_weight=weight)
 
 
 def test_tables_are_told_apart_by_what_stands_in_them_only():
@@ -272,13 +272,13 @@ def test_tables_that_differ_in_what_their_weights_stand_for_are_told_apart():
     table = {"x": [1.0, 2.0, 3.0], "y": ["a", "b", "a"]}
     training_set = prepare(table, "y")
     counted = prepare(table, "y", sample_weight=[1, 2, 1])
-    found = [
+    actual = [
         fingerprint(p)
         for p in (training_set, replace(training_set, weight_scale=training_set.weight_scale + 1), counted)
     ]
-    found.append(fingerprint(replace(counted, repeats=None)))
+    actual.append(fingerprint(replace(counted, repeats=None)))
     assert counted.repeats is not None
-    assert len(set(found)) == 4
+    assert len(set(actual)) == 4
 
 
 def test_columns_do_not_run_together():

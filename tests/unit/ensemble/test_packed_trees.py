@@ -83,9 +83,9 @@ def test_numbers_of_any_size(size):
 def test_means_far_from_zero_do_not_cancel():
     rng = np.random.default_rng(2)
     tree = tw.grow(rng.normal(size=(5000, 2)), 1e9 + rng.normal(size=5000), min_samples_leaf=3)
-    found = packed_and_opened(tree)
-    np.testing.assert_allclose(found.value, tree.arrays.value, rtol=1e-14)
-    np.testing.assert_allclose(found.spread, tree.arrays.spread, rtol=1e-6)
+    actual = packed_and_opened(tree)
+    np.testing.assert_allclose(actual.value, tree.arrays.value, rtol=1e-14)
+    np.testing.assert_allclose(actual.spread, tree.arrays.spread, rtol=1e-6)
 
 
 def test_a_deep_chain():
@@ -111,7 +111,7 @@ def test_parents_and_ends_as_a_stack_finds_them(wanted, trees_more):
             open_places, i = open_places - 1 + b, i + 1
         start.append(len(forest))
     branches, starts = np.array(forest), np.array(start)
-    found = tree_shape(branches, starts)
+    actual = tree_shape(branches, starts)
     parent, branch, ends = [], [], [0] * len(forest)
     for first, last in pairwise(start):
         stack = [(-1, -1)]
@@ -123,10 +123,10 @@ def test_parents_and_ends_as_a_stack_finds_them(wanted, trees_more):
     for node in reversed(range(len(forest))):
         below = [child for child in range(node + 1, len(forest)) if parent[child] == node]
         ends[node] = max([ends[child] for child in below], default=node + 1)
-    assert found.parent.tolist() == parent
-    assert found.branch.tolist() == branch
+    assert actual.parent.tolist() == parent
+    assert actual.branch.tolist() == branch
     assert stack_heights(branches, starts).min() >= 0
-    assert subtree_ends(found.height, starts).tolist() == ends
+    assert subtree_ends(actual.height, starts).tolist() == ends
 
 
 def test_arrays_as_the_core_has_them_pack_to_the_same():

@@ -48,7 +48,7 @@ def by_a_loop(ensemble, data, trees=None):
 def rows_like(table: RandomTable, draw) -> dict[str, list]:
     """Other rows for the table's columns: cells from any row, some missing, some levels never seen."""
     n = draw(st.integers(1, 40))
-    found = {}
+    actual = {}
     for name, cells in table.columns.items():
         known = st.sampled_from(cells + [None] * any(cell is None for cell in cells))
         if all(cell is None or isinstance(cell, str) for cell in cells):
@@ -56,8 +56,8 @@ def rows_like(table: RandomTable, draw) -> dict[str, list]:
         values = draw(st.lists(known | st.none(), min_size=n, max_size=n))
         if all(value is None for value in values):
             values[0] = next(cell for cell in cells if cell is not None)
-        found[name] = values
-    return found
+        actual[name] = values
+    return actual
 
 
 @given(random_tables(), st.sampled_from(["parent", "root"]), st.sampled_from(METHODS), st.data())
@@ -127,8 +127,8 @@ ENSEMBLES = {
 def test_a_table_of_all_kinds(name):
     ensemble = ENSEMBLES[name]
     expected = by_a_loop(ensemble, TABLE)
-    found = ensemble.predict(TABLE) if ensemble.task == "regression" else ensemble.predict_proba(TABLE)
-    np.testing.assert_array_equal(found, expected)
+    actual = ensemble.predict(TABLE) if ensemble.task == "regression" else ensemble.predict_proba(TABLE)
+    np.testing.assert_array_equal(actual, expected)
     np.testing.assert_array_equal(ensemble.apply(TABLE), np.column_stack([tree.apply(TABLE) for tree in ensemble]))
 
 
@@ -431,10 +431,12 @@ def test_numbers_of_any_size_have_a_mean(power):
     mean = np.mean([tree.predict(table) / unit for tree in trees], axis=0)
     np.testing.assert_allclose(forest.predict(table) / unit, mean, rtol=1e-14)
     assert forest.predict(one) == forest.predict({"x": [3.5]})[0] == list(forest.staged_predict(one))[-1]
-    found = forest.agreement(table)
-    assert found.predictions == forest.predict(table).tolist()
-    np.testing.assert_allclose(found.sd / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14)
-    assert found.low.tolist() == np.min([tree.predict(table) for tree in trees], axis=0).tolist()
+    agreement = forest.agreement(table)
+    assert agreement.predictions == forest.predict(table).tolist()
+    np.testing.assert_allclose(
+        agreement.sd / unit, np.std([t.predict(table) / unit for t in trees], axis=0), atol=1e-14
+    )
+    assert agreement.low.tolist() == np.min([tree.predict(table) for tree in trees], axis=0).tolist()
     off = np.sqrt(np.mean((mean - plain) ** 2))
     assert forest.stages(table)[-1].error / unit == pytest.approx(off, rel=1e-9)
     assert forest.evaluate(table).rmse / unit == pytest.approx(off, rel=1e-9)

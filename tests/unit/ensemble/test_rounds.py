@@ -53,44 +53,44 @@ def test_rounds_in_every_form(penguins):
 
 
 def test_a_worked_round_of_three_classes(penguins):
-    worked = penguins.worked_round("penguins", 2)
-    text = str(worked)
+    worked_round = penguins.worked_round("penguins", 2)
+    text = str(worked_round)
     assert "α_2 = ½ (log(0.78962/0.21038) + log 2) = 1.0079, its vote weight" in text
     assert "which is D/(3 (1 − ε)) and 2 D/(3 ε)" in text.replace("\n", " ")
     assert "now have 2/3 of the total weight, so this learner would do no better than chance" in text.replace("\n", " ")
-    assert worked.to_frame()["next_weight"].sum() == pytest.approx(1)
-    wrong = worked.next_weights[worked.wrong].sum()
+    assert worked_round.to_frame()["next_weight"].sum() == pytest.approx(1)
+    wrong = worked_round.next_weights[worked_round.wrong].sum()
     assert wrong == pytest.approx(2 / 3, abs=1e-12)
 
 
 def test_the_hardest_rows_come_with_their_weights(penguins):
-    worked = penguins.worked_round("penguins", 4)
-    hardest = worked.hardest()
+    worked_round = penguins.worked_round("penguins", 4)
+    hardest = worked_round.hardest()
     weights = [row[3] for row in hardest.rows]
-    assert weights == sorted(worked.next_weights.tolist(), reverse=True)[:10]
+    assert weights == sorted(worked_round.next_weights.tolist(), reverse=True)[:10]
     assert hardest.rows[0][4] == pytest.approx(weights[0] * 344)
-    assert hardest.rows[0][2] == worked.mistakes[hardest.rows[0][0] - 1]
-    assert worked.mistakes.max() <= 4
+    assert hardest.rows[0][2] == worked_round.mistakes[hardest.rows[0][0] - 1]
+    assert worked_round.mistakes.max() <= 4
 
 
 def test_a_worked_round_with_a_learning_rate():
     boosted = tw.adaboost("admissions", n_estimators=2, learning_rate=0.5)
-    worked = boosted.worked_round("admissions", 1)
-    right, wrong = worked.update.factors
-    assert worked.describe_update(0) == f"0.083333 · {right:.5g} = {worked.next_weights[0]:.5g}"
-    assert worked.describe_update(6) == f"0.083333 · {wrong:.5g} = {worked.next_weights[6]:.5g}"
-    share = worked.next_weights[worked.wrong].sum()
-    assert worked.outcome == (f"The misclassified rows now have {share:.5g} of the total weight.",)
+    worked_round = boosted.worked_round("admissions", 1)
+    right, wrong = worked_round.update.factors
+    assert worked_round.describe_update(0) == f"0.083333 · {right:.5g} = {worked_round.next_weights[0]:.5g}"
+    assert worked_round.describe_update(6) == f"0.083333 · {wrong:.5g} = {worked_round.next_weights[6]:.5g}"
+    share = worked_round.next_weights[worked_round.wrong].sum()
+    assert worked_round.outcome == (f"The misclassified rows now have {share:.5g} of the total weight.",)
 
 
 def test_the_last_round_has_no_next_weights():
     boosted = tw.adaboost("admissions", n_estimators=9, max_depth=3)
-    worked = boosted.worked_round("admissions", len(boosted))
-    assert worked.next_weights is None
-    assert worked.steps == ("ε_5 = 0: no row is misclassified.",)
-    assert worked.outcome == (boosted.rounds.stopped,)
-    assert len(worked.result_tables()) == 1
-    assert worked.to_frame()["next_weight"].null_count() == 12
+    worked_round = boosted.worked_round("admissions", len(boosted))
+    assert worked_round.next_weights is None
+    assert worked_round.steps == ("ε_5 = 0: no row is misclassified.",)
+    assert worked_round.outcome == (boosted.rounds.stopped,)
+    assert len(worked_round.result_tables()) == 1
+    assert worked_round.to_frame()["next_weight"].null_count() == 12
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_the_last_round_has_no_next_weights():
 def test_a_history_without_sound_rounds_has_none(went):
     boosted = tw.adaboost("admissions", n_estimators=2)
     kept = {name: boosted.history[0]["ensemble"][name] for name in ("method", "errors", "training_errors")}
-    asked = {**kept, **went} if went else {"method": "adaboost"}
-    broken = boosted.with_(history=({**boosted.history[0], "ensemble": asked},))
+    requested = {**kept, **went} if went else {"method": "adaboost"}
+    broken = boosted.with_(history=({**boosted.history[0], "ensemble": requested},))
     with pytest.raises(tw.ParameterError, match="does not record the errors of its rounds"):
         _ = broken.rounds
 
@@ -149,8 +149,8 @@ def test_a_learner_names_a_few_levels_however_many_there_are(rows):
 
 
 def test_one_class_has_no_formula():
-    found = tw.adaboost({"x": [1, 2, 3], "y": ["a"] * 3}, "y").rounds
-    assert found.result_table().below == (
+    actual = tw.adaboost({"x": [1, 2, 3], "y": ["a"] * 3}, "y").rounds
+    assert actual.result_table().below == (
         "There is only one class, so the learner makes no errors: ε = 0, and its vote α is set to 1.",
         "The learner of round 1 makes no mistake: nothing is left to weigh anew, and it decides alone.",
     )

@@ -98,10 +98,10 @@ def test_without_bounds_the_stump_is_the_same():
     training_set = prepare(x, (x[:, 0] + rng.normal(size=3000) > 0).astype(int), max_depth=1)
     columns, target, settings = core_arguments(training_set)
     weights = Distribution.of(rng.integers(1, 9, 3000)).units
-    found = _core.StumpGrower(columns, target, settings).grow(weights, WEIGHT_BITS, 0, 0)[0]
+    actual = _core.StumpGrower(columns, target, settings).grow(weights, WEIGHT_BITS, 0, 0)[0]
     settings.tuning.use_bounds = False
     every = _core.StumpGrower(columns, target, settings).grow(weights, WEIGHT_BITS, 0, 0)[0]
-    assert Arrays(**found).same_as(Arrays(**every))
+    assert Arrays(**actual).same_as(Arrays(**every))
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_what_a_round_does_to_rows_is_plain_arithmetic(n_jobs, dtype):
     weight = rng.integers(1, 2**36, n)
     wrong = truth != message
     assert _core.error_weight(truth, message, weight, n_jobs) == weight[wrong].sum()
-    found = _core.reweight(truth, message, weight, 1e-9, 2.5, n_jobs)
-    np.testing.assert_array_equal(found, np.maximum(1, np.rint(weight * np.where(wrong, 2.5, 1e-9))))
+    actual = _core.reweight(truth, message, weight, 1e-9, 2.5, n_jobs)
+    np.testing.assert_array_equal(actual, np.maximum(1, np.rint(weight * np.where(wrong, 2.5, 1e-9))))
     scores = rng.integers(0, 2, (n, classes)).astype(float)
     expected = scores.copy()
     expected[np.arange(n), message] += 0.75

@@ -75,9 +75,9 @@ for kind in (tw.ForestClassifier, tw.ForestRegressor, tw.AdaBoostClassifier):
 """
     run = [sys.executable, "-W", "error::sklearn.exceptions.SkipTestWarning", "-c", code]
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    done = subprocess.run(run, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert min(map(int, done.stdout.split())) >= 58
+    completed = subprocess.run(run, env=environment, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    assert min(map(int, completed.stdout.split())) >= 58
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -237,11 +237,11 @@ def test_two_classes_that_are_equally_likely(positive):
 def test_predict_takes_some_rows_at_a_time(monkeypatch):
     model = fitted(ForestClassifier)
     whole = model.predict(X)
-    asked = []
+    requested = []
     monkeypatch.setattr(voting, "_BLOCK", 30)
-    monkeypatch.setattr(voting.ForestPredictor, "sums", recording(voting.ForestPredictor.sums, asked))
+    monkeypatch.setattr(voting.ForestPredictor, "sums", recording(voting.ForestPredictor.sums, requested))
     assert np.array_equal(model.predict(X), whole)
-    assert max(asked) == 10  # rows, of three classes
+    assert max(requested) == 10  # rows, of three classes
 
 
 def recording(sums, asked):
@@ -379,10 +379,10 @@ def test_pipelines_searches_and_clones(kind):
     search = GridSearchCV(kind(max_depth=2), {"n_estimators": np.array([1, 4])}, cv=2).fit(X, y)
     assert not np.isnan(search.cv_results_["mean_test_score"]).any()
     assert len(search.best_estimator_.estimators_) == search.best_params_["n_estimators"]
-    again = clone(search.best_estimator_)
-    assert again.get_params() == search.best_estimator_.get_params()
-    assert not hasattr(again, "ensemble_")
-    assert again.fit(X, y).ensemble_ == search.best_estimator_.ensemble_
+    cloned = clone(search.best_estimator_)
+    assert cloned.get_params() == search.best_estimator_.get_params()
+    assert not hasattr(cloned, "ensemble_")
+    assert cloned.fit(X, y).ensemble_ == search.best_estimator_.ensemble_
     assert cross_val_score(kind(n_estimators=3), X, y, cv=2).shape == (2,)
 
 

@@ -107,9 +107,9 @@ for estimator in (TreeClassifier(), TreeRegressor()):
 """
     run = [sys.executable, "-W", "error::sklearn.exceptions.SkipTestWarning", "-c", code]
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    done = subprocess.run(run, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert min(map(int, done.stdout.split())) >= 58
+    completed = subprocess.run(run, env=environment, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stderr
+    assert min(map(int, completed.stdout.split())) >= 58
 
 
 @pytest.mark.parametrize("estimator", BOTH)
@@ -393,11 +393,11 @@ def test_a_tree_is_pickled_as_its_file():
 def test_clones_are_unfitted_and_keep_parameters():
     kinds = {"town": {"Bari", "Rome", "Oslo", "Kiev"}, "size": ["S", "M", "L"]}
     model = TreeClassifier(kinds=kinds, ignore=["age"], class_weight={"a": 2}).fit(frame(), OUTCOME)
-    again = clone(model)
-    assert again.get_params() == model.get_params()
-    assert not hasattr(again, "tree_")
-    assert again.fit(frame(), OUTCOME).tree_ == model.tree_
-    assert again.set_params(max_depth=0).fit(frame(), OUTCOME).get_depth() == 0
+    cloned = clone(model)
+    assert cloned.get_params() == model.get_params()
+    assert not hasattr(cloned, "tree_")
+    assert cloned.fit(frame(), OUTCOME).tree_ == model.tree_
+    assert cloned.set_params(max_depth=0).fit(frame(), OUTCOME).get_depth() == 0
 
 
 def test_deep_trees_need_no_recursion():

@@ -22,10 +22,10 @@ RATES = COUNTS / YEARS
 def test_the_tree_is_the_one_that_grow_grows():
     by_name = TreeRegressor(**LIMITS).fit(X_YEARS, COUNTS, exposure="years")
     assert by_name.tree_.columns == ("age", "power", "km")
-    grown = tw.grow(TABLE, "claims", exposure="years", **LIMITS)
-    assert by_name.tree_.criterion == grown.criterion == "poisson"
-    assert [node.split for node in by_name.tree_] == [node.split for node in grown]
-    assert by_name.predict(X).tolist() == grown.predict(TABLE).tolist()
+    tree = tw.grow(TABLE, "claims", exposure="years", **LIMITS)
+    assert by_name.tree_.criterion == tree.criterion == "poisson"
+    assert [node.split for node in by_name.tree_] == [node.split for node in tree]
+    assert by_name.predict(X).tolist() == tree.predict(TABLE).tolist()
     assert by_name.predict(X).tolist() == TreeRegressor(**LIMITS).fit(X, COUNTS, exposure=YEARS).predict(X).tolist()
 
 

@@ -70,31 +70,33 @@ def test_categories_become_indicators_and_numbers_are_scaled():
 
 
 def test_the_tree_of_the_comparison_is_ours(penguins):
-    found = tw.compare_models("penguins", models="majority", folds=5, random_state=2, max_depth=2)
+    comparison = tw.compare_models("penguins", models="majority", folds=5, random_state=2, max_depth=2)
     training_set = prepare("penguins", max_depth=2)
     number, wrong = assign_folds(training_set, 5, 2), 0
     for fold in range(5):
         tree = grow_training_set(take_rows(training_set, np.flatnonzero(number != fold)))
         held = take_rows(training_set, np.flatnonzero(number == fold))
         wrong += int((tree.arrays.label[find_leaves(tree, held.columns, len(held))] != held.y).sum())
-    tree, majority = found.scores
-    assert found.error(tree) == wrong / 344
+    tree, majority = comparison.scores
+    assert comparison.error(tree) == wrong / 344
     n = 344 / (1 + 5 / 4)  # the models of the folds share rows (Nadeau and Bengio 2003)
-    assert found.interval(tree) == pytest.approx(wilson(wrong / 344 * n, n))
-    assert found.error(majority) == 192 / 344
+    assert comparison.interval(tree) == pytest.approx(wilson(wrong / 344 * n, n))
+    assert comparison.error(majority) == 192 / 344
     assert majority.about == "always Adelie"
     assert tree.about == "4 leaves"
     assert tree.bytes > majority.bytes > 0
 
 
 def test_pruned_trees_are_pruned_on_every_fold(penguins):
-    found = tw.compare_models("penguins", models="majority", folds=4, pruning={"method": "gain", "threshold": 0.05})
+    comparison = tw.compare_models(
+        "penguins", models="majority", folds=4, pruning={"method": "gain", "threshold": 0.05}
+    )
     number = assign_folds(penguins, 4, 0)
     for fold in range(4):
         tree = grow_training_set(take_rows(penguins, np.flatnonzero(number != fold))).prune("gain", threshold=0.05)
         held = take_rows(penguins, np.flatnonzero(number == fold))
         wrong = tree.arrays.label[find_leaves(tree, held.columns, len(held))] != held.y
-        assert np.array_equal(found.scores[0].losses[number == fold], wrong.astype(float))
+        assert np.array_equal(comparison.scores[0].losses[number == fold], wrong.astype(float))
 
 
 @pytest.mark.parametrize(
@@ -125,19 +127,19 @@ def test_sizes_are_repeated_and_handwork_is_not(penguins):
 
 
 def test_baselines_are_scikit_learns(penguins):
-    found = {o.name: o for o in tw.compare_models("penguins", folds=4).scores}
-    assert list(found) == ["tree", "knn", "logistic", "majority"]
-    assert found["logistic"].about == "on 10 indicators and 4 numbers"
+    actual = {o.name: o for o in tw.compare_models("penguins", folds=4).scores}
+    assert list(actual) == ["tree", "knn", "logistic", "majority"]
+    assert actual["logistic"].about == "on 10 indicators and 4 numbers"
     number = assign_folds(penguins, 4, 0)
     train, held = take_rows(penguins, np.flatnonzero(number != 1)), take_rows(penguins, np.flatnonzero(number == 1))
     features = FeatureMatrix(train)
     X, Z = features.encode_rows(train), features.encode_rows(held)
     message = LogisticRegression(max_iter=1000).fit(X, train.y).predict(Z)
-    assert np.array_equal(found["logistic"].losses[number == 1], (message != held.y).astype(float))
+    assert np.array_equal(actual["logistic"].losses[number == 1], (message != held.y).astype(float))
     neighbours = NearestNeighbours(None, None)
     neighbours.fit(train)
     message = KNeighborsClassifier(int(neighbours.fact)).fit(X, train.y).predict(Z)
-    assert np.array_equal(found["knn"].losses[number == 1], (message != held.y).astype(float))
+    assert np.array_equal(actual["knn"].losses[number == 1], (message != held.y).astype(float))
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -160,11 +162,11 @@ def test_numbers_are_compared_by_squared_errors():
     rng = np.random.default_rng(0)
     x = rng.random(80)
     data = {"x": x, "y": 3 * x + rng.normal(0, 0.05, 80)}
-    found = tw.compare_models(data, "y", folds=4, min_samples_leaf=5)
-    errors = {o.name: found.error(o) for o in found.scores}
+    comparison = tw.compare_models(data, "y", folds=4, min_samples_leaf=5)
+    errors = {o.name: comparison.error(o) for o in comparison.scores}
     assert list(errors) == ["tree", "knn", "linear", "mean"]
     assert errors["linear"] < errors["tree"] < errors["mean"]
-    assert "linear does better (test of the mean difference" in str(found)
+    assert "linear does better (test of the mean difference" in str(comparison)
 
 
 def test_costs_are_what_is_compared():
@@ -172,18 +174,18 @@ def test_costs_are_what_is_compared():
     x = rng.random(200)
     data = {"x": x, "y": np.where(rng.random(200) < 0.4 * x, "bad", "good")}
     cost = {"bad": {"good": 5}}
-    found = tw.compare_models(data, "y", models=["logistic", "majority"], folds=4, cost=cost, min_samples_leaf=20)
-    assert found.measure == "cost"
-    tree, logistic, majority = found.scores
+    comparison = tw.compare_models(data, "y", models=["logistic", "majority"], folds=4, cost=cost, min_samples_leaf=20)
+    assert comparison.measure == "cost"
+    tree, logistic, majority = comparison.scores
     assert majority.about == "always bad"  # about 0.2 · 5 against 0.8
     assert set(np.unique(logistic.losses)) == {0.0, 1.0, 5.0}
-    assert found.error(tree) == tree.losses.mean()
+    assert comparison.error(tree) == tree.losses.mean()
 
 
 def test_very_many_classes_have_a_majority():
     y = [f"c{i}" for i in range(1500)] + ["c7"] * 3
-    found = tw.compare_models({"x": list(range(len(y))), "y": y}, "y", models="majority", folds=2)
-    assert found.scores[1].about == "always c7"
+    comparison = tw.compare_models({"x": list(range(len(y))), "y": y}, "y", models="majority", folds=2)
+    assert comparison.scores[1].about == "always c7"
 
 
 def test_an_unknown_model_is_refused():
@@ -232,18 +234,20 @@ def test_rows_are_judged_by_their_weight(task):
     x, w = rng.random(60), rng.integers(1, 6, 60)
     y = np.where(rng.random(60) < x, "a", "b") if task == "classification" else x + rng.random(60)
     baseline = "majority" if task == "classification" else "mean"
-    found = tw.compare_models({"x": x, "y": y, "w": w}, "y", baseline, folds=3, sample_weight="w", max_depth=2)
-    assert found.effective_n == pytest.approx(w.sum() ** 2 / (w**2).sum())
-    for outcome in found.scores:
+    comparison = tw.compare_models({"x": x, "y": y, "w": w}, "y", baseline, folds=3, sample_weight="w", max_depth=2)
+    assert comparison.effective_n == pytest.approx(w.sum() ** 2 / (w**2).sum())
+    for outcome in comparison.scores:
         mean = (outcome.losses * w).sum() / w.sum()
-        assert found.error(outcome) == pytest.approx(mean if task == "classification" else mean**0.5)
-        low, high = found.interval(outcome)
-        assert low < found.error(outcome) < high
+        assert comparison.error(outcome) == pytest.approx(mean if task == "classification" else mean**0.5)
+        low, high = comparison.interval(outcome)
+        assert low < comparison.error(outcome) < high
     if task == "classification":
-        tree = found.scores[0]
-        assert found.interval(tree) == wilson(found.error(tree) * found.interval_n, found.interval_n)
-    assert f"60 rows of weight {w.sum()}, 3 folds" in str(found)
-    assert "test of the mean difference" in str(found)
+        tree = comparison.scores[0]
+        assert comparison.interval(tree) == wilson(
+            comparison.error(tree) * comparison.interval_n, comparison.interval_n
+        )
+    assert f"60 rows of weight {w.sum()}, 3 folds" in str(comparison)
+    assert "test of the mean difference" in str(comparison)
     same = tw.compare_models(
         {"x": x, "y": y, "w": np.full(60, 3)}, "y", baseline, folds=3, sample_weight="w", max_depth=2
     )
@@ -256,6 +260,6 @@ def test_losses_by_hand():
 
 
 def test_plain_values_go_into_json():
-    found = tw.compare_models("penguins", models="majority", folds=2).to_dict()
-    assert [m["model"] for m in json.loads(json.dumps(found))["models"]] == ["tree", "majority"]
-    assert found["models"][1]["better_rows"] + found["models"][1]["worse_rows"] <= 344
+    actual = tw.compare_models("penguins", models="majority", folds=2).to_dict()
+    assert [m["model"] for m in json.loads(json.dumps(actual))["models"]] == ["tree", "majority"]
+    assert actual["models"][1]["better_rows"] + actual["models"][1]["worse_rows"] <= 344

@@ -18,12 +18,12 @@ def wrong():
 
 
 def test_a_wrong_leaf_is_found_and_mended(wrong):
-    found = wrong.check("admissions")
-    assert [(e.node, e.rule, e.prediction, e.majority, e.rows, e.agreeing) for e in found.disagreeing] == [
+    report = wrong.check("admissions")
+    assert [(e.node, e.rule, e.prediction, e.majority, e.rows, e.agreeing) for e in report.disagreeing] == [
         (13, "GPA = 3.5", "P", "N", 4, 0.0)
     ]
-    assert (found.errors, found.errors_refitted, found.least_errors) == (4, 0, 0)
-    assert not found.sound
+    assert (report.errors, report.errors_refitted, report.least_errors) == (4, 0, 0)
+    assert not report.sound
     again = wrong.refit("admissions").check("admissions")
     assert again.sound
     assert again.errors == 0
@@ -45,35 +45,35 @@ def test_words(wrong):
 
 def test_contradictions_are_rows_no_tree_can_tell_apart():
     data = {"x": [1, 1, 2, 2, None, None], "z": ["a", "a", "a", "b", "b", "b"], "y": ["P", "N", "P", "P", "N", "P"]}
-    found = tw.parse("x <= 1\n  z = a -> P\n  z = b -> N\nx > 1 or missing -> P").check(data)
-    assert [(c.rows, c.cells, c.counts, c.node) for c in found.contradictions] == [
+    report = tw.parse("x <= 1\n  z = a -> P\n  z = b -> N\nx > 1 or missing -> P").check(data)
+    assert [(c.rows, c.cells, c.counts, c.node) for c in report.contradictions] == [
         ((1, 2), {"x": "1", "z": "a"}, {"P": 1.0, "N": 1.0}, 2),
         ((5, 6), {"x": "missing", "z": "b"}, {"P": 1.0, "N": 1.0}, 4),
     ]
-    assert found.least_errors == 2
-    assert found.conclusions[-1] == (
+    assert report.least_errors == 2
+    assert report.conclusions[-1] == (
         "2 contradictions: rows equal in x, z with different classes."
         " Any tree over these columns gets at least 2 of 6 wrong."
     )
-    shown = str(found).splitlines()
-    assert shown[shown.index("Contradictions") + 2].split() == ["1,", "2", "x", "1,", "z", "a", "1", "N,", "1", "P"]
+    lines = str(report).splitlines()
+    assert lines[lines.index("Contradictions") + 2].split() == ["1,", "2", "x", "1,", "z", "a", "1", "N,", "1", "P"]
 
 
 def test_rows_without_a_branch_are_listed_where_evaluate_refuses():
     tree = tw.parse("GPA = 4.0 -> P\nGPA = 3.7 -> P")
-    found = tree.check("admissions")
-    assert found.unanswered == (9, 10, 11, 12)
-    assert 'Rows 9, 10, 11, 12 match no branch: add one, or "otherwise".' in found.conclusions
-    assert [e.finding for e in found.leaves] == ["no answer", "", ""]
+    report = tree.check("admissions")
+    assert report.unanswered == (9, 10, 11, 12)
+    assert 'Rows 9, 10, 11, 12 match no branch: add one, or "otherwise".' in report.conclusions
+    assert [e.finding for e in report.leaves] == ["no answer", "", ""]
     with pytest.raises(tw.DataError, match="row 9 of admissions stops at node 0"):
         tree.evaluate("admissions")
 
 
 def test_ties_and_costs_are_no_disagreement():
     data = {"x": [1, 1, 2, 2, 2], "y": ["a", "b", "a", "a", "b"]}
-    found = tw.parse("x <= 1 -> b\nx > 1 -> a").check(data)
-    assert found.sound
-    assert [e.majority for e in found.leaves] == ["b", "a"]
+    report = tw.parse("x <= 1 -> b\nx > 1 -> a").check(data)
+    assert report.sound
+    assert [e.majority for e in report.leaves] == ["b", "a"]
     dear = tw.parse("x <= 1 -> b\nx > 1 -> a", target="y").refit(data).with_cost({"b": {"a": 5}})
     assert [(e.prediction, e.majority) for e in dear.check(data).leaves] == [("b", "b"), ("b", "b")]
     assert dear.check(data).sound
@@ -82,9 +82,9 @@ def test_ties_and_costs_are_no_disagreement():
 
 def test_weights_count_and_missing_answers_are_refused():
     data = {"x": [1, 1, 2], "y": ["a", "b", "b"], "w": [1.0, 3.0, 0.0]}
-    found = tw.parse("x <= 1 -> a\nx > 1 -> b").check(data, sample_weight="w")
-    assert (found.n, found.weight, found.errors, found.least_errors) == (2, 4.0, 3.0, 1.0)
-    assert [e.finding for e in found.leaves] == ["disagrees", "empty"]
+    report = tw.parse("x <= 1 -> a\nx > 1 -> b").check(data, sample_weight="w")
+    assert (report.n, report.weight, report.errors, report.least_errors) == (2, 4.0, 3.0, 1.0)
+    assert [e.finding for e in report.leaves] == ["disagrees", "empty"]
     data["y"][2] = None
     with pytest.raises(tw.DataError, match=r"is missing in 1 row"):
         tw.parse("x <= 1 -> a\nx > 1 -> b").check(data)
@@ -94,9 +94,9 @@ def test_weights_count_and_missing_answers_are_refused():
 def test_a_written_tree_may_not_name_every_class():
     data = {"x": [1, 1, 1, 2], "y": ["c", "c", "a", "b"]}
     tree = tw.parse("x <= 1 -> a\nx > 1 -> b")
-    found = tree.check(data, target="y")
-    assert [(e.prediction, e.majority) for e in found.disagreeing] == [("a", "c")]
-    assert (found.errors, found.errors_refitted, found.least_errors) == (2, 1, 1)
+    report = tree.check(data, target="y")
+    assert [(e.prediction, e.majority) for e in report.disagreeing] == [("a", "c")]
+    assert (report.errors, report.errors_refitted, report.least_errors) == (2, 1, 1)
     mended = tree.with_(target=replace(tree.target, name="y")).refit(data)
     assert mended.classes == ("a", "b", "c")
     assert mended.evaluate(data).errors == 1
@@ -106,31 +106,31 @@ def test_a_written_tree_may_not_name_every_class():
 
 def test_numbers_agree_within_the_interval_of_their_mean():
     data = {"x": [1, 1, 1, 2, 2, 2], "y": [1.5, 2.5, 3.5, 10.5, 11.5, 12.5]}
-    found = tw.parse("x <= 1 -> 2.5\nx > 1 -> 70").check(data, "y")
-    assert [(e.prediction, e.majority, e.finding) for e in found.leaves] == [(2.5, 2.5, ""), (70.0, 11.5, "disagrees")]
-    assert found.contradictions == ()
+    report = tw.parse("x <= 1 -> 2.5\nx > 1 -> 70").check(data, "y")
+    assert [(e.prediction, e.majority, e.finding) for e in report.leaves] == [(2.5, 2.5, ""), (70.0, 11.5, "disagrees")]
+    assert report.contradictions == ()
     assert (
         "1 leaf does not predict a value within the interval (95 %, Student) of the mean of its rows (node 2)."
-        " refit sets the means." in (found.conclusions)
+        " refit sets the means." in (report.conclusions)
     )
 
 
 def test_every_form(wrong):
-    found = wrong.check("admissions")
-    plain = json.loads(json.dumps(found.to_dict()))
+    report = wrong.check("admissions")
+    plain = json.loads(json.dumps(report.to_dict()))
     assert plain["leaves"][-1]["finding"] == "disagrees"
-    assert found.to_frame().filter(finding="empty")["node"].to_list() == [4, 6]
-    assert "<script" not in found._repr_mimebundle_()["text/html"]
+    assert report.to_frame().filter(finding="empty")["node"].to_list() == [4, 6]
+    assert "<script" not in report._repr_mimebundle_()["text/html"]
 
 
 def test_of_many_leaves_those_with_a_finding_come_first():
     tree = tw.grow("noisy", random_state=0)
-    seen = tree.check("noisy")
-    assert len(seen.leaves) > 40
-    assert seen.sound
-    found = [row[-1] for row in tree.check(tw.datasets.noisy(n=60, seed=5)).result_table().rows]
-    assert found == sorted(found, key=["disagrees", "empty", ""].index)
-    assert {"disagrees", "empty", ""} == set(found)
+    report = tree.check("noisy")
+    assert len(report.leaves) > 40
+    assert report.sound
+    actual = [row[-1] for row in tree.check(tw.datasets.noisy(n=60, seed=5)).result_table().rows]
+    assert actual == sorted(actual, key=["disagrees", "empty", ""].index)
+    assert {"disagrees", "empty", ""} == set(actual)
 
 
 LEVELS = st.sampled_from("abc")
@@ -156,34 +156,34 @@ def test_against_counting_by_hand(text, rows):
         data = {name: [*cells, last] for (name, cells), last in zip(data.items(), ("a", "a", "N"), strict=True)}
         data = {name: [*cells, last] for (name, cells), last in zip(data.items(), ("b", "a", "P"), strict=True)}
     tree = tw.parse(text, target="y")
-    found = tree.check(data)
+    report = tree.check(data)
     ends, groups = defaultdict(Counter), defaultdict(list)
-    asked = [name for name in ("u", "v") if name in tree.columns]
+    requested = [name for name in ("u", "v") if name in tree.columns]
     for i, node in enumerate(tree.apply(data).tolist()):
         ends[node][data["y"][i]] += 1
-        groups[tuple(data[name][i] for name in asked)].append(i)
-    for leaf in found.leaves:
+        groups[tuple(data[name][i] for name in requested)].append(i)
+    for leaf in report.leaves:
         counts = ends[leaf.node]
         assert leaf.rows == sum(counts.values())
         assert (leaf.finding == "empty") == (not counts)
         assert (leaf.finding == "disagrees") == (bool(counts) and counts[leaf.prediction] < max(counts.values()))
         assert not counts or counts[leaf.majority] == max(counts.values())
     mixed = [tuple(i + 1 for i in group) for group in groups.values() if len({data["y"][i] for i in group}) > 1]
-    assert sorted(c.rows for c in found.contradictions) == sorted(mixed)
-    surely_wrong = [sum(c.counts.values()) - max(c.counts.values()) for c in found.contradictions]
+    assert sorted(c.rows for c in report.contradictions) == sorted(mixed)
+    surely_wrong = [sum(c.counts.values()) - max(c.counts.values()) for c in report.contradictions]
     assert surely_wrong == sorted(surely_wrong, reverse=True)
-    assert sum(surely_wrong) == found.least_errors
-    assert found.errors == tree.evaluate(data).errors
-    assert found.errors_refitted == tree.refit(data).evaluate(data).errors
-    full = tw.grow(data, "y", columns=asked, preset="id3") if asked else None
-    assert full is None or found.least_errors == full.evaluate(data).errors
+    assert sum(surely_wrong) == report.least_errors
+    assert report.errors == tree.evaluate(data).errors
+    assert report.errors_refitted == tree.refit(data).evaluate(data).errors
+    full = tw.grow(data, "y", columns=requested, preset="id3") if requested else None
+    assert full is None or report.least_errors == full.evaluate(data).errors
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-300, 1e300])
 def test_pure_leaves_of_numbers_agree_with_their_own_rows(scale):
     for low, high in ((0.1, 0.7), (0.3, 1 / 3)):
         rows = {"x": [0, 1] * 29, "y": [low * scale, high * scale] * 29}
-        found = tw.grow(rows, "y", task="regression").check(rows)
-        assert not found.disagreeing
+        report = tw.grow(rows, "y", task="regression").check(rows)
+        assert not report.disagreeing
         other = tw.grow(rows, "y", task="regression").check({"x": [0] * 9, "y": [low * scale * (1 + 1e-12)] * 9})
         assert [leaf.node for leaf in other.disagreeing] == [1]

@@ -85,10 +85,10 @@ def loss_of(rows, tree):
 @given(problems(), st.sampled_from(OVER), st.integers(2, 4))
 def test_a_curve_is_what_growing_for_each_value_gives(training_set, over, folds):
     values = VALUES[over]
-    found = curve_from_training_set(training_set, over, Validation(folds=folds, seed=1), values)
-    assert sorted(point.value for point in found.points) == values
+    actual = curve_from_training_set(training_set, over, Validation(folds=folds, seed=1), values)
+    assert sorted(point.value for point in actual.points) == values
     number = assign_folds(training_set, folds, 1)
-    for point in found.points:
+    for point in actual.points:
         sums, own, leaves = LossStats.nothing(1), [], []
         for fold in range(folds):
             mine, tree = grown(take_rows(training_set, np.flatnonzero(number != fold)), over, point.value, seed=1)
@@ -99,10 +99,10 @@ def test_a_curve_is_what_growing_for_each_value_gives(training_set, over, folds)
             )
             own.append(loss_of(mine, tree))
             leaves.append(tree.n_leaves)
-        root = math.sqrt if found.measure == "rmse" else float
+        root = math.sqrt if actual.measure == "rmse" else float
         assert point.validation == pytest.approx(root(sums.mean[0]), rel=1e-9, abs=1e-9)
         error = sums.standard_error[0]
-        if found.measure == "rmse":
+        if actual.measure == "rmse":
             error = error / (2 * point.validation) if point.validation else 0.0
         assert point.standard_error == pytest.approx(error, rel=1e-4, abs=1e-6)
         if over == "rows":
@@ -128,8 +128,8 @@ def test_the_trees_of_a_sequence_are_the_grown_ones(training_set, over):
     sequence = NestedTreeSequence(grow_training_set(training_set), over)
     for value in VALUES[over]:
         _, wanted = grown(training_set, over, value)
-        got = cut_to(sequence, value)
-        assert [node.split for node in got] == [node.split for node in wanted]
+        actual = cut_to(sequence, value)
+        assert [node.split for node in actual] == [node.split for node in wanted]
         assert sequence.leaves[sequence.splits_at(value)] == wanted.n_leaves
     sizes = [sequence.leaves[sequence.splits_at(value)] for value in sequence.values()]
     assert sizes == sorted(set(sizes))
@@ -140,22 +140,22 @@ def test_the_trees_of_a_sequence_are_the_grown_ones(training_set, over):
 def test_a_limit_on_leaves_is_not_read_off_another_tree(over):
     """With max_leaf_nodes given, a depth or a number of rows changes which nodes come first."""
     training_set = prepare("penguins", max_leaf_nodes=6)
-    found = curve_from_training_set(training_set, over, Validation(validation=0.3), VALUES[over])
+    actual = curve_from_training_set(training_set, over, Validation(validation=0.3), VALUES[over])
     train = take_rows(training_set, hold_out(training_set, 0.3)[0])
-    for point in found.points:
+    for point in actual.points:
         assert point.leaves == grown(train, over, point.value)[1].n_leaves
 
 
 def test_more_leaves_fit_better_and_ties_go_to_the_simplest():
-    found = tw.curve("penguins", over="max_leaf_nodes", folds=5)
-    training = [point.training for point in found.points]
-    assert [point.value for point in found.points] == list(range(1, 14))
+    curve = tw.curve("penguins", over="max_leaf_nodes", folds=5)
+    training = [point.training for point in curve.points]
+    assert [point.value for point in curve.points] == list(range(1, 14))
     assert training == sorted(training, reverse=True)
     assert training[-1] == 0
-    least = min(point.validation for point in found.points)
-    assert found.best == next(p for p in found.points if p.validation == least)
-    within = [p for p in found.points if p.validation <= found.best.validation + found.best.standard_error]
-    assert found.one_se == within[0]
+    least = min(point.validation for point in curve.points)
+    assert curve.best == next(p for p in curve.points if p.validation == least)
+    within = [p for p in curve.points if p.validation <= curve.best.validation + curve.best.standard_error]
+    assert curve.one_se == within[0]
 
 
 def test_the_choice_by_hand():
@@ -171,9 +171,9 @@ def test_validation_tables_and_shares():
     table = tw.datasets.penguins()
     rows = np.arange(344)
     train, test = table.take(rows[rows % 3 > 0]), table.take(rows[rows % 3 == 0])
-    found = tw.curve(train, over="max_depth", validation=test)
-    assert "115 rows of penguins" in found.judged_by
-    for point in found.points:
+    curve = tw.curve(train, over="max_depth", validation=test)
+    assert "115 rows of penguins" in curve.judged_by
+    for point in curve.points:
         tree = tw.grow(train, max_depth=int(point.value))
         assert point.validation == pytest.approx(tree.evaluate(test).error)
         assert point.training == pytest.approx(tree.evaluate(train).error)
@@ -191,30 +191,30 @@ def test_a_share_is_of_every_class():
 def test_the_truth_is_the_samplers():
     world = tw.datasets.sampler(noise=0.1)
     table = world.sample(300, seed=1)
-    found = tw.curve(table, over="max_leaf_nodes", truth=world, folds=0)
-    for point in found.points[::7]:
+    curve = tw.curve(table, over="max_leaf_nodes", truth=world, folds=0)
+    for point in curve.points[::7]:
         tree = tw.grow(table, max_leaf_nodes=int(point.value))
         assert point.true == pytest.approx(world.true_error(tree))
         assert point.validation is None
-    assert found.best == found.one_se == min(found.points, key=lambda p: p.true)
-    assert found.best.true < found.points[-1].true - 0.05  # overfitting (ID3 notes)
+    assert curve.best == curve.one_se == min(curve.points, key=lambda p: p.true)
+    assert curve.best.true < curve.points[-1].true - 0.05  # overfitting (ID3 notes)
     assert tw.curve("noisy", folds=3).points[0].true == pytest.approx(0.4)
 
 
 def test_more_data_helps():
     world = tw.datasets.sampler(noise=0.1)
-    found = tw.curve(world.sample(2000, seed=3), over="rows", truth=world, folds=4, min_samples_leaf=5)
-    true = [point.true for point in found.points]
+    curve = tw.curve(world.sample(2000, seed=3), over="rows", truth=world, folds=4, min_samples_leaf=5)
+    true = [point.true for point in curve.points]
     assert true[-1] < true[len(true) // 2] < true[0]
-    gap = [point.true - point.training for point in found.points]
+    gap = [point.true - point.training for point in curve.points]
     assert gap[-1] < 0.05 < gap[2]  # the training error approaches the true one
 
 
 def test_rows_of_a_class_the_sample_does_not_have_are_errors():
     world = tw.datasets.Sampler(np.array([0.0, 0.25]))
     table = tw.read({"x1": [0, 1, 0, 1], "y": [0, 0, 0, 0]})
-    found = tw.curve(table, "y", truth=world, folds=0)
-    assert found.points[0].true == pytest.approx(0.125)
+    curve = tw.curve(table, "y", truth=world, folds=0)
+    assert curve.points[0].true == pytest.approx(0.125)
     with pytest.raises(ParameterError, match='truth knows no column "z"'):
         tw.curve({"z": [0, 1], "y": [0, 1]}, "y", truth=world, folds=0)
 
@@ -258,24 +258,24 @@ def test_progress_is_told_and_ctrl_c_is_answered():
 def test_long_sequences_are_thinned_and_drawn_within_the_page():
     rng = np.random.default_rng(0)
     data = {"x": rng.random(5000), "y": rng.choice(["a", "b"], 5000)}
-    found = tw.curve(data, "y", "max_leaf_nodes", validation=0.5)
-    assert found.points[-1].value > 1000 >= len(found)
-    assert max(map(len, str(found).splitlines())) <= 100
-    assert len(str(found).splitlines()) <= 40
+    curve = tw.curve(data, "y", "max_leaf_nodes", validation=0.5)
+    assert curve.points[-1].value > 1000 >= len(curve)
+    assert max(map(len, str(curve).splitlines())) <= 100
+    assert len(str(curve).splitlines()) <= 40
 
 
 def test_one_leaf_makes_a_curve_of_one_point():
-    found = tw.curve({"x": [1, 1, 1, 1], "y": ["a", "b", "a", "b"]}, "y", folds=2)
-    assert len(found) == 1
-    assert "best      1 leaf: error" in str(found)
+    curve = tw.curve({"x": [1, 1, 1, 1], "y": ["a", "b", "a", "b"]}, "y", folds=2)
+    assert len(curve) == 1
+    assert "best      1 leaf: error" in str(curve)
 
 
 def test_plain_values():
-    found = tw.curve("penguins", over="ccp_alpha", folds=3)
-    assert json.loads(json.dumps(found.to_dict()))["points"][0]["leaves"] == 1
-    lines = list(csv.DictReader(found.to_csv().splitlines()))
-    assert [float(line["ccp_alpha"]) for line in lines] == [point.value for point in found.points]
-    assert [float(line["validation"]) for line in lines] == [point.validation for point in found.points]
+    curve = tw.curve("penguins", over="ccp_alpha", folds=3)
+    assert json.loads(json.dumps(curve.to_dict()))["points"][0]["leaves"] == 1
+    lines = list(csv.DictReader(curve.to_csv().splitlines()))
+    assert [float(line["ccp_alpha"]) for line in lines] == [point.value for point in curve.points]
+    assert [float(line["validation"]) for line in lines] == [point.validation for point in curve.points]
     assert {line["true"] for line in lines} == {""}
 
 
@@ -284,17 +284,17 @@ def test_steps():
 
 
 def test_points_that_are_not_listed_are_counted():
-    found = tw.curve("noisy", over="max_leaf_nodes", folds=0)
-    listed = [line for line in str(found).splitlines() if line.split()[:1] and line.split()[0].isdigit()]
-    assert f"… {len(found) - len(listed) + 1} more: to_csv(), or -o curve.csv, writes all" in str(found)
+    curve = tw.curve("noisy", over="max_leaf_nodes", folds=0)
+    listed = [line for line in str(curve).splitlines() if line.split()[:1] and line.split()[0].isdigit()]
+    assert f"… {len(curve) - len(listed) + 1} more: to_csv(), or -o curve.csv, writes all" in str(curve)
     assert "more:" not in str(tw.curve("penguins", over="max_leaf_nodes", values=[2, 3], folds=2))
 
 
 def test_a_curve_whose_trees_do_not_grow_is_drawn():
     """The tree with the smallest least leaf may have fewer leaves: the one row is split off at once."""
     table = {"x": [0] * 13 + [1] + [0] * 18, "z": list(range(32)), "y": ["a"] * 13 + ["b"] + ["a"] * 18}
-    found = tw.curve(table, "y", "min_samples_leaf", validation=table, values=[17, 8, 4, 2, 1])
-    leaves = [point.leaves for point in found.points]
+    curve = tw.curve(table, "y", "min_samples_leaf", validation=table, values=[17, 8, 4, 2, 1])
+    leaves = [point.leaves for point in curve.points]
     assert leaves != sorted(leaves)
-    axis = next(line for line in str(found).splitlines() if line.endswith(" leaves"))
+    axis = next(line for line in str(curve).splitlines() if line.endswith(" leaves"))
     assert axis.split()[-2] == f"{max(leaves):.0f}"

@@ -26,22 +26,24 @@ def penguins():
 
 
 def test_penguins_figures_follow_from_the_tree(penguins):
-    found = penguins.evaluate("penguins")
-    assert isinstance(found, ClassificationEvaluation)
-    assert (found.n, found.errors, found.classes) == (344, 13, ("Adelie", "Chinstrap", "Gentoo"))
-    assert found.confusion.tolist() == [[145, 7, 0], [5, 63, 0], [0, 1, 123]]
-    assert found.baseline_error == pytest.approx(192 / 344)
-    assert found.majority == "Adelie"
-    assert found.log_loss == pytest.approx(-penguins.log_likelihood("penguins", estimate="laplace") / 344)
-    assert (found.estimate, found.log_loss_estimate) == ("maximum_likelihood", "laplace")
-    assert found.impossible_rows == ()
+    evaluation = penguins.evaluate("penguins")
+    assert isinstance(evaluation, ClassificationEvaluation)
+    assert (evaluation.n, evaluation.errors, evaluation.classes) == (344, 13, ("Adelie", "Chinstrap", "Gentoo"))
+    assert evaluation.confusion.tolist() == [[145, 7, 0], [5, 63, 0], [0, 1, 123]]
+    assert evaluation.baseline_error == pytest.approx(192 / 344)
+    assert evaluation.majority == "Adelie"
+    assert evaluation.log_loss == pytest.approx(-penguins.log_likelihood("penguins", estimate="laplace") / 344)
+    assert (evaluation.estimate, evaluation.log_loss_estimate) == ("maximum_likelihood", "laplace")
+    assert evaluation.impossible_rows == ()
 
 
 def test_log_loss_is_scikit_learns(penguins):
-    found = penguins.evaluate("penguins")
+    evaluation = penguins.evaluate("penguins")
     table = tw.datasets.penguins()
     truth = [table["species"].labels[code] for code in table["species"].values]
-    assert found.log_loss == pytest.approx(metrics.log_loss(truth, penguins.predict_proba(table, estimate="laplace")))
+    assert evaluation.log_loss == pytest.approx(
+        metrics.log_loss(truth, penguins.predict_proba(table, estimate="laplace"))
+    )
     counted = penguins.evaluate("penguins", estimate="maximum_likelihood")
     assert counted.log_loss == pytest.approx(metrics.log_loss(truth, penguins.predict_proba(table)))
 
@@ -59,19 +61,19 @@ def test_log_loss_is_finite_unless_it_is_asked_as_counted():
 
 def test_log_loss_of_a_certain_wrong_answer_is_infinite_and_names_the_row():
     tree = tw.grow({"x": [0, 1], "y": ["a", "b"]}, "y")
-    found = tree.evaluate({"x": [0, 1, 1], "y": ["a", "b", "a"]}, estimate="maximum_likelihood")
-    assert found.log_loss == math.inf
-    assert found.impossible_rows == (3,)
-    assert found.log_loss_of_others == 0
-    assert "infinite: the class of row 3 was given probability 0 (0.0000 nats on the other 2)" in str(found)
-    assert found.to_dict()["log_loss"] is None
+    evaluation = tree.evaluate({"x": [0, 1, 1], "y": ["a", "b", "a"]}, estimate="maximum_likelihood")
+    assert evaluation.log_loss == math.inf
+    assert evaluation.impossible_rows == (3,)
+    assert evaluation.log_loss_of_others == 0
+    assert "infinite: the class of row 3 was given probability 0 (0.0000 nats on the other 2)" in str(evaluation)
+    assert evaluation.to_dict()["log_loss"] is None
 
 
 def test_labels_the_tree_does_not_know_are_errors_and_named():
     tree = tw.grow({"x": [0, 1], "y": ["a", "b"]}, "y")
-    found = tree.evaluate({"x": [0, 1, 0], "y": ["a", "new", "new"]})
-    assert (found.errors, found.labels, found.unknown) == (2, ("a", "b", "new"), {"new": 2})
-    assert '"new" in 2 rows: not a class of the tree, so wrong' in str(found)
+    evaluation = tree.evaluate({"x": [0, 1, 0], "y": ["a", "new", "new"]})
+    assert (evaluation.errors, evaluation.labels, evaluation.unknown) == (2, ("a", "b", "new"), {"new": 2})
+    assert '"new" in 2 rows: not a class of the tree, so wrong' in str(evaluation)
 
 
 def test_classes_are_the_same_in_other_clothes():
@@ -96,8 +98,8 @@ def test_missing_answers_are_refused_by_row_or_dropped(penguins):
 def test_rows_keep_their_numbers_when_others_are_dropped():
     tree = tw.grow({"x": [0, 1], "y": ["a", "b"]}, "y")
     options = {"drop_missing_target": True, "estimate": "maximum_likelihood"}
-    found = evaluate(tree, {"x": [0, 1, 1], "y": [None, "b", "a"]}, **options)
-    assert found.impossible_rows == (3,)
+    evaluation = evaluate(tree, {"x": [0, 1, 1], "y": [None, "b", "a"]}, **options)
+    assert evaluation.impossible_rows == (3,)
 
 
 def test_the_training_table_is_recognised(penguins):
@@ -132,9 +134,9 @@ def test_many_classes_list_their_largest_confusions():
 
 
 def test_to_dict_is_json(penguins):
-    found = json.loads(json.dumps(penguins.evaluate("penguins").to_dict(), allow_nan=False))
-    assert found["error_interval"] == pytest.approx([0.022216, 0.063574], abs=1e-6)
-    assert found["confusion"][0] == [145, 7, 0]
+    parsed = json.loads(json.dumps(penguins.evaluate("penguins").to_dict(), allow_nan=False))
+    assert parsed["error_interval"] == pytest.approx([0.022216, 0.063574], abs=1e-6)
+    assert parsed["confusion"][0] == [145, 7, 0]
 
 
 @given(st.integers(0, 60), st.integers(1, 60))
@@ -152,12 +154,12 @@ def test_wilson_solves_its_equation(errors, n):
 def test_confusion_counts_every_row_once(rows, data):
     x, y = map(list, zip(*rows, strict=True))
     tree = tw.grow({"x": x, "y": y}, "y", max_depth=data.draw(st.integers(0, 3)))
-    found = tree.evaluate({"x": x, "y": y})
+    evaluation = tree.evaluate({"x": x, "y": y})
     message = tree.predict({"x": x}).tolist()
-    assert found.confusion.sum() == found.n == len(rows)
-    assert found.errors == sum(a != b for a, b in zip(message, y, strict=True))
-    assert found.impossible_rows == ()  # the tree has seen every row
-    assert found.log_loss == pytest.approx(-tree.log_likelihood({"x": x, "y": y}, estimate="laplace") / len(rows))
+    assert evaluation.confusion.sum() == evaluation.n == len(rows)
+    assert evaluation.errors == sum(a != b for a, b in zip(message, y, strict=True))
+    assert evaluation.impossible_rows == ()  # the tree has seen every row
+    assert evaluation.log_loss == pytest.approx(-tree.log_likelihood({"x": x, "y": y}, estimate="laplace") / len(rows))
 
 
 # -- numbers ---------------------------------------------------------------------------------------------
@@ -168,31 +170,31 @@ def test_numbers_agree_with_scikit_learn():
     x, y = rng.normal(size=200), rng.normal(size=200)
     tree = tw.grow({"x": x, "y": y}, "y", max_depth=3)
     new_x, new_y = rng.normal(size=50), rng.normal(size=50)
-    found = tree.evaluate({"x": new_x, "y": new_y})
+    evaluation = tree.evaluate({"x": new_x, "y": new_y})
     message = tree.predict({"x": new_x})
-    assert isinstance(found, RegressionEvaluation)
-    assert found.rmse == pytest.approx(metrics.root_mean_squared_error(new_y, message))
-    assert found.mae == pytest.approx(metrics.mean_absolute_error(new_y, message))
-    assert found.r2 == pytest.approx(metrics.r2_score(new_y, message))
-    assert found.root == pytest.approx(y.mean())
-    assert found.baseline_rmse == pytest.approx(metrics.root_mean_squared_error(new_y, np.full(50, y.mean())))
-    assert found.baseline_mae == pytest.approx(metrics.mean_absolute_error(new_y, np.full(50, y.mean())))
-    assert not found.is_training_data
-    assert str(found).splitlines()[0] == "rows  50"
+    assert isinstance(evaluation, RegressionEvaluation)
+    assert evaluation.rmse == pytest.approx(metrics.root_mean_squared_error(new_y, message))
+    assert evaluation.mae == pytest.approx(metrics.mean_absolute_error(new_y, message))
+    assert evaluation.r2 == pytest.approx(metrics.r2_score(new_y, message))
+    assert evaluation.root == pytest.approx(y.mean())
+    assert evaluation.baseline_rmse == pytest.approx(metrics.root_mean_squared_error(new_y, np.full(50, y.mean())))
+    assert evaluation.baseline_mae == pytest.approx(metrics.mean_absolute_error(new_y, np.full(50, y.mean())))
+    assert not evaluation.is_training_data
+    assert str(evaluation).splitlines()[0] == "rows  50"
 
 
 def test_r2_of_equal_targets_is_not_defined():
     tree = tw.grow({"x": [0, 1], "y": [0.5, 1.5]}, "y")
-    found = tree.evaluate({"x": [0, 1], "y": [2.5, 2.5]})
-    assert (found.r2, found.rmse) == (None, pytest.approx(math.sqrt((2**2 + 1) / 2)))
-    assert "not defined" in str(found)
-    assert json.dumps(found.to_dict(), allow_nan=False)
+    evaluation = tree.evaluate({"x": [0, 1], "y": [2.5, 2.5]})
+    assert (evaluation.r2, evaluation.rmse) == (None, pytest.approx(math.sqrt((2**2 + 1) / 2)))
+    assert "not defined" in str(evaluation)
+    assert json.dumps(evaluation.to_dict(), allow_nan=False)
 
 
 def test_large_numbers_do_not_overflow():
     tree = tw.grow({"x": [0, 1], "y": [1e300, 3.5]}, "y")
-    found = tree.evaluate({"x": [1, 1], "y": [1e300, 3.5]})
-    assert found.rmse == pytest.approx(1e300 / math.sqrt(2))
+    evaluation = tree.evaluate({"x": [1, 1], "y": [1e300, 3.5]})
+    assert evaluation.rmse == pytest.approx(1e300 / math.sqrt(2))
 
 
 def test_infinite_and_worded_answers_are_refused():
@@ -210,8 +212,8 @@ def test_a_tree_by_hand_finds_its_answers():
     tree = tw.parse(OFFICIALS)
     assert tree.evaluate("admissions").errors == 0  # the built-in table knows its target
     table = tw.datasets.admissions().to_pandas()
-    found = tree.evaluate(table)  # the only column with nothing but N and P
-    assert (found.target, found.errors, found.baseline_error) == ("Class", 0, None)
+    evaluation = tree.evaluate(table)  # the only column with nothing but N and P
+    assert (evaluation.target, evaluation.errors, evaluation.baseline_error) == ("Class", 0, None)
     table["Twin"] = table["Class"]
     with pytest.raises(tw.ParameterError, match=r"perhaps Class, Twin"):
         tree.evaluate(table)
@@ -239,19 +241,19 @@ def test_a_row_a_tree_by_hand_has_no_answer_for():
 
 
 def test_paths_report_what_the_row_has(penguins):
-    found = paths(penguins, [{"flipper_length_mm": None, "bill_length_mm": 40, "island": "Mars"}])
-    assert found[0].tests == ("flipper_length_mm missing", 'island never seen ("Mars")')
-    found = paths(penguins, {"flipper_length_mm": 210, "bill_length_mm": 40, "island": "Dream"})
-    assert found[-1].tests == ("flipper_length_mm > 206.5", "island in {Dream, Torgersen}")
+    actual = paths(penguins, [{"flipper_length_mm": None, "bill_length_mm": 40, "island": "Mars"}])
+    assert actual[0].tests == ("flipper_length_mm missing", 'island never seen ("Mars")')
+    actual = paths(penguins, {"flipper_length_mm": 210, "bill_length_mm": 40, "island": "Dream"})
+    assert actual[-1].tests == ("flipper_length_mm > 206.5", "island in {Dream, Torgersen}")
 
 
 def test_paths_mark_what_is_wrong(penguins):
-    found = paths(penguins, "penguins")
-    assert sum(path.wrong for path in found) == 13
-    assert sum("wrong: " in line for line in found.lines()) == 13
-    assert [p.row for p in found[:2]] == [1, 2]
+    actual = paths(penguins, "penguins")
+    assert sum(path.wrong for path in actual) == 13
+    assert sum("wrong: " in line for line in actual.lines()) == 13
+    assert [p.row for p in actual[:2]] == [1, 2]
     with pytest.raises(IndexError):
-        found[344]
+        actual[344]
 
 
 def test_paths_without_answers_and_with_gaps(penguins):
@@ -272,12 +274,12 @@ def test_paths_of_numbers():
 def test_paths_of_a_very_deep_tree_stay_short():
     n = 3000
     tree = tw.grow({"x": list(range(n)), "y": ["a", "b"] * (n // 2)}, "y")
-    found = paths(tree, {"x": list(range(n))})
+    actual = paths(tree, {"x": list(range(n))})
     assert tree.depth > 10 * LONGEST
-    deepest = found[int(np.argmax(tree.depths[tree.apply({"x": list(range(n))})]))]
+    deepest = actual[int(np.argmax(tree.depths[tree.apply({"x": list(range(n))})]))]
     assert len(deepest.tests) == LONGEST + 1
     assert deepest.tests[LONGEST // 2] == f"… {tree.depth - LONGEST:,} more tests …"
-    assert len(str(found)) < 3000 * n
+    assert len(str(actual)) < 3000 * n
 
 
 def test_a_tree_of_numbers_written_by_hand_is_compared_as_the_column_asks_for():
@@ -292,11 +294,11 @@ def test_a_tree_of_numbers_written_by_hand_is_compared_as_the_column_asks_for():
 
 def test_a_few_errors_are_not_none():
     tree = tw.parse("x <= 0 -> a\nx > 0 -> b", target="y")
-    found = tree.evaluate({"x": [0] * 8120 + [1] * 4, "y": ["a"] * 8124})
-    assert str(found).splitlines()[0] == (
+    evaluation = tree.evaluate({"x": [0] * 8120 + [1] * 4, "y": ["a"] * 8124})
+    assert str(evaluation).splitlines()[0] == (
         "error       <0.1 %   4 of 8,124 rows wrong; 95 % interval 0.02 to 0.13 % (Wilson)"
     )
-    assert ">99.9" in str(found)
+    assert ">99.9" in str(evaluation)
 
 
 def test_levels_that_a_hand_written_tree_does_not_name_are_the_tables():
@@ -307,8 +309,8 @@ def test_levels_that_a_hand_written_tree_does_not_name_are_the_tables():
     root = officials.trace("admissions")[0]
     assert "missing" not in str(root)
     assert root["GPA"].formula == "1 − [4/12·H(0/4) + 8/12·H(6/8)]"
-    grown = tw.grow({"town": ["a", "b"], "y": ["p", "q"]}, "y", categorical="one_value")
-    assert 'town never seen ("c")' in str(paths(grown, {"town": ["c", "a"]}))
+    tree = tw.grow({"town": ["a", "b"], "y": ["p", "q"]}, "y", categorical="one_value")
+    assert 'town never seen ("c")' in str(paths(tree, {"town": ["c", "a"]}))
 
 
 def test_a_tree_of_numbers_by_hand_predicts_a_value():
@@ -351,22 +353,27 @@ def test_a_row_of_weight_2_counts_as_two_and_one_of_weight_0_not_at_all():
     twice = table.take(np.repeat(np.arange(len(table)), weight))
     numbers = tw.grow(table, "bill_depth_mm", max_depth=2, drop_missing_target=True)
     for tree in (tw.grow(table, max_leaf_nodes=3), numbers):
-        found = tree.evaluate(table, sample_weight=weight, drop_missing_target=True)
+        evaluation = tree.evaluate(table, sample_weight=weight, drop_missing_target=True)
         expected = tree.evaluate(twice, drop_missing_target=True)
-        assert found.scores == {name: pytest.approx(value) for name, value in expected.scores.items()}
-        assert found.n < expected.n
-    assert isinstance(found, RegressionEvaluation)
+        assert evaluation.scores == {name: pytest.approx(value) for name, value in expected.scores.items()}
+        assert evaluation.n < expected.n
+    assert isinstance(evaluation, RegressionEvaluation)
 
 
 def test_weights_in_a_confusion_matrix_and_its_interval():
     tree = tw.parse("x <= 1 -> a\nx > 1 -> b", target="y")
     data = {"x": [0, 0, 2, 2], "y": ["a", "b", "b", "a"], "w": [2.0, 0.5, 1.0, 0.0]}
-    found = tree.evaluate(data, sample_weight="w")
-    assert found.confusion.tolist() == [[2.0, 0.0], [0.5, 1.0]]
-    assert (found.n, found.errors, found.error, found.effective_n) == (3, 0.5, 0.5 / 3.5, 3.5**2 / 5.25)
-    assert found.interval == wilson(found.error * found.effective_n, found.effective_n)
-    assert "weight 0.5 of 3.5 wrong, 3 rows" in str(found)
-    assert found.to_dict()["weight"] == 3.5
+    evaluation = tree.evaluate(data, sample_weight="w")
+    assert evaluation.confusion.tolist() == [[2.0, 0.0], [0.5, 1.0]]
+    assert (evaluation.n, evaluation.errors, evaluation.error, evaluation.effective_n) == (
+        3,
+        0.5,
+        0.5 / 3.5,
+        3.5**2 / 5.25,
+    )
+    assert evaluation.interval == wilson(evaluation.error * evaluation.effective_n, evaluation.effective_n)
+    assert "weight 0.5 of 3.5 wrong, 3 rows" in str(evaluation)
+    assert evaluation.to_dict()["weight"] == 3.5
     even = tree.evaluate(data, sample_weight=[3, 3, 3, 3])
     assert even.interval == pytest.approx(tree.evaluate(data).interval)
     with pytest.raises(tw.DataError, match="no row has a positive weight"):

@@ -40,13 +40,15 @@ def by_column(found, value="importance"):
 def test_decrease_by_hand():
     """Hunger parts 6 meals into 2 + 4 of which 3 of one class: gain H(1/2) − 4/6·H(3/4), then the rest."""
     tree = tw.grow("food", preset="id3")
-    found = tree.importances()
-    total = math.fsum(c.decrease for c in found.columns)
+    importances = tree.importances()
+    total = math.fsum(c.decrease for c in importances.columns)
     assert total == pytest.approx(tree[0].impurity)  # the leaves are pure: all of it is taken away
     root = tree.split_at(0).column
-    assert found[root].decrease >= tree[0].gain
-    assert math.fsum(c.importance for c in found.columns) == pytest.approx(1)
-    assert [c.importance for c in found.columns] == sorted((c.importance for c in found.columns), reverse=True)
+    assert importances[root].decrease >= tree[0].gain
+    assert math.fsum(c.importance for c in importances.columns) == pytest.approx(1)
+    assert [c.importance for c in importances.columns] == sorted(
+        (c.importance for c in importances.columns), reverse=True
+    )
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
@@ -112,7 +114,7 @@ def test_permutation_by_brute_force():
     tree = tw.grow(table(CLASSES), "y", max_depth=3).with_cost({"yes": {"no": 4}})
     weight = RNG.integers(1, 5, 300).astype(float)
     for measure in ("error", "cost", "log_loss"):
-        found = tree.importances(
+        importances = tree.importances(
             table(CLASSES), measure=measure, repeats=1, random_state=5, sample_weight=weight, estimate="laplace"
         )
         for i, name in enumerate(NAMES):
@@ -122,18 +124,18 @@ def test_permutation_by_brute_force():
                 tree.evaluate(data, sample_weight=weight, estimate="laplace").to_dict()[measure]
                 for data in (before, after)
             ]
-            assert found[name].importance == pytest.approx(scores[1] - scores[0], abs=1e-12)
-            assert found.baseline == pytest.approx(scores[0])
+            assert importances[name].importance == pytest.approx(scores[1] - scores[0], abs=1e-12)
+            assert importances.baseline == pytest.approx(scores[0])
 
 
 def test_columns_the_tree_does_not_ask_about_are_exactly_zero_and_not_needed():
     data = table(CLASSES)
     tree = tw.grow(data, "y", max_depth=1)
     del data["x4"]
-    found = tree.importances(data)
-    assert found["x4"].importance == found["x4"].low == found["x4"].high == 0.0
-    assert found["x4"].repeats == (0.0,) * 10
-    assert "Not tested by any split, so exactly 0" in str(found)
+    importances = tree.importances(data)
+    assert importances["x4"].importance == importances["x4"].low == importances["x4"].high == 0.0
+    assert importances["x4"].repeats == (0.0,) * 10
+    assert "Not tested by any split, so exactly 0" in str(importances)
 
 
 @pytest.mark.parametrize("y", [CLASSES, NUMBERS])
@@ -147,10 +149,10 @@ def test_the_same_for_any_number_of_threads(y):
 def test_a_weight_is_a_repeated_row_in_expectation_and_none_is_left_out():
     weight = np.repeat([0.0, 2.0], 150)
     tree = tw.grow(table(CLASSES), "y", max_depth=3)
-    found = tree.importances(table(CLASSES), sample_weight=weight, repeats=20)
+    importances = tree.importances(table(CLASSES), sample_weight=weight, repeats=20)
     half = tree.importances(table(CLASSES, slice(150, 300)), repeats=20)
-    assert found.n == 150
-    assert by_column(found) == by_column(half)
+    assert importances.n == 150
+    assert by_column(importances) == by_column(half)
 
 
 def test_intervals_cover_what_other_rows_say():
@@ -165,8 +167,8 @@ def test_intervals_cover_what_other_rows_say():
     truth = tree.importances(draw(50_000), repeats=2)
     hits = 0
     for _ in range(40):
-        found = tree.importances(draw(300), repeats=10, confidence=0.9)
-        hits += sum(found[c].low <= truth[c].importance <= found[c].high for c in "ab")
+        importances = tree.importances(draw(300), repeats=10, confidence=0.9)
+        hits += sum(importances[c].low <= truth[c].importance <= importances[c].high for c in "ab")
     assert 62 <= hits <= 79  # of 80; about 72 are expected
 
 
@@ -283,9 +285,9 @@ def test_infinite_log_loss_is_reported():
 def test_the_interval_of_one_row_is_unknown(y):
     rows = {"x": [0, 1, 2, 3] * 5, "y": [0.5, 1.5, 2.5, 3.5] * 5 if y == "number" else ["a", "a", "b", "b"] * 5}
     tree = tw.grow(rows, "y", max_depth=1)
-    found = tree.importances({"x": [0], "y": rows["y"][:1]}, repeats=3)
-    assert (found["x"].low, found["x"].high) == (None, None)
-    (line,) = (line for line in str(found).splitlines() if line.startswith("x "))
+    importances = tree.importances({"x": [0], "y": rows["y"][:1]}, repeats=3)
+    assert (importances["x"].low, importances["x"].high) == (None, None)
+    (line,) = (line for line in str(importances).splitlines() if line.startswith("x "))
     assert "to" not in line.split()
     two = tree.importances({"x": [0, 3], "y": [rows["y"][0], rows["y"][3]]}, repeats=3)
     assert two["x"].low <= two["x"].importance <= two["x"].high

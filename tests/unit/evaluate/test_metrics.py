@@ -33,16 +33,16 @@ def test_metrics_are_scikit_learns(classes, ensemble, weights):
     train, test = draw(300, 1, classes), draw(400, 2, classes, weights)
     model = tw.forest(train, "y", n_estimators=7) if ensemble else tw.grow(train, "y", max_leaf_nodes=9)
     w = test.get("w")
-    found = model.evaluate(test, sample_weight="w" if weights else None)
+    evaluation = model.evaluate(test, sample_weight="w" if weights else None)
     predicted, probability = model.predict(test), model.predict_proba(test)
-    scores, truth = found.scores, test["y"]
+    scores, truth = evaluation.scores, test["y"]
     assert scores["balanced_accuracy"] == pytest.approx(
         metrics.balanced_accuracy_score(truth, predicted, sample_weight=w)
     )
     expected = metrics.precision_recall_fscore_support(
         truth, predicted, labels=model.classes, sample_weight=w, zero_division=0
     )
-    for got, *want in zip(found.by_class, *expected, strict=True):
+    for got, *want in zip(evaluation.by_class, *expected, strict=True):
         assert [m.value or 0.0 for m in (got.precision, got.recall, got.f1)] == pytest.approx(want[:3])
         assert got.support == pytest.approx(want[3])
     if classes == 2:
@@ -55,11 +55,11 @@ def test_metrics_are_scikit_learns(classes, ensemble, weights):
             metrics.roc_auc_score(truth == label, probability[:, k], sample_weight=w)
             for k, label in enumerate(model.classes)
         ]
-        assert [got.auc.value for got in found.by_class] == pytest.approx(each)
+        assert [got.auc.value for got in evaluation.by_class] == pytest.approx(each)
         assert scores["auc"] == pytest.approx(np.mean(each))
         outcome = truth[:, None] == np.array(model.classes)
         assert scores["brier"] == pytest.approx(np.average(((probability - outcome) ** 2).sum(axis=1), weights=w))
-    for metric in [*found.metrics, *(m for c in found.by_class for m in c.metrics)]:
+    for metric in [*evaluation.metrics, *(m for c in evaluation.by_class for m in c.metrics)]:
         if metric.interval is not None:
             low, high = metric.interval
             assert low <= metric.value <= high
@@ -102,20 +102,20 @@ def test_errors_of_numbers_have_intervals():
     assert low < 3 < high
     assert rmse_interval(np.zeros(5), None) is None
     tree = tw.grow({"x": [1, 2, 3, 4], "y": [1.0, 1.0, 5.0, 5.5]}, "y", task="regression", max_depth=1)
-    found = tree.evaluate({"x": [1, 2, 3, 4], "y": [1.5, 1.0, 5.0, 6.0]})
-    assert found.r2_interval[0] < found.r2 <= found.r2_interval[1] <= 1
-    assert found.mae_interval[0] < found.mae < found.mae_interval[1]
-    assert set(found.to_dict()) >= {"rmse_interval", "mae_interval", "r2_interval"}
+    evaluation = tree.evaluate({"x": [1, 2, 3, 4], "y": [1.5, 1.0, 5.0, 6.0]})
+    assert evaluation.r2_interval[0] < evaluation.r2 <= evaluation.r2_interval[1] <= 1
+    assert evaluation.mae_interval[0] < evaluation.mae < evaluation.mae_interval[1]
+    assert set(evaluation.to_dict()) >= {"rmse_interval", "mae_interval", "r2_interval"}
     assert tree.evaluate({"x": [1, 2], "y": [2.0, 2.0]}).r2_interval is None
 
 
 def test_classes_that_do_not_occur():
     tree = tw.grow(draw(300, 1, 3), "y", max_leaf_nodes=6)
     one_class = {name: column[:1] for name, column in draw(300, 1, 3).items()}
-    found = tree.evaluate(one_class)
-    assert found.scores["auc"] is None
-    assert json.loads(json.dumps(found.to_dict()))["auc"] is None
-    assert "–" in str(found)
+    evaluation = tree.evaluate(one_class)
+    assert evaluation.scores["auc"] is None
+    assert json.loads(json.dumps(evaluation.to_dict()))["auc"] is None
+    assert "–" in str(evaluation)
 
 
 # -- thresholds ------------------------------------------------------------------------------------------
@@ -146,10 +146,10 @@ def test_a_threshold_reaches_its_goal_at_the_least_price(goal, place, value):
             evaluation.choose_threshold(**{goal: value})
         return
     chosen = evaluation.choose_threshold(**{goal: value})
-    got = {metric.name: metric.value for metric in chosen.metrics}
+    actual = {metric.name: metric.value for metric in chosen.metrics}
     # recall: the fewest rows predicted as positive; the others: the highest recall
     best = min(o[3] for o in reached) if goal == "recall" else max(o[0] for o in reached)
-    assert got["rate" if goal == "recall" else "recall"] == pytest.approx(best)
+    assert actual["rate" if goal == "recall" else "recall"] == pytest.approx(best)
     if chosen.cost is None:
         assert not 0 < chosen.threshold < 1
         assert "no cost" in str(chosen)

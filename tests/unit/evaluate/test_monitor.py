@@ -28,17 +28,17 @@ def credit():
 def test_psi_is_that_of_the_definition_and_its_parts_add_up(credit):
     tree, draw = credit
     data = draw(3000, 1, shift=0.5)
-    found = tree.monitor(data)
-    before = [leaf.training_rows + 0.5 for leaf in found.leaves]
-    after = [leaf.rows + 0.5 for leaf in found.leaves]
+    report = tree.monitor(data)
+    before = [leaf.training_rows + 0.5 for leaf in report.leaves]
+    after = [leaf.rows + 0.5 for leaf in report.leaves]
     raw = psi_of_counts(before, after)
     bias = (len(before) - 1) * (1 / 4000 + 1 / 3000)
-    assert found.psi == pytest.approx(raw - bias)
-    assert sum(leaf.psi for leaf in found.leaves) == pytest.approx(raw)
-    assert sum(column.psi for column in found.columns) == pytest.approx(raw)
-    assert found.columns[0].column == "x"
+    assert report.psi == pytest.approx(raw - bias)
+    assert sum(leaf.psi for leaf in report.leaves) == pytest.approx(raw)
+    assert sum(column.psi for column in report.columns) == pytest.approx(raw)
+    assert report.columns[0].column == "x"
     ends = tree.apply(data)
-    assert {leaf.node: leaf.rows for leaf in found.leaves} == dict(
+    assert {leaf.node: leaf.rows for leaf in report.leaves} == dict(
         zip(*map(list, np.unique(ends, return_counts=True)), strict=True)
     )
 
@@ -48,9 +48,9 @@ def test_verdicts(credit):
     assert tree.monitor(draw(3000, 2)).verdict == "no sign of a change"
     assert tree.monitor(draw(30_000, 3, shift=0.15)).verdict == "a small change"
     assert tree.monitor(draw(3000, 4, shift=1.5)).verdict == "a moderate change"
-    found = tree.monitor(draw(3000, 5, shift=3).filter(town="Rome"))
-    assert found.verdict == "a large change"
-    assert "Most of it at the splits on" in found.sentences[1]
+    report = tree.monitor(draw(3000, 5, shift=3).filter(town="Rome"))
+    assert report.verdict == "a large change"
+    assert "Most of it at the splits on" in report.sentences[1]
 
 
 def test_figures_hold_where_nothing_has_changed(credit):
@@ -60,10 +60,10 @@ def test_figures_hold_where_nothing_has_changed(credit):
     tree = tw.grow(draw(4000, 0), target="y", max_leaf_nodes=6)
     for seed in range(n):
         fresh = tree.refit(draw(1500, 1000 + seed))  # counts of other rows than those that chose the splits
-        found = fresh.monitor(draw(1000, 5000 + seed))
-        alarms += found.verdict != "no sign of a change"
-        starred += any(leaf.is_changed for leaf in found.leaves)
-        covered += found.interval[0] == 0
+        report = fresh.monitor(draw(1000, 5000 + seed))
+        alarms += report.verdict != "no sign of a change"
+        starred += any(leaf.is_changed for leaf in report.leaves)
+        covered += report.interval[0] == 0
     assert 1 <= alarms <= 17  # 7.5 expected; 0.999 of a binomial
     assert starred <= 17
     assert covered >= 133
@@ -75,11 +75,11 @@ def test_missing_values_and_new_levels(credit):
         pl.when(pl.int_range(2000) % 4 == 0).then(None).otherwise("x").alias("x"),
         pl.when(pl.int_range(2000) < 100).then(pl.lit("Oslo")).otherwise("town").alias("town"),
     )
-    found = tree.monitor(data)
-    text = str(found)
+    report = tree.monitor(data)
+    text = str(report)
     assert 'town: never-seen "Oslo" in 100 rows.' in text
     assert "x: missing in" in text
-    missing = next(column for column in found.columns if column.column == "x")
+    missing = next(column for column in report.columns if column.column == "x")
     assert 0.2 < missing.missing < 0.35
     assert missing.training_missing == pytest.approx(0.05, abs=0.02)
 

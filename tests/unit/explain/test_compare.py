@@ -120,21 +120,21 @@ def test_verdict_counts_and_places_agree_with_trying_everything(pair):
     one, two = answers_on(a, 0, names, grid), answers_on(b, 1, names, grid)
     differ = [x != y for x, y in zip(one, two, strict=True)]
     complete = [all(cell is not None and cell != "new" for cell, _ in row) for row in grid]
-    found = tw.compare(a, b)
-    assert found.equivalent == (not any(differ))
-    assert found.equivalent_on_complete_rows == (not any(d and c for d, c in zip(differ, complete, strict=True)))
-    assert tw.compare(a, b, complete=True).equivalent == found.equivalent_on_complete_rows
-    check_witness(a, b, found)
-    if found.cases is not None:
-        assert found.cases == sum(complete)
-        assert found.differ_on == sum(d and c for d, c in zip(differ, complete, strict=True))
+    comparison = tw.compare(a, b)
+    assert comparison.equivalent == (not any(differ))
+    assert comparison.equivalent_on_complete_rows == (not any(d and c for d, c in zip(differ, complete, strict=True)))
+    assert tw.compare(a, b, complete=True).equivalent == comparison.equivalent_on_complete_rows
+    check_witness(a, b, comparison)
+    if comparison.cases is not None:
+        assert comparison.cases == sum(complete)
+        assert comparison.differ_on == sum(d and c for d, c in zip(differ, complete, strict=True))
     check_boxes(TreeComparer(a, b, "prediction", 0.0, False, NAMES), grid, differ)
-    if not found.equivalent and not found.equivalent_on_complete_rows:
-        wanted = [d and c for d, c in zip(differ, complete, strict=True)]
+    if not comparison.equivalent and not comparison.equivalent_on_complete_rows:
+        expected = [d and c for d, c in zip(differ, complete, strict=True)]
         rows = [{name: cell for name, (cell, _) in zip(names, row, strict=True)} for row in grid]
         some = [i for i in range(len(grid)) if complete[i]][:40]
         for i in some:
-            assert any(w.region.contains(rows[i]) for w in found.where) == wanted[i]
+            assert any(w.region.contains(rows[i]) for w in comparison.where) == expected[i]
 
 
 def check_boxes(comparer, grid, differ):
@@ -185,7 +185,7 @@ def test_probabilities_are_compared_where_asked_for(pair):
     grid = grid_of(pair, names)
     if grid is None:
         return
-    found = tw.compare(a, b, what="probability")
+    comparison = tw.compare(a, b, what="probability")
 
     def chances(tree, which):
         columns = []
@@ -197,7 +197,7 @@ def test_probabilities_are_compared_where_asked_for(pair):
         order = [tree.classes.index(c) for c in ("N", "P")]
         return [None if tree.prediction(n) is None else tuple(tree.probabilities(n)[order].tolist()) for n in nodes]
 
-    assert found.equivalent == (chances(a, 0) == chances(b, 1))
+    assert comparison.equivalent == (chances(a, 0) == chances(b, 1))
 
 
 # -- the same tree in other clothes ---------------------------------------------------------------------------
@@ -219,63 +219,63 @@ def test_a_tree_is_equivalent_to_itself_saved_copied_and_pruned_of_nothing(categ
     tree = tw.grow(adult_like(), "y", categorical=categorical)
     tree.save(tmp_path / "m.json")
     for other in (tw.load(tmp_path / "m.json"), tw.parse(tree.export("text")), tree.prune("collapse")):
-        found = tw.compare(tree, other, adult_like(), what="prediction")
-        assert found.equivalent
-        assert found.rows_differ == 0
-        assert found.differ_on in (None, 0)
-        assert found.witness is None
-        assert "equivalent" in str(found).splitlines()[0]
+        comparison = tw.compare(tree, other, adult_like(), what="prediction")
+        assert comparison.equivalent
+        assert comparison.rows_differ == 0
+        assert comparison.differ_on in (None, 0)
+        assert comparison.witness is None
+        assert "equivalent" in str(comparison).splitlines()[0]
 
 
 def test_reordered_branches_are_no_difference():
     one = tw.parse("c = a -> N\nc = b -> P\nc otherwise -> N")
     two = tw.parse("c = b -> P\nc = a or missing -> N\nc otherwise -> N")
-    found = tw.compare(one, two)
-    assert found.equivalent
-    assert found.changes == ()
+    comparison = tw.compare(one, two)
+    assert comparison.equivalent
+    assert comparison.changes == ()
 
 
 def test_refitting_moves_probabilities_but_not_the_tests():
     data = adult_like()
     tree = tw.grow(data, "y", max_depth=3)
-    again = tree.refit(adult_like(seed=1))
-    same = tw.compare(tree, again)
+    refitted = tree.refit(adult_like(seed=1))
+    same = tw.compare(tree, refitted)
     assert {c.kind for c in same.changes} <= {"prediction"}
-    assert not tw.compare(tree, again, what="probability").equivalent
-    assert tw.compare(tree, again, what="probability", tolerance=1.0).equivalent
+    assert not tw.compare(tree, refitted, what="probability").equivalent
+    assert tw.compare(tree, refitted, what="probability", tolerance=1.0).equivalent
 
 
 def test_rows_of_a_table_are_counted_and_one_is_the_witness():
     data = adult_like()
     one, two = (tw.grow(data, "y", max_depth=d) for d in (2, 4))
-    found = tw.compare(one, two, data)
+    comparison = tw.compare(one, two, data)
     differ = one.predict(data) != two.predict(data)
-    assert (found.rows, found.rows_differ) == (400, differ.sum())
-    assert found.share_of_rows == differ.mean()
-    assert found.witness_row == np.flatnonzero(differ)[0] + 1
-    assert one.predict(found.witness) != two.predict(found.witness)
-    assert found.where_is_all
-    assert sum(w.rows for w in found.where) == differ.sum()
-    assert f"differ on {differ.sum()} of the 400 rows" in str(found)
+    assert (comparison.rows, comparison.rows_differ) == (400, differ.sum())
+    assert comparison.share_of_rows == differ.mean()
+    assert comparison.witness_row == np.flatnonzero(differ)[0] + 1
+    assert one.predict(comparison.witness) != two.predict(comparison.witness)
+    assert comparison.where_is_all
+    assert sum(w.rows for w in comparison.where) == differ.sum()
+    assert f"differ on {differ.sum()} of the 400 rows" in str(comparison)
 
 
 def test_missing_values_and_never_seen_levels_are_part_of_the_space():
     one = tw.parse("age <= 5 or missing -> N\nage > 5 -> P")
     two = tw.parse("age <= 5 -> N\nage > 5 or missing -> P")
-    found = tw.compare(one, two)
-    assert not found.equivalent
-    assert found.equivalent_on_complete_rows
-    assert found.witness == {"age": None}
-    assert found.witness_needs == ("age missing",)
-    assert found.verdict == "not equivalent, but they differ only on rows with missing or unseen values"
+    comparison = tw.compare(one, two)
+    assert not comparison.equivalent
+    assert comparison.equivalent_on_complete_rows
+    assert comparison.witness == {"age": None}
+    assert comparison.witness_needs == ("age missing",)
+    assert comparison.verdict == "not equivalent, but they differ only on rows with missing or unseen values"
     assert tw.compare(one, two, complete=True).verdict == "equivalent on rows without missing or unseen values"
     listed = tw.parse("c in {a, b} -> N\nc otherwise -> P")
     rest = tw.parse("c = d -> P\nc = e -> P\nc otherwise -> N")
-    found = tw.compare(listed, rest)
-    assert found.witness == {"c": "something else"}
-    assert found.witness_needs == ("c never seen",)
-    assert [w.text for w in found.where] == ["c never seen"]
-    assert (found.differ_on, found.cases) == (0, 4)
+    comparison = tw.compare(listed, rest)
+    assert comparison.witness == {"c": "something else"}
+    assert comparison.witness_needs == ("c never seen",)
+    assert [w.text for w in comparison.where] == ["c never seen"]
+    assert (comparison.differ_on, comparison.cases) == (0, 4)
 
 
 def test_a_tree_that_refuses_missing_values_is_not_asked_about_them():
@@ -297,46 +297,50 @@ def test_whole_numbers_and_days_are_exact():
     assert tw.compare(on(large, cut), on(Encoding("n", "number"), float(cut))).equivalent
     assert tw.compare(on(large, 3), on(Encoding("n", "number"), 3.5)).witness == {"n": 3.5}
     assert tw.compare(on(days, 19797), on(seconds, 19798 * 86400 - 1)).equivalent
-    found = tw.compare(on(days, 19797), on(seconds, 19797 * 86400))
-    assert found.witness["day"].startswith("2024-03-15 ")
+    comparison = tw.compare(on(days, 19797), on(seconds, 19797 * 86400))
+    assert comparison.witness["day"].startswith("2024-03-15 ")
 
 
 def test_levels_are_read_as_predictions_read_them():
     one = tw.parse("GPA = 4 -> P\nGPA = 3 -> N")
     two = tw.parse("GPA = 4.0 -> P\nGPA = 3.0 -> N")
-    found = tw.compare(one, two)
-    assert found.equivalent
-    assert found.cases == 2
+    comparison = tw.compare(one, two)
+    assert comparison.equivalent
+    assert comparison.cases == 2
 
 
 def test_numbers_are_compared_within_a_tolerance():
     one, two = (tw.parse(f"x <= 1 -> {v}\nx > 1 -> 7.5", target="y", task="regression") for v in (2.5, 2.75))
-    found = tw.compare(one, two)
-    assert [side.prediction for side in found.sides] == [2.5, 2.75]
+    comparison = tw.compare(one, two)
+    assert [side.prediction for side in comparison.sides] == [2.5, 2.75]
     assert tw.compare(one, two, tolerance=0.25).equivalent
-    assert found.sides[0].text == "2.5"
-    assert found.where[0].text == "x <= 1"
-    assert found.distance is None
-    found = tw.compare(one, two, {"x": [0, 1, 2, None]})
-    assert (found.distance.mean, found.distance.largest) == (0.1875, 0.25)
-    assert "mean difference over all rows of the table 0.1875, largest 0.25" in str(found)
+    assert comparison.sides[0].text == "2.5"
+    assert comparison.where[0].text == "x <= 1"
+    assert comparison.distance is None
+    comparison = tw.compare(one, two, {"x": [0, 1, 2, None]})
+    assert (comparison.distance.mean, comparison.distance.largest) == (0.1875, 0.25)
+    assert "mean difference over all rows of the table 0.1875, largest 0.25" in str(comparison)
 
 
 def test_rows_that_differ_for_a_missing_value_are_reported_apart():
     one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (3, 4))
-    found = tw.compare(one, two, "penguins")
-    assert (found.rows_differ, found.rows_incomplete, sum(w.rows for w in found.where)) == (8, 1, 7)
-    assert str(found).count("1 more row differs because of a missing or unseen value; the") == 1
+    comparison = tw.compare(one, two, "penguins")
+    assert (comparison.rows_differ, comparison.rows_incomplete, sum(w.rows for w in comparison.where)) == (8, 1, 7)
+    assert str(comparison).count("1 more row differs because of a missing or unseen value; the") == 1
     assert tw.compare(one, two, "penguins", complete=True).rows_differ == 7
 
 
 def test_large_trees_say_the_places_that_hold_rows():
     one, two = (tw.grow(adult_like(4000, seed), "y") for seed in (1, 2))
     data = adult_like(300, 3)
-    found = tw.compare(one, two, data)
-    assert not found.where_is_all
-    assert sum(w.rows for w in found.where) == found.rows_differ == (one.predict(data) != two.predict(data)).sum()
-    assert "Only regions that contain rows of the table are listed" in str(found)
+    comparison = tw.compare(one, two, data)
+    assert not comparison.where_is_all
+    assert (
+        sum(w.rows for w in comparison.where)
+        == comparison.rows_differ
+        == (one.predict(data) != two.predict(data)).sum()
+    )
+    assert "Only regions that contain rows of the table are listed" in str(comparison)
 
 
 def test_two_trees_that_learned_the_same_truth_table_are_equivalent():
@@ -346,20 +350,20 @@ def test_two_trees_that_learned_the_same_truth_table_are_equivalent():
     data = {f"x{i}": cells[:, i] for i in range(9)} | {"y": rng.choice(["no", "yes"], len(cells))}
     one = tw.grow(data, "y")
     two = tw.grow(data, "y", columns=[f"x{i}" for i in range(8, -1, -1)], criterion="error", categorical="multiway")
-    found = tw.compare(one, two, complete=True)
-    assert found.equivalent
-    assert (found.differ_on, found.cases) == (0, 512)
+    comparison = tw.compare(one, two, complete=True)
+    assert comparison.equivalent
+    assert (comparison.differ_on, comparison.cases) == (0, 512)
     data["y"][100] = "no" if data["y"][100] == "yes" else "yes"
-    found = tw.compare(one, tw.grow(data, "y", criterion="gini"), complete=True)
-    assert (found.differ_on, found.cases) == (1, 512)
-    assert found.witness == {name: str(data[name][100]) for name in found.witness}
+    comparison = tw.compare(one, tw.grow(data, "y", criterion="gini"), complete=True)
+    assert (comparison.differ_on, comparison.cases) == (1, 512)
+    assert comparison.witness == {name: str(data[name][100]) for name in comparison.witness}
 
 
 def test_probabilities_of_two_classes_are_reported_by_the_positive_one():
     one, two = (tw.grow("admissions", preset="id3", max_depth=d) for d in (1, 2))
-    found = tw.compare(one, two, what="probability")
-    assert [side.text for side in found.sides] == ["P 60.0 %", "P 33.3 %"]
-    assert [side.prediction for side in found.sides] == [{"N": 0.4, "P": 0.6}, {"N": 2 / 3, "P": 1 / 3}]
+    comparison = tw.compare(one, two, what="probability")
+    assert [side.text for side in comparison.sides] == ["P 60.0 %", "P 33.3 %"]
+    assert [side.prediction for side in comparison.sides] == [{"N": 0.4, "P": 0.6}, {"N": 2 / 3, "P": 1 / 3}]
     one, two = (tw.grow("penguins", max_leaf_nodes=n) for n in (2, 3))
     message = tw.compare(one, two, what="probability").sides[0].text
     assert message == "Adelie 70.0 %, Chinstrap 29.6 %, Gentoo 0.5 %"
@@ -370,8 +374,8 @@ def test_levels_of_an_order_are_reported_as_one_only_where_both_trees_have_it():
     levels = "order size: S < M < L\n"
     assert [w.text for w in tw.compare(tw.parse(levels + one), tw.parse(levels + two)).where] == ["size = M"]
     more = tw.parse("order size: S < M < L < XL < XXL\n" + two)
-    found = tw.compare(tw.parse(levels + one), more)
-    assert [w.text for w in found.where] == ["size in {M, XL, XXL}"], "the first tree has not seen XL"
+    comparison = tw.compare(tw.parse(levels + one), more)
+    assert [w.text for w in comparison.where] == ["size in {M, XL, XXL}"], "the first tree has not seen XL"
     turned = tw.parse("order size: L < M < S\nsize <= L -> N\nsize > L -> P")
     assert [w.text for w in tw.compare(tw.parse(levels + one), turned).where] == ["size in {S, M}", "size = L"]
 
@@ -379,17 +383,17 @@ def test_levels_of_an_order_are_reported_as_one_only_where_both_trees_have_it():
 def test_what_stays_at_a_node_is_answered_as_the_tree_says():
     data = {"x": [0, 0, 0, 1, 1, 1, 1, 1], "c": list("aabaabbb"), "y": list("nnpppppp")}
     one, two = (tw.grow(data, "y", categorical="multiway", empty_branch=e) for e in ("parent", "root"))
-    found = tw.compare(one, two)
-    assert found.equivalent_on_complete_rows
-    assert found.witness == {"x": 0, "c": "something else"}
-    assert [side.prediction for side in found.sides] == ["n", "p"]
+    comparison = tw.compare(one, two)
+    assert comparison.equivalent_on_complete_rows
+    assert comparison.witness == {"x": 0, "c": "something else"}
+    assert [side.prediction for side in comparison.sides] == ["n", "p"]
 
 
 def test_a_level_one_tree_has_no_branch_for_is_a_difference():
     one, two = tw.parse("c = a -> P\nc = b -> P"), tw.parse("c = z -> P\nc otherwise -> P", target="class")
-    found = tw.compare(one, two.with_(target=one.target))
-    assert (found.differ_on, found.cases, found.witness) == (1, 3, {"c": "z"})
-    assert [side.text for side in found.sides] == ["no prediction", "P"]
+    comparison = tw.compare(one, two.with_(target=one.target))
+    assert (comparison.differ_on, comparison.cases, comparison.witness) == (1, 3, {"c": "z"})
+    assert [side.text for side in comparison.sides] == ["no prediction", "P"]
 
 
 # -- how they are built ---------------------------------------------------------------------------------------
@@ -448,9 +452,9 @@ def test_tests_asked_in_another_order_are_found():
 def test_most_of_many_levels_are_reported_by_those_left_out():
     one = tw.parse("c in {a, b} -> N\nc otherwise -> P")
     two = tw.parse("c in {c, d, e, f} -> N\nc otherwise -> N")
-    found = tw.compare(one, two)
-    assert [w.text for w in found.where] == ["c not in {a, b}"]
-    assert not found.where[0].region.contains({"c": "z"})
+    comparison = tw.compare(one, two)
+    assert [w.text for w in comparison.where] == ["c not in {a, b}"]
+    assert not comparison.where[0].region.contains({"c": "z"})
 
 
 # -- what cannot be compared ----------------------------------------------------------------------------------
@@ -498,14 +502,14 @@ def test_every_form_says_the_same_and_names_are_data():
     columns = [Encoding(odd, "nominal", ("<i>", "|b|"))]
     target = Target("y", "classification", ("<N>", "P"))
     one, two = (build_tree(columns, target, node(OneValue(odd, "<i>"), leaf(x), leaf("P"))) for x in ("<N>", "P"))
-    found = tw.compare(one, two, names=("<one>", "two"))
-    assert "\x1b" not in str(found)
-    assert "<b>" not in found.to_html()
-    assert "<one>" not in found.to_html()
-    assert json.loads(json.dumps(found.to_dict()))["differ_on"] == 1
-    assert found.to_frame().shape == (1, 4)
-    assert found.to_csv().count("\n") >= 2
-    assert set(found._repr_mimebundle_()) == {"text/plain", "text/html", "text/markdown"}
+    comparison = tw.compare(one, two, names=("<one>", "two"))
+    assert "\x1b" not in str(comparison)
+    assert "<b>" not in comparison.to_html()
+    assert "<one>" not in comparison.to_html()
+    assert json.loads(json.dumps(comparison.to_dict()))["differ_on"] == 1
+    assert comparison.to_frame().shape == (1, 4)
+    assert comparison.to_csv().count("\n") >= 2
+    assert set(comparison._repr_mimebundle_()) == {"text/plain", "text/html", "text/markdown"}
 
 
 def test_a_deep_chain_and_many_levels():
@@ -521,10 +525,10 @@ def test_a_deep_chain_and_many_levels():
         N_P,
         node(Multiway("c", levels, missing=n), *(leaf("NP"[(n - 1 - i) % 2]) for i in range(n)), leaf("P")),
     )
-    found = tw.compare(chain, wide)
-    assert found.equivalent_on_complete_rows
-    assert found.witness == {"c": "something else"}, "the wide tree has no branch for it"
-    assert (found.differ_on, found.cases) == (0, n)
+    comparison = tw.compare(chain, wide)
+    assert comparison.equivalent_on_complete_rows
+    assert comparison.witness == {"c": "something else"}, "the wide tree has no branch for it"
+    assert (comparison.differ_on, comparison.cases) == (0, n)
     ordered = build_tree([Encoding("c", "ordered", levels)], N_P, node(Ordinal("c", "5"), leaf("N"), leaf("P")))
     listed = build_tree(columns, N_P, node(Subset("c", levels[:6]), leaf("N"), leaf("P")))
     assert tw.compare(ordered, listed, complete=True).equivalent

@@ -17,10 +17,10 @@ def test_a_marker_of_one_tree_only_is_a_place_of_its_own():
     y = list("bbaaaabb")
     a = tw.grow({"x": [-999, -999, 1, 2, 3, 4, 5, 6], "y": y}, "y", na_values=("-999",))
     b = tw.grow({"x": [None, None, 1, 2, 3, 4, 5, 6], "y": y}, "y")
-    found = tw.compare(a, b, {"x": [-999, 1, None]})
-    assert not found.equivalent
-    assert (found.rows_differ, found.witness, found.witness_row) == (1, {"x": -999}, 1)
-    assert [(w.text, w.prediction_texts, w.rows) for w in found.where] == [("x = -999", ("b", "a"), 1)]
+    comparison = tw.compare(a, b, {"x": [-999, 1, None]})
+    assert not comparison.equivalent
+    assert (comparison.rows_differ, comparison.witness, comparison.witness_row) == (1, {"x": -999}, 1)
+    assert [(w.text, w.prediction_texts, w.rows) for w in comparison.where] == [("x = -999", ("b", "a"), 1)]
     made = tw.compare(a, b)
     assert a.predict(made.witness) != b.predict(made.witness)
     again = tw.compare(b, a)
@@ -43,11 +43,11 @@ def test_markers_among_levels_agree_with_predictions(marked, categorical):
     ]
     table = {"c": [c for c in cells for _ in cells], "d": cells * len(cells)}
     one, two = (tree.predict(table) for tree in trees)
-    found = tw.compare(*trees, table)
-    assert found.rows_differ == sum(x != y for x, y in zip(one, two, strict=True))
-    assert found.equivalent == (found.rows_differ == 0)
+    comparison = tw.compare(*trees, table)
+    assert comparison.rows_differ == sum(x != y for x, y in zip(one, two, strict=True))
+    assert comparison.equivalent == (comparison.rows_differ == 0)
     made = tw.compare(*trees)
-    assert made.equivalent == found.equivalent
+    assert made.equivalent == comparison.equivalent
     if not made.equivalent:
         assert trees[0].predict(made.witness) != trees[1].predict(made.witness)
 
@@ -56,10 +56,10 @@ def test_the_witness_is_no_marker_of_who_asks():
     y = list("AABBABAB")
     a = tw.grow({"c": list("bbccbb99"), "y": y}, "y", na_values=["9"], missing="branch")
     b = tw.grow({"c": list("99cc99bb"), "y": y}, "y", max_leaf_nodes=1)
-    found = tw.compare(a, b)
-    assert not found.equivalent
-    assert a.predict(found.witness) != b.predict(found.witness)
-    assert found.cases == 2
+    comparison = tw.compare(a, b)
+    assert not comparison.equivalent
+    assert a.predict(comparison.witness) != b.predict(comparison.witness)
+    assert comparison.cases == 2
 
 
 def test_markers_that_cannot_be_told_apart_are_refused():
@@ -76,13 +76,13 @@ def test_the_witness_between_two_doubles_is_one():
     big = 2**60
     a = tw.grow({"n": [big + 1, big + 255, big + 256, big + 300], "y": list("ABAB")}, "y")
     b = build_tree([Encoding("n", "number")], Target("y", "classification", ("A", "B")), leaf("B", {"B": 2}))
-    found = tw.compare(a, b)
-    assert a.predict(found.witness) == "A"
+    comparison = tw.compare(a, b)
+    assert a.predict(comparison.witness) == "A"
     table = {"n": [big + 1, big + 2, big + 300]}
     other = tw.grow({"n": [0.5, 1.5, 2.5, 3.5], "y": list("ABBB")}, "y")
     wide = tw.grow({"n": [big + 1, big + 2, big + 3, big + 4], "y": list("ABBB")}, "y")
-    found = tw.compare(wide, other, table)
-    assert found.rows_differ == sum(w.rows for w in found.where) == 1
+    comparison = tw.compare(wide, other, table)
+    assert comparison.rows_differ == sum(w.rows for w in comparison.where) == 1
 
 
 def test_a_cut_that_finer_moments_cannot_tell_is_refused():
@@ -101,12 +101,12 @@ def test_rows_of_other_oddities_are_no_places(monkeypatch):
     monkeypatch.setattr(sys.modules["treewise.explain.compare.compare"], "_MAX_BOXES", 1)
     a = tw.parse("u = p or missing -> A\nu = q -> A\nu otherwise\n  v = r -> B\n  v otherwise -> A")
     b = tw.parse("u = p -> A\nu = q -> A\nu otherwise or missing -> C")
-    found = tw.compare(a, b, {"u": ["zz", None, None, None, "q"], "v": ["r"] * 5})
-    assert [(w.text, w.rows) for w in found.where] == [("u never seen and v = r", 1)]
-    assert "Only regions that contain rows of the table are listed" in str(found)
-    found = tw.compare(a, b, {"u": [None, None, "q"], "v": ["r"] * 3})
-    assert (found.rows_differ, found.where_is_all) == (2, False)
-    assert "Only regions that contain rows" not in str(found)
+    comparison = tw.compare(a, b, {"u": ["zz", None, None, None, "q"], "v": ["r"] * 5})
+    assert [(w.text, w.rows) for w in comparison.where] == [("u never seen and v = r", 1)]
+    assert "Only regions that contain rows of the table are listed" in str(comparison)
+    comparison = tw.compare(a, b, {"u": [None, None, "q"], "v": ["r"] * 3})
+    assert (comparison.rows_differ, comparison.where_is_all) == (2, False)
+    assert "Only regions that contain rows" not in str(comparison)
 
 
 def test_rows_of_every_place_are_counted_as_one_by_one():
@@ -114,10 +114,10 @@ def test_rows_of_every_place_are_counted_as_one_by_one():
     data = {f"x{i}": np.where(rng.random(400) < 0.1, np.nan, rng.integers(0, 30, 400)) for i in range(3)}
     data["c"] = [LEVELS[i] for i in rng.integers(0, 4, 400)]
     trees = [tw.grow(data | {"y": rng.choice(["N", "P"], 400)}, "y", max_leaf_nodes=20) for _ in range(2)]
-    found = tw.compare(*trees, data)
+    comparison = tw.compare(*trees, data)
     rows = [dict(zip(data, row, strict=True)) for row in zip(*data.values(), strict=True)]
-    assert found.rows_differ == sum(w.rows for w in found.where) + found.rows_incomplete
-    for where in found.where[:20]:
+    assert comparison.rows_differ == sum(w.rows for w in comparison.where) + comparison.rows_incomplete
+    for where in comparison.where[:20]:
         assert where.rows == sum(where.region.contains(row) for row in rows if all(c == c for c in row.values()))
 
 

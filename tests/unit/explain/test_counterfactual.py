@@ -36,11 +36,11 @@ def candidates(tree, column, own):
 
 def brute_force(tree, row, wanted, fixed=()):
     """The least (columns, distance) over the whole grid."""
-    asked = sorted(set(tree.arrays.column[tree.arrays.column >= 0].tolist()))
-    names = [tree.columns[c] for c in asked]
+    requested = sorted(set(tree.arrays.column[tree.arrays.column >= 0].tolist()))
+    names = [tree.columns[c] for c in requested]
     options = [
         [(row[name], 0.0)] if name in fixed else list(candidates(tree, c, row[name]))
-        for c, name in zip(asked, names, strict=True)
+        for c, name in zip(requested, names, strict=True)
     ]
     cells = list(product(*options))
     table = {name: [cell[i][0] for cell in cells] for i, name in enumerate(names)}
@@ -73,8 +73,8 @@ def test_nothing_nearer_on_the_whole_grid(seed, fixed):
             row["b"] = None if row["b"] is None else str(bool(row["b"])).lower()
             desired = None if middle is None else f"> {middle}" if tree.predict(row) <= middle else f"<= {middle}"
             why = tree.explain(row, desired=desired, fixed=[name for name in fixed if name in tree.columns])
-            wanted = parse_desired(tree, desired, why.prediction)
-            best = brute_force(tree, row, wanted, fixed)
+            expected = parse_desired(tree, desired, why.prediction)
+            best = brute_force(tree, row, expected, fixed)
             if best is None:
                 assert why.counterfactual is None
                 continue
@@ -150,8 +150,11 @@ def test_missing_and_unseen_values_become_known_but_never_the_reverse():
     assert tree.explain({"c": "p"}).counterfactual.prediction == "b"
     assert tree.explain({"c": "p"}, desired="z").counterfactual is None  # nobody makes a value missing
     numbers = tw.grow({"x": [1.0, 2, 3, 4, np.nan, np.nan], "y": list("aabbzz")}, "y")
-    gone = numbers.explain({"x": None}, desired="a")
-    assert (gone.counterfactual.changes[0].distance, numbers.predict({"x": gone.counterfactual.changes[0].value})) == (
+    explanation = numbers.explain({"x": None}, desired="a")
+    assert (
+        explanation.counterfactual.changes[0].distance,
+        numbers.predict({"x": explanation.counterfactual.changes[0].value}),
+    ) == (
         1.0,
         "a",
     )

@@ -11,16 +11,16 @@ import treewise as tw
 
 
 def test_columns_are_counted_and_ranked():
-    found = tw.describe("penguins", "species")
-    columns = {column.name: column for column in found.columns}
+    description = tw.describe("penguins", "species")
+    columns = {column.name: column for column in description.columns}
     frame = tw.datasets.penguins().to_polars()
     for name, column in columns.items():
         assert column.missing == frame[name].null_count()
         assert column.distinct == frame[name].drop_nulls().n_unique()
         assert sum(column.histogram) == len(frame) - column.missing
     assert columns["sex"].summary == "MALE (168), FEMALE (165)"
-    assert found.columns[0].name == "species"
-    strengths = [column.strength for column in found.columns[1:]]
+    assert description.columns[0].name == "species"
+    strengths = [column.strength for column in description.columns[1:]]
     assert strengths == sorted(strengths, reverse=True)
     stump = tw.grow("penguins", "species", max_depth=1)
     root = tw.entropy([152, 68, 124])
@@ -28,11 +28,11 @@ def test_columns_are_counted_and_ranked():
 
 
 def test_without_a_target_nothing_is_ranked():
-    found = tw.describe({"b": [1, 2, 3], "a": ["x", "y", "x"]})
-    assert [column.name for column in found.columns] == ["b", "a"]
-    assert all(column.strength is None for column in found.columns)
-    assert (found.target, found.task) == (None, "")
-    assert "strength" not in str(found)
+    description = tw.describe({"b": [1, 2, 3], "a": ["x", "y", "x"]})
+    assert [column.name for column in description.columns] == ["b", "a"]
+    assert all(column.strength is None for column in description.columns)
+    assert (description.target, description.task) == (None, "")
+    assert "strength" not in str(description)
 
 
 @pytest.mark.parametrize(
@@ -47,15 +47,15 @@ def test_without_a_target_nothing_is_ranked():
     ],
 )
 def test_what_may_be_wrong_is_noted(table, note):
-    found = tw.describe({name: list(cells) for name, cells in table.items()}, "y")
-    assert note in " ".join(str(found).split())
-    assert note in " ".join([*map(str, found.notes), *(str(n) for c in found.columns for n in c.notes)])
+    description = tw.describe({name: list(cells) for name, cells in table.items()}, "y")
+    assert note in " ".join(str(description).split())
+    assert note in " ".join([*map(str, description.notes), *(str(n) for c in description.columns for n in c.notes)])
 
 
 def test_options_are_those_of_grow():
     table = {"code": [1, 2, 3, -9], "id": [1, 2, 3, 4], "y": ["a", "b", "a", "b"]}
-    found = tw.describe(table, "y", kinds={"code": "nominal"}, ignore=["id"])
-    assert [(column.name, column.kind) for column in found.columns[1:]] == [("code", "nominal")]
+    description = tw.describe(table, "y", kinds={"code": "nominal"}, ignore=["id"])
+    assert [(column.name, column.kind) for column in description.columns[1:]] == [("code", "nominal")]
     assert tw.describe({"x": ["1", "?!", "2"]}, na_values=["?!"]).columns[0].missing == 1
     with pytest.raises(tw.ColumnError, match='Did you mean "code"'):
         tw.describe(table, "cod")
@@ -67,15 +67,15 @@ def test_options_are_those_of_grow():
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.none() | st.floats(-5, 5)), min_size=1))
 def test_duplicates_and_missing_are_those_of_a_set(rows):
     table = {"i": [r[0] for r in rows], "s": [r[1] for r in rows], "f": np.array([r[2] for r in rows], float)}
-    found = tw.describe(table)
-    assert found.duplicates == len(rows) - len({(a, b, None if c is None else c + 0.0) for a, b, c in rows})
-    assert found.columns[2].missing == sum(c is None for _, _, c in rows)
-    assert json.loads(json.dumps(found.to_dict()))["rows"] == len(rows)
+    description = tw.describe(table)
+    assert description.duplicates == len(rows) - len({(a, b, None if c is None else c + 0.0) for a, b, c in rows})
+    assert description.columns[2].missing == sum(c is None for _, _, c in rows)
+    assert json.loads(json.dumps(description.to_dict()))["rows"] == len(rows)
 
 
 def test_extreme_numbers_have_a_histogram():
-    found = tw.describe({"x": [-np.inf, -1e308, 0.0, 1e308, np.inf], "t": [2**62, 0, -(2**62), 1, 2]})
-    assert all(sum(column.histogram) == 5 for column in found.columns)
+    description = tw.describe({"x": [-np.inf, -1e308, 0.0, 1e308, np.inf], "t": [2**62, 0, -(2**62), 1, 2]})
+    assert all(sum(column.histogram) == 5 for column in description.columns)
 
 
 def test_a_leak_and_a_wrong_separator_name_their_option():
@@ -88,6 +88,6 @@ def test_a_leak_and_a_wrong_separator_name_their_option():
 def test_amounts_are_no_keys_and_a_missing_target_is_counted():
     amounts = {"amount": [250 + 19 * (i % 920) for i in range(1000)], "y": [0.0, 1.0, None, 1.0] * 250}
     assert len(set(amounts["amount"])) > 900
-    found = tw.describe(amounts, "y")
-    assert not found.columns[0].notes or "memorise" not in str(found.columns[0].notes[0])
-    assert any("y: missing in 250 rows" in str(note) for note in found.notes)
+    description = tw.describe(amounts, "y")
+    assert not description.columns[0].notes or "memorise" not in str(description.columns[0].notes[0])
+    assert any("y: missing in 250 rows" in str(note) for note in description.notes)

@@ -29,11 +29,13 @@ def penguins():
 @limit_examples(0.5)
 def test_a_full_tree_imitates_any_tree_on_its_own_table(table):
     teacher = table.grow()
-    found = tw.distill(teacher, table.data, folds=0, categorical=table.options["categorical"])
-    assert found.held_out is None
-    assert np.array_equal(found.tree.predict(table.data), teacher.predict(table.data))
-    assert found.training.agreement == (1.0 if len(set(teacher.predict(table.data).tolist())) > 1 else found.fidelity)
-    assert found.training.teacher_error == pytest.approx(found.training.student_error)
+    distillation = tw.distill(teacher, table.data, folds=0, categorical=table.options["categorical"])
+    assert distillation.held_out is None
+    assert np.array_equal(distillation.tree.predict(table.data), teacher.predict(table.data))
+    assert distillation.training.agreement == (
+        1.0 if len(set(teacher.predict(table.data).tolist())) > 1 else distillation.fidelity
+    )
+    assert distillation.training.teacher_error == pytest.approx(distillation.training.student_error)
 
 
 @pytest.mark.parametrize("categorical", ["subset", "multiway", "one_value"])
@@ -42,27 +44,36 @@ def test_on_a_full_table_the_student_is_equivalent(categorical):
     data = {f"x{i + 1}": list(column) for i, column in enumerate(zip(*cells, strict=True))}
     data["y"] = ["p" if (a == "b") ^ (d > 1.5 and c == 1) or b == "x" < a else "n" for a, b, c, d in cells]
     teacher = tw.grow(data, "y", categorical=categorical)
-    found = tw.distill(teacher, data, categorical=categorical)
-    assert found.training.agreement == 1.0
-    assert tw.compare(found.tree, teacher).equivalent
-    assert found.training.teacher_error == found.training.student_error == 0.0
+    distillation = tw.distill(teacher, data, categorical=categorical)
+    assert distillation.training.agreement == 1.0
+    assert tw.compare(distillation.tree, teacher).equivalent
+    assert distillation.training.teacher_error == distillation.training.student_error == 0.0
 
 
 def test_agreement_is_what_counting_finds(penguins):
     teacher = tw.grow(penguins, max_leaf_nodes=9)
-    found = tw.distill(teacher, penguins, max_leaf_nodes=4)
-    taught, message, truth = teacher.predict(penguins), found.tree.predict(penguins), penguins.to_polars()["species"]
-    assert found.training.agreement == np.mean(taught == message)
-    assert found.training.teacher_error == np.mean(taught != truth.to_numpy())
-    assert found.training.student_error == np.mean(message != truth.to_numpy())
-    assert (found.training.n, found.training.low, found.held_out.rows, found.held_out.n) == (344, None, "10 folds", 344)
-    assert found.held_out.low < found.held_out.agreement < found.held_out.high
-    assert found.fidelity == found.held_out.agreement
+    distillation = tw.distill(teacher, penguins, max_leaf_nodes=4)
+    taught, message, truth = (
+        teacher.predict(penguins),
+        distillation.tree.predict(penguins),
+        penguins.to_polars()["species"],
+    )
+    assert distillation.training.agreement == np.mean(taught == message)
+    assert distillation.training.teacher_error == np.mean(taught != truth.to_numpy())
+    assert distillation.training.student_error == np.mean(message != truth.to_numpy())
+    assert (
+        distillation.training.n,
+        distillation.training.low,
+        distillation.held_out.rows,
+        distillation.held_out.n,
+    ) == (344, None, "10 folds", 344)
+    assert distillation.held_out.low < distillation.held_out.agreement < distillation.held_out.high
+    assert distillation.fidelity == distillation.held_out.agreement
 
 
 def test_folds_by_hand(penguins):
     teacher = tw.grow(penguins, max_leaf_nodes=9)
-    found = tw.distill(teacher, penguins, folds=4, random_state=3, max_depth=2)
+    distillation = tw.distill(teacher, penguins, folds=4, random_state=3, max_depth=2)
     answers = teacher.predict(penguins)
     frame = penguins.to_polars().with_columns(species=pl.Series(answers.tolist()))
     training_set = prepare(tw.read(frame), "species", max_depth=2)
@@ -71,46 +82,46 @@ def test_folds_by_hand(penguins):
         student = grow_training_set(take_rows(training_set, np.flatnonzero(number != fold)))
         held = take_rows(training_set, np.flatnonzero(number == fold))
         same += (student.arrays.label[find_leaves(student, held.columns, len(held))] == held.y).tolist()
-    assert found.held_out.agreement == np.mean(same)
+    assert distillation.held_out.agreement == np.mean(same)
 
 
 def test_a_test_table_is_evaluated_too(penguins):
     rows = np.arange(344)
     train, other = penguins.take(rows[rows % 3 > 0]), penguins.take(rows[rows % 3 == 0])
     teacher = tw.grow(train)
-    found = tw.distill(teacher, train, test=other, max_leaf_nodes=4)
-    taught, message = teacher.predict(other), found.tree.predict(other)
+    distillation = tw.distill(teacher, train, test=other, max_leaf_nodes=4)
+    taught, message = teacher.predict(other), distillation.tree.predict(other)
     truth = other.to_polars()["species"].to_numpy()
-    assert found.held_out.agreement == found.fidelity == np.mean(taught == message)
-    assert (found.held_out.teacher_error, found.held_out.student_error) == (
+    assert distillation.held_out.agreement == distillation.fidelity == np.mean(taught == message)
+    assert (distillation.held_out.teacher_error, distillation.held_out.student_error) == (
         np.mean(taught != truth),
         np.mean(message != truth),
     )
-    assert (found.held_out.rows, found.held_out.n) == ("penguins", len(other))
+    assert (distillation.held_out.rows, distillation.held_out.n) == ("penguins", len(other))
 
 
 def test_numbers(penguins):
     data = penguins.take(~penguins["body_mass_g"].is_missing())
     teacher = tw.grow(data, "body_mass_g")
-    found = tw.distill(teacher, data, max_leaf_nodes=6)
-    taught, message = teacher.predict(data), found.tree.predict(data)
+    distillation = tw.distill(teacher, data, max_leaf_nodes=6)
+    taught, message = teacher.predict(data), distillation.tree.predict(data)
     truth = data.to_polars()["body_mass_g"].to_numpy()
     off = np.mean((taught - message) ** 2)
-    assert found.training.agreement == pytest.approx(1 - off / np.var(taught))
-    assert found.training.rmse == pytest.approx(np.sqrt(off))
-    assert found.training.student_error == pytest.approx(np.sqrt(np.mean((message - truth) ** 2)))
-    assert found.training.teacher_error == pytest.approx(np.sqrt(np.mean((taught - truth) ** 2)))
-    assert found.held_out.low < found.held_out.agreement < found.held_out.high
-    assert "RMSE to teacher" in str(found)
-    assert "teacher's RMSE" in str(found)
+    assert distillation.training.agreement == pytest.approx(1 - off / np.var(taught))
+    assert distillation.training.rmse == pytest.approx(np.sqrt(off))
+    assert distillation.training.student_error == pytest.approx(np.sqrt(np.mean((message - truth) ** 2)))
+    assert distillation.training.teacher_error == pytest.approx(np.sqrt(np.mean((taught - truth) ** 2)))
+    assert distillation.held_out.low < distillation.held_out.agreement < distillation.held_out.high
+    assert "RMSE to teacher" in str(distillation)
+    assert "teacher's RMSE" in str(distillation)
 
 
 def test_huge_and_tiny_numbers_are_measured():
     for size in (1e-200, 1e200):
         y = (np.arange(20) % 5 + 0.5) * size
-        found = tw.distill(y, {"x": np.arange(20) % 5, "z": np.arange(20)}, max_depth=1, folds=3)
-        assert 0 < found.training.agreement < 1
-        assert np.isfinite(found.held_out.agreement)
+        distillation = tw.distill(y, {"x": np.arange(20) % 5, "z": np.arange(20)}, max_depth=1, folds=3)
+        assert 0 < distillation.training.agreement < 1
+        assert np.isfinite(distillation.held_out.agreement)
 
 
 def test_a_teacher_that_always_says_the_same():
@@ -148,14 +159,14 @@ def test_the_pilot_of_cs221_notes_6():
     rng = np.random.default_rng(5)
     log = {"height": rng.uniform(0, 100, 300), "speed": rng.uniform(50, 150, 300)}
     log["action"] = np.where(log["height"] < 20, "pull up", np.where(log["speed"] > 120, "throttle back", "hold"))
-    found = tw.distill("action", log)
-    assert found.training.agreement == 1.0
-    assert found.fidelity > 0.97
-    assert found.tree.predict({"height": 10.0, "speed": 140.0}) == "pull up"
-    assert found.teacher == 'the column "action"'
+    distillation = tw.distill("action", log)
+    assert distillation.training.agreement == 1.0
+    assert distillation.fidelity > 0.97
+    assert distillation.tree.predict({"height": 10.0, "speed": 140.0}) == "pull up"
+    assert distillation.teacher == 'the column "action"'
     beside = tw.distill(log["action"], {name: log[name] for name in ("height", "speed")})
     assert beside.training.agreement == 1.0
-    assert tw.compare(found.tree, beside.tree).equivalent
+    assert tw.compare(distillation.tree, beside.tree).equivalent
 
 
 def test_a_function_is_called_with_the_table_as_it_was_given(tmp_path):
@@ -169,9 +180,9 @@ def test_a_function_is_called_with_the_table_as_it_was_given(tmp_path):
     path = tmp_path / "rows.csv"
     frame.write_csv(path)
     for data in (frame, frame.to_pandas(), frame.to_dict(as_series=False), str(path), path, tw.read(frame)):
-        found = tw.distill(rule, data)
-        assert found.tree.condition(1) == "x <= 2.5"
-        assert found.teacher == "the function rule"
+        distillation = tw.distill(rule, data)
+        assert distillation.tree.condition(1) == "x <= 2.5"
+        assert distillation.teacher == "the function rule"
     assert given == [pl.DataFrame, type(frame.to_pandas()), dict, pl.DataFrame, pl.DataFrame, pl.DataFrame]
     array = np.column_stack([[1, 2, 3, 4], [0, 1, 0, 1]])
     assert tw.distill(lambda rows: rows[:, 0] > 2.5, array).teacher == "a function"
@@ -185,14 +196,14 @@ def test_a_model_of_scikit_learn_by_names(penguins, library):
     frame = frame.to_pandas() if library == "pandas" else frame
     names = ["bill_length_mm", "flipper_length_mm"]
     model = RandomForestClassifier(7, random_state=0).fit(frame[names], frame["species"])
-    found = tw.distill(model, frame, target="species", max_leaf_nodes=4, folds=3)
-    assert found.training.agreement == np.mean(model.predict(frame[names]) == found.tree.predict(frame))
-    assert set(found.tree.columns) == set(names)  # not the truth, nor what the model never saw
-    assert found.tree.target.name == "species"
-    assert found.teacher == "RandomForestClassifier"
-    assert found.training.teacher_error is not None
+    distillation = tw.distill(model, frame, target="species", max_leaf_nodes=4, folds=3)
+    assert distillation.training.agreement == np.mean(model.predict(frame[names]) == distillation.tree.predict(frame))
+    assert set(distillation.tree.columns) == set(names)  # not the truth, nor what the model never saw
+    assert distillation.tree.target.name == "species"
+    assert distillation.teacher == "RandomForestClassifier"
+    assert distillation.training.teacher_error is not None
     again = tw.distill(model, tw.read(frame), target="species", max_leaf_nodes=4, folds=3)
-    assert again.training == found.training
+    assert again.training == distillation.training
 
 
 def test_a_model_of_scikit_learn_on_an_array():
@@ -201,10 +212,10 @@ def test_a_model_of_scikit_learn_on_an_array():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(80, 2))
     model = LinearRegression().fit(x, x @ [2.0, -1.0])
-    found = tw.distill(model, x, target=x @ [2.0, -1.0] + 0.5, max_leaf_nodes=10)
-    assert found.tree.task == "regression"
-    assert found.training.teacher_error == pytest.approx(0.5)
-    assert 0.5 < found.training.agreement < 1
+    distillation = tw.distill(model, x, target=x @ [2.0, -1.0] + 0.5, max_leaf_nodes=10)
+    assert distillation.tree.task == "regression"
+    assert distillation.training.teacher_error == pytest.approx(0.5)
+    assert 0.5 < distillation.training.agreement < 1
     by_name = {"a": x[:, 0], "y": x @ [2.0, -1.0], "b": x[:, 1]}
     assert tw.distill(model, by_name, target="y", folds=0).training.teacher_error == pytest.approx(0, abs=1e-12)
 
@@ -225,10 +236,10 @@ def test_an_estimator_of_ours(penguins):
 
 def test_many_trees(penguins):
     forest = tw.forest(penguins, n_estimators=9)
-    found = tw.distill(forest, penguins, max_leaf_nodes=4)
-    assert found.teacher == "a forest of 9 trees"
-    assert found.training.agreement == np.mean(forest.predict(penguins) == found.tree.predict(penguins))
-    assert str(found.tree.history[0]).endswith("imitating a forest of 9 trees")
+    distillation = tw.distill(forest, penguins, max_leaf_nodes=4)
+    assert distillation.teacher == "a forest of 9 trees"
+    assert distillation.training.agreement == np.mean(forest.predict(penguins) == distillation.tree.predict(penguins))
+    assert str(distillation.tree.history[0]).endswith("imitating a forest of 9 trees")
     heavy = penguins.take(~penguins["body_mass_g"].is_missing())
     numbers = tw.distill(tw.bagging(heavy, "body_mass_g", n_estimators=5), heavy, max_leaf_nodes=6, folds=3)
     assert numbers.teacher == "bagging of 5 trees"
@@ -238,10 +249,10 @@ def test_many_trees(penguins):
 def test_kinds_and_classes_are_the_teachers():
     data = {"grade": [3.5, 3.7, 4.0, 3.5, 3.7, 4.0], "size": list("SMLSML"), "y": ["no", "yes", "no"] * 2}
     teacher = tw.grow(data, "y", kinds={"grade": "nominal", "size": ["S", "M", "L"]}, positive="no")
-    found = tw.distill(teacher, data, folds=0)
-    assert [e.kind for e in found.tree.encodings] == ["nominal", "ordered"]
-    assert found.tree.encodings[1].levels == ("S", "M", "L")
-    assert found.tree.classes == teacher.classes == ("yes", "no")
+    distillation = tw.distill(teacher, data, folds=0)
+    assert [e.kind for e in distillation.tree.encodings] == ["nominal", "ordered"]
+    assert distillation.tree.encodings[1].levels == ("S", "M", "L")
+    assert distillation.tree.classes == teacher.classes == ("yes", "no")
     chosen = tw.distill(teacher, data, folds=0, kinds={"grade": "number"}, ignore=["size"], positive="yes")
     assert [(e.name, e.kind) for e in chosen.tree.encodings] == [("grade", "number")]
     assert chosen.tree.classes == ("no", "yes")
@@ -250,16 +261,16 @@ def test_kinds_and_classes_are_the_teachers():
 def test_the_student_does_not_see_the_truth():
     data = {"x": list(range(20)), "y": ["ab"[i > 9] for i in range(20)], "did": ["ab"[i > 8] for i in range(20)]}
     for teacher in ("did", lambda rows: rows["did"]):
-        found = tw.distill(teacher, data, target="y", folds=0)
-        assert "y" not in found.tree.columns
-        assert found.training.teacher_error == 0.05
+        distillation = tw.distill(teacher, data, target="y", folds=0)
+        assert "y" not in distillation.tree.columns
+        assert distillation.training.teacher_error == 0.05
 
 
 def test_rows_without_the_truth_or_without_an_answer():
     data = {"x": list(range(20)), "y": [None if i % 4 == 0 else "ab"[i > 9] for i in range(20)]}
-    found = tw.distill(lambda rows: ["ab"[i > 8] for i in rows["x"]], data, target="y", folds=0)
-    assert found.training.n == 20
-    assert found.training.teacher_error == found.training.student_error == pytest.approx(1 / 15)
+    distillation = tw.distill(lambda rows: ["ab"[i > 8] for i in rows["x"]], data, target="y", folds=0)
+    assert distillation.training.n == 20
+    assert distillation.training.teacher_error == distillation.training.student_error == pytest.approx(1 / 15)
     silent = [None if i < 2 else "ab"[i > 9] for i in range(20)]
     with pytest.raises(tw.DataError, match=r"target \"y\" is missing in 2 rows \(1, 2\)"):
         tw.distill(silent, data, target="y")
@@ -271,24 +282,24 @@ def test_rows_without_the_truth_or_without_an_answer():
 
 
 def test_the_history_names_the_teacher(penguins, tmp_path):
-    found = tw.distill(tw.grow(penguins), penguins, max_leaf_nodes=3, folds=0)
+    distillation = tw.distill(tw.grow(penguins), penguins, max_leaf_nodes=3, folds=0)
     message = 'grow(criterion="entropy", max_leaf_nodes=3) on 344 rows, imitating a tree of 13 leaves'
-    assert str(found.tree.history[0]) == message
-    found.tree.save(tmp_path / "student.json")
-    again = tw.load(tmp_path / "student.json")
-    assert again == found.tree
-    assert str(again.history[0]) == message
-    assert message in str(again.summary())
+    assert str(distillation.tree.history[0]) == message
+    distillation.tree.save(tmp_path / "student.json")
+    loaded = tw.load(tmp_path / "student.json")
+    assert loaded == distillation.tree
+    assert str(loaded.history[0]) == message
+    assert message in str(loaded.summary())
 
 
 def test_pruning_is_judged_by_the_teachers_answers(penguins):
     rows = np.arange(344)
     train, other = penguins.take(rows[rows % 2 > 0]), penguins.take(rows[rows % 2 == 0])
     teacher = tw.grow(penguins, max_leaf_nodes=3)
-    found = tw.distill(teacher, train, pruning="reduced_error", validation=other, folds=2)
+    distillation = tw.distill(teacher, train, pruning="reduced_error", validation=other, folds=2)
     taught = [t.to_polars().with_columns(species=pl.Series(teacher.predict(t).tolist())) for t in (train, other)]
     by_hand = tw.grow(taught[0], "species", pruning="reduced_error", validation=taught[1])
-    assert found.tree.arrays.same_as(by_hand.arrays)
+    assert distillation.tree.arrays.same_as(by_hand.arrays)
     assert tw.distill(teacher, penguins, pruning="cv", folds=2).training.agreement == 1.0
     assert tw.distill(teacher, penguins, pruning="reduced_error", validation=0.3, folds=2).tree.n_leaves <= 3
 
@@ -309,11 +320,19 @@ def test_progress(penguins):
 
 
 def test_forms(penguins):
-    found = tw.distill(tw.grow(penguins), penguins, max_leaf_nodes=4, folds=5)
-    assert found.to_frame().columns == ["rows", "n", "agreement", "low", "high", "teacher_error", "student_error"]
-    assert found.to_frame()["rows"].to_list() == ["training", "5 folds"]
-    assert found.to_dict()["teacher"] == "a tree of 13 leaves"
-    assert "| training | 344 | 96.2 |" in found.to_markdown()
+    distillation = tw.distill(tw.grow(penguins), penguins, max_leaf_nodes=4, folds=5)
+    assert distillation.to_frame().columns == [
+        "rows",
+        "n",
+        "agreement",
+        "low",
+        "high",
+        "teacher_error",
+        "student_error",
+    ]
+    assert distillation.to_frame()["rows"].to_list() == ["training", "5 folds"]
+    assert distillation.to_dict()["teacher"] == "a tree of 13 leaves"
+    assert "| training | 344 | 96.2 |" in distillation.to_markdown()
 
 
 # -- bad input --------------------------------------------------------------------------------------------------------

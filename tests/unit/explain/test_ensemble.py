@@ -70,8 +70,8 @@ each_ensemble = pytest.mark.parametrize(("ensemble", "table"), ENSEMBLES, ids=ID
 @each_ensemble
 def test_shapley_values_are_those_of_the_definition(ensemble, table):
     rows = {name: cells[:4] for name, cells in unusual_rows(table, 1).items()}
-    found = ensemble.shap(rows)
-    values = found.values if ensemble.classes else found.values[..., None]
+    shap = ensemble.shap(rows)
+    values = shap.values if ensemble.classes else shap.values[..., None]
     say = ensemble.votes / ensemble.votes.sum()
     for r in range(4):
         expected = sum(
@@ -89,10 +89,10 @@ def test_shapley_values_are_those_of_the_definition(ensemble, table):
 @each_ensemble
 def test_shapley_values_add_up_to_the_answer(ensemble, table):
     rows = unusual_rows(table, 2)
-    found = ensemble.shap(rows)
-    np.testing.assert_allclose(found.base + found.values.sum(axis=1), says(ensemble, rows), atol=1e-9)
+    shap = ensemble.shap(rows)
+    np.testing.assert_allclose(shap.base + shap.values.sum(axis=1), says(ensemble, rows), atol=1e-9)
     one = ensemble.shap({name: cells[0] for name, cells in rows.items()})
-    np.testing.assert_array_equal(one.values, found.values[0])
+    np.testing.assert_array_equal(one.values, shap.values[0])
     assert one.single
 
 
@@ -124,11 +124,11 @@ def test_shapley_values_tell_their_progress_and_name_a_column_that_is_not_there(
 @each_ensemble
 def test_agreement_is_what_asking_each_tree_finds(ensemble, table):
     rows = unusual_rows(table, 4)
-    found = ensemble.agreement(rows)
+    agreement = ensemble.agreement(rows)
     message = np.array([tree.predict(rows) for tree in ensemble])
     answers = answers_of(ensemble, rows)
-    assert sorted(row.row for row in found) == list(range(1, 13))
-    for row in found:
+    assert sorted(row.row for row in agreement) == list(range(1, 13))
+    for row in agreement:
         column = message[:, row.row - 1]
         assert row.prediction == (answers[row.row - 1] if ensemble.classes else pytest.approx(answers[row.row - 1]))
         if ensemble.classes:
@@ -138,21 +138,21 @@ def test_agreement_is_what_asking_each_tree_finds(ensemble, table):
         else:
             assert row.sd == pytest.approx(np.std(column))
             assert (row.low, row.high) == (column.min(), column.max())
-    assert len(found.share) == (12 if ensemble.classes else 0)
-    disputed = [-row.share if ensemble.classes else row.sd for row in found]
+    assert len(agreement.share) == (12 if ensemble.classes else 0)
+    disputed = [-row.share if ensemble.classes else row.sd for row in agreement]
     assert disputed == sorted(disputed, reverse=True)
     same = sum(len(set(column.tolist())) == 1 for column in message.T)
-    assert found.unanimous == same
-    assert f"All trees agree on {same} of 12 rows." in str(found)
+    assert agreement.unanimous == same
+    assert f"All trees agree on {same} of 12 rows." in str(agreement)
 
 
 def test_trees_that_are_all_the_same_are_of_one_mind():
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    found = ensemble_of([tree] * 7).agreement("penguins")
-    assert found.unanimous == len(found) == 344
-    assert set(found.share) == {1.0}
-    assert [row.row for row in found[:3]] == [1, 2, 3]
-    assert found.at(5).prediction == found.predictions[5]
+    agreement = ensemble_of([tree] * 7).agreement("penguins")
+    assert agreement.unanimous == len(agreement) == 344
+    assert set(agreement.share) == {1.0}
+    assert [row.row for row in agreement[:3]] == [1, 2, 3]
+    assert agreement.at(5).prediction == agreement.predictions[5]
 
 
 # -- importances ------------------------------------------------------------------------------------------------------
@@ -162,15 +162,15 @@ def test_trees_that_are_all_the_same_are_of_one_mind():
 def test_importances_are_the_mean_of_the_trees(ensemble, table):
     shares = np.array([d / d.sum() for d in (tree.impurity_decreases[0] for tree in ensemble)])
     mean = np.average(shares, axis=0, weights=ensemble.votes)
-    found = ensemble.importances()
+    importances = ensemble.importances()
     for i, name in enumerate(ensemble.columns):
-        each = found[name]
+        each = importances[name]
         assert each.importance == pytest.approx(mean[i])
         assert each.spread == pytest.approx(np.std(shares[:, i], ddof=1))
         assert each.splits == sum(int((tree.arrays.column[tree.arrays.kind > 0] == i).sum()) for tree in ensemble)
-    assert [c.importance for c in found.columns] == pytest.approx(sorted(mean.tolist(), reverse=True))
-    assert found.trees == 5
-    assert "the mean of 5 trees" in str(found)
+    assert [c.importance for c in importances.columns] == pytest.approx(sorted(mean.tolist(), reverse=True))
+    assert importances.trees == 5
+    assert "the mean of 5 trees" in str(importances)
 
 
 def test_importances_of_trees_that_ask_nothing():
@@ -192,30 +192,30 @@ def test_permutation_importances_by_hand(place, measure):
             return np.mean(np.array(ensemble.classes)[message.argmax(axis=1)] != truth)
         return np.mean(np.abs(message - truth)) if measure == "mae" else np.sqrt(np.mean((message - truth) ** 2))
 
-    found = ensemble.importances(table, measure=measure, repeats=3, random_state=7)
-    assert found.baseline == pytest.approx(lost(cells))
+    importances = ensemble.importances(table, measure=measure, repeats=3, random_state=7)
+    assert importances.baseline == pytest.approx(lost(cells))
     for i, name in enumerate(ensemble.columns):
-        if not found[name].splits:
-            assert found[name].importance == 0.0
+        if not importances[name].splits:
+            assert importances[name].importance == 0.0
             continue
         dealt = [np.random.default_rng((7, i, repeat)).permutation(60) for repeat in range(3)]
         rises = [lost({**cells, name: cells[name][order]}) - lost(cells) for order in dealt]
-        assert found[name].repeats == pytest.approx(rises)
-        assert found[name].importance == pytest.approx(np.mean(rises))
-        assert found[name].low <= found[name].importance <= found[name].high
-    assert found.trees == 5
-    assert "of these trees rises" in str(found)
-    assert not found.seen
+        assert importances[name].repeats == pytest.approx(rises)
+        assert importances[name].importance == pytest.approx(np.mean(rises))
+        assert importances[name].low <= importances[name].importance <= importances[name].high
+    assert importances.trees == 5
+    assert "of these trees rises" in str(importances)
+    assert not importances.seen
     again = ensemble.importances(table, measure=measure, repeats=3, random_state=7, n_jobs=1)
-    assert again.to_dict() == found.to_dict()
+    assert again.to_dict() == importances.to_dict()
 
 
 def test_log_loss_of_many_trees_is_finite_where_some_tree_gives_a_chance():
     forest = bagged("penguins", "species", trees=9, max_leaf_nodes=3)
-    found = forest.importances("penguins", measure="log_loss", repeats=2)
+    importances = forest.importances("penguins", measure="log_loss", repeats=2)
     truth = tw.datasets.penguins().to_polars()["species"].to_list()
     chance = [row[forest.classes.index(label)] for row, label in zip(says(forest, "penguins"), truth, strict=True)]
-    assert found.baseline == pytest.approx(-np.mean(np.log(chance)))
+    assert importances.baseline == pytest.approx(-np.mean(np.log(chance)))
     with pytest.raises(
         tw.DataError, match="log_loss is infinite: every tree gives probability 0 to a class that occurs"
     ):
@@ -246,16 +246,16 @@ def test_importances_refuse_what_does_not_fit():
 
 @each_ensemble
 def test_stages_are_the_errors_of_the_first_trees(ensemble, table):
-    found = ensemble.stages(table)
+    stages = ensemble.stages(table)
     truth = np.array(table[ensemble.target.name]).astype(int if ensemble.classes else float)
-    assert [stage.trees for stage in found] == [1, 2, 3, 4, 5]
-    for stage in found:
+    assert [stage.trees for stage in stages] == [1, 2, 3, 4, 5]
+    for stage in stages:
         message = answers_of(ensemble.first(stage.trees), table)
         off = np.mean(message != truth) if ensemble.classes else np.sqrt(np.mean((message - truth) ** 2))
         assert stage.error == pytest.approx(off)
         assert stage.test_error is None
         assert stage.bound is None
-    assert found.best.error == min(stage.error for stage in found)
+    assert stages.best.error == min(stage.error for stage in stages)
     weight = np.arange(60.0)
     weighed = ensemble.stages(table, sample_weight=weight)[-1].error
     if ensemble.classes:
@@ -269,12 +269,12 @@ def boosted():
 def test_stages_on_other_rows_with_the_bound_of_boosting():
     ensemble, text = boosted(), []
     assert ensemble.method == "adaboost"
-    found = ensemble.stages(mixed_table(3), test=mixed_table(8), progress=text.append)
-    assert found[-1].test_error == ensemble.stages(mixed_table(8))[-1].error
-    assert found.best.test_error == min(stage.test_error for stage in found)
-    assert [stage.bound for stage in found] == [r.bound for r in ensemble.rounds]
-    assert "Lowest on the test rows after" in str(found)
-    assert "bound %" in str(found)
+    stages = ensemble.stages(mixed_table(3), test=mixed_table(8), progress=text.append)
+    assert stages[-1].test_error == ensemble.stages(mixed_table(8))[-1].error
+    assert stages.best.test_error == min(stage.test_error for stage in stages)
+    assert [stage.bound for stage in stages] == [r.bound for r in ensemble.rounds]
+    assert "Lowest on the test rows after" in str(stages)
+    assert "bound %" in str(stages)
     assert text == [pytest.approx(0.1 * i) for i in range(1, 11)]
     with pytest.raises(tw.DataError, match="sample_weight is negative in row 1"):
         ensemble.stages(mixed_table(3), sample_weight=[-1.0] * 60)
@@ -285,12 +285,12 @@ def test_stages_on_other_rows_with_the_bound_of_boosting():
 def test_stages_of_boosting_are_its_rounds():
     noisy, other = tw.datasets.noisy(), tw.datasets.noisy(seed=1)
     boosted_stumps = tw.adaboost(noisy, "y", n_estimators=20)
-    found = boosted_stumps.stages(noisy, test=other)
-    assert [s.error for s in found] == pytest.approx([r.training_error for r in boosted_stumps.rounds])
-    assert [s.bound for s in found] == [r.bound for r in boosted_stumps.rounds]
-    assert all(s.error <= s.bound for s in found)
+    stages = boosted_stumps.stages(noisy, test=other)
+    assert [s.error for s in stages] == pytest.approx([r.training_error for r in boosted_stumps.rounds])
+    assert [s.bound for s in stages] == [r.bound for r in boosted_stumps.rounds]
+    assert all(s.error <= s.bound for s in stages)
     message = [np.mean(answers != other["y"].values) for answers in boosted_stumps.staged_predict(other)]
-    assert [s.test_error for s in found] == pytest.approx(message)
+    assert [s.test_error for s in stages] == pytest.approx(message)
     student = tw.distill(boosted_stumps, noisy, max_leaf_nodes=6, folds=2)
     assert student.teacher == "AdaBoost of 20 trees"
 
@@ -325,22 +325,22 @@ def test_an_out_of_bag_error_of_no_rows_is_none():
     table = {"x": [1.0, 2.0], "y": ["a", "b"]}
     forest = tw.forest(table, "y", n_estimators=1, oob_score=True)
     assert (forest.oob.rows, forest.oob.of) == (0, 2)  # the one tree has seen both rows
-    found = forest.stages(table)
-    assert found.oob is None
-    assert "Out of bag" not in str(found)
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["out_of_bag"] is None
+    stages = forest.stages(table)
+    assert stages.oob is None
+    assert "Out of bag" not in str(stages)
+    assert json.loads(json.dumps(stages.to_dict(), allow_nan=False))["out_of_bag"] is None
     assert tw.forest("penguins", n_estimators=5, oob_score=True).stages("penguins").oob > 0
 
 
 def test_stages_are_drawn(tmp_path):
-    found = boosted().stages(mixed_table(3), test=mixed_table(8))
-    ax = found.draw(path=tmp_path / "stages.png")
+    stages = boosted().stages(mixed_table(3), test=mixed_table(8))
+    ax = stages.draw(path=tmp_path / "stages.png")
     assert (tmp_path / "stages.png").read_bytes().startswith(b"\x89PNG")
     lines = [line.get_ydata() for line in ax.lines]
-    np.testing.assert_allclose(lines[0], [100 * s.error for s in found])
-    np.testing.assert_allclose(lines[1], [100 * s.test_error for s in found])
-    np.testing.assert_allclose(lines[2], [100 * min(1, s.bound) for s in found])
-    assert (lines[3][0], ax.lines[3].get_xdata()[0]) == (100 * found.best.test_error, found.best.trees)
+    np.testing.assert_allclose(lines[0], [100 * s.error for s in stages])
+    np.testing.assert_allclose(lines[1], [100 * s.test_error for s in stages])
+    np.testing.assert_allclose(lines[2], [100 * min(1, s.bound) for s in stages])
+    assert (lines[3][0], ax.lines[3].get_xdata()[0]) == (100 * stages.best.test_error, stages.best.trees)
     assert ax.get_legend().get_texts()[1].get_text() == "test: the table, 60 rows"
     with pytest.raises(tw.ParameterError, match=r"a picture ends in \.png, \.svg or \.pdf"):
         boosted().draw_stages(mixed_table(3), path=tmp_path / "stages.gif")
@@ -364,17 +364,17 @@ def test_answers_are_reported_without_working_out_their_reasons(ensemble, table,
 def test_an_answer_in_words():
     forest = ensemble_of([tw.grow("penguins", max_leaf_nodes=n) for n in (2, 3, 4)])
     row = {"flipper_length_mm": 190, "bill_length_mm": 50, "island": "Dream"}
-    found = forest.explain(row)
-    assert found.sentences == (
+    explanation = forest.explain(row)
+    assert explanation.sentences == (
         "species = Chinstrap: predicted by 2 of 3 trees, mean probability 71.2 %.",
         "The mean over the training rows is 19.8 %.",
         "In favour: bill_length_mm = 50 (+33.7 points), flipper_length_mm = 190 (+14.0 points),"
         " island = Dream (+3.7 points).",
     )
     chance = says(forest, read([row]))[0, 1]
-    assert found.base + sum(c.contribution for c in found.columns) == pytest.approx(chance)
-    assert found.output == pytest.approx(chance)
-    assert forest.explain(read([row])).to_dict() == found.to_dict()
+    assert explanation.base + sum(c.contribution for c in explanation.columns) == pytest.approx(chance)
+    assert explanation.output == pytest.approx(chance)
+    assert forest.explain(read([row])).to_dict() == explanation.to_dict()
     voted = forest.with_(method="adaboost", votes=np.array([3.0, 1.0, 1.0])).explain(row)
     assert voted.sentences[0] == "species = Adelie: 60.0 % of the vote weight of 3 trees."
     assert any(sentence.startswith("Against: ") for sentence in voted.sentences)
@@ -383,11 +383,11 @@ def test_an_answer_in_words():
 def test_a_number_in_words():
     ensemble, table = ENSEMBLES[4]
     row = {name: cells[0] for name, cells in unusual_rows(table, 5).items()}
-    found = ensemble.explain(row)
-    assert found.output == pytest.approx(says(ensemble, read([row]))[0])
-    assert found.base + sum(c.contribution for c in found.columns) == pytest.approx(found.output)
-    assert "the mean of 5 trees, which predict " in found.sentences[0]
-    assert any(sentence.startswith(("Raised by", "Lowered by")) for sentence in found.sentences)
+    explanation = ensemble.explain(row)
+    assert explanation.output == pytest.approx(says(ensemble, read([row]))[0])
+    assert explanation.base + sum(c.contribution for c in explanation.columns) == pytest.approx(explanation.output)
+    assert "the mean of 5 trees, which predict " in explanation.sentences[0]
+    assert any(sentence.startswith(("Raised by", "Lowered by")) for sentence in explanation.sentences)
 
 
 def test_explain_is_for_one_row():

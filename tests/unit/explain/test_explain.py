@@ -266,8 +266,8 @@ def test_an_infinite_spread_is_called_so():
 
 
 def test_data_forms_make_no_words(penguins, monkeypatch):
-    found = penguins.explain("penguins")
-    frame = found.to_frame()
+    explanation = penguins.explain("penguins")
+    frame = explanation.to_frame()
 
     def refuse(*given):
         raise AssertionError("words are made")
@@ -275,10 +275,10 @@ def test_data_forms_make_no_words(penguins, monkeypatch):
     for name in ("nearest_counterfactual", "_reason_sentence", "_notes"):
         monkeypatch.setattr(f"treewise.explain.row_explanation.row_explanation.{name}", refuse)
     assert penguins.explain("penguins").to_frame().equals(frame)
-    assert len(found.to_csv().splitlines()) == len(frame) + 1
-    assert len(found[0].to_frame()) == len(found[0].steps) + 1
+    assert len(explanation.to_csv().splitlines()) == len(frame) + 1
+    assert len(explanation[0].to_frame()) == len(explanation[0].steps) + 1
     with pytest.raises(AssertionError, match="words are made"):
-        str(found[0])
+        str(explanation[0])
 
 
 def test_the_ends_of_a_tree_are_walked_once_for_all_rows(penguins, monkeypatch):

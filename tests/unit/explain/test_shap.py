@@ -32,8 +32,8 @@ def test_brute_force_over_subsets_twin_and_core_agree(seed):
 def test_values_add_up_to_the_prediction(seed):
     for tree, table in varied_trees(seed):
         rows = unusual_rows(table, seed)
-        found = tree.shap(rows)
-        total = np.atleast_1d(found.base) + (found.values if found.classes else found.values[..., None]).sum(axis=1)
+        shap = tree.shap(rows)
+        total = np.atleast_1d(shap.base) + (shap.values if shap.classes else shap.values[..., None]).sum(axis=1)
         assert np.abs(total - answers(tree, rows)).max() < 1e-9
 
 
@@ -47,16 +47,16 @@ def test_the_base_is_the_mean_over_training_rows():
 
 def test_rows_that_stayed_in_training_keep_their_share():
     tree = tw.parse("c = p -> 1\nc = q -> 2", target="y").refit({"c": ["p", "q", "r", "r"], "y": [1, 2, 2, 1]})
-    found = tree.shap({"c": ["p", "r", "never"]})
-    assert found.base.tolist() == [0.5, 0.5]
-    assert np.allclose(found.base + found.values.sum(axis=1), tree.predict_proba({"c": ["p", "r", "never"]}))
+    shap = tree.shap({"c": ["p", "r", "never"]})
+    assert shap.base.tolist() == [0.5, 0.5]
+    assert np.allclose(shap.base + shap.values.sum(axis=1), tree.predict_proba({"c": ["p", "r", "never"]}))
 
 
 def test_estimates_are_explained_too():
     tree, table = next(varied_trees(1))
     for estimate in ("laplace", "m_estimate=5", "shrinkage"):
-        found = tree.shap(table, estimate=estimate)
-        total = found.base + found.values.sum(axis=1)
+        shap = tree.shap(table, estimate=estimate)
+        total = shap.base + shap.values.sum(axis=1)
         assert np.abs(total - tree.predict_proba(table, estimate=estimate)).max() < 1e-9
 
 
@@ -64,10 +64,10 @@ def test_many_columns_on_one_path():
     rng = np.random.default_rng(0)
     x = rng.random((400, 40))
     tree = tw.grow(x, x @ rng.normal(size=40), max_depth=30)
-    found = tree.shap(x[:50])
-    assert np.abs(found.base + found.values.sum(axis=1) - tree.predict(x[:50])).max() < 1e-9
+    shap = tree.shap(x[:50])
+    assert np.abs(shap.base + shap.values.sum(axis=1) - tree.predict(x[:50])).max() < 1e-9
     table = ShapTable.of(tree, LeafProbabilities())
-    assert np.allclose(shapley_reference(tree, table, x[7].tolist())[:, 0], found.values[7], atol=1e-10)
+    assert np.allclose(shapley_reference(tree, table, x[7].tolist())[:, 0], shap.values[7], atol=1e-10)
 
 
 def test_deep_trees_up_to_a_limit():
@@ -79,8 +79,8 @@ def test_deep_trees_up_to_a_limit():
     with pytest.raises(tw.DataError, match=r"^the tree has depth 1,003; Shapley values are limited to 1,000"):
         tree.shap(data)
     shorter = tree.prune(max_depth=1000)
-    found = shorter.shap(data)
-    assert np.abs(found.base + found.values.sum(axis=1) - shorter.predict_proba(data)).max() < 1e-9
+    shap = shorter.shap(data)
+    assert np.abs(shap.base + shap.values.sum(axis=1) - shorter.predict_proba(data)).max() < 1e-9
 
 
 def test_what_cannot_be_explained_is_refused():
@@ -94,14 +94,14 @@ def test_what_cannot_be_explained_is_refused():
 
 def test_frame_and_forms():
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    found = tree.shap("penguins")
-    frame = found.to_frame()
+    shap = tree.shap("penguins")
+    frame = shap.to_frame()
     assert frame.columns == ["row", "class", "column", "shap"]
     assert len(frame) == 344 * 6 * 3
     first = frame.filter((frame["row"] == 1) & (frame["class"] == "Adelie"))["shap"].to_list()
-    assert first == found.values[0, :, 0].tolist()
-    assert found.to_dict()["values"] == found.values.tolist()
-    assert "flipper_length_mm" in str(found)
+    assert first == shap.values[0, :, 0].tolist()
+    assert shap.to_dict()["values"] == shap.values.tolist()
+    assert "flipper_length_mm" in str(shap)
     numbers = tw.grow("penguins", "body_mass_g", max_leaf_nodes=4, drop_missing_target=True).shap("penguins")
     assert numbers.to_frame().columns == ["row", "column", "shap"]
     assert isinstance(numbers.base, float)
@@ -118,11 +118,11 @@ def test_the_same_as_the_shap_package():
     table = {f"x{i}": x[:, i] for i in range(6)}
     for learner, target in ((DecisionTreeRegressor, y), (DecisionTreeClassifier, classes)):
         peer = learner(max_depth=5, random_state=0).fit(x, target)
-        found = written(peer).refit({**table, "target": target}).shap(table)
+        actual = written(peer).refit({**table, "target": target}).shap(table)
         theirs = shap.TreeExplainer(peer, feature_perturbation="tree_path_dependent")
-        order = [int(name[1:]) for name in found.columns]  # the columns that the tree asks about, as it meets them
-        assert np.allclose(found.values, theirs.shap_values(x)[:, order], atol=1e-9)
-        assert np.allclose(found.base, theirs.expected_value, atol=1e-9)
+        order = [int(name[1:]) for name in actual.columns]  # the columns that the tree asks about, as it meets them
+        assert np.allclose(actual.values, theirs.shap_values(x)[:, order], atol=1e-9)
+        assert np.allclose(actual.base, theirs.expected_value, atol=1e-9)
 
 
 def written(peer):
@@ -148,8 +148,8 @@ def test_threads_and_ends_without_rows():
     )  # fmt: skip
     assert (tree.arrays.rows[tree.arrays.kind == LEAF] == 0).any()
     rows = {"c": ["absent", "p", "q"] * 200, "x": list(range(600))}
-    found = tree.shap(rows)
-    assert np.abs(found.base + found.values.sum(axis=1) - tree.predict_proba(rows)).max() < 1e-9
+    shap = tree.shap(rows)
+    assert np.abs(shap.base + shap.values.sum(axis=1) - tree.predict_proba(rows)).max() < 1e-9
 
 
 def test_the_core_checks_what_it_is_given():

@@ -46,25 +46,25 @@ def test_margins_are_those_of_the_trace(table):
     training_set = prepare(table.data, "y", **options)
     trace = tree.trace(table.data, sample_weight=options.get("sample_weight"))
     for node, gap in margins(tree, training_set).items():
-        found = trace[node]
-        assert found.winner == tree.split_at(node).column
-        assert gap.runner_up == found.runner_up
-        if found.runner_up is not None:
-            assert (gap.behind == 0) >= found.tie
-            assert gap.score - gap.second == pytest.approx(found.margin, rel=1e-9, abs=1e-12)
+        actual = trace[node]
+        assert actual.winner == tree.split_at(node).column
+        assert gap.runner_up == actual.runner_up
+        if actual.runner_up is not None:
+            assert (gap.behind == 0) >= actual.tie
+            assert gap.score - gap.second == pytest.approx(actual.margin, rel=1e-9, abs=1e-12)
 
 
 def test_a_column_and_its_copy_are_a_tie():
     data = clear()
-    found = tw.stability({**data, "copy": data["first"]}, "y", max_depth=1, resamples=5)
-    assert (found.nodes[0].runner_up, found.nodes[0].margin) == ("copy", 0.0)
-    assert "at node 0, copy is as good as first" in found.paragraph
+    stability = tw.stability({**data, "copy": data["first"]}, "y", max_depth=1, resamples=5)
+    assert (stability.nodes[0].runner_up, stability.nodes[0].margin) == ("copy", 0.0)
+    assert "at node 0, copy is as good as first" in stability.paragraph
 
 
 def test_a_single_column_has_no_runner_up():
     data = clear()
-    found = tw.stability({"first": data["first"], "y": data["y"]}, "y", max_depth=1, resamples=3)
-    assert found.nodes[0].runner_up is found.nodes[0].margin is None
+    stability = tw.stability({"first": data["first"], "y": data["y"]}, "y", max_depth=1, resamples=3)
+    assert stability.nodes[0].runner_up is stability.nodes[0].margin is None
 
 
 # -- resamples --------------------------------------------------------------------------------------------------------
@@ -125,12 +125,12 @@ def brute_force(reference_tree, tree, training_set):
             place[node] = branches[shared.index(max(shared))]
         overlap = [len(mine[node] & other) / len(mine[node] | other) for other in theirs]
         again = [o for n, o in enumerate(overlap) if column(tree, n) == asks and o >= 0.5]
-        asked = [r for r in mine[node] if any(column(tree, n) == asks and r in theirs[n] for n in range(len(tree)))]
+        requested = [r for r in mine[node] if any(column(tree, n) == asks and r in theirs[n] for n in range(len(tree)))]
         best = overlap.index(max(overlap))
         text[node] = (
             node in place and column(tree, place[node]) == asks,
             bool(again),
-            len(asked) / len(mine[node]),
+            len(requested) / len(mine[node]),
             max(again, default=0.0),
             None if max(overlap) < 0.5 else column(tree, best),
         )
@@ -144,11 +144,11 @@ def test_splits_are_matched_as_by_brute_force(data, seed):
     training_set = prepare(**given_to, max_depth=4)
     tree = grow_training_set(training_set)
     other = grow_training_set(resample(training_set, draw_bootstrap(len(training_set), seed, 0), as_weights=False))
-    found = SplitMatcher(
+    actual = SplitMatcher(
         ReferenceTree(tree, training_set), other, find_leaves(other, training_set.columns, len(training_set))
     ).match_all()
     names = [None, *tree.columns]
-    for text, (node, wanted) in zip(found, brute_force(tree, other, training_set).items(), strict=True):
+    for text, (node, wanted) in zip(actual, brute_force(tree, other, training_set).items(), strict=True):
         place, again, asked, overlap, column = wanted
         assert (text["position"], text["rows"]) == (place, again), node
         assert (text["used"], text["overlap"]) == pytest.approx((asked, overlap)), node
@@ -158,14 +158,14 @@ def test_splits_are_matched_as_by_brute_force(data, seed):
 def test_a_tree_matches_itself():
     training_set = prepare("penguins", max_depth=4)
     tree = grow_training_set(training_set)
-    found = SplitMatcher(
+    actual = SplitMatcher(
         ReferenceTree(tree, training_set), tree, find_leaves(tree, training_set.columns, len(training_set))
     ).match_all()
-    assert found["position"].all()
-    assert found["rows"].all()
-    assert np.all(found["used"] == 1)
-    assert np.all(found["overlap"] == 1)
-    assert found["same_split"].all()
+    assert actual["position"].all()
+    assert actual["rows"].all()
+    assert np.all(actual["used"] == 1)
+    assert np.all(actual["overlap"] == 1)
+    assert actual["same_split"].all()
 
 
 def test_the_same_test_parts_the_values_present_alike():
@@ -194,44 +194,44 @@ def test_the_same_test_parts_the_values_present_alike():
 def test_few_rows_repeated_many_times_are_always_told_apart_alike():
     three = {"x": [0.0, 1.0, 2.0], "z": ["u", "v", "u"], "y": ["a", "b", "c"]}
     data = {name: np.repeat(cells, (600, 200, 50)) for name, cells in three.items()}
-    found = tw.stability(data, "y", resamples=30)
-    assert all(n.same_position == n.same_rows == n.used == n.overlap == 1 for n in found.nodes)
-    assert all(n.threshold_low == n.threshold_high for n in found.nodes if n.threshold_low is not None)
-    assert found.agreement.all_rows == found.agreement.out_of_bag == found.agreement.stable_rows == 1
-    assert np.all(found.row_agreement == 1)
-    assert "The root split is stable: " in found.paragraph
-    assert "in all 30 resamples" in found.paragraph
-    assert "All have 3 leaves." in found.paragraph
+    stability = tw.stability(data, "y", resamples=30)
+    assert all(n.same_position == n.same_rows == n.used == n.overlap == 1 for n in stability.nodes)
+    assert all(n.threshold_low == n.threshold_high for n in stability.nodes if n.threshold_low is not None)
+    assert stability.agreement.all_rows == stability.agreement.out_of_bag == stability.agreement.stable_rows == 1
+    assert np.all(stability.row_agreement == 1)
+    assert "The root split is stable: " in stability.paragraph
+    assert "in all 30 resamples" in stability.paragraph
+    assert "All have 3 leaves." in stability.paragraph
 
 
 def test_noise_is_called_noise():
-    found = tw.stability(noise(), "y", max_depth=4, resamples=40)
-    assert found.nodes[0].same_position < 0.9
-    assert np.mean([n.same_rows for n in found.nodes[1:]]) < 0.5
-    assert "this tree is one of many that fit about equally well" in found.paragraph
-    assert found.agreement.out_of_bag < 0.8
+    stability = tw.stability(noise(), "y", max_depth=4, resamples=40)
+    assert stability.nodes[0].same_position < 0.9
+    assert np.mean([n.same_rows for n in stability.nodes[1:]]) < 0.5
+    assert "this tree is one of many that fit about equally well" in stability.paragraph
+    assert stability.agreement.out_of_bag < 0.8
 
 
 def test_clear_results_are_called_clear():
-    found = tw.stability(clear(), "y", max_depth=2, resamples=40)
-    assert [n.column for n in found.nodes] == ["first", "second"]
-    assert all(n.same_position == n.same_rows == 1 for n in found.nodes)
-    for n in found.nodes:
+    stability = tw.stability(clear(), "y", max_depth=2, resamples=40)
+    assert [n.column for n in stability.nodes] == ["first", "second"]
+    assert all(n.same_position == n.same_rows == 1 for n in stability.nodes)
+    for n in stability.nodes:
         assert abs(n.threshold_median - 0.5) < 0.02
         assert n.threshold_low <= n.threshold_median <= n.threshold_high
-    assert found.agreement.all_rows > 0.98
-    assert found.root_columns == {"first": 40}
+    assert stability.agreement.all_rows > 0.98
+    assert stability.root_columns == {"first": 40}
 
 
 def test_numbers():
     x = RNG.uniform(size=300)
     data = {"x": x, "z": RNG.normal(size=300), "y": np.where(x > 0.5, 10.0, 0.0) + RNG.normal(size=300)}
-    found = tw.stability(data, "y", max_depth=1, resamples=20)
-    assert found.nodes[0].same_position == 1
-    assert 0 < found.agreement.all_rows < 0.5
-    assert found.agreement.sd == pytest.approx(5, rel=0.05)
-    assert found.agreement.stable_rows is None
-    assert "root mean square" in found.paragraph
+    stability = tw.stability(data, "y", max_depth=1, resamples=20)
+    assert stability.nodes[0].same_position == 1
+    assert 0 < stability.agreement.all_rows < 0.5
+    assert stability.agreement.sd == pytest.approx(5, rel=0.05)
+    assert stability.agreement.stable_rows is None
+    assert "root mean square" in stability.paragraph
 
 
 @pytest.mark.parametrize("scale", [1e200, 1e-200])
@@ -250,7 +250,7 @@ def test_numbers_of_any_size(scale):
 def test_agreement_by_hand():
     """The mean over resamples of the share of rows with the same class, each tree grown as documented."""
     training_set = prepare("penguins", max_depth=2)
-    found = tw.stability("penguins", max_depth=2, resamples=3, random_state=9)
+    stability = tw.stability("penguins", max_depth=2, resamples=3, random_state=9)
     tree, shares, unseen = grow_training_set(training_set), [], []
     own = tree.arrays.label[find_leaves(tree, training_set.columns, len(training_set))]
     for number in range(3):
@@ -259,16 +259,16 @@ def test_agreement_by_hand():
         same = other.arrays.label[find_leaves(other, training_set.columns, len(training_set))] == own
         shares.append(same.mean())
         unseen.append(same[~np.isin(np.arange(len(training_set)), rows)])
-    assert found.agreement.all_rows == pytest.approx(np.mean(shares))
-    assert found.agreement.out_of_bag == pytest.approx(np.concatenate(unseen).mean())
+    assert stability.agreement.all_rows == pytest.approx(np.mean(shares))
+    assert stability.agreement.out_of_bag == pytest.approx(np.concatenate(unseen).mean())
 
 
 def test_a_tree_without_splits():
-    found = tw.stability("penguins", max_depth=0, resamples=3)
-    assert found.nodes == ()
-    assert found.paragraph.startswith("The tree has no split; the resampled trees have one in none of 3 resamples.")
-    assert found.to_frame().height == 0
-    assert "has no split" in str(found)
+    stability = tw.stability("penguins", max_depth=0, resamples=3)
+    assert stability.nodes == ()
+    assert stability.paragraph.startswith("The tree has no split; the resampled trees have one in none of 3 resamples.")
+    assert stability.to_frame().height == 0
+    assert "has no split" in str(stability)
 
 
 @pytest.mark.parametrize(
@@ -303,9 +303,9 @@ def test_other_kinds_of_columns():
         "x": [None if i % 7 == 0 else float(i) for i in range(200)],
         "y": np.where(late, "late", "early").tolist(),
     }
-    found = tw.stability(data, "y", resamples=10)
-    assert found.nodes[0].column == "day"
-    assert found.nodes[0].threshold_range.startswith("2024-0")
+    stability = tw.stability(data, "y", resamples=10)
+    assert stability.nodes[0].column == "day"
+    assert stability.nodes[0].threshold_range.startswith("2024-0")
     gone = tw.stability({"x": [None, 1.0] * 50, "y": ["a", "b"] * 50}, "y", resamples=5)
     assert gone.nodes[0].same_rows == 1  # it asks whether x is missing: no threshold to speak of
     assert gone.nodes[0].threshold_median is None
@@ -315,41 +315,43 @@ def test_other_kinds_of_columns():
 @given(drawn_table())
 def test_every_table_can_be_questioned(table):
     """With every option mixed with every other, and resamples that lack classes, levels and values."""
-    found = tw.stability(table.data, "y", resamples=3, **table.options)
-    assert found.tree == table.grow()
-    for n in found.nodes:
+    stability = tw.stability(table.data, "y", resamples=3, **table.options)
+    assert stability.tree == table.grow()
+    for n in stability.nodes:
         assert 0 <= n.same_position <= 1
         assert 0 <= n.same_rows <= 1
         assert 0 <= n.used <= 1 + 1e-12
         assert n.overlap is None or 0.5 <= n.overlap <= 1 + 1e-12
-    json.dumps(found.to_dict(), allow_nan=False)
-    assert str(found)
+    json.dumps(stability.to_dict(), allow_nan=False)
+    assert str(stability)
 
 
 # -- forms and mistakes -----------------------------------------------------------------------------------------------
 
 
 def test_forms():
-    found = tw.stability("penguins", max_leaf_nodes=4, resamples=5)
-    frame = found.to_frame()
-    assert frame["node"].to_list() == [n.node for n in found.nodes]
-    assert frame["same_rows"].to_list() == [n.same_rows for n in found.nodes]
-    assert found.to_csv().splitlines()[0].startswith("node,column,split,rows,score,runner_up,")
-    text = json.loads(json.dumps(found.to_dict()))
-    assert text["paragraph"] == found.paragraph
+    stability = tw.stability("penguins", max_leaf_nodes=4, resamples=5)
+    frame = stability.to_frame()
+    assert frame["node"].to_list() == [n.node for n in stability.nodes]
+    assert frame["same_rows"].to_list() == [n.same_rows for n in stability.nodes]
+    assert stability.to_csv().splitlines()[0].startswith("node,column,split,rows,score,runner_up,")
+    text = json.loads(json.dumps(stability.to_dict()))
+    assert text["paragraph"] == stability.paragraph
     assert len(text["leaves"]["resamples"]) == 5
-    assert set(found._repr_mimebundle_()) == {"text/plain", "text/html", "text/markdown"}
-    assert len(max(str(found).splitlines(), key=len)) <= 100
-    assert found.tree == tw.grow("penguins", max_leaf_nodes=4)
+    assert set(stability._repr_mimebundle_()) == {"text/plain", "text/html", "text/markdown"}
+    assert len(max(str(stability).splitlines(), key=len)) <= 100
+    assert stability.tree == tw.grow("penguins", max_leaf_nodes=4)
 
 
 def test_hostile_names():
     name = "<b>x|\x1b[31m\n"
     data = clear()
-    found = tw.stability({name: data["first"], "copy": data["first"], "y": data["y"]}, "y", max_depth=1, resamples=2)
-    assert "\x1b" not in str(found)
-    assert "<b>" not in found.to_html()
-    assert found.to_frame()["column"].to_list() == [name]
+    stability = tw.stability(
+        {name: data["first"], "copy": data["first"], "y": data["y"]}, "y", max_depth=1, resamples=2
+    )
+    assert "\x1b" not in str(stability)
+    assert "<b>" not in stability.to_html()
+    assert stability.to_frame()["column"].to_list() == [name]
 
 
 @pytest.mark.parametrize("resamples", [0, 2.5, "ten", None, True])
@@ -386,12 +388,12 @@ def test_cuts_of_wide_integers_and_nanoseconds_are_exact(unit):
     rng = np.random.default_rng(0)
     whole = 2**60 + unit * rng.integers(0, 1000, 200)
     y = (whole > 2**60 + unit * 500).astype(int)
-    found = tw.stability({"n": whole, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
-    assert found.threshold_median in {int(cut) for cut in cuts_between(whole)}
-    assert found.split == f"n <= {found.threshold_median}"
+    actual = tw.stability({"n": whole, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
+    assert actual.threshold_median in {int(cut) for cut in cuts_between(whole)}
+    assert actual.split == f"n <= {actual.threshold_median}"
     stamps = whole.view("datetime64[ns]")
-    found = tw.stability({"t": stamps, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
-    assert found.threshold_median in {int(cut) for cut in cuts_between(whole)}
+    actual = tw.stability({"t": stamps, "y": y}, "y", resamples=10, max_depth=1).nodes[0]
+    assert actual.threshold_median in {int(cut) for cut in cuts_between(whole)}
 
 
 def cuts_between(values):
@@ -403,16 +405,18 @@ def test_a_set_of_levels_that_never_comes_back_is_not_called_stable():
     rng = np.random.default_rng(0)
     names = [f"n{v}" for v in rng.integers(0, 60, 400)]
     data = {"name": names, "x": rng.normal(size=400), "y": rng.random(400) < 0.4}
-    found = tw.stability(data, "y", resamples=20, selection="gain", min_level_rows=1, max_depth=2)
-    root, *below = found.nodes
+    stability = tw.stability(data, "y", resamples=20, selection="gain", min_level_rows=1, max_depth=2)
+    root, *below = stability.nodes
     assert root.column == "name"
     assert root.same_rows == 1 > 0.1 > root.same_split
-    assert found.paragraph.startswith("The root split is uncertain, though its column is stable: name is at the root")
+    assert stability.paragraph.startswith(
+        "The root split is uncertain, though its column is stable: name is at the root"
+    )
     sets = [node for node in below if node.column == "name" and node.same_rows >= 0.5]
     assert sets
     assert all(node.same_split < 0.5 for node in sets)
-    assert "back with the same column but other levels: do not interpret which levels go where" in found.paragraph
-    assert " in at least " not in found.paragraph
+    assert "back with the same column but other levels: do not interpret which levels go where" in stability.paragraph
+    assert " in at least " not in stability.paragraph
 
 
 def test_the_words_and_the_rounded_thresholds_are_those_of_the_tree():

@@ -21,9 +21,9 @@ def said_below(found):
 
 def test_rows_of_growth_are_no_test():
     forest = tw.forest("penguins", n_estimators=5)
-    found = forest.stages("penguins")
-    assert found.is_training_data
-    assert said_below(found)[-1] == f"penguins {KNOWN}"
+    stages = forest.stages("penguins")
+    assert stages.is_training_data
+    assert said_below(stages)[-1] == f"penguins {KNOWN}"
     both = forest.stages("penguins", test="penguins")
     assert (both.to_dict()["is_training_data"], both.to_dict()["test_is_training_data"]) == (True, True)
     assert said_below(both).count(f"penguins {KNOWN}") == 2
@@ -31,39 +31,39 @@ def test_rows_of_growth_are_no_test():
 
 def test_other_rows_are_not_taken_for_those_of_growth():
     forest = tw.forest(numbers(), "y", n_estimators=5)
-    found = forest.stages(numbers(seed=1), test=numbers())
-    assert (found.is_training_data, found.test_is_training_data) == (False, True)
-    assert [KNOWN in line for line in said_below(found)] == [False, True]
+    stages = forest.stages(numbers(seed=1), test=numbers())
+    assert (stages.is_training_data, stages.test_is_training_data) == (False, True)
+    assert [KNOWN in line for line in said_below(stages)] == [False, True]
 
 
 def test_out_of_bag_of_numbers_is_the_error_of_its_answers():
     table = numbers()
     forest = tw.forest(table, "y", n_estimators=60, oob_score=True)
-    found = forest.stages(table)
+    stages = forest.stages(table)
     missed = np.sqrt(np.mean((forest.oob_predict(table) - table["y"]) ** 2))
-    assert found.oob == pytest.approx(missed)
-    assert found.oob_r2 == forest.oob.score
-    assert any(line.startswith("Out of bag, all trees: ") and "R² " in line for line in said_below(found))
-    assert found.to_dict()["out_of_bag"] == found.oob
-    labels = [text.get_text() for text in found.draw().get_legend().get_texts()]
-    assert f"out of bag, all trees: {found.oob_text}" in labels
+    assert stages.oob == pytest.approx(missed)
+    assert stages.oob_r2 == forest.oob.score
+    assert any(line.startswith("Out of bag, all trees: ") and "R² " in line for line in said_below(stages))
+    assert stages.to_dict()["out_of_bag"] == stages.oob
+    labels = [text.get_text() for text in stages.draw().get_legend().get_texts()]
+    assert f"out of bag, all trees: {stages.oob_text}" in labels
 
 
 def test_out_of_bag_of_numbers_on_other_rows_is_r2_alone():
     forest = tw.forest(numbers(), "y", n_estimators=60, oob_score=True)
-    found = forest.stages(numbers(seed=1))
-    assert found.oob is None
-    assert found.oob_text == f"R² {format_rounded(forest.oob.score)}"
-    labels = [text.get_text() for text in found.draw().get_legend().get_texts()]
-    assert f"out of bag, all trees: {found.oob_text}" in labels
+    stages = forest.stages(numbers(seed=1))
+    assert stages.oob is None
+    assert stages.oob_text == f"R² {format_rounded(forest.oob.score)}"
+    labels = [text.get_text() for text in stages.draw().get_legend().get_texts()]
+    assert f"out of bag, all trees: {stages.oob_text}" in labels
 
 
 def test_the_bound_of_boosting_does_not_squash_the_errors():
-    found = tw.adaboost("penguins", n_estimators=3).stages("penguins")
-    worst = 100 * max(stage.error for stage in found)
-    ax = found.draw()
+    stages = tw.adaboost("penguins", n_estimators=3).stages("penguins")
+    worst = 100 * max(stage.error for stage in stages)
+    ax = stages.draw()
     assert ax.get_ylim() == pytest.approx((0, 1.15 * worst))
-    assert 100 * found[0].bound > ax.get_ylim()[1]
+    assert 100 * stages[0].bound > ax.get_ylim()[1]
 
 
 def test_titles_begin_with_a_capital():

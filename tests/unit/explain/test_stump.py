@@ -30,22 +30,22 @@ def one_test(table):
 @limit_examples()
 def test_candidates_stand_in_the_order_of_the_search(table):
     options = one_test(table)
-    found = tw.stump(table.data, "y", **options)
-    assert found.tree == table.grow(max_depth=1)
+    stumps = tw.stump(table.data, "y", **options)
+    assert stumps.tree == table.grow(max_depth=1)
     training_set = prepare(table.data, "y", **options)
-    if found.node.settled:
-        assert len(found) == 0
+    if stumps.node.settled:
+        assert len(stumps) == 0
         return
     every = listed(training_set)
-    assert sorted(test.traced.candidate.order for test in found) == sorted(c.order for c in every)
-    ranked = [test for test in found if test.rank is not None]
-    assert [test.traced.eligible for test in found] == [True] * len(ranked) + [False] * (len(found) - len(ranked))
+    assert sorted(test.traced.candidate.order for test in stumps) == sorted(c.order for c in every)
+    ranked = [test for test in stumps if test.rank is not None]
+    assert [test.traced.eligible for test in stumps] == [True] * len(ranked) + [False] * (len(stumps) - len(ranked))
     search = find_best_split(training_set, np.arange(len(training_set)))
     if search.best is None:
         assert not ranked or search.reason == "min_impurity_decrease"
         return
     if options.get("ties") != "random":
-        assert found[0].traced.candidate.order == search.best.order
+        assert stumps[0].traced.candidate.order == search.best.order
     if options["criterion"] == "c45":
         return
     left = [test.traced.candidate for test in ranked]
@@ -57,12 +57,12 @@ def test_candidates_stand_in_the_order_of_the_search(table):
 @given(random_tables())
 @limit_examples()
 def test_equals_share_a_rank_and_ranks_count_candidates(table):
-    found = [test for test in tw.stump(table.data, "y", **one_test(table)) if test.rank is not None]
-    ranks = [test.rank for test in found]
+    actual = [test for test in tw.stump(table.data, "y", **one_test(table)) if test.rank is not None]
+    ranks = [test.rank for test in actual]
     for place, rank in enumerate(ranks):
         assert rank == (place + 1 if place == 0 or ranks[place - 1] != rank else ranks[place - 1])
     same = {}
-    for test in found:
+    for test in actual:
         exact = (test.traced.candidate.score, test.traced.candidate.tolerance)
         if table.options["criterion"] != "c45":
             assert same.setdefault(exact, test.rank) == test.rank
@@ -97,20 +97,20 @@ def test_the_notes_tables():
 
 @pytest.mark.parametrize("categorical", ["subset", "multiway", "one_value", "ordinal", "any"])
 def test_every_kind_of_split(categorical):
-    found = tw.stump("food", categorical=categorical)
-    kinds = {test.kind for test in found}
+    stumps = tw.stump("food", categorical=categorical)
+    kinds = {test.kind for test in stumps}
     if categorical == "any":
         assert kinds == {"subset", "multiway", "one_value", "ordinal"}
-        assert "  kind " in str(found)
+        assert "  kind " in str(stumps)
     else:
         assert categorical in kinds
-    assert found.tree.depth == 1
-    assert found.best.column == found.tree[0].split.column
+    assert stumps.tree.depth == 1
+    assert stumps.best.column == stumps.tree[0].split.column
 
 
 def test_ties_are_reported():
-    found = tw.stump("xor")
-    assert [(test.rank, test.chosen) for test in found] == [(1, True), (1, False)]
+    stumps = tw.stump("xor")
+    assert [(test.rank, test.chosen) for test in stumps] == [(1, True), (1, False)]
     drawn_at_random = [tw.stump("xor", ties="random", random_state=seed) for seed in range(12)]
     assert {stump.best.test for stump in drawn_at_random} == {"x1 <= 0.5", "x2 <= 0.5"}
     for stump in drawn_at_random:
@@ -118,20 +118,20 @@ def test_ties_are_reported():
 
 
 def test_c45_ranks_columns_by_their_ratio_and_the_rest_by_gain():
-    found = tw.stump("penguins", preset="c45")
-    scored = [test for test in found if test.score is not None]
-    assert list(found[: len(scored)]) == scored
+    stumps = tw.stump("penguins", preset="c45")
+    scored = [test for test in stumps if test.score is not None]
+    assert list(stumps[: len(scored)]) == scored
     assert [t.score for t in scored] == sorted((t.score for t in scored), reverse=True)
     assert len({t.column for t in scored}) == len(scored)
-    assert found.best.column == found.tree[0].split.column
+    assert stumps.best.column == stumps.tree[0].split.column
 
 
 def test_branches_of_numbers_and_weights():
     table = {"x": [1, 2, 3, 4], "y": [1.5, 1.5, 7.0, 9.0], "w": [1, 1, 2, 1]}
-    found = tw.stump(table, "y", sample_weight="w")
-    assert found.best.test == "x <= 2.5"
-    assert [(b.rows, b.weight, b.value) for b in found.best.branches] == [(2, 2, 1.5), (2, 3, 23 / 3)]
-    assert "[2 1.5] [3 7.6667]" in str(found)
+    stumps = tw.stump(table, "y", sample_weight="w")
+    assert stumps.best.test == "x <= 2.5"
+    assert [(b.rows, b.weight, b.value) for b in stumps.best.branches] == [(2, 2, 1.5), (2, 3, 23 / 3)]
+    assert "[2 1.5] [3 7.6667]" in str(stumps)
 
 
 def test_a_stump_without_splits():
@@ -150,10 +150,10 @@ def test_a_stump_without_splits():
 
 
 def test_forms():
-    found = tw.stump("penguins", "body_mass_g", drop_missing_target=True)
-    for form, text in renderings(found):
+    stumps = tw.stump("penguins", "body_mass_g", drop_missing_target=True)
+    for form, text in renderings(stumps):
         CHECKS[form](text)
-    frame = found.to_frame()
+    frame = stumps.to_frame()
     assert frame.columns == [
         "rank",
         "column",
@@ -167,9 +167,9 @@ def test_forms():
         "chosen",
         "forbidden",
     ]
-    assert len(frame) == len(found)
-    assert found.to_dict()["candidates"][0]["test"] == found.best.test
-    assert repr(found[0]) == f"<1. {found.best.test} · gain {found.best.gain:.4g}>"
+    assert len(frame) == len(stumps)
+    assert stumps.to_dict()["candidates"][0]["test"] == stumps.best.test
+    assert repr(stumps[0]) == f"<1. {stumps.best.test} · gain {stumps.best.gain:.4g}>"
 
 
 @pytest.mark.parametrize(
@@ -203,11 +203,11 @@ def test_a_column_that_gives_the_target_away_is_noted():
 
 def test_a_long_test_is_short_for_readers_and_whole_as_data():
     names = [f"n{i:02}" for i in range(40)]
-    found = tw.stump(
+    stumps = tw.stump(
         {"name": names * 2, "y": ["abc"[i % 3] for i in range(40)] * 2}, "y", categorical="subset", min_level_rows=1
     )
-    shown = found.to_text(200, max_rows=2)
-    assert "name in {n00, n03, n06, n09, n12, +9}" in shown
-    assert "n15" not in shown
-    assert found[0].test.startswith("name in {n00, n03, n06, n09, n12, n15, ")
-    assert found.to_dict()["candidates"][0]["test"] == found[0].test
+    text = stumps.to_text(200, max_rows=2)
+    assert "name in {n00, n03, n06, n09, n12, +9}" in text
+    assert "n15" not in text
+    assert stumps[0].test.startswith("name in {n00, n03, n06, n09, n12, n15, ")
+    assert stumps.to_dict()["candidates"][0]["test"] == stumps[0].test

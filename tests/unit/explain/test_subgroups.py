@@ -42,18 +42,18 @@ def test_fisher_and_welch_agree_with_scipy(seed):
         table = [[few, n - few], [many, rest - many]]
         assert fisher(few, n, many, rest) == pytest.approx(stats.fisher_exact(table)[1], rel=1e-7)
     one, two = rng.normal(5, 1, 3 + seed), rng.normal(4.5, 3, 40)
-    found = welch(GroupStatistics.of(one), GroupStatistics.of(two), 0.9)
+    actual = welch(GroupStatistics.of(one), GroupStatistics.of(two), 0.9)
     theirs = stats.ttest_ind(one, two, equal_var=False)
-    assert found.p == pytest.approx(theirs.pvalue)
-    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval(0.9)))
+    assert actual.p == pytest.approx(theirs.pvalue)
+    assert (actual.low, actual.high) == pytest.approx(tuple(theirs.confidence_interval(0.9)))
 
 
 def test_tables_too_large_for_a_double_are_not_too_large():
     assert fisher(300_000, 10**6, 3_100_000, 9 * 10**6) == 0.0
     assert fisher(4_000, 5_000, 1_000, 5_000) == 0.0
     for hits in (3_300, 3_100, 2_600):  # not so far out
-        wanted = pytest.importorskip("scipy.stats").fisher_exact([[hits, 5_000 - hits], [5_000 - hits, hits]])[1]
-        assert fisher(hits, 5_000, 5_000 - hits, 5_000) == pytest.approx(wanted, rel=1e-6)
+        expected = pytest.importorskip("scipy.stats").fisher_exact([[hits, 5_000 - hits], [5_000 - hits, hits]])[1]
+        assert fisher(hits, 5_000, 5_000 - hits, 5_000) == pytest.approx(expected, rel=1e-6)
     assert 0.9 < fisher(300_000, 10**6, 2_700_010, 9 * 10**6) <= 1.0
 
 
@@ -75,10 +75,10 @@ def test_counts_are_those_of_the_rows(table):
         return
     tree = table.grow()
     cls = None if tree.task == "regression" else tree.classes[0]
-    found = tree.subgroups(table.data, cls).all_groups
+    actual = tree.subgroups(table.data, cls).all_groups
     paths = [tree.path(node) for node in tree.apply(table.data).tolist()]
     y = table.data["y"]
-    for group in found:
+    for group in actual:
         mine = [y[i] for i, path in enumerate(paths) if group.node in path]
         others = [y[i] for i, path in enumerate(paths) if group.node not in path]
         assert (group.rows, group.rest.n) == (len(mine), len(others))
@@ -89,20 +89,20 @@ def test_counts_are_those_of_the_rows(table):
             assert group.hits == mine.count(cls)
             assert group.rest.hits == others.count(cls)
             assert group.group.interval(0.95) == pytest.approx(wilson(mine.count(cls), len(mine)))
-    sizes = [(g.rows, g.node) for g in found]
-    assert len(sizes) == len(set(sizes)) == found.n_compared
-    assert found.is_training_data
-    assert {g.p_adjusted for g in found} <= {None}
-    other = replace(found, is_training_data=False)  # as if they were other rows
+    sizes = [(g.rows, g.node) for g in actual]
+    assert len(sizes) == len(set(sizes)) == actual.n_compared
+    assert actual.is_training_data
+    assert {g.p_adjusted for g in actual} <= {None}
+    other = replace(actual, is_training_data=False)  # as if they were other rows
     assert [g.p_adjusted for g in other] == pytest.approx(holm([g.difference.p for g in other]))
 
 
 def test_rows_are_in_the_groups_that_cover_them():
     tree = tw.grow("penguins", max_leaf_nodes=6)
-    found = tree.subgroups("penguins", "Adelie").all_groups
+    actual = tree.subgroups("penguins", "Adelie").all_groups
     table = tw.read("penguins")
     rows = [dict(zip(table.columns, cells, strict=True)) for cells in table.to_polars().rows()]
-    for group in found:
+    for group in actual:
         assert sum(map(group.covers, rows)) == group.rows
 
 
@@ -120,16 +120,19 @@ def c_section(n, seed, risk=0.6):
 
 def test_an_unknown_group_of_high_risk_is_found_and_found_again():
     tree = tw.grow(c_section(4000, 1), "urgent", min_samples_leaf=20, max_leaf_nodes=4)
-    found = tree.subgroups(c_section(4000, 1), "yes", test=c_section(3000, 2))
-    first = found[0]
-    assert found.is_training_data
+    subgroups = tree.subgroups(c_section(4000, 1), "yes", test=c_section(3000, 2))
+    first = subgroups[0]
+    assert subgroups.is_training_data
     assert set(first.region.conditions) == {0, 1}  # age and height
     assert 0.45 < first.rate < 0.75
     assert first.test.confirmed
     assert first.test.group.n > 20
     assert first.covers({"age": 44, "height": 150, "visits": 3})
-    assert "These look like the training rows" in str(found)
-    assert f"Confirmed on the table (3,000 rows): {sum(g.test.confirmed for g in found)} of {len(found)}" in str(found)
+    assert "These look like the training rows" in str(subgroups)
+    assert (
+        f"Confirmed on the table (3,000 rows): {sum(g.test.confirmed for g in subgroups)} of {len(subgroups)}"
+        in str(subgroups)
+    )
     assert not tree.subgroups(c_section(3000, 2), "yes").is_training_data
 
 
@@ -154,15 +157,15 @@ def test_what_is_found_in_noise_is_not_found_again():
 
 def test_training_rows_have_no_p_value_and_say_why():
     tree = tw.grow("outlier", max_leaf_nodes=4)
-    found = tree.subgroups("outlier")
-    heading = next(line for line in str(found).splitlines() if line.startswith("node"))
+    subgroups = tree.subgroups("outlier")
+    heading = next(line for line in str(subgroups).splitlines() if line.startswith("node"))
     assert "training range" in heading
     assert " p " not in heading
     assert (
         "A p-value would have to account for that search: repeat it on permuted targets (option permutations)"
-        in str(found).replace("\n", " ")
+        in str(subgroups).replace("\n", " ")
     )
-    assert (found[0].p_adjusted, found.to_dict()["groups"][0]["p"]) == (None, None)
+    assert (subgroups[0].p_adjusted, subgroups.to_dict()["groups"][0]["p"]) == (None, None)
     other = tree.subgroups("outlier_validation")
     assert "95 % interval" in str(other)
     assert other.all_groups[0].p_adjusted is not None
@@ -175,14 +178,14 @@ def test_permutations_account_for_the_search():
     signal = {**noise, "y": (x[0] > 0.6).astype(int) ^ (rng.random(150) < 0.2)}
     for data, is_found in ((noise, False), (signal, True)):
         tree = tw.grow(data, "y", task="classification", max_leaf_nodes=6)
-        found = tree.subgroups(data, permutations=60)
-        assert (len(found) > 0) is is_found
-        ps = [group.p_adjusted for group in found.all_groups]
+        subgroups = tree.subgroups(data, permutations=60)
+        assert (len(subgroups) > 0) is is_found
+        ps = [group.p_adjusted for group in subgroups.all_groups]
         assert min(ps) >= 1 / 61
         assert {round(61 * p, 6) % 1 for p in ps} == {0.0}
         again = tree.subgroups(data, permutations=60, n_jobs=1)
         assert [g.p_adjusted for g in again.all_groups] == ps
-        assert "the share of 60 searches on permuted targets" in str(found).replace("\n", " ")
+        assert "the share of 60 searches on permuted targets" in str(subgroups).replace("\n", " ")
 
 
 def test_permuted_search_by_hand():
@@ -193,8 +196,8 @@ def test_permuted_search_by_hand():
     permuted = {**data, "y": data["y"][order]}
     again = tw.grow(permuted, "y", max_depth=2, pruning="pessimistic")
     best = min((g.difference.p for g in again.subgroups(permuted).all_groups), default=1.0)
-    found = tree.subgroups(data, permutations=1, random_state=3).all_groups
-    for group in found:
+    actual = tree.subgroups(data, permutations=1, random_state=3).all_groups
+    for group in actual:
         assert group.p_adjusted == (1.0 if best <= group.difference.p else 0.5)
 
 
@@ -229,12 +232,16 @@ def test_what_cannot_be_permuted_is_refused():
 
 def test_groups_that_repeat_others_are_told_apart():
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    found = tree.subgroups("penguins", "Gentoo")
-    likes = {group.node: group.redundancy for group in found.all_groups}
+    subgroups = tree.subgroups("penguins", "Gentoo")
+    likes = {group.node: group.redundancy for group in subgroups.all_groups}
     assert likes[1] == "nearly the complement of node 6"
     assert likes[4] == "due to node 6, which it contains"
-    assert all(not group.redundancy for group in found)
-    assert len(found) + len(found.redundant) + len(found.insignificant) == found.n_compared == len(tree) - 1
+    assert all(not group.redundancy for group in subgroups)
+    assert (
+        len(subgroups) + len(subgroups.redundant) + len(subgroups.insignificant)
+        == subgroups.n_compared
+        == len(tree) - 1
+    )
     halves = {"x": [*range(60)], "y": [*"aaab" * 7, *"aabbbbbb" * 4]}
     likes = {g.node: g.redundancy for g in tw.grow(halves, "y", max_depth=1).subgroups(halves).all_groups}
     assert likes == {1: "", 2: "the complement of node 1"}
@@ -249,39 +256,41 @@ def test_groups_that_repeat_others_are_told_apart():
 
 
 def test_of_more_classes_each_node_speaks_of_its_own():
-    found = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins")
-    assert [group.cls for group in found] == ["Gentoo", "Adelie", "Chinstrap", "Chinstrap"]
-    assert "share of their class" in str(found)
-    assert found.to_frame()["class"].to_list() == [group.cls for group in found]
+    subgroups = tw.grow("penguins", max_leaf_nodes=4).subgroups("penguins")
+    assert [group.cls for group in subgroups] == ["Gentoo", "Adelie", "Chinstrap", "Chinstrap"]
+    assert "share of their class" in str(subgroups)
+    assert subgroups.to_frame()["class"].to_list() == [group.cls for group in subgroups]
 
 
 def test_every_form():
-    found = tw.grow("outlier", max_leaf_nodes=4).subgroups("outlier", test="outlier_validation")
-    frame = found.all_groups.to_frame()
+    subgroups = tw.grow("outlier", max_leaf_nodes=4).subgroups("outlier", test="outlier_validation")
+    frame = subgroups.all_groups.to_frame()
     assert frame["p"].to_list() == [None] * len(frame)  # on the training rows there is none
-    assert frame["test_p"].to_list() == [g.test.difference.p for g in found.all_groups]
+    assert frame["test_p"].to_list() == [g.test.difference.p for g in subgroups.all_groups]
     assert {"hits", "rest_rate", "redundancy", "confirmed", "group"} <= set(frame.columns)
-    assert found.to_dict()["groups"][0]["rows"] == found[0].rows
-    assert found[:1].to_csv().count("\n") == 2
-    assert found.to_markdown().startswith("**")
-    assert "<script" not in found._repr_mimebundle_()["text/html"]
+    assert subgroups.to_dict()["groups"][0]["rows"] == subgroups[0].rows
+    assert subgroups[:1].to_csv().count("\n") == 2
+    assert subgroups.to_markdown().startswith("**")
+    assert "<script" not in subgroups._repr_mimebundle_()["text/html"]
     assert "test_rows" not in tw.grow("outlier").subgroups("outlier").to_frame().columns
 
 
 def test_numbers_are_compared_by_their_means():
     tree = tw.grow("penguins", "body_mass_g", drop_missing_target=True, max_leaf_nodes=4)
-    found = tree.subgroups("penguins", drop_missing_target=True)
-    assert found[0].hits is None
-    assert found[0].cls is None
+    subgroups = tree.subgroups("penguins", drop_missing_target=True)
+    assert subgroups[0].hits is None
+    assert subgroups[0].cls is None
     assert "Welch's t-test" in str(tree.subgroups("penguins", drop_missing_target=True, permutations=1))
-    assert str(found[0]) == "species = Gentoo AND sex = MALE: mean 5,484.8 of 61 rows, against 3,923.2 of 281 others"
+    assert (
+        str(subgroups[0]) == "species = Gentoo AND sex = MALE: mean 5,484.8 of 61 rows, against 3,923.2 of 281 others"
+    )
 
 
 def test_nothing_to_find():
     tree = tw.grow("outlier", max_depth=0)
-    found = tree.subgroups("outlier")
-    assert len(found) == found.n_compared == 0
-    assert str(found).startswith("0 groups, ranked by how much their share of y = star differs from the rest")
+    subgroups = tree.subgroups("outlier")
+    assert len(subgroups) == subgroups.n_compared == 0
+    assert str(subgroups).startswith("0 groups, ranked by how much their share of y = star differs from the rest")
     officials = tw.parse(OFFICIALS, target="Class").subgroups("admissions")
     assert officials.overall.n == 12
     assert not officials.is_training_data
@@ -358,21 +367,21 @@ def test_an_outlier_costs_the_other_groups_no_digits():
 def test_held_out_p_values_are_corrected_for_the_groups_that_are_shown():
     rows, fresh = c_section(3_000, 0), c_section(1_500, 1)
     tree = tw.grow(rows, "urgent", max_leaf_nodes=12)
-    found = tree.subgroups(rows, test=fresh)
-    assert found.redundant or found.insignificant
-    for groups in (found, found.all_groups):
+    subgroups = tree.subgroups(rows, test=fresh)
+    assert subgroups.redundant or subgroups.insignificant
+    for groups in (subgroups, subgroups.all_groups):
         ps = [1.0 if group.test.difference is None else group.test.difference.p for group in groups]
         assert [group.test.p_adjusted for group in groups] == holm(ps)
-        assert found.to_dict()["held_out"] == {
+        assert subgroups.to_dict()["held_out"] == {
             "table": "the table",
             "rows": 1_500,
             "is_training_data": False,
-            "groups": len(found),
+            "groups": len(subgroups),
         }
         assert f"adjusted for {len(groups)} group" in " ".join(str(groups).split())
-    message = found.to_dict()
-    assert (message["redundant"], message["insignificant"]) == (len(found.redundant), len(found.insignificant))
-    assert message["rate"] == pytest.approx(np.mean([label == found.cls for label in rows["urgent"]]))
+    message = subgroups.to_dict()
+    assert (message["redundant"], message["insignificant"]) == (len(subgroups.redundant), len(subgroups.insignificant))
+    assert message["rate"] == pytest.approx(np.mean([label == subgroups.cls for label in rows["urgent"]]))
 
 
 def test_nearest_and_outermost_groups_are_those_of_a_search_through_all():

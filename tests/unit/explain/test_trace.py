@@ -116,8 +116,8 @@ def test_id3_notes_in_nats():
         "           = 0.5983 − [3/7(0.63651) + 4/7(0)]",
         "           = 0.5983 − 0.2728  = 0.3255  ◄ best",
     ]
-    shown = re.findall(r"\d  (= 0\.\d{4})", str(root))
-    assert shown == ["= 0.2121", "= 0.2022", "= 0.3255", "= 0.1175"]
+    matches = re.findall(r"\d  (= 0\.\d{4})", str(root))
+    assert matches == ["= 0.2121", "= 0.2022", "= 0.3255", "= 0.1175"]
 
 
 def test_chapter_8_by_entropy_and_by_gini():

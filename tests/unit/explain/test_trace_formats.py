@@ -203,10 +203,10 @@ def test_what_a_table_leaves_out_is_to_be_found():
 
 
 def test_the_command_line_speaks_of_options():
-    asked = ["trace", "penguins", "--max-depth", "1"]
-    text = re.sub(r"\s+", " ", CliRunner().invoke(app, asked).output)
+    requested = ["trace", "penguins", "--max-depth", "1"]
+    text = re.sub(r"\s+", " ", CliRunner().invoke(app, requested).output)
     assert "--column flipper_length_mm writes out every test of a column; --format csv lists those of all" in text
-    assert "here node 0; --node N selects another: 1, 2" in CliRunner().invoke(app, [*asked, "--blanks"]).stderr
+    assert "here node 0; --node N selects another: 1, 2" in CliRunner().invoke(app, [*requested, "--blanks"]).stderr
 
 
 def test_a_model_is_traced_with_weights_on_the_command_line(tmp_path):
@@ -214,10 +214,10 @@ def test_a_model_is_traced_with_weights_on_the_command_line(tmp_path):
     tw.grow(data, "y", ignore=["w"], sample_weight=data["w"]).save(tmp_path / "m.json")
     table = tmp_path / "t.csv"
     table.write_text("x,w,y\n1,5,a\n2,1,b\n3,1,a\n")
-    asked = ["trace", str(tmp_path / "m.json"), str(table)]
-    without = CliRunner().invoke(app, asked).output
+    requested = ["trace", str(tmp_path / "m.json"), str(table)]
+    without = CliRunner().invoke(app, requested).output
     assert "the tree was grown with weights; give --sample-weight COLUMN to trace them" in without
-    assert "3 rows, weight 7: 6 a, 1 b" in CliRunner().invoke(app, [*asked, "--sample-weight", "w"]).output
+    assert "3 rows, weight 7: 6 a, 1 b" in CliRunner().invoke(app, [*requested, "--sample-weight", "w"]).output
 
 
 def test_silence_is_explained_once(capsys, monkeypatch):

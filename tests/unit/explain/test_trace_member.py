@@ -19,10 +19,10 @@ import treewise as tw
     ],
 )
 def test_a_tree_of_many_says_that_it_was_grown_on_something_else(grow, options, how):
-    found = getattr(tw, grow)("penguins", n_estimators=2, **options)[1].trace("penguins", node=0)
+    trace = getattr(tw, grow)("penguins", n_estimators=2, **options)[1].trace("penguins", node=0)
     note = f"counted on all rows of penguins; this tree was grown {how}, so another test may be best here"
-    assert found.notes == (note,)
-    assert f"note {note}" in " ".join(str(found).split())
+    assert trace.notes == (note,)
+    assert f"note {note}" in " ".join(str(trace).split())
 
 
 def test_a_tree_of_many_that_saw_what_the_trace_sees_says_nothing():

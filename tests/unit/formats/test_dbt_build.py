@@ -52,8 +52,8 @@ def test_a_project_is_built_and_predicts_as_the_tree(tmp_path, name):
     assert "PASS scores_boundaries" in done.stdout
     assert "DeprecationsSummary" not in done.stdout
     with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
-        found = connection.execute("SELECT prediction, leaf FROM scores_scores ORDER BY row").fetchall()
-    assert found == list(zip(tree.predict(data).tolist(), tree.apply(data).tolist(), strict=True))
+        actual = connection.execute("SELECT prediction, leaf FROM scores_scores ORDER BY row").fetchall()
+    assert actual == list(zip(tree.predict(data).tolist(), tree.apply(data).tolist(), strict=True))
 
 
 def test_a_wrong_package_fails(tmp_path):
@@ -63,6 +63,6 @@ def test_a_wrong_package_fails(tmp_path):
     macros = tmp_path / "scores" / "macros" / "scores.sql"
     macros.write_text(macros.read_text().replace("3.5e0", "3.6e0"))
     command = [DBT, "--no-send-anonymous-usage-stats", "--no-use-colors", "build", "--profiles-dir", "."]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "FAIL" in done.stdout
-    assert done.returncode == 1
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "FAIL" in completed.stdout
+    assert completed.returncode == 1

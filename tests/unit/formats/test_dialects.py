@@ -197,8 +197,8 @@ def test_probabilities_are_kept_in_files_and_judged_as_they_are(tmp_path):
     tree = tw.parse(text)
     tree.save(tmp_path / "t.json")
     assert tw.load(tmp_path / "t.json") == tree
-    found = tree.evaluate({"x": [0, 0, 2, 2], "class": ["a", "c", "b", "b"]})
-    assert found.log_loss == pytest.approx(-np.log([0.5, 0.2, 0.9, 0.9]).mean())
+    evaluation = tree.evaluate({"x": [0, 0, 2, 2], "class": ["a", "c", "b", "b"]})
+    assert evaluation.log_loss == pytest.approx(-np.log([0.5, 0.2, 0.9, 0.9]).mean())
 
 
 def test_strict_signs_stay_as_they_were_written():

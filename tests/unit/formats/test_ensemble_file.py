@@ -66,18 +66,18 @@ ENSEMBLES = {
 def test_what_is_saved_is_what_is_loaded(name, compact, tmp_path):
     made = ENSEMBLES[name]()
     made.save(tmp_path / "m.json", compact=compact)
-    again = tw.load(tmp_path / "m.json")
-    assert again == made
-    assert (again.history, again.notes, again.oob) == (made.history, made.notes, made.oob)
+    loaded = tw.load(tmp_path / "m.json")
+    assert loaded == made
+    assert (loaded.history, loaded.notes, loaded.oob) == (made.history, made.notes, made.oob)
     for f in fields(PackedTrees):
-        mine, theirs = getattr(made.members, f.name), getattr(again.members, f.name)
+        mine, theirs = getattr(made.members, f.name), getattr(loaded.members, f.name)
         assert mine.dtype == theirs.dtype
         assert not theirs.flags.writeable
     for t in range(len(made)):
-        assert again[t] == made[t]
-        assert again[t].history == made[t].history
-    assert dumps(again, compact).encode() == (tmp_path / "m.json").read_bytes()
-    assert loads(dumps(again, not compact)) == made
+        assert loaded[t] == made[t]
+        assert loaded[t].history == made[t].history
+    assert dumps(loaded, compact).encode() == (tmp_path / "m.json").read_bytes()
+    assert loads(dumps(loaded, not compact)) == made
 
 
 @given(st.lists(random_tables(task="classification", missing=False), min_size=1, max_size=3))
@@ -85,16 +85,16 @@ def test_what_is_saved_is_what_is_loaded(name, compact, tmp_path):
 def test_any_trees_survive(tables):
     """Trees of one table each, saved as ensembles of one."""
     for table in tables:
-        made = ensemble_of([table.grow()] * 2)
+        ensemble = ensemble_of([table.grow()] * 2)
         for compact in (False, True):
-            assert loads(dumps(made, compact)) == made
+            assert loads(dumps(ensemble, compact)) == ensemble
 
 
 @given(random_tables(task="regression"))
 @limit_examples(0.5)
 def test_any_trees_of_numbers_survive(table):
-    made = ensemble_of([table.grow()])
-    assert loads(dumps(made)) == made
+    ensemble = ensemble_of([table.grow()])
+    assert loads(dumps(ensemble)) == ensemble
 
 
 @pytest.mark.parametrize("name", ENSEMBLES)
@@ -151,8 +151,8 @@ def test_a_file_is_small():
     ],
 )
 def test_what_could_not_be_loaded_is_not_saved(change, words, tmp_path):
-    made = ensemble_of([tw.grow("xor")])
-    broken = made.with_(members=replace(made.members, **change))
+    ensemble = ensemble_of([tw.grow("xor")])
+    broken = ensemble.with_(members=replace(ensemble.members, **change))
     with pytest.raises(tw.ModelFormatError) as caught:
         broken.save(tmp_path / "m.json")
     assert str(caught.value).startswith(f"the ensemble cannot be saved: {words}")
@@ -169,7 +169,7 @@ def test_many_trees_have_no_costs():
 
 
 def test_votes_and_decreases_go_with_the_trees():
-    made = ensemble_of([tw.grow("xor")] * 2)
+    ensemble = ensemble_of([tw.grow("xor")] * 2)
     for change, words in (
         ({"votes": np.ones(3)}, "votes and decreases must have an entry for each tree"),
         ({"decreases": np.ones((2, 3))}, "votes and decreases must have an entry for each tree"),
@@ -178,7 +178,7 @@ def test_votes_and_decreases_go_with_the_trees():
         ({"decreases": np.array([[1.0, 2.0], [3.0, np.nan]])}, r"nodes\.decreases\[3\]: it cannot be negative"),
     ):
         with pytest.raises(tw.ModelFormatError, match=words):
-            dumps(made.with_(**change))
+            dumps(ensemble.with_(**change))
 
 
 def test_loading_a_forest_takes_little_more_memory_than_its_file():

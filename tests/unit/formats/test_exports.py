@@ -100,8 +100,8 @@ def test_estimated_probabilities(engine, estimate):
 
 
 def test_rows_of_a_table(engine):
-    found = check(tw.grow("penguins"), engine, 10, data="penguins")
-    assert (found.runs[0].rows, found.runs[0].fuzzed) == (354, 10)
+    report = check(tw.grow("penguins"), engine, 10, data="penguins")
+    assert (report.runs[0].rows, report.runs[0].fuzzed) == (354, 10)
 
 
 def test_a_chain_of_tests(engine):
@@ -117,15 +117,15 @@ def test_a_chain_of_tests(engine):
 def test_a_deep_chain_is_written(format):
     options = {"outputs": "leaf"} if format == "sql" else {}
     try:
-        written = chain(100_000 if LONG or format == "c" else 2_000).export(format, **options)
+        exported = chain(100_000 if LONG or format == "c" else 2_000).export(format, **options)
     except PackageError as missing:
         pytest.skip(str(missing))
     except ParameterError as error:
         assert "tests deep" in str(error), error
         return
-    assert sum(map(len, written.values())) > 10_000 if isinstance(written, dict) else len(written) > 10_000
+    assert sum(map(len, exported.values())) > 10_000 if isinstance(exported, dict) else len(exported) > 10_000
     if format == "c":
-        assert "The trees are tables: as nested if" in written
+        assert "The trees are tables: as nested if" in exported
 
 
 @pytest.mark.parametrize("names", BATCHES, ids=lambda names: names[0].encode("unicode_escape").decode()[:8])
@@ -157,12 +157,12 @@ def test_every_dialect_is_parsed(dialect, names):
     cells, target = table(names)
     tree = tw.grow(cells, target, max_depth=3, categorical="multiway")
     try:
-        written = tree.export("sql", dialect=dialect)
+        exported = tree.export("sql", dialect=dialect)
     except ParameterError as error:  # no such column can be there
         assert dialect in ("mysql", "mariadb", "spark"), error
         assert "U+FFFF" in str(error) or "${" in str(error), error
         return
-    query = sqlglot.parse_one(written, read=SQLGLOT.get(dialect, dialect))
+    query = sqlglot.parse_one(exported, read=SQLGLOT.get(dialect, dialect))
     used = {tree.columns[i] for i in tree.used_columns} | ({"treewise_answer"} if DIALECTS[dialect].lookup else set())
     if dialect != "bigquery" or not any("." in name for name in used):  # there a dot separates two names
         assert {column.name for column in query.find_all(sqlglot.exp.Column)} == used
@@ -207,10 +207,10 @@ def test_wrong_exports_are_found(engine):
         pytest.skip(f"{format} is not text")
     for exact, off in (("206.5", "206.50000000000003"), ("0x1.9d00000000000p+7", "0x1.9d00000000001p+7")):
         written = written.replace(exact, off)
-    found = tw.verify_export(tree, written)
-    assert not found.ok
-    assert found.runs[0].mismatches[0].row == {"x": 206.50000000000003}
-    assert "prediction is 'a' instead of 'b' for {x=206.50000000000003}" in str(found)
+    actual = tw.verify_export(tree, written)
+    assert not actual.ok
+    assert actual.runs[0].mismatches[0].row == {"x": 206.50000000000003}
+    assert "prediction is 'a' instead of 'b' for {x=206.50000000000003}" in str(actual)
 
 
 def test_engines_that_are_not_there_are_not_passed(monkeypatch):
@@ -258,9 +258,9 @@ def test_tables_with_columns_of_such_names(dialect):
         connection = connect(":memory:")
         connection.execute(f"CREATE TABLE data (x DOUBLE PRECISION, {', '.join(f'{name} INTEGER' for name in others)})")
         connection.execute(f"INSERT INTO data VALUES (1{', 2' * len(others)}), (4{', 1' * len(others)})")
-        found = connection.execute(model.export("sql", dialect=dialect, outputs="probabilities"))
+        actual = connection.execute(model.export("sql", dialect=dialect, outputs="probabilities"))
         n = len(model.classes)
-        assert [list(row[-n:]) for row in found.fetchall()] == model.predict_proba({"x": [1.0, 4]}).tolist()
+        assert [list(row[-n:]) for row in actual.fetchall()] == model.predict_proba({"x": [1.0, 4]}).tolist()
         connection.close()
 
 

@@ -261,8 +261,8 @@ def test_everything_works_on_trees_that_add_up(tmp_path):
     assert list(model.staged_predict(row)) == [1, 6]
     assert model.first(1).predict(row) == 1
     assert model.baseline == pytest.approx(0.3 * 1 + 0.7 * 4 + 0.3 * 2 + 0.7 * 5)
-    found = model.shap(row)
-    assert found.base + found.values.sum() == pytest.approx(6)
+    shap = model.shap(row)
+    assert shap.base + shap.values.sum() == pytest.approx(6)
     assert "the sum of 2 trees" in model.explain(row).sentences[0]
     model.save(tmp_path / "m.json")
     assert tw.load(tmp_path / "m.json") == model

@@ -205,16 +205,16 @@ def test_everything_works_on_an_imported_model(name, tmp_path):
     table = {**{column: X[:, j] for j, column in enumerate(model.columns)}, "kind": y}
     path = tmp_path / "model.json"
     model.save(path)
-    again = tw.load(path)
-    assert again == model
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    loaded = tw.load(path)
+    assert loaded == model
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
     assert "x" in str(model)
     assert model.explain(dict(zip(model.columns, X[0].tolist(), strict=True)))
     assert model.evaluate(table, "kind")
     assert model.shap(X[:5]).values.shape[0] == 5
     assert model.importances().columns
     assert tw.compare(
-        model if isinstance(model, tw.Tree) else model[0], again if isinstance(again, tw.Tree) else again[0]
+        model if isinstance(model, tw.Tree) else model[0], loaded if isinstance(loaded, tw.Tree) else loaded[0]
     )
     if not isinstance(model, tw.Tree):
         assert len(model.agreement(table)) == len(y)
@@ -229,8 +229,8 @@ def test_everything_works_on_an_imported_model(name, tmp_path):
     refitted = model.refit(table)
     assert refitted.arrays.rows[0] == len(y)
     assert "imported as a leaf" in str(model.trace(table)) or name != "tree"
-    grown = tw.grow(table, "kind", max_depth=2, task=model.task)
-    assert tw.compare(model, grown)
+    tree = tw.grow(table, "kind", max_depth=2, task=model.task)
+    assert tw.compare(model, tree)
 
 
 def test_presence_tests_of_scikit_learn_are_presence_tests_here():

@@ -42,9 +42,9 @@ def nodes_and_edges(tree):
 @pytest.mark.parametrize("make", TREES)
 def test_graphviz_reads_every_name(make):
     tree = make()
-    done = subprocess.run(["dot", "-Tjson0"], input=tree.export("dot").encode(), capture_output=True, check=True)
-    assert not done.stderr
-    graph = json.loads(done.stdout)
+    completed = subprocess.run(["dot", "-Tjson0"], input=tree.export("dot").encode(), capture_output=True, check=True)
+    assert not completed.stderr
+    graph = json.loads(completed.stdout)
     nodes, edges = nodes_and_edges(tree)
 
     def unescaped(label):  # Graphviz keeps the escapes of a label until it is drawn
@@ -70,7 +70,7 @@ def page(chromium, tmp_path_factory):
 @pytest.mark.parametrize("make", TREES)
 def test_mermaid_reads_every_name(page, make):
     tree = make()
-    found = page.evaluate(
+    evaluation = page.evaluate(
         """async (text) => {
             const {svg} = await mermaid.render("graph", text);
             const holder = document.createElement("div");
@@ -85,10 +85,10 @@ def test_mermaid_reads_every_name(page, make):
     )
     nodes, edges = nodes_and_edges(tree)
     blank = str.maketrans("", "", "\u200b")
-    assert [" ".join(text.partition("\n")[0].translate(blank).split()) for text in found[0]] == [
+    assert [" ".join(text.partition("\n")[0].translate(blank).split()) for text in evaluation[0]] == [
         " ".join(text.split()) for text in nodes
     ]
-    assert sorted(" ".join(text.translate(blank).split()) for text in found[1]) == sorted(
+    assert sorted(" ".join(text.translate(blank).split()) for text in evaluation[1]) == sorted(
         " ".join(text.split()) for text in edges.values()
     )
-    assert found[2] == 0
+    assert evaluation[2] == 0

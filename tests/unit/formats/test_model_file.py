@@ -63,13 +63,13 @@ TREES = {
 def test_what_is_saved_is_what_is_loaded(name, compact, tmp_path):
     tree = TREES[name]()
     tree.save(tmp_path / "m.json", compact=compact)
-    again = tw.load(tmp_path / "m.json")
-    assert again == tree
-    assert again.notes == tree.notes
-    assert again.encodings == tree.stored_encodings
-    assert [type(c) for c in again.classes] == [type(c) for c in tree.classes]
-    assert dumps(again, compact).encode() == (tmp_path / "m.json").read_bytes()
-    assert all(not getattr(again.arrays, name).flags.writeable for name in again.arrays.__dataclass_fields__)
+    loaded = tw.load(tmp_path / "m.json")
+    assert loaded == tree
+    assert loaded.notes == tree.notes
+    assert loaded.encodings == tree.stored_encodings
+    assert [type(c) for c in loaded.classes] == [type(c) for c in tree.classes]
+    assert dumps(loaded, compact).encode() == (tmp_path / "m.json").read_bytes()
+    assert all(not getattr(loaded.arrays, name).flags.writeable for name in loaded.arrays.__dataclass_fields__)
 
 
 def test_every_step_of_growth_can_be_saved():
@@ -85,10 +85,10 @@ def test_every_step_of_growth_can_be_saved():
 
 def test_a_loaded_tree_behaves_as_before():
     tree = tw.grow("penguins", max_depth=3, class_weight={"Adelie": 2.5}, kinds={"island": "multiway"})
-    again = loads(dumps(tree))
-    assert again.history == tree.history
-    assert again.refit("penguins") == tree.refit("penguins")
-    assert np.array_equal(again.predict("penguins"), tree.predict("penguins"))
+    parsed = loads(dumps(tree))
+    assert parsed.history == tree.history
+    assert parsed.refit("penguins") == tree.refit("penguins")
+    assert np.array_equal(parsed.predict("penguins"), tree.predict("penguins"))
 
 
 def sound(tree):
@@ -103,11 +103,11 @@ def sound(tree):
 def test_any_tree_survives_in_both_forms(tree):
     for compact in (False, True):
         text = dumps(tree, compact)
-        again = loads(text)
-        assert again == tree
-        assert again.history == tree.history
-        assert dumps(again, compact) == text
-        assert dumps(again, not compact) == dumps(tree, not compact)
+        parsed = loads(text)
+        assert parsed == tree
+        assert parsed.history == tree.history
+        assert dumps(parsed, compact) == text
+        assert dumps(parsed, not compact) == dumps(tree, not compact)
 
 
 @settings(max_examples=50, deadline=None)
@@ -177,10 +177,10 @@ def test_equal_trees_are_equal_files_whatever_the_hash_seed():
 
 def test_a_file_is_plain_json_with_its_checksum_last():
     text = dumps(tw.grow("admissions", preset="id3"))
-    found = json.loads(text)
-    assert next(iter(found)) == "format"
-    assert found["format"] == 1
-    assert found["nodes"]["parent"] == [-1, 0, 0, 2, 3, 3, 3, 2, 0]
+    parsed = json.loads(text)
+    assert next(iter(parsed)) == "format"
+    assert parsed["format"] == 1
+    assert parsed["nodes"]["parent"] == [-1, 0, 0, 2, 3, 3, 3, 2, 0]
     body, _, last = text.rstrip("\n").rpartition("\n")
     assert last == f'"sha256": "{checksum((body + chr(10)).encode())}"}}'
 
@@ -234,8 +234,8 @@ def test_files_of_every_format_load_and_answer_as_they_did(path):
     expected = json.loads(path.with_suffix(".expected").read_text(encoding="utf-8"))
     rows = expected.pop("rows")
     for method, answers in expected.items():
-        found = getattr(tree, method)(rows).tolist()
-        assert repr(found) == repr(answers), method  # repr: nan is nan, -0.0 is not 0.0, 1 is not True
+        actual = getattr(tree, method)(rows).tolist()
+        assert repr(actual) == repr(answers), method  # repr: nan is nan, -0.0 is not 0.0, 1 is not True
 
 
 @pytest.mark.parametrize("path", [p for p in GOLDEN if not p.name.startswith("2-")], ids=lambda p: p.stem)
@@ -279,14 +279,14 @@ def test_a_file_names_no_levels_of_columns_without_splits_and_no_pruned_tests(me
 def test_levels_that_a_file_leaves_out_are_read_from_the_table_again():
     data = patients()
     tree = tw.grow(data, "ill", pruning="cv")
-    again = loads(dumps(tree))
-    assert again.encoding_of("name").levels == ()
-    assert again == tree
-    assert hash(again) == hash(tree)
-    assert str(again.stability(data, resamples=5)) == str(tree.stability(data, resamples=5))
-    assert str(again.trace(data)) == str(tree.trace(data))
+    parsed = loads(dumps(tree))
+    assert parsed.encoding_of("name").levels == ()
+    assert parsed == tree
+    assert hash(parsed) == hash(tree)
+    assert str(parsed.stability(data, resamples=5)) == str(tree.stability(data, resamples=5))
+    assert str(parsed.trace(data)) == str(tree.trace(data))
     leaf = next(node.id for node in tree if node.is_leaf)
-    by_hand = again.split(leaf, 'name = "Patient 7"', data)
+    by_hand = parsed.split(leaf, 'name = "Patient 7"', data)
     assert by_hand == tree.split(leaf, 'name = "Patient 7"', data)
     assert by_hand[leaf].split.column == "name"
     assert pickle.loads(pickle.dumps(tree)).encodings == tree.encodings
@@ -467,8 +467,8 @@ def test_a_disk_that_is_full_leaves_the_old_file(tmp_path):
     path = tmp_path / "m.json"
     tw.grow("xor").save(path)
     old = path.read_bytes()
-    done = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout == f"cannot save {path}: file too large. Nothing was saved.\n"
+    completed = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True)
+    assert completed.stdout == f"cannot save {path}: file too large. Nothing was saved.\n"
     assert path.read_bytes() == old
     assert os.listdir(tmp_path) == ["m.json"]
 
@@ -504,14 +504,14 @@ print(*seen)
 
 def test_a_kill_at_any_moment_leaves_a_whole_file(tmp_path):
     times = 1000 if LONG else 50
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path / "m.json"), str(times)],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    one, other, in_the_middle = map(int, done.stdout.split())
+    assert completed.returncode == 0, completed.stderr
+    one, other, in_the_middle = map(int, completed.stdout.split())
     assert one + other == times
     assert in_the_middle > 0  # some were killed while they wrote
 

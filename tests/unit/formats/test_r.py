@@ -14,13 +14,13 @@ needs_r = pytest.mark.skipif(shutil.which("Rscript") is None, reason="Rscript: R
 
 def run_r(folder, tree, code):
     folder.joinpath("model.R").write_text(tree.export("r"), encoding="utf-8")
-    done = subprocess.run(
+    completed = subprocess.run(
         ["Rscript", "--vanilla", "-e", f"source('model.R'); {code}"],
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    return done.stdout
+    assert completed.returncode == 0, completed.stderr
+    assert not completed.stderr
+    return completed.stdout
 
 
 @needs_r

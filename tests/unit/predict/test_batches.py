@@ -137,8 +137,8 @@ def test_numbers_are_read_to_the_last_digit(tmp_path):
     path.write_text("x,z\n" + "".join(f"{t},0\n" for t in text))
     tree = tw.grow({"x": [0.0, 1.0], "z": [0, 0], "y": ["a", "b"]}, target="y")
     source = row_batches.open_rows(str(path), plan_for(tree))
-    found = np.concatenate([to_numbers(piece.read(0).table["x"]) for piece in source.pieces])
-    assert np.array_equal(found, [float(t) for t in text])
+    actual = np.concatenate([to_numbers(piece.read(0).table["x"]) for piece in source.pieces])
+    assert np.array_equal(actual, [float(t) for t in text])
 
 
 def test_rows_are_numbered_by_file(tmp_path, penguins, small_pieces):

@@ -29,11 +29,15 @@ def test_credit_by_hand():
     assert careful.predict({"savings": [0, 1]}).tolist() == ["bad", "good"]
     assert careful.predict({"savings": 0}) == "bad"
     assert [node.counts for node in careful] == [node.counts for node in tree]
-    found = careful.evaluate(CREDIT)
-    assert (found.cost, found.baseline_cost, found.errors) == (0.4, 0.8, 4)  # the root says bad: 8 for 10 rows
+    evaluation = careful.evaluate(CREDIT)
+    assert (evaluation.cost, evaluation.baseline_cost, evaluation.errors) == (
+        0.4,
+        0.8,
+        4,
+    )  # the root says bad: 8 for 10 rows
     assert (
         "cost       0.4 a row, against 0.8 of the baseline (bad taken for good costs 5; every other mistake 1)"
-        in str(found)
+        in str(evaluation)
     )
     judged = tree.evaluate(CREDIT, cost=FIVE)
     assert (judged.cost, judged.errors) == (1.0, 2)
@@ -48,9 +52,9 @@ def test_costs_go_with_the_tree(tmp_path):
     assert tree.with_cost(None) == tw.grow(CREDIT, "risk")
     assert tree.with_cost(None).cost is None
     tree.save(tmp_path / "m.json")
-    again = tw.load(tmp_path / "m.json")
-    assert (again, again.cost.to_dict()) == (tree, {"bad": {"good": 5.0}})
-    assert tw.parse(tree.export("text")).cost.to_dict() == again.cost.to_dict()
+    loaded = tw.load(tmp_path / "m.json")
+    assert (loaded, loaded.cost.to_dict()) == (tree, {"bad": {"good": 5.0}})
+    assert tw.parse(tree.export("text")).cost.to_dict() == loaded.cost.to_dict()
     assert "each node predicts the class of least expected cost: bad taken for good costs 5" in shown(tree)
 
 
@@ -114,8 +118,8 @@ def test_counting_mistakes_is_a_cost_of_one():
     assert tree.with_cost({}) == tree
     assert tree.with_cost(1 - np.eye(3)) == tree
     assert str(tree.with_cost({}).cost) == "every mistake costs 1"
-    found = tree.with_cost({}).evaluate("penguins")
-    assert found.cost == found.error
+    evaluation = tree.with_cost({}).evaluate("penguins")
+    assert evaluation.cost == evaluation.error
 
 
 @pytest.mark.parametrize(
@@ -168,9 +172,9 @@ def test_numbers_have_no_costs_and_no_priors():
 
 
 def test_a_class_without_costs_makes_them_undefined():
-    found = tw.grow(CREDIT, "risk", cost=FIVE).evaluate({"savings": [0, 0], "risk": ["ugly", "bad"]})
-    assert found.cost is None
-    assert "cost       not defined" in str(found)
+    evaluation = tw.grow(CREDIT, "risk", cost=FIVE).evaluate({"savings": [0, 0], "risk": ["ugly", "bad"]})
+    assert evaluation.cost is None
+    assert "cost       not defined" in str(evaluation)
 
 
 def test_files_with_costs_that_make_no_sense_are_refused():

@@ -60,7 +60,7 @@ def slowly(tree, node, estimate):
         return Fraction(sum(tree.counts(at).values()))
 
     strength = Fraction(estimate.strength)
-    found = []
+    actual = []
     for label in tree.classes:
         c, n = own(node, label) * total(node), total(node)
         if estimate.name == "maximum_likelihood":
@@ -74,8 +74,8 @@ def slowly(tree, node, estimate):
             p = own(0, label)
             for above, below in pairwise(path):
                 p += (own(below, label) - own(above, label)) / (1 + strength / total(above))
-        found.append(p)
-    return found
+        actual.append(p)
+    return actual
 
 
 @settings(max_examples=60, deadline=None)
@@ -84,13 +84,13 @@ def test_estimates_are_the_readable_formula(made, name):
     tree, data = made
     estimate = LeafProbabilities.of(name)
     nodes = np.arange(len(tree))
-    found = class_probabilities(tree, nodes, estimate)
-    wanted = np.array([[float(p) for p in slowly(tree, node, estimate)] for node in range(len(tree))])
-    assert found == pytest.approx(wanted, abs=1e-12)
-    assert found.sum(axis=1) == pytest.approx(np.ones(len(tree)))
-    assert (found >= 0).all()
+    actual = class_probabilities(tree, nodes, estimate)
+    expected = np.array([[float(p) for p in slowly(tree, node, estimate)] for node in range(len(tree))])
+    assert actual == pytest.approx(expected, abs=1e-12)
+    assert actual.sum(axis=1) == pytest.approx(np.ones(len(tree)))
+    assert (actual >= 0).all()
     proba = tree.predict_proba(data, estimate=name)
-    assert proba == pytest.approx(wanted[tree.apply(data)], abs=1e-12)
+    assert proba == pytest.approx(expected[tree.apply(data)], abs=1e-12)
     truth = np.array([tree.classes.index(label) for label in data["y"]])
     assert label_probabilities(tree, tree.apply(data), truth, estimate) == pytest.approx(
         proba[np.arange(len(truth)), truth]
@@ -126,10 +126,10 @@ def test_estimates_by_hand():
 def test_shrinkage_of_numbers_by_hand():
     data = {"x": [0, 0, 1, 1], "z": [0, 1, 0, 0], "y": [1.0, 3.0, 6.0, 6.0]}
     tree = tw.grow(data, "y", task="regression")  # 4 → 2 → (1, 3); 4 → 6
-    found = tree.predict(data, estimate="shrinkage=2")
+    predictions = tree.predict(data, estimate="shrinkage=2")
     inner, outer = 1 / (1 + 2 / 2), 1 / (1 + 2 / 4)
     root, left = 4.0, 4.0 + (2.0 - 4.0) * outer
-    assert found == pytest.approx([left - inner, left + inner, root + 2 * outer, root + 2 * outer])
+    assert predictions == pytest.approx([left - inner, left + inner, root + 2 * outer, root + 2 * outer])
     assert tree.predict({"x": 0, "z": 1}, estimate="shrinkage=2") == pytest.approx(left + inner)
     assert tree.evaluate(data, estimate="shrinkage=2").rmse > tree.evaluate(data).rmse == 0
     assert "predicted by shrinkage=2" in str(tree.evaluate(data, estimate="shrinkage=2"))
@@ -159,8 +159,8 @@ def test_no_rows_no_estimates():
 
 def test_deep_trees_are_shrunk_without_recursion():
     tree = chain(3000)
-    found = class_probabilities(tree, np.arange(len(tree)), LeafProbabilities.of("shrinkage"))
-    assert found.sum(axis=1) == pytest.approx(np.ones(len(tree)))
+    actual = class_probabilities(tree, np.arange(len(tree)), LeafProbabilities.of("shrinkage"))
+    assert actual.sum(axis=1) == pytest.approx(np.ones(len(tree)))
 
 
 @pytest.mark.parametrize(
@@ -192,17 +192,17 @@ def test_numbers_are_not_counted():
 
 def test_intervals_of_classes_are_wilsons():
     tree = tw.grow("penguins", max_leaf_nodes=4)
-    found = tree.predict_interval("penguins")
-    assert found.shape == (344, 3, 2)
+    actual = tree.predict_interval("penguins")
+    assert actual.shape == (344, 3, 2)
     node = tree.apply("penguins")[0]
-    assert [list(ends) for ends in tree.interval(node).values()] == found[0].tolist()
+    assert [list(ends) for ends in tree.interval(node).values()] == actual[0].tolist()
     for i, label in enumerate(tree.classes):
-        assert found[0, i] == pytest.approx(wilson(tree[node].counts.get(label, 0), tree[node].rows))
+        assert actual[0, i] == pytest.approx(wilson(tree[node].counts.get(label, 0), tree[node].rows))
     proba = tree.predict_proba("penguins")
-    assert ((found[..., 0] <= proba) & (proba <= found[..., 1])).all()
+    assert ((actual[..., 0] <= proba) & (proba <= actual[..., 1])).all()
     wider = tree.predict_interval("penguins", confidence=0.999)
-    assert (wider[..., 0] <= found[..., 0]).all()
-    assert (found[..., 1] <= wider[..., 1]).all()
+    assert (wider[..., 0] <= actual[..., 0]).all()
+    assert (actual[..., 1] <= wider[..., 1]).all()
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.5, 0.85])
@@ -220,9 +220,9 @@ def test_intervals_of_means_are_students():
     tree = tw.grow(data, "y", max_depth=1)
     for x in (0, 1):
         y = data["y"][data["x"] == x]
-        wanted = stats.t.interval(0.9, len(y) - 1, loc=y.mean(), scale=stats.sem(y))
-        assert tree.predict_interval({"x": x}, confidence=0.9) == pytest.approx(wanted)
-        assert tree.interval(1 + x, confidence=0.9) == pytest.approx(wanted)
+        expected = stats.t.interval(0.9, len(y) - 1, loc=y.mean(), scale=stats.sem(y))
+        assert tree.predict_interval({"x": x}, confidence=0.9) == pytest.approx(expected)
+        assert tree.interval(1 + x, confidence=0.9) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("freedom", [1, 1.3, 2, 2.7, 3, 7, 30, 40.5, 1000, 10**6])

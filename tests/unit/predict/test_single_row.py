@@ -87,10 +87,10 @@ ROWS_AS_DICTS = st.one_of(
 
 def outcome(call):
     try:
-        found = call()
+        actual = call()
     except Exception as error:
         return type(error), str(error)
-    return type(found), found.tolist() if isinstance(found, np.ndarray) else found
+    return type(actual), actual.tolist() if isinstance(actual, np.ndarray) else actual
 
 
 def table_only(tree):
@@ -152,20 +152,20 @@ def test_a_series_is_a_row():
 def test_the_predictor_is_made_once_shared_by_threads_and_never_pickled():
     tree = tw.grow(NUMBERS, CLASSES)
     rows = pd.DataFrame(NUMBERS).to_dict("records")
-    wanted = PLAIN["numbers"].predict(NUMBERS).tolist()
-    found = {}
+    expected = PLAIN["numbers"].predict(NUMBERS).tolist()
+    actual = {}
 
     def run(i):
-        found[i] = [tree.predict(row) for row in rows]
+        actual[i] = [tree.predict(row) for row in rows]
 
     threads = [threading.Thread(target=run, args=(i,)) for i in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(answers == wanted for answers in found.values())
+    assert all(answers == expected for answers in actual.values())
     assert tree.predictor is tree.predictor
     size = len(pickle.dumps(tw.grow(NUMBERS, CLASSES)))
     assert abs(len(pickle.dumps(tree)) - size) < 100
-    assert pickle.loads(pickle.dumps(tree)).predict(rows[0]) == wanted[0]
+    assert pickle.loads(pickle.dumps(tree)).predict(rows[0]) == expected[0]
     assert tree == tw.grow(NUMBERS, CLASSES)

@@ -22,14 +22,14 @@ def squared(tree, valid):
 def test_reduced_error_bottom_up_is_the_smallest_of_least_error(regression):
     cut_some = 0
     for tree, valid in small_tables(SEEDS, regression):
-        found = tree.prune("reduced_error", validation=valid)
+        pruned = tree.prune("reduced_error", validation=valid)
         trees = [tree.prune(at=sorted(cut)) for cut in prunings(tree)]
         errors = [squared(t, valid) if regression else t.evaluate(valid).errors for t in trees]
-        mine = squared(found, valid) if regression else found.evaluate(valid).errors
+        mine = squared(pruned, valid) if regression else pruned.evaluate(valid).errors
         assert mine == pytest.approx(min(errors), rel=1e-9)
         least = [t.n_leaves for t, e in zip(trees, errors, strict=True) if e <= min(errors) * (1 + 1e-9)]
-        assert found.n_leaves == min(least)
-        cut_some += found.n_leaves < tree.n_leaves
+        assert pruned.n_leaves == min(least)
+        cut_some += pruned.n_leaves < tree.n_leaves
     assert cut_some > len(SEEDS) / 2
 
 
@@ -43,9 +43,9 @@ def test_reduced_error_top_down_follows_the_notes():
             now, then = tree.prune(at=sorted(cut)) if cut else tree, tree.prune(at=sorted({*cut, node}))
             if then.evaluate(valid).errors <= now.evaluate(valid).errors:
                 cut.add(node)
-        found = tree.prune("reduced_error", validation=valid, order="top-down")
-        assert found == tree.prune(at=sorted(cut)).with_(arrays=found.arrays)
-        assert sorted(d["node"] for d in found.history[-1]["decisions"] if d["cut"]) == sorted(cut)
+        pruned = tree.prune("reduced_error", validation=valid, order="top-down")
+        assert pruned == tree.prune(at=sorted(cut)).with_(arrays=pruned.arrays)
+        assert sorted(d["node"] for d in pruned.history[-1]["decisions"] if d["cut"]) == sorted(cut)
 
 
 def exact_risk(tree, node):
@@ -66,10 +66,10 @@ def test_cost_complexity_is_the_smallest_of_least_cost_at_every_price():
             price = Fraction(alpha).limit_denominator(10**6)
             costs = [r + price * n for r, n in zip(risks, sizes, strict=True)]
             best = min(zip(costs, sizes, strict=True))
-            found = tree.prune("cost_complexity", ccp_alpha=alpha, risk="error")
-            assert found.n_leaves == best[1]
-            risk = sum(exact_risk(found, node.id) for node in found if node.is_leaf)
-            assert risk + price * found.n_leaves == best[0]
+            pruned = tree.prune("cost_complexity", ccp_alpha=alpha, risk="error")
+            assert pruned.n_leaves == best[1]
+            risk = sum(exact_risk(pruned, node.id) for node in pruned if node.is_leaf)
+            assert risk + price * pruned.n_leaves == best[0]
 
 
 @pytest.mark.parametrize("regression", [False, True], ids=["classes", "numbers"])
@@ -83,8 +83,8 @@ def test_the_sequence_reports_what_its_trees_are(regression):
                 again = find_nested_trees(member, risk)
                 assert again.risk[0] == pytest.approx(nested.risk[k], abs=1e-12)
                 if k:
-                    found = tree.prune("cost_complexity", ccp_alpha=float(nested.alpha[k]), risk=risk)
-                    assert found.n_leaves == member.n_leaves
+                    pruned = tree.prune("cost_complexity", ccp_alpha=float(nested.alpha[k]), risk=risk)
+                    assert pruned.n_leaves == member.n_leaves
 
 
 def description_length(tree):
@@ -104,13 +104,13 @@ def description_length(tree):
 
 def test_mdl_is_the_shortest_description():
     for tree, _ in small_tables(SEEDS):
-        found = tree.prune("mdl")
+        pruned = tree.prune("mdl")
         lengths = {tree.prune(at=sorted(cut)).n_leaves: [] for cut in prunings(tree)}
         for cut in prunings(tree):
             member = tree.prune(at=sorted(cut))
             lengths[member.n_leaves].append(description_length(member))
-        assert description_length(found) == pytest.approx(min(map(min, lengths.values())), rel=1e-9)
-        assert found.history[-1]["bits"] == pytest.approx([description_length(tree), description_length(found)])
+        assert description_length(pruned) == pytest.approx(min(map(min, lengths.values())), rel=1e-9)
+        assert pruned.history[-1]["bits"] == pytest.approx([description_length(tree), description_length(pruned)])
 
 
 def test_gain_follows_the_chapter():
@@ -129,10 +129,10 @@ def test_gain_follows_the_chapter():
                 if not weak:
                     break
                 now = now.prune(at=weak)
-            found = tree.prune("gain", threshold=threshold, measure=measure)
-            assert found == now.with_(arrays=found.arrays)
-            assert len(found) == len(now)
-            assert all(node.stop == "pruned(gain)" for node in found if now[node.id].stop == "by_hand")
+            pruned = tree.prune("gain", threshold=threshold, measure=measure)
+            assert pruned == now.with_(arrays=pruned.arrays)
+            assert len(pruned) == len(now)
+            assert all(node.stop == "pruned(gain)" for node in pruned if now[node.id].stop == "by_hand")
 
 
 def gain_of(tree, node, measure):
@@ -144,10 +144,12 @@ def gain_of(tree, node, measure):
 
 def test_collapse_keeps_every_prediction_and_leaves_nothing_to_merge():
     for tree, valid in small_tables(SEEDS):
-        found = tree.prune("collapse")
-        assert found.predict(valid).tolist() == tree.predict(valid).tolist()
+        pruned = tree.prune("collapse")
+        assert pruned.predict(valid).tolist() == tree.predict(valid).tolist()
         same = [cut for cut in prunings(tree) if len(cut) == 1 and one_voice(tree, *cut)]
-        assert found.n_leaves == min((tree.prune(at=sorted(c)).n_leaves for c in covering(same)), default=tree.n_leaves)
+        assert pruned.n_leaves == min(
+            (tree.prune(at=sorted(c)).n_leaves for c in covering(same)), default=tree.n_leaves
+        )
 
 
 def one_voice(tree, node):

@@ -31,9 +31,9 @@ def as_tree(peer: Peer, data) -> tw.Tree:
         test = f"{node.column} = {node.levels[i][0]}"
         lines.append("    " * depth + test + ("" if child.children else " -> c00"))
         open_nodes.append((child, depth + 1, iter(range(len(child.children)))))
-    written = tw.parse("\n".join(lines), target="y")
+    tree = tw.parse("\n".join(lines), target="y")
     classes = tw.grow(data, "y", max_depth=0).target
-    return written.with_(target=classes).refit(data)
+    return tree.with_(target=classes).refit(data)
 
 
 def shape(node, children, column):
@@ -54,13 +54,13 @@ def compare(sheet) -> tuple[int, int]:
     """Compare both ways of pruning; return how many leaves there were before and after."""
     data = {**sheet.columns, "y": sheet.y}
     full = as_tree(weka("J48", sheet, "-U", "-M", "2"), data)
-    found = full.prune("pessimistic")
-    assert of_tree(found) == of_peer(weka("J48", sheet, "-S", "-M", "2"))
+    pruned = full.prune("pessimistic")
+    assert of_tree(pruned) == of_peer(weka("J48", sheet, "-S", "-M", "2"))
     raised = full.prune("pessimistic", raising=True, data=data)
     assert of_tree(raised) == of_peer(weka("J48", sheet, "-M", "2"))
     careful = full.prune("pessimistic", confidence=0.05)
     assert of_tree(careful) == of_peer(weka("J48", sheet, "-S", "-M", "2", "-C", "0.05"))
-    return full.n_leaves, found.n_leaves
+    return full.n_leaves, pruned.n_leaves
 
 
 @pytest.mark.parametrize("name", ["car", "nursery", "mushroom"])

@@ -40,11 +40,11 @@ def test_block_sums_are_those_of_pruned_trees(loss, seed):
 def test_every_sample_chooses_by_its_rows_and_is_judged_by_the_others(rule):
     rng = np.random.default_rng(1)
     loss, weight = rng.random((12, 5)) * 3, rng.integers(1, 4, 12).astype(float)
-    found = BlockLosses(np.arange(12), np.arange(5), loss, weight).sample_losses(rule)
+    actual = BlockLosses(np.arange(12), np.arange(5), loss, weight).sample_losses(rule)
     times = np.random.default_rng(0).multinomial(12, np.full(12, 1 / 12), 1000)
     times = times[(times == 0).any(axis=1)]
-    assert len(found) == len(times) > 990
-    for value, drawn in zip(found[:50], times[:50], strict=True):
+    assert len(actual) == len(times) > 990
+    for value, drawn in zip(actual[:50], times[:50], strict=True):
         total = drawn @ weight
         mean = drawn @ loss / total
         spread = np.sqrt((drawn[:, None] * (loss - mean * weight[:, None]) ** 2).sum(axis=0)) / total
@@ -66,6 +66,6 @@ def test_a_choice_among_many_sizes_is_less_certain():
     """On noise, a table with more sizes to choose from has a wider interval than its rows alone would give."""
     rng = np.random.default_rng(0)
     data = {f"x{i}": rng.normal(size=300) for i in range(8)} | {"y": rng.normal(size=300)}
-    found = tw.grow(data, "y", pruning={"method": "cv", "rule": "best"}).fit_info.cross_validated
+    actual = tw.grow(data, "y", pruning={"method": "cv", "rule": "best"}).fit_info.cross_validated
     usual = 1.96 * np.std((data["y"] - np.mean(data["y"])) ** 2) / np.sqrt(300)
-    assert found.high - found.low > 2 * usual
+    assert actual.high - actual.low > 2 * usual

@@ -16,12 +16,12 @@ def test_reduced_error_is_the_smallest_of_least_cost():
     other_choice = 0
     for plain, valid in small_tables(range(12)):
         tree = with_prices(plain)
-        found = tree.prune("reduced_error", validation=valid)
+        pruned = tree.prune("reduced_error", validation=valid)
         trees = [tree.prune(at=sorted(cut)) for cut in prunings(tree)]
         costs = [t.evaluate(valid).cost for t in trees]
-        assert found.evaluate(valid).cost == pytest.approx(min(costs))
-        assert found.n_leaves == min(t.n_leaves for t, c in zip(trees, costs, strict=True) if c <= min(costs) + 1e-9)
-        other_choice += found.n_leaves != plain.prune("reduced_error", validation=valid).n_leaves
+        assert pruned.evaluate(valid).cost == pytest.approx(min(costs))
+        assert pruned.n_leaves == min(t.n_leaves for t, c in zip(trees, costs, strict=True) if c <= min(costs) + 1e-9)
+        other_choice += pruned.n_leaves != plain.prune("reduced_error", validation=valid).n_leaves
     assert other_choice > 0
 
 
@@ -31,9 +31,9 @@ def test_cost_complexity_by_errors_is_by_costs():
         trees = [tree.prune(at=sorted(cut)) for cut in prunings(tree)]
         prices = [training_cost(t) for t in trees]
         for alpha in (0.0, 0.01, 0.05, 0.2):
-            found = tree.prune("cost_complexity", ccp_alpha=alpha, risk="error")
+            pruned = tree.prune("cost_complexity", ccp_alpha=alpha, risk="error")
             paid = [p + alpha * t.n_leaves for p, t in zip(prices, trees, strict=True)]
-            assert training_cost(found) + alpha * found.n_leaves == pytest.approx(min(paid))
+            assert training_cost(pruned) + alpha * pruned.n_leaves == pytest.approx(min(paid))
 
 
 def training_cost(tree):

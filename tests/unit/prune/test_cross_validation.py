@@ -55,18 +55,18 @@ def test_every_loss_is_that_of_trees_grown_without_the_fold(noisy, loss):
         data = {**data, "y": np.maximum(0, np.rint(2 * data["y"]))}
     training_set = prepare(data, "y", criterion=criterion, task=LOSSES[loss].task)
     tree = grow_training_set(training_set)
-    found = cross_validate(tree, training_set, CrossValidation(loss=loss, folds=3, random_state=2))
+    actual = cross_validate(tree, training_set, CrossValidation(loss=loss, folds=3, random_state=2))
     folds = make_folds(training_set, 3, random_state=2)
-    risk, alphas = LOSSES[loss].risk, found.nested.alpha
-    for place in (0, len(found.sequence_index) // 2, len(found.sequence_index) - 1):
-        entry = found.sequence_index[place]
+    risk, alphas = LOSSES[loss].risk, actual.nested.alpha
+    for place in (0, len(actual.sequence_index) // 2, len(actual.sequence_index) - 1):
+        entry = actual.sequence_index[place]
         price = math.sqrt(alphas[entry] * alphas[entry + 1]) if entry + 1 < len(alphas) else 1e9
         by_hand = 0.0
         for fold in folds.folds:
             small = grow_training_set(take_rows(training_set, fold.training))
             small = small.prune("cost_complexity", ccp_alpha=price, risk=risk)
             by_hand += loss_by_hand(small, take(data, fold.held_out), loss) * len(fold.held_out) / 240
-        assert found.losses.mean[place] == pytest.approx(by_hand, rel=1e-9)
+        assert actual.losses.mean[place] == pytest.approx(by_hand, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -80,16 +80,16 @@ def test_every_loss_is_that_of_trees_grown_without_the_fold(noisy, loss):
     ],
 )
 def test_one_answer_in_growth_after_it_in_the_curve_and_in_the_table(noisy, options):
-    grown = tw.grow(noisy, "y", pruning={"method": "cv", **options})
-    assert grown == tw.grow(noisy, "y").prune("cv", data=noisy, **options)
+    tree = tw.grow(noisy, "y", pruning={"method": "cv", **options})
+    assert tree == tw.grow(noisy, "y").prune("cv", data=noisy, **options)
     curve = tw.curve(noisy, "y", **{name: value for name, value in options.items() if name != "rule"})
     point = curve.best if options.get("rule") == "best" else curve.one_se
-    assert point.leaves == grown.n_leaves
-    row = grown.cp_table[grown.cp_table.chosen]
-    assert row.leaves == grown.n_leaves
-    assert point.validation == pytest.approx(row.xerror * grown.cp_table.root_error)
-    assert point.standard_error == pytest.approx(row.xstd * grown.cp_table.root_error)
-    assert tw.grow(noisy, "y", **curve.grow_options(point)) == grown
+    assert point.leaves == tree.n_leaves
+    row = tree.cp_table[tree.cp_table.chosen]
+    assert row.leaves == tree.n_leaves
+    assert point.validation == pytest.approx(row.xerror * tree.cp_table.root_error)
+    assert point.standard_error == pytest.approx(row.xstd * tree.cp_table.root_error)
+    assert tw.grow(noisy, "y", **curve.grow_options(point)) == tree
 
 
 def test_a_loss_of_probabilities_keeps_splits_that_change_no_class():
@@ -112,8 +112,8 @@ def test_groups_keep_copies_of_a_row_from_judging_it():
     assert leaky.fit_info.cross_validated.value < 0.1 < 0.35 < honest.fit_info.cross_validated.value
     assert honest.fit_info.cross_validated.kind == "groups"
     assert "id" not in honest.columns
-    again = tw.grow(copies, "y", groups="id").prune("cv", data=copies, rule="best")
-    assert again == honest
+    pruned = tw.grow(copies, "y", groups="id").prune("cv", data=copies, rule="best")
+    assert pruned == honest
     assert 'groups="id"' in str(honest.summary())
     lacking = {name: values for name, values in copies.items() if name != "id"}
     assert_refused(lambda: tw.grow(copies, "y", groups="id").prune("cv", data=lacking), "id", error=tw.ColumnError)
@@ -136,16 +136,16 @@ def test_repeats_judge_no_more_rows(noisy):
 
 def test_each_fold_is_judged_at_the_choice_of_the_others(noisy):
     training_set = prepare(noisy, "y")
-    found = cross_validate(grow_training_set(training_set), training_set, CrossValidation(folds=4))
-    loss, weight = found.losses.loss, found.losses.weight
+    actual = cross_validate(grow_training_set(training_set), training_set, CrossValidation(folds=4))
+    loss, weight = actual.losses.loss, actual.losses.weight
     total = 0.0
     for fold in range(4):
         others = [other for other in range(4) if other != fold]
         mean = loss[others].sum(axis=0) / weight[others].sum()
         total += loss[fold, np.flatnonzero(mean <= mean.min() * (1 + 1e-12))[-1]]
-    estimate = estimate_choice_error(found.losses, "best", found.loss)
+    estimate = estimate_choice_error(actual.losses, "best", actual.loss)
     assert estimate.value == pytest.approx(total / 240)
-    assert estimate.value >= found.losses.mean.min() - 1e-12
+    assert estimate.value >= actual.losses.mean.min() - 1e-12
     assert 0 <= estimate.low < estimate.value < estimate.high <= 1
 
 
@@ -158,9 +158,9 @@ def test_a_stable_tree_has_a_narrower_interval_than_an_unstable_one():
     multiples = {}
     for name, share in (("clear", np.where(clear, 0.9, 0.1)), ("slope", slope)):
         data = {**x, "y": np.where(rng.random(600) < share, "b", "a")}
-        found = tw.grow(data, "y", pruning="cv").fit_info.cross_validated
-        half = (found.high - found.low) / 2
-        multiples[name] = half / math.sqrt(found.value * (1 - found.value) / 600)
+        actual = tw.grow(data, "y", pruning="cv").fit_info.cross_validated
+        half = (actual.high - actual.low) / 2
+        multiples[name] = half / math.sqrt(actual.value * (1 - actual.value) / 600)
     assert 1.9 < multiples["clear"] < 2.6 < multiples["slope"] < 4
 
 
@@ -197,19 +197,19 @@ def test_without_errors_in_few_groups_the_interval_counts_groups():
 
 def test_no_errors_are_no_certainty():
     data = {"x": np.arange(60.0), "y": np.where(np.arange(60) < 30, "a", "b")}
-    found = tw.grow(data, "y", pruning="cv").fit_info.cross_validated
-    assert found.low <= found.value < found.high
-    assert found.high > 0.05
+    actual = tw.grow(data, "y", pruning="cv").fit_info.cross_validated
+    assert actual.low <= actual.value < actual.high
+    assert actual.high > 0.05
 
 
 def test_the_figure_is_in_the_model_until_the_tree_changes(noisy, tmp_path):
     tree = tw.grow(noisy, "y", pruning="cv")
-    found = tree.fit_info.cross_validated
+    actual = tree.fit_info.cross_validated
     tree.save(tmp_path / "m.json")
-    assert tw.load(tmp_path / "m.json").fit_info.cross_validated == found
+    assert tw.load(tmp_path / "m.json").fit_info.cross_validated == actual
     assert tree.prune(at=0).fit_info.cross_validated is None
     assert tree.refit(noisy).fit_info.cross_validated is None
-    assert tree.prune("collapse").prune("collapse").fit_info.cross_validated in (None, found)
+    assert tree.prune("collapse").prune("collapse").fit_info.cross_validated in (None, actual)
 
 
 def test_costs_are_a_loss_of_their_own(noisy):

@@ -20,8 +20,8 @@ def test_folds_find_the_one_split_there_is(noisy):
     assert tree[0].split.column == "x0"
     step = tree.history[-1]
     assert (step["method"], step["options"]["folds"], step["options"]["rule"]) == ("cv", 10, "1se")
-    found = tree.fit_info.cross_validated
-    assert found.low < 0.15 < found.high
+    actual = tree.fit_info.cross_validated
+    assert actual.low < 0.15 < actual.high
     table = tree.cp_table
     assert table[table.chosen].leaves == 2
     assert table[0][1:4] == (0, 1, 1.0)
@@ -30,13 +30,13 @@ def test_folds_find_the_one_split_there_is(noisy):
 
 
 def test_the_same_in_growth_and_after_it(noisy):
-    grown = tw.grow(noisy, "y")
-    assert tw.grow(noisy, "y", pruning="cv") == grown.prune("cv", data=noisy)
-    assert tw.grow(noisy, "y", pruning="mdl") == grown.prune("mdl")
-    assert tw.grow(noisy, "y", ccp_alpha=0.01) == grown.prune("cost_complexity", ccp_alpha=0.01)
-    wanted = {"method": "gain", "threshold": 0.05, "measure": "criterion"}
-    assert tw.grow(noisy, "y", pruning=wanted) == grown.prune("gain", threshold=0.05, measure="criterion")
-    assert tw.grow(noisy, "y", pruning="none") == grown
+    tree = tw.grow(noisy, "y")
+    assert tw.grow(noisy, "y", pruning="cv") == tree.prune("cv", data=noisy)
+    assert tw.grow(noisy, "y", pruning="mdl") == tree.prune("mdl")
+    assert tw.grow(noisy, "y", ccp_alpha=0.01) == tree.prune("cost_complexity", ccp_alpha=0.01)
+    expected = {"method": "gain", "threshold": 0.05, "measure": "criterion"}
+    assert tw.grow(noisy, "y", pruning=expected) == tree.prune("gain", threshold=0.05, measure="criterion")
+    assert tw.grow(noisy, "y", pruning="none") == tree
     half = {name: cells[:300] for name, cells in noisy.items()}
     rest = {name: cells[300:] for name, cells in noisy.items()}
     assert tw.grow(half, "y", pruning="reduced_error", validation=rest) == tw.grow(half, "y").prune(
@@ -45,14 +45,14 @@ def test_the_same_in_growth_and_after_it(noisy):
 
 
 def test_folds_as_given_and_the_best(noisy):
-    grown = tw.grow(noisy, "y")
+    tree = tw.grow(noisy, "y")
     folds = np.arange(600) % 4
-    once, again = (grown.prune("cv", data=noisy, folds=f) for f in (folds, folds + 7))
+    once, again = (tree.prune("cv", data=noisy, folds=f) for f in (folds, folds + 7))
     assert once == again
     assert once.history[-1]["options"]["folds"] == 4
-    best = grown.prune("cv", data=noisy, folds=folds, rule="best")
+    best = tree.prune("cv", data=noisy, folds=folds, rule="best")
     assert best.n_leaves >= once.n_leaves
-    assert grown.prune("cv", data=noisy, random_state=1).n_leaves >= 1
+    assert tree.prune("cv", data=noisy, random_state=1).n_leaves >= 1
 
 
 def test_held_out_errors_are_those_of_the_trees_grown_without_a_fold(noisy):

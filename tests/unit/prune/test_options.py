@@ -60,9 +60,9 @@ def test_options_after_growth_are_checked_as_well(noisy):
 
 
 def test_growth_raises_with_the_rows_it_has(noisy):
-    grown = tw.grow(noisy, "y", pruning={"method": "pessimistic", "raising": True, "confidence": 0.4})
-    assert grown == tw.grow(noisy, "y").prune("pessimistic", raising=True, data=noisy, confidence=0.4)
-    assert grown.history[-1]["options"] == {"confidence": 0.4, "raising": True}
+    tree = tw.grow(noisy, "y", pruning={"method": "pessimistic", "raising": True, "confidence": 0.4})
+    assert tree == tw.grow(noisy, "y").prune("pessimistic", raising=True, data=noisy, confidence=0.4)
+    assert tree.history[-1]["options"] == {"confidence": 0.4, "raising": True}
 
 
 def test_raising_counts_the_mistakes_of_the_class_that_is_predicted(noisy):

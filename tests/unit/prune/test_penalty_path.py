@@ -25,7 +25,7 @@ def grow_two(seed, regression, rows=40):
 def losses_one_by_one(tree, nested, training_set, penalties, of_rows):
     """Return the loss of every row at every penalty, by climbing from its leaf to the topmost node that is a leaf."""
     ends = find_leaves(tree, training_set.columns, len(training_set))
-    found = []
+    actual = []
     for penalty in penalties:
         nodes = []
         for end in ends.tolist():
@@ -34,8 +34,8 @@ def losses_one_by_one(tree, nested, training_set, penalties, of_rows):
                 path.append(int(tree.arrays.parent[path[-1]]))
             is_leaf = [nested.leaf_alpha[node] - nested.tie <= penalty for node in path]
             nodes.append(path[max(np.flatnonzero(is_leaf), default=0)])
-        found.append(of_rows(np.arange(len(ends)), np.array(nodes)))
-    return np.array(found)
+        actual.append(of_rows(np.arange(len(ends)), np.array(nodes)))
+    return np.array(actual)
 
 
 @pytest.mark.parametrize("loss", ["error", "log_loss", "brier", "squared_error", "absolute_error"])

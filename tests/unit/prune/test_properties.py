@@ -32,11 +32,11 @@ def grown(table):
 
 def paths(tree):
     """Return the leaves' paths: (column, branch) from the root down."""
-    found = set()
+    actual = set()
     for node in np.flatnonzero(tree.arrays.kind == LEAF).tolist():
         way = tree.path(node)
-        found.add(tuple((int(tree.arrays.column[up]), tree.branch(down)) for up, down in pairwise(way)))
-    return found
+        actual.add(tuple((int(tree.arrays.column[up]), tree.branch(down)) for up, down in pairwise(way)))
+    return actual
 
 
 def is_pruning_of(small, large):

@@ -67,8 +67,8 @@ def test_leaves_say_by_what_they_were_pruned(penguins):
 
 def test_the_decisions_are_saved_with_the_tree(penguins):
     pruned = penguins.prune("pessimistic")
-    again = loads(dumps(pruned, complete=True))
-    assert str(again.history[-1]) == str(pruned.history[-1])
+    parsed = loads(dumps(pruned, complete=True))
+    assert str(parsed.history[-1]) == str(pruned.history[-1])
     without_tests = str(loads(dumps(pruned)).history[-1])
     assert str(tw.parse(pruned.export("text")).history[-1]) == without_tests
     assert "cut" in without_tests

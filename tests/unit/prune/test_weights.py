@@ -24,13 +24,13 @@ def test_validation_rows_are_weighed_by_priors_as_in_growth(noisy):
     share = np.mean(valid["y"] == "yes")
     by_hand = np.where(valid["y"] == "yes", 0.1 / share, 0.9 / (1 - share))
     plain = tw.grow(train, "y", priors=priors)
-    grown = plain.prune("reduced_error", validation=valid)
+    pruned = plain.prune("reduced_error", validation=valid)
     same = plain.with_(history=({k: v for k, v in plain.history[0].items() if k != "priors"},))
     weighed = same.prune("reduced_error", validation=valid, sample_weight=by_hand)
-    assert grown.history[-1]["validation"]["before"] == pytest.approx(weighed.history[-1]["validation"]["before"])
-    assert grown.n_leaves == weighed.n_leaves
+    assert pruned.history[-1]["validation"]["before"] == pytest.approx(weighed.history[-1]["validation"]["before"])
+    assert pruned.n_leaves == weighed.n_leaves
     assert (
-        grown.history[-1]["validation"]["before"]
+        pruned.history[-1]["validation"]["before"]
         != same.prune("reduced_error", validation=valid).history[-1]["validation"]["before"]
     )
 
@@ -64,8 +64,8 @@ def test_another_table_than_the_trees_own_is_refused(noisy, method):
     fewer = part(noisy, slice(0, 200))
     assert_refused(lambda: plain.prune(method, data=fewer, **more), "has 200 usable rows", "grown on 300")
     assert_refused(lambda: heavy.prune(method, data=noisy, **more), "the total weight is 300", "3000", "sample_weight")
-    held = tw.grow(noisy, "y", pruning="reduced_error", validation=0.3)
-    assert_refused(lambda: held.prune(method, data=noisy, **more), "has 300 usable rows", "grown on 210")
+    tree = tw.grow(noisy, "y", pruning="reduced_error", validation=0.3)
+    assert_refused(lambda: tree.prune(method, data=noisy, **more), "has 300 usable rows", "grown on 210")
 
 
 def test_costs_that_were_taken_back_are_none_in_the_folds_either(noisy):

@@ -19,9 +19,9 @@ from treewise.show.text_tree.text_tree import render_tree
 @given(st.lists(st.floats(0, 1000), min_size=1, max_size=9).filter(any), st.integers(1, 40))
 def test_cells_are_divided_by_share(weights, cells):
     shares = np.array(weights) / sum(weights)
-    found = apportion(shares, cells)
-    assert sum(found) == cells
-    assert all(abs(many - share * cells) < 1 for many, share in zip(found, shares.tolist(), strict=True))
+    actual = apportion(shares, cells)
+    assert sum(actual) == cells
+    assert all(abs(many - share * cells) < 1 for many, share in zip(actual, shares.tolist(), strict=True))
 
 
 @limit_examples()

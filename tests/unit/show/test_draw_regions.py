@@ -306,8 +306,8 @@ def test_regions_keep_their_classes_in_greyscale():
     assert {each.get_hatch() for each in hatched} == {"//", "||"}
     near = KNeighborsClassifier(1).fit([[0, 0], [1, 1]], ["a", "b"])
     points = {"x1": [0, 1], "x2": [0, 1], "y": ["a", "b"]}
-    drawn = tw.draw_regions(near, points, "x1", "x2", target="y")
-    assert [c.hatches for c in drawn.collections if getattr(c, "hatches", None)] == [["//"]]
+    axes = tw.draw_regions(near, points, "x1", "x2", target="y")
+    assert [c.hatches for c in axes.collections if getattr(c, "hatches", None)] == [["//"]]
 
 
 def test_names_and_levels_are_shown_as_they_are():

@@ -103,15 +103,15 @@ def test_of_a_million_paths_a_notebook_shows_some(tree):
 
 def test_numbers_too():
     tree = tw.grow({"x": [1, 2, 3, 4], "y": [1.5, 2.5, 3.5, 9.5]}, "y", max_depth=1)
-    found = tree.evaluate({"x": [1, 2, 3, 4], "y": [1.5, 2.5, 3.5, 9.5]})
-    assert check_html(found._repr_mimebundle_()["text/html"]).count("rmse") == 1
-    assert found.to_frame()["figure"].to_list() == ["rmse", "mae", "r2"]
+    evaluation = tree.evaluate({"x": [1, 2, 3, 4], "y": [1.5, 2.5, 3.5, 9.5]})
+    assert check_html(evaluation._repr_mimebundle_()["text/html"]).count("rmse") == 1
+    assert evaluation.to_frame()["figure"].to_list() == ["rmse", "mae", "r2"]
 
 
 def test_an_evaluation_is_a_matrix_for_readers_and_pairs_for_programs(tree):
-    found = tree.evaluate("penguins")
-    assert "| true \\\\ predicted | Adelie | Chinstrap | Gentoo | right % |" in found.to_markdown()
-    frame = found.to_frame()
+    evaluation = tree.evaluate("penguins")
+    assert "| true \\\\ predicted | Adelie | Chinstrap | Gentoo | right % |" in evaluation.to_markdown()
+    frame = evaluation.to_frame()
     assert frame.filter(true="Gentoo", predicted="Gentoo")["rows"].to_list() == [123]
     assert frame["rows"].sum() == 344
 

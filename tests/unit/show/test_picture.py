@@ -420,8 +420,8 @@ def test_an_svg_needs_no_other_library():
         "try: picture.to_bytes('png')\n"
         "except tw.TreewiseError as error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.strip() == (
+    completed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert completed.stdout.strip() == (
         'PNG pictures are drawn by matplotlib, which is not installed: pip install "treewise[plot]";'
         " an .svg needs nothing."
     )
@@ -519,8 +519,8 @@ def test_a_row_must_report_what_its_path_asks_for():
 
 def test_the_gallery_shows_what_is_drawn_today():
     script = Path(__file__).parents[3] / "docs" / "make_gallery.py"
-    done = subprocess.run([sys.executable, script, "--check"], check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    completed = subprocess.run([sys.executable, script, "--check"], check=False, capture_output=True, text=True)
+    assert (completed.returncode, completed.stdout) == (0, ""), completed.stderr
 
 
 def test_boxes_of_weighted_trees_are_not_cut_in_the_middle():

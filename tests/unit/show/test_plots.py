@@ -27,9 +27,9 @@ NOISY = tw.grow("noisy", max_depth=3)
 
 def every_picture():
     """Yield a name and a function that draws, for each picture there is."""
-    found = NOISY.evaluate("noisy")
+    evaluation = NOISY.evaluate("noisy")
     for what in plots.EVALUATIONS:
-        yield what, lambda ax=None, what=what: found.draw(what, ax).axes
+        yield what, lambda ax=None, what=what: evaluation.draw(what, ax).axes
     curve = tw.curve("noisy", folds=3, values=[1, 2, 4, 8])
     yield "curve", lambda ax=None: curve.draw(ax).axes
     yield "impurity", lambda ax=None: tw.draw_impurity(ax=ax)
@@ -74,8 +74,8 @@ def test_pyplot_is_not_loaded():
         "tw.draw_impurity().figure.savefig(io.BytesIO())\n"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stderr) == (0, "")
 
 
 def test_a_notebook_shows_the_figure():
@@ -104,9 +104,9 @@ def test_axes_must_be_axes():
 def test_hostile_names_are_shown_as_they_are():
     table, (a, b, c) = hostile_table()
     tree = tw.grow(table, "_t$", max_depth=3)
-    found = tree.evaluate(table)
+    evaluation = tree.evaluate(table)
     for what in plots.EVALUATIONS:
-        texts = all_texts(found.draw(what).axes)
+        texts = all_texts(evaluation.draw(what).axes)
         assert "_t$" in texts
         assert "_no$1$" in texts
     assert "_t$" in all_texts(tw.curve(table, "_t$", folds=2, values=[1, 2]).draw().axes)
@@ -153,11 +153,11 @@ def test_weight_two_is_the_row_twice():
 
 
 def test_the_tree_itself_is_a_corner_of_the_roc_curve():
-    found = NOISY.evaluate("noisy")
-    line, _, own = found.draw("roc").axes.lines
+    evaluation = NOISY.evaluate("noisy")
+    line, _, own = evaluation.draw("roc").axes.lines
     corners = set(zip(line.get_xdata().round(12), line.get_ydata().round(12), strict=True))
     assert (round(own.get_xdata()[0], 12), round(own.get_ydata()[0], 12)) in corners
-    assert f"AUC {found.ranking.auc:.3f}" in found.draw("roc").axes.get_title(loc="left")
+    assert f"AUC {evaluation.ranking.auc:.3f}" in evaluation.draw("roc").axes.get_title(loc="left")
 
 
 def test_a_table_without_one_of_the_classes_can_be_drawn():
@@ -251,13 +251,13 @@ def test_drawing_errors_are_reported():
         trace[2].draw("GPA")
     with pytest.raises(tw.ColumnError, match=r'no column "gpa" at node 0\. Did you mean "GPA"\?'):
         trace[0].draw("gpa")
-    found = tw.grow("penguins", max_depth=2).evaluate("penguins")
+    evaluation = tw.grow("penguins", max_depth=2).evaluate("penguins")
     with pytest.raises(
         tw.ParameterError, match=r'^what="roc": this is for two classes, and there are 3\. There is "confusion"\.$'
     ):
-        found.draw("roc")
+        evaluation.draw("roc")
     with pytest.raises(tw.ParameterError, match='what="rok": must be one of confusion, roc'):
-        found.draw("rok")
+        evaluation.draw("rok")
     labels = [f"c{i}" for i in range(41)] * 2
     many = tw.grow({"x": list(range(82)), "y": labels}, "y", max_depth=1).evaluate({"x": list(range(82)), "y": labels})
     with pytest.raises(tw.DataError, match=r"^a matrix of 41 classes could not be read; up to 40 are drawn\."):
@@ -266,9 +266,9 @@ def test_drawing_errors_are_reported():
 
 def test_classes_the_tree_does_not_know_have_their_row():
     table = tw.read({"x": [1, 2, 3], "y": ["a", "b", "z"]})
-    found = tw.grow(table.head(2), "y").evaluate(table)
-    assert [label.get_text() for label in found.draw().axes.get_yticklabels()] == ["a", "b", "z"]
-    assert found.ranking.others.sum() == 2
+    evaluation = tw.grow(table.head(2), "y").evaluate(table)
+    assert [label.get_text() for label in evaluation.draw().axes.get_yticklabels()] == ["a", "b", "z"]
+    assert evaluation.ranking.others.sum() == 2
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -294,11 +294,11 @@ def test_the_command_line_knows_the_same_pictures():
 
 def test_importances_are_bars_with_their_intervals():
     tree = tw.grow("penguins", max_leaf_nodes=6)
-    found = tree.importances()
-    ax = found.draw().axes
-    asked = [c for c in found.columns if c.splits]
-    assert [bar.get_width() for bar in ax.patches] == [100 * c.importance for c in asked]
-    assert [label.get_text() for label in ax.get_yticklabels()] == [c.column for c in asked]
+    importances = tree.importances()
+    ax = importances.draw().axes
+    requested = [c for c in importances.columns if c.splits]
+    assert [bar.get_width() for bar in ax.patches] == [100 * c.importance for c in requested]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [c.column for c in requested]
     shuffled = tree.importances("penguins", repeats=3)
     ax = shuffled.draw(2).axes
     ends = [tuple(line.get_xdata()) for line in ax.lines[:2]]
@@ -323,13 +323,13 @@ def test_texts_of_a_chart_stay_inside_it_and_apart():
 def test_residuals_are_those_of_the_rows():
     table = tw.datasets.penguins()
     tree = tw.grow(table, "body_mass_g", max_leaf_nodes=30, drop_missing_target=True)
-    found = tree.evaluate(table, drop_missing_target=True)
+    evaluation = tree.evaluate(table, drop_missing_target=True)
     truth = np.array(table.to_polars()["body_mass_g"].to_list(), float)
     predicted = np.asarray(tree.predict(table))[~np.isnan(truth)]
     truth = truth[~np.isnan(truth)]
-    assert sum(found.residuals.counts) + found.residuals.outside == len(truth) == 342
-    assert sum(group.weight for group in found.residuals.groups) == 342
-    assert len(found.residuals.groups) <= 20
+    assert sum(evaluation.residuals.counts) + evaluation.residuals.outside == len(truth) == 342
+    assert sum(group.weight for group in evaluation.residuals.groups) == 342
+    assert len(evaluation.residuals.groups) <= 20
     few = tree.prune(max_leaf_nodes=5).evaluate(table, drop_missing_target=True).residuals
     assert few.is_by_value
     coarse = np.asarray(tree.prune(max_leaf_nodes=5).predict(table))[: len(table)]
@@ -338,19 +338,19 @@ def test_residuals_are_those_of_the_rows():
         rows = truth[np.isclose(coarse[known], group.predicted)]
         assert group.quantiles == tuple(np.quantile(rows, [0.05, 0.25, 0.5, 0.75, 0.95], method="inverted_cdf"))
     weighted = Residuals.of(truth, predicted, np.full(len(truth), 2.0))
-    assert weighted.counts == tuple(2 * n for n in found.residuals.counts)
+    assert weighted.counts == tuple(2 * n for n in evaluation.residuals.counts)
     for what in plots.REGRESSION_EVALUATIONS:
-        assert found.draw(what).svg.startswith("<svg")
-        assert found.draw(what).axes.has_data()
+        assert evaluation.draw(what).svg.startswith("<svg")
+        assert evaluation.draw(what).axes.has_data()
     with pytest.raises(tw.ParameterError, match='what="roc": must be one of predicted, residuals'):
-        found.draw("roc")
+        evaluation.draw("roc")
 
 
 def test_residuals_of_extreme_values():
-    found = tw.grow({"x": [1, 2, 3, 4], "y": [-1e308, 1e308, 0.0, 1.0]}, "y", task="regression")
+    tree = tw.grow({"x": [1, 2, 3, 4], "y": [-1e308, 1e308, 0.0, 1.0]}, "y", task="regression")
     residuals = Residuals.of(np.array([-1e308, 1e308]), np.array([1e308, -1e308]), None)
     assert residuals.outside + sum(residuals.counts) == 2
-    assert found.evaluate({"x": [1, 2], "y": [0.0, 0.0]}).draw("residuals").svg.startswith("<svg")
+    assert tree.evaluate({"x": [1, 2], "y": [0.0, 0.0]}).draw("residuals").svg.startswith("<svg")
 
 
 def test_importances_that_cannot_be_drawn():
@@ -361,8 +361,8 @@ def test_importances_that_cannot_be_drawn():
 
 
 def test_many_trees_are_called_so():
-    found = tw.forest("outlier", n_estimators=3).evaluate("outlier")
-    ax = found.draw("roc").axes
+    evaluation = tw.forest("outlier", n_estimators=3).evaluate("outlier")
+    ax = evaluation.draw("roc").axes
     assert "predictions of the ensemble" in [text.get_text() for text in ax.get_legend().get_texts()]
     assert "the rows the trees were grown on" in ax.get_title(loc="left") + ax.get_title()
-    assert "those they were grown on" in found.draw("confusion").axes.get_title(loc="left")
+    assert "those they were grown on" in evaluation.draw("confusion").axes.get_title(loc="left")

@@ -65,19 +65,19 @@ def page():
 
 
 def test_it_is_well_formed_and_needs_nothing_else(page):
-    found = Reader(page)
-    assert found.open == []
-    assert not {"img", "iframe", "object", "embed", "link", "base"} & {tag for tag, _ in found.tags}
-    assert all(a["href"].startswith("#") for tag, a in found.tags if tag == "a")
-    assert not any(name.startswith("on") or name in ("style", "src") for _, a in found.tags for name in a)
+    actual = Reader(page)
+    assert actual.open == []
+    assert not {"img", "iframe", "object", "embed", "link", "base"} & {tag for tag, _ in actual.tags}
+    assert all(a["href"].startswith("#") for tag, a in actual.tags if tag == "a")
+    assert not any(name.startswith("on") or name in ("style", "src") for _, a in actual.tags for name in a)
 
 
 def test_the_policy_allows_our_script_and_style_and_nothing_else(page):
-    found = Reader(page)
-    policy = next(a["content"] for tag, a in found.tags if a.get("http-equiv") == "Content-Security-Policy")
+    actual = Reader(page)
+    policy = next(a["content"] for tag, a in actual.tags if a.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     for block in (("script", "module"), ("style", None)):
-        digest = b64encode(hashlib.sha256(found.blocks[block].encode()).digest()).decode()
+        digest = b64encode(hashlib.sha256(actual.blocks[block].encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
     assert "unsafe" not in policy
 
@@ -86,11 +86,11 @@ def test_names_stay_data():
     table = hostile_table()
     tree = tw.grow(table, "</script>")
     text = report_html(tree, table, table, ReportOptions(rows="all", title="<b>&</b>"))
-    found = Reader(text)
-    assert found.open == []
-    assert [tag for tag, _ in found.tags].count("script") == 2
-    assert not {"img", "b"} & {tag for tag, _ in found.tags}
-    facts = found.blocks["script", "application/json"]
+    actual = Reader(text)
+    assert actual.open == []
+    assert [tag for tag, _ in actual.tags].count("script") == 2
+    assert not {"img", "b"} & {tag for tag, _ in actual.tags}
+    facts = actual.blocks["script", "application/json"]
     assert not re.search("[<>&\u2028\u2029]", facts)
     assert json.loads(facts)["target"] == "</script>"
 
@@ -299,11 +299,11 @@ def test_without_a_table_the_page_shows_the_tree():
 
 def test_the_error_to_expect_comes_first():
     table = tw.datasets.noisy(seed=1)
-    found = tw.grow(table, "y", pruning="cv")
-    tile = re.search(r"<dt>(.*?)</dt><dd><strong>(.*?)</strong>", report_html(found, table))
+    tree = tw.grow(table, "y", pruning="cv")
+    tile = re.search(r"<dt>(.*?)</dt><dd><strong>(.*?)</strong>", report_html(tree, table))
     assert tile[1] == "Cross-validated error"
-    tile = re.search(r"<dt>(.*?)</dt><dd><strong>(.*?)</strong>", report_html(found, table, tw.datasets.noisy(seed=2)))
-    assert tile.groups() == ("Test error", f"{100 * found.evaluate(tw.datasets.noisy(seed=2)).error:.1f} %")
+    tile = re.search(r"<dt>(.*?)</dt><dd><strong>(.*?)</strong>", report_html(tree, table, tw.datasets.noisy(seed=2)))
+    assert tile.groups() == ("Test error", f"{100 * tree.evaluate(tw.datasets.noisy(seed=2)).error:.1f} %")
     page = report_html(tw.grow(table, "y"), table)
     assert "<dt>Training error</dt>" in page
     assert "the error on new rows is unknown" in page

@@ -206,10 +206,10 @@ def test_the_log_likelihood_rises_with_every_split(tmp_path):
 
 def test_trees_side_by_side_share_their_colours():
     typed = tw.parse("x1 <= 4 -> star\nx1 > 4 -> dot", target="y")
-    grown = tw.grow("outlier")
-    picture = tw.draw_trees({"typed": typed, "grown": grown})
+    tree = tw.grow("outlier")
+    picture = tw.draw_trees({"typed": typed, "grown": tree})
     builders = [builder for _, builder in picture.panels]
-    assert {builder.tree.classes for builder in builders} == {grown.classes}
+    assert {builder.tree.classes for builder in builders} == {tree.classes}
     assert builders[0].tree.prediction(1) == "star"
 
 

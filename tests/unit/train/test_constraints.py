@@ -92,10 +92,10 @@ def test_a_sign_of_zero_is_no_constraint():
 def test_the_constraint_survives_a_file(tmp_path):
     tree = tw.grow(AGES, "y", monotone={"age": 1})
     tree.save(tmp_path / "tree.json")
-    again = tw.load(tmp_path / "tree.json")
-    assert again == tree
-    assert again.fit_info.settings["monotone"] == {"age": 1}
-    assert str(again.trace(AGES)) == str(tree.trace(AGES))
+    loaded = tw.load(tmp_path / "tree.json")
+    assert loaded == tree
+    assert loaded.fit_info.settings["monotone"] == {"age": 1}
+    assert str(loaded.trace(AGES)) == str(tree.trace(AGES))
 
 
 def test_refitting_on_rows_that_break_the_order_is_noted():
@@ -157,9 +157,9 @@ def test_every_path_stays_within_a_group(groups):
         tw.grow(table, "y", interactions=groups),
         *tw.forest(table, "y", n_estimators=4, interactions=groups),
     ):
-        found = paths(model)
-        assert all(any(path <= group for group in allowed) for path in found)
-        assert max(map(len, found)) == max(len(group) for group in allowed if group & set.union(*found))
+        actual = paths(model)
+        assert all(any(path <= group for group in allowed) for path in actual)
+        assert max(map(len, actual)) == max(len(group) for group in allowed if group & set.union(*actual))
 
 
 def test_the_trace_names_the_columns_above():

@@ -71,15 +71,15 @@ FORMS = {
 def test_one_tree_and_one_file_whatever_the_memory_looks_like(form, missing, tmp_path):
     x = cells(missing)
     y = np.where(np.nan_to_num(x[:, 0]) + 3 * np.nan_to_num(x[:, 1]) > 0.1, "yes", "no")
-    wanted = tw.grow({name: x[:, j].astype(np.float64) for j, name in enumerate(NAMES)}, y)
-    wanted.save(tmp_path / "wanted.json")
+    expected = tw.grow({name: x[:, j].astype(np.float64) for j, name in enumerate(NAMES)}, y)
+    expected.save(tmp_path / "wanted.json")
     data = FORMS[form](x)
     tree = tw.grow(data, y)
     tree.save(tmp_path / "tree.json")
     assert (tmp_path / "tree.json").read_bytes() == (tmp_path / "wanted.json").read_bytes()
-    assert tree.apply(data).tolist() == wanted.apply(x.astype(np.float64)).tolist()
+    assert tree.apply(data).tolist() == expected.apply(x.astype(np.float64)).tolist()
     table = Table("the table", {**read(data).columns, "y": read({"y": y})["y"]}, ROWS)
-    assert tree.refit(table).arrays.missing_rows.tolist() == wanted.arrays.missing_rows.tolist()
+    assert tree.refit(table).arrays.missing_rows.tolist() == expected.arrays.missing_rows.tolist()
 
 
 @pytest.mark.parametrize("form", ["float32", "Fortran order", "float64", "pandas", "polars", "Arrow", "columns"])

@@ -68,13 +68,13 @@ def test_missing_values_of_a_split_by_hand_go_where_growing_sends_them(seed, set
     for column in ("x", "town"):
         data = with_holes(seed, task)
         del data[{"x": "town", "town": "x"}[column]]
-        grown = tw.grow(data, "y", task=task, max_depth=1, **settings)
-        if "present" in grown.condition(1) + grown.condition(2):
+        tree = tw.grow(data, "y", task=task, max_depth=1, **settings)
+        if "present" in tree.condition(1) + tree.condition(2):
             continue
-        condition = "town" if grown[0].split.kind == "multiway" else grown.condition(1).removesuffix(" or missing")
+        condition = "town" if tree[0].split.kind == "multiway" else tree.condition(1).removesuffix(" or missing")
         byhand = tw.grow(data, "y", task=task, max_depth=0, **settings).split(0, condition, data)
-        assert byhand[0].split.missing == grown[0].split.missing
-        assert [n.rows for n in byhand] == [n.rows for n in grown]
+        assert byhand[0].split.missing == tree[0].split.missing
+        assert [n.rows for n in byhand] == [n.rows for n in tree]
 
 
 def test_missing_values_of_a_split_by_hand_go_where_the_condition_says():
@@ -120,10 +120,10 @@ def test_refusals(node, condition, message):
 def test_refit_takes_the_numbers_of_the_new_table():
     tree = tw.grow("penguins", max_leaf_nodes=4)
     half = tw.datasets.penguins().take(np.arange(0, 344, 2))
-    again = tree.refit(half)
-    assert [n.split for n in again] == [n.split for n in tree]
-    assert again[0].rows == 172
-    assert again[0].counts == {"Adelie": 76.0, "Chinstrap": 34.0, "Gentoo": 62.0}
+    refitted = tree.refit(half)
+    assert [n.split for n in refitted] == [n.split for n in tree]
+    assert refitted[0].rows == 172
+    assert refitted[0].counts == {"Adelie": 76.0, "Chinstrap": 34.0, "Gentoo": 62.0}
 
 
 def test_a_hand_written_tree_learns_its_counts():

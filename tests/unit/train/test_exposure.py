@@ -118,9 +118,9 @@ def test_everything_that_reads_the_target_reads_rates(tmp_path):
     assert tree.refit(table).arrays.value.tolist() == tree.arrays.value.tolist()
     assert tree.trace(table)[0].agrees
     tree.save(tmp_path / "rates.json")
-    again = tw.load(tmp_path / "rates.json")
-    assert again == tree
-    assert str(again.evaluate(table)) == str(evaluated)
+    loaded = tw.load(tmp_path / "rates.json")
+    assert loaded == tree
+    assert str(loaded.evaluate(table)) == str(evaluated)
     assert "a rate per unit of years" in str(tree.summary())
     forest = tw.forest(table, "claims", exposure="years", n_estimators=5)
     assert "training range" in str(forest.evaluate(table))

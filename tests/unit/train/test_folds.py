@@ -28,10 +28,10 @@ def table(n=60, seed=0, groups=None, classes="ab", time=None):
 def test_classes_are_spread_as_in_stratified_folds(folds):
     data = table(97, classes="abc")
     training_set = prepare(data, "y")
-    found = make_folds(training_set, folds, random_state=3)
-    assert np.array_equal(np.sort(np.concatenate([f.held_out for f in found.folds])), np.arange(97))
+    actual = make_folds(training_set, folds, random_state=3)
+    assert np.array_equal(np.sort(np.concatenate([f.held_out for f in actual.folds])), np.arange(97))
     theirs = StratifiedKFold(folds).split(data["x"], data["y"])
-    for fold, (_, test) in zip(found.folds, theirs, strict=True):
+    for fold, (_, test) in zip(actual.folds, theirs, strict=True):
         ours, expected = (np.bincount(training_set.y[rows], minlength=3) for rows in (fold.held_out, test))
         assert np.abs(ours - expected).max() <= 1
         assert np.array_equal(np.setdiff1d(np.arange(97), fold.held_out), fold.training)
@@ -46,24 +46,24 @@ def test_groups_are_never_parted(seed, folds, groups, regression):
     n_groups = len(set(data["who"]))
     if n_groups < folds:
         return
-    found = make_folds(prepare(data, "y", task="regression" if regression else None, groups="who"), folds, 2, seed)
-    assert (found.count, found.repeats, found.kind) == (folds, 2, "groups")
+    actual = make_folds(prepare(data, "y", task="regression" if regression else None, groups="who"), folds, 2, seed)
+    assert (actual.count, actual.repeats, actual.kind) == (folds, 2, "groups")
     who = np.array(data["who"])
-    for fold in found.folds:
+    for fold in actual.folds:
         assert not {*who[fold.training]} & {*who[fold.held_out]}
         assert len(fold.training)
         assert len(fold.held_out)
-    for repeat in (found.folds[:folds], found.folds[folds:]):
+    for repeat in (actual.folds[:folds], actual.folds[folds:]):
         assert np.array_equal(np.sort(np.concatenate([f.held_out for f in repeat])), np.arange(120))
 
 
 def test_groups_of_equal_size_fill_the_folds_evenly():
     data = {"x": np.arange(200.0), "who": np.repeat(np.arange(50), 4), "y": np.tile([0, 0, 1, 1], 50)}
-    found = make_folds(prepare(data, "y", groups="who"), 10)
-    assert {len(fold.held_out) for fold in found.folds} == {20}
+    actual = make_folds(prepare(data, "y", groups="who"), 10)
+    assert {len(fold.held_out) for fold in actual.folds} == {20}
     skewed = {**data, "y": np.repeat([1] * 10 + [0] * 40, 4)}  # whole groups of one class
-    found = make_folds(prepare(skewed, "y", groups="who"), 10)
-    assert {int(skewed["y"][fold.held_out].sum()) for fold in found.folds} == {4}
+    actual = make_folds(prepare(skewed, "y", groups="who"), 10)
+    assert {int(skewed["y"][fold.held_out].sum()) for fold in actual.folds} == {4}
 
 
 def test_groups_are_no_feature_and_arrays_will_do():
@@ -80,27 +80,27 @@ def test_groups_are_no_feature_and_arrays_will_do():
 def test_time_goes_forward_as_in_scikit_learn(folds):
     n = 53
     order = np.random.default_rng(0).permutation(n)
-    found = make_folds(prepare(table(n, time=order), "y", time="when"), folds)
+    actual = make_folds(prepare(table(n, time=order), "y", time="when"), folds)
     place = np.argsort(order)
-    for fold, (train, test) in zip(found.folds, TimeSeriesSplit(folds).split(place), strict=True):
+    for fold, (train, test) in zip(actual.folds, TimeSeriesSplit(folds).split(place), strict=True):
         assert np.array_equal(fold.training, np.sort(place[train]))
         assert np.array_equal(fold.held_out, np.sort(place[test]))
 
 
 def test_rows_of_the_same_time_stay_together():
     time = np.repeat(["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"], 5)
-    found = make_folds(prepare(table(20, time=time), "y", time="when"), 3)
-    for fold in found.folds:
+    actual = make_folds(prepare(table(20, time=time), "y", time="when"), 3)
+    for fold in actual.folds:
         assert max(time[fold.training]) < min(time[fold.held_out])
-    assert found.kind == "time"
+    assert actual.kind == "time"
 
 
 def test_repeats_use_other_folds_and_the_seed_decides():
     training_set = prepare("penguins")
-    found = make_folds(training_set, 5, 3, random_state=4)
-    assert (len(found.folds), found.count) == (15, 5)
-    assert str(found) == "5 folds, repeated 3 times"
-    first = [fold.held_out for fold in found.folds]
+    actual = make_folds(training_set, 5, 3, random_state=4)
+    assert (len(actual.folds), actual.count) == (15, 5)
+    assert str(actual) == "5 folds, repeated 3 times"
+    first = [fold.held_out for fold in actual.folds]
     assert all(
         np.array_equal(a, f.held_out) for a, f in zip(first, make_folds(training_set, 5, 3, 4).folds, strict=True)
     )
@@ -145,7 +145,7 @@ def test_the_target_is_no_group():
 def test_groups_that_a_part_of_the_rows_lacks_have_no_folds():
     training_set = prepare({"x": range(12), "who": list("aabbccddeeff"), "y": list("nnyyny" * 2)}, "y", groups="who")
     part = take_rows(training_set, np.array([0, 1, 4, 5, 8, 9, 10, 11]))
-    found = make_folds(part, 4)
-    assert sorted(len(fold.held_out) for fold in found.folds) == [2, 2, 2, 2]
+    actual = make_folds(part, 4)
+    assert sorted(len(fold.held_out) for fold in actual.folds) == [2, 2, 2, 2]
     with pytest.raises(tw.DataError, match="has 4 groups: too few for 5 folds"):
         make_folds(part, 5)

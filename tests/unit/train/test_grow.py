@@ -40,18 +40,18 @@ def rows_of(data, order):
 @given(tables(), st.sampled_from(CLASSIFICATION))
 def test_refit_on_the_training_table_is_the_same_tree(data, criterion):
     tree = tw.grow(data, "y", criterion=criterion, missing="branch")
-    again = tree.refit(data)
+    refitted = tree.refit(data)
     for name in ("rows", "missing_rows", "weight", "impurity", "gain", "label", "count_weight"):
-        assert getattr(again.arrays, name).tolist() == getattr(tree.arrays, name).tolist(), name
+        assert getattr(refitted.arrays, name).tolist() == getattr(tree.arrays, name).tolist(), name
 
 
 @settings(max_examples=40, deadline=None)
 @given(tables(regression=True), st.sampled_from(["squared_error", "absolute_error"]))
 def test_refit_of_numbers_is_the_same_tree(data, criterion):
     tree = tw.grow(data, "y", task="regression", criterion=criterion)
-    again = tree.refit(data)
+    refitted = tree.refit(data)
     for name in ("rows", "weight", "impurity", "gain", "value", "spread"):
-        assert getattr(again.arrays, name).tolist() == getattr(tree.arrays, name).tolist(), name
+        assert getattr(refitted.arrays, name).tolist() == getattr(tree.arrays, name).tolist(), name
 
 
 @settings(max_examples=40, deadline=None)
@@ -292,9 +292,9 @@ def test_one_huge_target_does_not_hide_the_others(criterion, size, outlier):
     assert inner.prediction == pytest.approx(3 * size, rel=1e-12, abs=0)
     if criterion == "squared_error" and size == 1.0:
         assert (inner.impurity, inner.gain, inner.spread) == (4.0, 4.0, 2.0)
-    again = tree.refit(data)
+    refitted = tree.refit(data)
     for name in ("impurity", "gain", "value", "spread"):
-        assert getattr(again.arrays, name).tolist() == getattr(tree.arrays, name).tolist(), name
+        assert getattr(refitted.arrays, name).tolist() == getattr(tree.arrays, name).tolist(), name
     assert tree.trace(data)[1].agrees
 
 

@@ -103,10 +103,10 @@ def test_the_whole_table_is_recognised_as_training_rows():
 @pytest.mark.parametrize("regression", [False, True])
 def test_independence_follows_the_history(regression):
     data, other = table(regression=regression), table(seed=1, regression=regression)
-    grown = tw.grow(data, "y", max_depth=4)
-    refitted, honest = grown.refit(other), tw.grow(data, "y", max_depth=4, honest=0.5)
+    tree = tw.grow(data, "y", max_depth=4)
+    refitted, honest = tree.refit(other), tw.grow(data, "y", max_depth=4, honest=0.5)
     assert refitted.fit_info.has_independent_rows
-    assert not grown.refit(data).fit_info.has_independent_rows  # the rows that chose the splits
+    assert not tree.refit(data).fit_info.has_independent_rows  # the rows that chose the splits
     assert refitted.refit(other).fit_info.has_independent_rows
     assert not honest.refit(data).fit_info.has_independent_rows
     assert not refitted.prune("gain", threshold=0.5).fit_info.has_independent_rows  # the rows chose what to cut
@@ -120,10 +120,10 @@ def test_independence_follows_the_history(regression):
 def test_it_survives_a_file(tmp_path):
     tree = tw.grow(table(), "y", honest=0.5, pruning="cv")
     tree.save(tmp_path / "m.json")
-    again = tw.load(tmp_path / "m.json")
-    assert again == tree
-    assert again.fit_info == tree.fit_info
-    assert again.fit_info.cp_table is not None
+    loaded = tw.load(tmp_path / "m.json")
+    assert loaded == tree
+    assert loaded.fit_info == tree.fit_info
+    assert loaded.fit_info.cp_table is not None
 
 
 def test_the_estimator_and_comparisons_repeat_it():

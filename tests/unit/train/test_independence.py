@@ -63,7 +63,7 @@ def test_the_tail_falls_as_the_statistic_grows():
 
 def test_classes():
     data = table()
-    found = compute_tests(data)
+    actual = compute_tests(data)
     n, labels = len(data["y"]), np.array(data["y"])
     for name in ("c", "b"):
         counts = np.array(
@@ -73,12 +73,12 @@ def test_classes():
             ]
         )
         pearson = stats.chi2_contingency(counts, correction=False)
-        assert found[name].statistic == pytest.approx(pearson.statistic * (n - 1) / n)
-        assert found[name].df == pearson.dof
+        assert actual[name].statistic == pytest.approx(pearson.statistic * (n - 1) / n)
+        assert actual[name].df == pearson.dof
     x = np.array(data["x"])
     between = sum(np.sum(labels == k) * (x[labels == k].mean() - x.mean()) ** 2 for k in "abc")
-    assert found["x"].statistic == pytest.approx((n - 1) * between / np.sum((x - x.mean()) ** 2))
-    assert found["x"].df == 2
+    assert actual["x"].statistic == pytest.approx((n - 1) * between / np.sum((x - x.mean()) ** 2))
+    assert actual["x"].df == 2
 
 
 def test_numbers():
@@ -148,8 +148,8 @@ def test_shifted_and_scaled_numbers_are_the_same_column(regression):
     x = np.array(data["x"])
     expected = compute_tests(data)["x"].statistic
     for other in (-x, 1e300 * x, 1e-305 * x + 1e-300, x / 7 + 1000):
-        found = compute_tests({"x": other.tolist(), "y": data["y"]})["x"]
-        assert found.statistic == pytest.approx(expected, rel=1e-9)
+        actual = compute_tests({"x": other.tolist(), "y": data["y"]})["x"]
+        assert actual.statistic == pytest.approx(expected, rel=1e-9)
 
 
 def test_missing_and_infinite_values_do_not_take_part():
@@ -293,9 +293,9 @@ def grow_by_tests():
 
 def test_p_values_are_saved_printed_and_exported():
     tree = grow_by_tests()
-    again = loads(dumps(tree))
-    assert again == tree
-    assert again[0].p_value == tree[0].p_value > 0
+    parsed = loads(dumps(tree))
+    assert parsed == tree
+    assert parsed[0].p_value == tree[0].p_value > 0
     assert "p-value" in str(tree).splitlines()[0]
     assert tw.parse(str(tree)).n_leaves == tree.n_leaves
     complete = tw.parse(tree.export("text"))
@@ -333,13 +333,13 @@ def test_the_trace_gives_the_reason():
 
 @pytest.mark.parametrize("format", ["text", "markdown", "latex", "csv", "json"])
 def test_the_trace_lists_every_test_in_every_format(format):
-    written = grow_by_tests().trace("penguins").render(format)
-    assert written.count("df 2, p ") + written.count('"df": 2') >= 5
+    text = grow_by_tests().trace("penguins").render(format)
+    assert text.count("df 2, p ") + text.count('"df": 2') >= 5
 
 
 def test_the_command_line_and_the_report_show_them(run, tmp_path):
-    answer = run("show penguins --target species --selection test --max-depth 1 --format json")
-    assert json.loads(answer.out)["nodes"][0]["p_value"] == tw.grow("penguins", selection="test")[0].p_value
+    result = run("show penguins --target species --selection test --max-depth 1 --format json")
+    assert json.loads(result.out)["nodes"][0]["p_value"] == tw.grow("penguins", selection="test")[0].p_value
     refused = run("grow penguins --alpha 0.1")
     assert "Leave it out, or add --selection test." in refused.err
     grow_by_tests().report(tmp_path / "report.html", "penguins")

@@ -66,8 +66,8 @@ def test_what_it_refuses(options, message):
 
 
 def test_everywhere_by_the_same_name(run):
-    done = run("grow distractor --search lookahead --max-depth 2")
-    assert done.code == 0
-    assert "another root" in done.err + done.out
+    completed = run("grow distractor --search lookahead --max-depth 2")
+    assert completed.code == 0
+    assert "another root" in completed.err + completed.out
     x, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]
     assert tw.TreeClassifier(max_depth=2, search="lookahead").fit(x, y).score(x, y) == 1

@@ -165,8 +165,8 @@ def test_a_model_records_the_rule_and_old_models_are_by_gain(tmp_path):
     tree = tw.grow(data, "y", max_depth=2)
     assert tree.fit_info.settings["selection"] == "priced"
     tree.save(tmp_path / "tree.json")
-    again = tw.load(tmp_path / "tree.json")
-    assert again.trace(data)[0]["name"].best.price_bits > 0
+    loaded = tw.load(tmp_path / "tree.json")
+    assert loaded.trace(data)[0]["name"].best.price_bits > 0
     old = tw.grow(data, "y", max_depth=2, **BY_BOOK)
     assert old.trace(data)[0]["name"].best.price_bits == 0
 

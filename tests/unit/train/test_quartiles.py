@@ -96,9 +96,9 @@ def test_kinds():
         "b": [True, False, True, False],
         "y": [0, 1, 0, 1],
     }
-    found = tw.grow(table, "y").quartiles
-    assert found == {"n": (2**60, 2**60 + 9), "d": (19723, 19754), "x": (-math.inf, 1.5)}
-    assert str(found["x"][1]) == "1.5"
+    actual = tw.grow(table, "y").quartiles
+    assert actual == {"n": (2**60, 2**60 + 9), "d": (19723, 19754), "x": (-math.inf, 1.5)}
+    assert str(actual["x"][1]) == "1.5"
     assert grown([-0.0, -0.0]).quartiles["x"] == (0.0, 0.0)
     assert math.copysign(1, grown([-0.0, -0.0]).quartiles["x"][0]) == 1
 

@@ -72,9 +72,9 @@ def test_wrong_shares_are_refused():
 
 
 def test_on_the_command_line(run):
-    answer = run("grow penguins --max-depth 1 --round-thresholds")
-    assert "flipper_length_mm <= 206  " in answer.out
-    assert "round 1 threshold; no row moved" in answer.err
+    result = run("grow penguins --max-depth 1 --round-thresholds")
+    assert "flipper_length_mm <= 206  " in result.out
+    assert "round 1 threshold; no row moved" in result.err
     assert "flipper_length_mm <= 205  " in run("grow penguins --max-depth 1 --round-thresholds 0.05").out
 
 

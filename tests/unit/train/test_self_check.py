@@ -40,10 +40,10 @@ def test_another_tree_is_an_error_that_says_where(monkeypatch):
 
     def grow_wrongly(columns, target, settings, progress):
         """An engine that misplaces a threshold."""
-        grown = grow(columns, target, settings, progress)
+        tree = grow(columns, target, settings, progress)
         if not settings.tuning.exact_only:
-            grown["cut"] = grown["cut"] + (grown["column"] == 0)
-        return grown
+            tree["cut"] = tree["cut"] + (tree["column"] == 0)
+        return tree
 
     monkeypatch.setattr(_core, "grow", grow_wrongly)
     with pytest.raises(tw.TreewiseError, match='differs from that of the presorted engine in the array "cut"'):

@@ -68,22 +68,22 @@ def test_summary_of_parts_is_that_of_the_table(regression, few, monkeypatch):
         training_set = prepare(data, "y", **options)
         expected = summarise(training_set)
         cuts = np.sort(rng.integers(0, n + 1, 3))
-        found = summary_of_parts(data, cuts, "y", **options)
+        actual = summary_of_parts(data, cuts, "y", **options)
         for name in SAME:
-            ours, theirs = getattr(found, name), getattr(expected, name)
+            ours, theirs = getattr(actual, name), getattr(expected, name)
             if name == "root":
                 ours, theirs = ours._replace(target_sum=0, targets=()), theirs._replace(target_sum=0, targets=())
             assert ours == theirs, f"table {seed}, {name}: {ours} {theirs} {data} {options}"
-        assert found.deviation_scale == expected.deviation_scale
-        assert int(found.weight.sum()) == int(expected.weight.sum())
+        assert actual.deviation_scale == expected.deviation_scale
+        assert int(actual.weight.sum()) == int(expected.weight.sum())
 
 
 def test_class_without_weight_and_missing_targets_are_left_out():
     data = {"x": [1, 2, 9, 4, 5], "y": ["a", "b", "c", None, "a"]}
     options = {"class_weight": {"c": 0}, "drop_missing_target": True}
-    found = summary_of_parts(data, [2], "y", **options)
+    actual = summary_of_parts(data, [2], "y", **options)
     expected = summarise(prepare(data, "y", **options))
-    assert (found.root, found.encodings) == (expected.root, expected.encodings)
+    assert (actual.root, actual.encodings) == (expected.root, expected.encodings)
 
 
 def test_refusals_name_what_is_wrong():

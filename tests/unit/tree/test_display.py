@@ -179,9 +179,9 @@ def test_words_on_the_command_line(run, tmp_path):
     rules = run("rules m.json --format json").out
     assert '"prediction": 1' in rules
     assert "Products > 2" in rules
-    answer = run("predict m.json --row 'Products=2.3, Active=0, Balance=5' --format csv")
-    assert answer.out.split("\n")[1] in ("0", "1")
-    assert "Products: not a whole number in 1 row, unlike in training; exact thresholds apply" in answer.err
+    result = run("predict m.json --row 'Products=2.3, Active=0, Balance=5' --format csv")
+    assert result.out.split("\n")[1] in ("0", "1")
+    assert "Products: not a whole number in 1 row, unlike in training; exact thresholds apply" in result.err
     assert "→ gone" in run("show m.json --labels 0=stays,1=gone").out
     wrong = run("show m.json --labels 2=gone")
     assert wrong.code == 2

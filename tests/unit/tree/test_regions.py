@@ -51,7 +51,7 @@ def as_value(encoding, value):
 
 def homes(tree, columns, n):
     """The ends in whose region each row lies."""
-    found = [[] for _ in range(n)]
+    actual = [[] for _ in range(n)]
     rows = [
         [as_value(tree.encodings[i], v) for i, v in enumerate(row)]
         for row in zip(*map(np.ndarray.tolist, columns), strict=True)
@@ -59,8 +59,8 @@ def homes(tree, columns, n):
     for end, region in terminal_regions(tree):
         for k, row in enumerate(rows):
             if all(condition.holds(row[i]) for i, condition in region.conditions.items()):
-                found[k].append(end)
-    return found
+                actual[k].append(end)
+    return actual
 
 
 @settings(deadline=None, max_examples=150)
@@ -99,15 +99,15 @@ def test_a_member_stops_where_its_region_says_and_an_empty_region_has_none(tree)
 @settings(deadline=None, max_examples=60)
 @given(trees(max_inner=8), st.integers(0, 99))
 def test_regions_of_nodes_nest_and_agree_with_the_path(tree, seed):
-    found = dict(regions(tree))
-    assert list(found) == list(range(len(tree)))
-    for number, region in found.items():
+    actual = dict(regions(tree))
+    assert list(actual) == list(range(len(tree)))
+    for number, region in actual.items():
         assert region == region_of(tree, number)
         up = int(tree.arrays.parent[number])
         if up >= 0:
-            assert (region & found[up]).conditions == region.conditions
+            assert (region & actual[up]).conditions == region.conditions
     some = {int(np.random.default_rng(seed).integers(len(tree)))}
-    assert [(n, r) for n, r in regions(tree, some)] == [(n, found[n]) for n in some]
+    assert [(n, r) for n, r in regions(tree, some)] == [(n, actual[n]) for n in some]
 
 
 @pytest.mark.parametrize("options", [{}, {"categorical": "multiway"}, {"categorical": "any", "missing": "branch"}])
