@@ -1,4 +1,10 @@
-// One pass over the sorted rows of a column for each placement of its missing rows.
+// One pass over the sorted rows of a column for each placement of its missing rows, in segments:
+//
+//     segment         0           1           2           …
+//     best gain       0.2         0.7 ◄       0.4              a point of the chart each
+//     left, right     kept at the start of each
+//
+// The segments that reach the best gain, usually one, are passed again for the statistics of their thresholds.
 
 #include "search/threshold_profile.hpp"
 
@@ -16,6 +22,7 @@ namespace {
 
 constexpr size_t kMostKept = 64;        // thresholds within rounding of the best; of more, the first ones within less
 constexpr int64_t kMaxTable = 1 << 22;  // n·log n is tabulated up to this weight
+constexpr size_t kAhead = 16;           // rows whose targets are fetched ahead
 constexpr int64_t kSparse = 16;         // nodes of fewer than 1/16 of the rows are sorted instead of marked
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -42,8 +49,10 @@ struct NodeTargets {
     NodeTargets(const Target& t, const Settings& s, std::span<const uint32_t> rows)
         : target(t), settings(s), total(stats_width(t.n_classes)) {
         int128 sum = 0;
+        common_weight = rows.empty() ? 0 : t.weight[rows.front()];
         for (uint32_t row : rows) {
             const int64_t w = t.weight[row];
+            if (w != common_weight) common_weight = 0;
             ++total[kRows], total[kWeight] += w;
             if (t.n_classes)
                 total[kCounts + static_cast<size_t>(t.label[row])] += w;
@@ -58,6 +67,7 @@ struct NodeTargets {
             return;
         }
         add_sum(total.data() + kLimbs, sum);
+        total_sum = sum;
         mean = total[kWeight] ? static_cast<int64_t>(sum / total[kWeight]) : 0;
         for (uint32_t row : rows) {
             const auto d = static_cast<double>(t.y[row] - mean);
@@ -65,6 +75,7 @@ struct NodeTargets {
         }
         logarithms = Logarithms(s.rule != Rule::gain ? total[kWeight] : 0);
     }
+    int64_t weight_of(uint32_t row) const { return common_weight ? common_weight : target.weight[row]; }
     // Of scores; a ratio is a gain over the information of the split, which may be small.
     double tolerance() const {
         return scale * (settings.rule == Rule::ratio ? 0x1p-28 : target.n_classes ? 0x1p-40 : 0x1p-30);
@@ -75,8 +86,10 @@ struct NodeTargets {
     const Target& target;
     const Settings& settings;
     RowStats total;
+    int64_t common_weight = 0;    // of all rows of the node; 0 if they differ: reading weights at random is slow
     std::vector<size_t> classes;  // those that occur
     Logarithms logarithms{0};
+    int128 total_sum = 0;
     int64_t mean = 0;  // regression: deviations from it are added up in doubles
     double scale = 0;  // of purities, for the tolerance
 };
@@ -86,7 +99,7 @@ template <bool kIsNumber>
 struct Side {
     explicit Side(const NodeTargets& node) : stats(stats_width(node.target.n_classes)) {}
     void add(const NodeTargets& node, uint32_t row) {
-        const int64_t w = node.target.weight[row];
+        const int64_t w = node.weight_of(row);
         ++stats[kRows], stats[kWeight] += w;
         if constexpr (kIsNumber) {
             sum += static_cast<int128>(w) * node.target.y[row];
@@ -94,6 +107,21 @@ struct Side {
         } else {
             stats[kCounts + static_cast<size_t>(node.target.label[row])] += w;
         }
+    }
+    // The present rows: all of the node without the missing ones, which are this side.
+    Side rest(const NodeTargets& node) const {
+        Side side(node);
+        for (size_t i = 0; i < stats.size(); ++i) side.stats[i] = node.total[i] - stats[i];
+        if constexpr (kIsNumber) {
+            std::fill(side.stats.begin() + kLimbs, side.stats.end(), 0);
+            side.sum = node.total_sum - sum;
+            side.deviations = static_cast<double>(side.sum - static_cast<int128>(node.mean) * side.stats[kWeight]);
+        }
+        return side;
+    }
+    void merge(const Side& other) {
+        treewise::add(stats.data(), other.stats.data(), stats.size());
+        sum += other.sum, deviations += other.deviations;
     }
     RowStats stats;  // regression: without the sum of the targets, which is here
     int128 sum = 0;
@@ -147,6 +175,9 @@ public:
         missing_purity_ = is_separate_ ? purity(node_, missing_side_) : 0.0;
         const int placements = missing.empty() || is_separate_ ? 1 : 2;
         for (int placement = 0; placement < placements; ++placement) scan(rows, differs, placement, !missing.empty());
+        for (const Segment& segment : segments_) best_ = std::max(best_, segment.score);
+        for (const Segment& segment : segments_)
+            if (segment.score >= best_ - tolerance_) offer_segment(segment, rows, differs);
         for (size_t part = 0; part < best_of_part_.size(); ++part) {
             if (best_of_part_[part].gain == -kInfinity) continue;
             profile_.points.push_back(best_of_part_[part]);
@@ -174,33 +205,68 @@ private:
                side.stats[kWeight] >= node_.settings.min_leaf_weight;
     }
 
+    // Rows begin … end, where a threshold is before each; and what is on its sides before the first.
+    struct Segment {
+        int64_t begin, end, position, placement;
+        Side<kIsNumber> left, right;
+        double node_purity;
+        double score = -kInfinity;  // of its best threshold
+    };
+
     void scan(std::span<const uint32_t> rows, std::span<const uint8_t> differs, int64_t placement, bool any_missing) {
-        left_ = Side<kIsNumber>(node_), right_ = Side<kIsNumber>(node_);
-        if (any_missing && !is_separate_) (placement == 0 ? left_ : right_) = missing_side_;
-        for (uint32_t row : rows) right_.add(node_, row);
+        left_ = Side<kIsNumber>(node_), right_ = missing_side_.rest(node_);
+        if (any_missing && !is_separate_) (placement == 0 ? left_ : right_).merge(missing_side_);
         const double node_purity = is_separate_ ? node_purity_of_all() : purity_of_sum(left_, right_);
+        const auto n = static_cast<int64_t>(rows.size()), n_parts = static_cast<int64_t>(best_of_part_.size());
         int64_t position = 0;
-        const auto n = static_cast<int64_t>(rows.size());
-        for (int64_t i = 1; i < n; ++i) {
-            move(rows[static_cast<size_t>(i - 1)]);
-            if (i % static_cast<int64_t>(kRowsBetweenChecks) == 0) check_interrupt_();
-            if (!differs[static_cast<size_t>(i)]) continue;
-            const int64_t own = position++;
-            if (!fits(left_) || !fits(right_)) continue;
-            if (placement == 0) ++profile_.n_eligible;
-            const double gain = purity(node_, left_) + purity(node_, right_) + missing_purity_ - node_purity;
-            ProfiledCut cut{gain, own, placement, rows[static_cast<size_t>(i - 1)], rows[static_cast<size_t>(i)]};
-            offer(cut, node_.settings.rule == Rule::ratio ? ratio(gain) : gain);
-            const auto part = static_cast<size_t>(i * static_cast<int64_t>(best_of_part_.size()) / n);
-            if (gain > best_of_part_[part].gain) {
-                static_cast<ProfiledCut&>(best_of_part_[part]) = cut;
-                left_of_part_[part] = i;
-            }
+        for (int64_t p = 0; p < n_parts; ++p) {
+            check_interrupt_();
+            const auto part = static_cast<size_t>(p);
+            const int64_t begin = std::max<int64_t>(1, (p * n + n_parts - 1) / n_parts);
+            const int64_t end = ((p + 1) * n + n_parts - 1) / n_parts;
+            segments_.push_back({begin, end, position, placement, left_, right_, node_purity});
+            double best_score = -kInfinity;
+            const auto visit = [&](const ProfiledCut& cut, double score, int64_t i) {
+                if (placement == 0) ++profile_.n_eligible;
+                best_score = std::max(best_score, score);
+                if (cut.gain > best_of_part_[part].gain) {
+                    static_cast<ProfiledCut&>(best_of_part_[part]) = cut;
+                    left_of_part_[part] = i;
+                }
+            };
+            position = pass(segments_.back(), rows, differs, visit);
+            segments_.back().score = best_score;
         }
         if (placement == 0) profile_.n_cuts = position;
     }
+    void offer_segment(const Segment& segment, std::span<const uint32_t> rows, std::span<const uint8_t> differs) {
+        left_ = segment.left, right_ = segment.right;
+        pass(segment, rows, differs, [&](const ProfiledCut& cut, double score, int64_t) { offer(cut, score); });
+    }
+    // Calls visit(cut, score, rows on the left) for the thresholds that leave enough rows on both sides; moves the
+    // rows of the segment to the left, and returns the position after it.
+    int64_t pass(const Segment& segment, std::span<const uint32_t> rows, std::span<const uint8_t> differs,
+                 auto&& visit) {
+        int64_t position = segment.position;
+        const bool is_ratio = node_.settings.rule == Rule::ratio;
+        for (int64_t i = segment.begin; i < segment.end; ++i) {
+            const auto at = static_cast<size_t>(i);
+            if (at + kAhead < rows.size()) prefetch(rows[at + kAhead]);
+            move(rows[at - 1]);
+            if (!differs[at]) continue;
+            const int64_t own = position++;
+            if (!fits(left_) || !fits(right_)) continue;
+            const double gain = purity(node_, left_) + purity(node_, right_) + missing_purity_ - segment.node_purity;
+            visit(ProfiledCut{gain, own, segment.placement, rows[at - 1], rows[at]}, is_ratio ? ratio(gain) : gain, i);
+        }
+        return position;
+    }
+    void prefetch(uint32_t row) const {
+        if constexpr (kIsNumber) __builtin_prefetch(node_.target.y + row);
+        if (!node_.common_weight) node_.target.weight.prefetch(row);
+    }
     void move(uint32_t row) {
-        const int64_t w = node_.target.weight[row];
+        const int64_t w = node_.weight_of(row);
         ++left_.stats[kRows], --right_.stats[kRows];
         left_.stats[kWeight] += w, right_.stats[kWeight] -= w;
         if constexpr (kIsNumber) {
@@ -236,11 +302,10 @@ private:
         return information > 0 ? gain / information * node_.scale : 0.0;  // in units of the tolerance
     }
 
-    // Keeps the thresholds that may be the best, with the statistics of the present rows on their left.
+    // Keeps a threshold that may be the best, with the statistics of the present rows on its left.
     // Too many of them narrow the tolerance down to what doubles round; beyond that they tie, and the first stay.
     void offer(const ProfiledCut& cut, double score) {
         if (score < best_ - tolerance_) return;
-        if (score > best_) best_ = score, drop_worse();
         while (profile_.best.size() == kMostKept && tolerance_ > node_.rounding()) tolerance_ /= 4, drop_worse();
         if (score < best_ - tolerance_) return;
         if (profile_.best.size() == kMostKept) {
@@ -282,17 +347,13 @@ private:
     std::vector<double> scores_;  // of the thresholds that are kept
     std::vector<Part> best_of_part_;
     std::vector<int64_t> left_of_part_;
+    std::vector<Segment> segments_;
     ThresholdProfile profile_;
 };
 
-// The present rows of a node in order of a column, and whether each differs from the one before.
-struct NodeOrder {
-    std::vector<uint32_t> rows, missing;
-    std::vector<uint8_t> differs;
-};
-
-NodeOrder sort_node(const Column& column, std::span<const uint32_t> rows, const CheckInterrupt& check_interrupt) {
-    NodeOrder order;
+SortedColumns::Order sort_node(const Column& column, std::span<const uint32_t> rows,
+                               const CheckInterrupt& check_interrupt) {
+    SortedColumns::Order order;
     std::vector<int64_t> keys(rows.size());
     read_keys(column, rows, keys.data());
     std::vector<uint32_t> at(rows.size());
@@ -311,21 +372,20 @@ NodeOrder sort_node(const Column& column, std::span<const uint32_t> rows, const 
     return order;
 }
 
-NodeOrder select_node(const SortedColumns::Order& sorted, const std::vector<uint8_t>& is_in, const Column& column,
-                      std::span<const uint32_t> rows) {
-    NodeOrder order;
-    order.rows.resize(rows.size()), order.differs.resize(rows.size());
+SortedColumns::Order select_node(const SortedColumns::Order& sorted, const std::vector<uint8_t>& is_in, size_t n_rows) {
+    SortedColumns::Order order;
+    order.rows.resize(n_rows + 1), order.differs.resize(n_rows + 1);
     size_t n = 0;
     uint8_t differs = 1;
-    for (size_t i = 0; i < sorted.rows.size(); ++i) {
+    for (size_t i = 0; i < sorted.rows.size(); ++i) {  // without a branch, which no processor could predict
         const uint32_t row = sorted.rows[i];
         differs |= sorted.differs[i];
-        if (is_in[row]) order.rows[n] = row, order.differs[n] = differs, differs = 0, ++n;
+        order.rows[n] = row, order.differs[n] = differs;
+        n += is_in[row], differs &= is_in[row] ^ 1;
     }
     order.rows.resize(n), order.differs.resize(n);
-    if (n == rows.size()) return order;
-    for (uint32_t row : rows)
-        if (key_of(column, row) == kMissingKey) order.missing.push_back(row);
+    for (uint32_t row : sorted.missing)
+        if (is_in[row]) order.missing.push_back(row);
     return order;
 }
 
@@ -340,8 +400,7 @@ SortedColumns::SortedColumns(const std::vector<Column>& columns, int64_t n_rows,
         columns.size(),
         [&](size_t c, int worker) {
             if (columns[c].is_code()) return;
-            NodeOrder order = sort_node(columns[c], all, pool.interrupt_check(worker, check_interrupt));
-            orders_[c] = {std::move(order.rows), std::move(order.differs)};
+            orders_[c] = sort_node(columns[c], all, pool.interrupt_check(worker, check_interrupt));
         },
         check_interrupt);
 }
@@ -353,9 +412,9 @@ std::vector<ThresholdProfile> profile_thresholds(const std::vector<Column>& colu
                                                  const CheckInterrupt& check_interrupt) {
     const NodeTargets node(target, settings, rows);
     const bool is_sparse = static_cast<int64_t>(rows.size()) * kSparse < target.n_rows;
-    const bool is_all = static_cast<int64_t>(rows.size()) == target.n_rows;
-    std::vector<uint8_t> is_in(is_sparse ? 0 : static_cast<size_t>(target.n_rows), is_all);
-    if (!is_sparse && !is_all)
+    const bool is_all = !is_sparse && static_cast<int64_t>(rows.size()) == target.n_rows;
+    std::vector<uint8_t> is_in(is_sparse || is_all ? 0 : static_cast<size_t>(target.n_rows));
+    if (!is_in.empty())
         for (uint32_t row : rows) is_in[row] = 1;
     std::vector<ThresholdProfile> profiles(chosen.size());
     pool.parallel_for(
@@ -363,8 +422,12 @@ std::vector<ThresholdProfile> profile_thresholds(const std::vector<Column>& colu
         [&](size_t i, int worker) {
             const auto c = static_cast<size_t>(chosen[i]);
             const CheckInterrupt check = pool.interrupt_check(worker, check_interrupt);
-            const NodeOrder order =
-                is_sparse ? sort_node(columns[c], rows, check) : select_node(sorted[c], is_in, columns[c], rows);
+            SortedColumns::Order own;
+            if (is_sparse)
+                own = sort_node(columns[c], rows, check);
+            else if (!is_all)
+                own = select_node(sorted[c], is_in, rows.size());
+            const SortedColumns::Order& order = is_all ? sorted[c] : own;
             if (target.n_classes)
                 profiles[i] = ColumnScan<false>(node, n_points, check).run(order.rows, order.differs, order.missing);
             else

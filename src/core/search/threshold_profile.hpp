@@ -20,15 +20,15 @@
 
 namespace treewise {
 
-// The rows of each numeric column in order of value; those without a value are left out.
+// The rows of each numeric column in order of value.
 class SortedColumns {
 public:
     SortedColumns(const std::vector<Column>& columns, int64_t n_rows, ThreadPool& pool,
                   const CheckInterrupt& check_interrupt);
 
     struct Order {
-        std::vector<uint32_t> rows;
-        std::vector<uint8_t> differs;  // whether the value is another than the one before
+        std::vector<uint32_t> rows, missing;  // those with a value; those without, ascending
+        std::vector<uint8_t> differs;         // whether the value is another than the one before
     };
     const Order& operator[](size_t column) const { return orders_[column]; }
     size_t size() const { return orders_.size(); }

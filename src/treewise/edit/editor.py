@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -126,10 +127,16 @@ class Editor(EditedTree):
 
     def _search(self, node: int) -> NodeCandidates:
         """Return the candidates of a node as the learner compares them."""
-        node, state = self._node(node), self._state
-        excluded = {self.tree.columns.index(name) for name in state.forbidden | state.locked_columns}
-        rows = self.tables.training.rows_at(self.tree, node)
-        return self.tables.searcher.search(rows, constraints_at(self.tree, node), frozenset(excluded))
+        node, tree, state = self._node(node), self.tree, self._state
+        excluded = frozenset(tree.columns.index(name) for name in state.forbidden | state.locked_columns)
+        constraints = constraints_at(tree, node)
+        path = tuple((tree.split_at(above), int(tree.arrays.branches[at])) for above, at in pairwise(tree.path(node)))
+
+        def search() -> NodeCandidates:
+            rows = self.tables.training.rows_at(tree, node)
+            return self.tables.searcher.search(rows, constraints, excluded)
+
+        return self.tables.searches.get((path, constraints, excluded), search)  # these decide which rows and columns
 
     def candidates(self, node: int) -> Candidates:
         """Return the best test of every column at a node, ranked, with what it costs to prefer another to the first.

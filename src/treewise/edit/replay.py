@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from treewise._lib.text import safe
+from treewise.data.column import LazyColumns, missing_column
+from treewise.data.table import Table, read_for_model
 from treewise.edit.editor import Editor
 from treewise.edit.log import Replay, ReplayConflict, split_from_dict
 from treewise.edit.state import node_at_path, words_of_node
@@ -14,14 +18,34 @@ from treewise.tree.tree import Tree
 
 
 def replay(start: Tree, steps: Sequence[Any], data: Any, validation: Any = None, sample_weight: Any = None) -> Replay:
-    """Make edits again, on a tree counted on another table; report those that do not fit."""
-    editor = Editor(start, data, validation=validation, sample_weight=sample_weight)
+    """Make edits again, on a tree counted on another table; report those that do not fit.
+
+    A column that the first tree does not test may be missing: edits that need it are conflicts.
+    """
+    table, lacking = _with_all_columns(start, data)
+    if validation is not None and not isinstance(validation, float):
+        validation, _ = _with_all_columns(start, validation)
+    editor = Editor(start, table, validation=validation, sample_weight=sample_weight)
     conflicts = []
     for number, step in enumerate(steps, 1):
-        why = _replay_step(editor, step)
+        column = step["call"].get("split", step["call"]).get("column")
+        is_lacking = column in lacking and step["edit"] in ("split", "first")
+        why = (f"the table has no column {safe(column)}", False) if is_lacking else _replay_step(editor, step)
         if why:
             conflicts.append(ReplayConflict(number, str(step["edit"]), str(step["node"]), *why))
     return Replay(editor, len(steps), tuple(conflicts))
+
+
+def _with_all_columns(tree: Tree, data: Any) -> tuple[Table, set[str]]:
+    """Return a table in which columns that are missing, and that the tree does not test, have missing values only."""
+    table = read_for_model(data, tree.na_values)
+    tested = {node.split.column for node in tree if node.split is not None}
+    lacking = {name for name in tree.columns if name not in table.columns and name not in tested}
+    if not lacking:
+        return table, lacking
+    columns = {name: partial(table.columns.__getitem__, name) for name in table.columns}
+    added = {name: missing_column(name, len(table)) for name in tree.columns if name in lacking}
+    return replace(table, columns=LazyColumns({**columns, **added}, len(table))), lacking
 
 
 def _replay_step(editor: Editor, step: Mapping[str, Any]) -> tuple[str, bool] | None:

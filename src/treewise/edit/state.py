@@ -7,14 +7,14 @@ these decisions are kept by identities (``ids``), which a node keeps as long as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from treewise.edit.node_search import NodeSearcher
+from treewise.edit.node_search import NodeCandidates, NodeSearcher
 from treewise.errors import ParameterError
 from treewise.predict.predict import find_leaves
 from treewise.train.edit import estimate
@@ -23,6 +23,8 @@ from treewise.tree.arrays import LEAF, Arrays
 from treewise.tree.tree import Tree
 
 Ints = npt.NDArray[np.int64]
+
+_MOST_SEARCHES = 8  # each keeps the rows of its node
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,20 @@ def row_losses(tree: Tree, training_set: TrainingSet, ends: Ints) -> npt.NDArray
 
 
 @dataclass(eq=False)
+class RecentSearches:
+    """The candidates of the nodes that were asked for last: a person looks at a node, and then splits it."""
+
+    found: dict[Any, NodeCandidates] = field(default_factory=dict)
+
+    def get(self, key: Any, search: Callable[[], NodeCandidates]) -> NodeCandidates:
+        """Return what is known for a key, or search."""
+        self.found[key] = self.found.pop(key) if key in self.found else search()
+        if len(self.found) > _MOST_SEARCHES:
+            del self.found[next(iter(self.found))]
+        return self.found[key]
+
+
+@dataclass(eq=False)
 class EditTables:
     """The training table and the validation table of an editor."""
 
@@ -123,6 +139,7 @@ class EditTables:
     validation: RowsOfTree | None
     quartiles: Quartiles
     searcher: NodeSearcher
+    searches: RecentSearches = field(default_factory=RecentSearches)
     next_id: int = 0
 
     def new_ids(self, n: int) -> Ints:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 
 from treewise.web.run import listen, make_server
@@ -18,5 +19,7 @@ def run(session: Session, port: int, announce: Callable[[str], None]) -> None:
     token = new_token()
     with listen(HOST, port) as listening:
         server = make_server(make_app(session, token), HOST, listening.getsockname()[1])
+        # what the page asks first is being computed while the browser opens
+        threading.Thread(target=session.handle, args=({"do": "candidates", "node": 0},), daemon=True).start()
         announce(f"http://{HOST}:{listening.getsockname()[1]}/?token={token}")
         asyncio.run(server.serve(sockets=[listening]))

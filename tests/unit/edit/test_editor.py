@@ -255,6 +255,34 @@ def test_replay_on_other_rows_reports_what_does_not_fit():
     assert "no conflicts" in str(result) or len(result.conflicts)
 
 
+def test_replay_on_a_table_without_a_column():
+    data = tw.read("penguins")
+    editor = tw.Editor("species", data)
+    editor.split(0, "flipper_length_mm", at=205)
+    editor.split(1, "bill_length_mm")
+    editor.forbid("sex")
+    assert editor.replay(data.drop(["island", "sex"])).conflicts == ()  # no edit needs them
+    result = editor.replay(data.drop(["bill_length_mm"]), validation=data.drop(["bill_length_mm"]))
+    assert [(c.number, c.why, c.was_made) for c in result.conflicts] == [
+        (2, "the table has no column bill_length_mm", False)
+    ]
+    assert result.tree.n_leaves == 2
+    grown = tw.Editor(tw.grow("penguins", max_depth=1), data)
+    grown.prune(0)
+    with pytest.raises(tw.ColumnError, match="flipper_length_mm"):  # the first tree tests it
+        grown.replay(data.drop(["flipper_length_mm"]))
+
+
+def test_candidates_that_are_known_are_those_of_a_new_editor():
+    editor = tw.Editor("species", "penguins", validation=0.3)
+    editor.candidates(0), editor.split(0), editor.candidates(1), editor.split(1, "island"), editor.candidates(1)
+    editor.forbid("bill_depth_mm"), editor.candidates(1), editor.lock("sex"), editor.undo()
+    other = tw.Editor("species", "penguins", validation=0.3)
+    other.split(0), other.split(1, "island"), other.forbid("bill_depth_mm")
+    for node in range(len(editor.tree)):
+        assert editor.candidates(node).to_text() == other.candidates(node).to_text()
+
+
 def test_regression_and_costs():
     editor = tw.Editor("body_mass_g", "penguins", drop_missing_target=True, validation=0.3)
     tests = editor.candidates(0)

@@ -44,10 +44,11 @@ def without_ends(result):
     return {c: (*b[:-1], tuple(map(plain, b[-1]))) for c, b in best.items()}, *rest
 
 
-@pytest.mark.parametrize("few_cells", [20_000, 0])
-def test_every_column_has_the_candidate_of_the_specification(few_cells, monkeypatch):
+@pytest.mark.parametrize(("few_cells", "n_points"), [(20_000, 400), (0, 400), (0, 3), (0, 1)])
+def test_every_column_has_the_candidate_of_the_specification(few_cells, n_points, monkeypatch):
     monkeypatch.setattr(node_search, "_FEW_CELLS", few_cells)
-    rng, checked = np.random.default_rng(few_cells), 0
+    monkeypatch.setattr(node_search, "N_POINTS", n_points)  # segments of a pass have many rows, or one
+    rng, checked = np.random.default_rng(few_cells + n_points), 0
     for _ in range(LONG or 120):
         training_set = random_training_set(rng)
         if training_set is None:
@@ -84,3 +85,24 @@ def test_of_more_thresholds_that_tie_than_are_kept_the_first_wins(n_missing):
     table = {"x": [*range(len(classes)), *[None] * n_missing], "y": [*classes, *"ab"[:n_missing]]}
     grown = tw.grow(table, "y", max_depth=1, criterion="error")
     assert tw.Editor("y", table, criterion="error").split(0, "x").split_at(0) == grown.split_at(0)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_the_points_of_a_chart_are_gains_of_stumps(weight, monkeypatch):
+    monkeypatch.setattr(node_search, "N_POINTS", 7)
+    rng = np.random.default_rng(3)
+    table = {"x": rng.normal(size=400).round(1), "w": rng.integers(1, 4, 400), "y": rng.choice(list("abc"), 400)}
+    table["x"][:9] = np.nan
+    options = {"sample_weight": weight} if weight else {"ignore": ["w"]}
+    editor = tw.Editor("y", table, **options)
+    test = editor.candidates(0).of("x")
+    assert 5 <= len(test.points) <= 7
+    assert max(point.gain for point in test.points) == pytest.approx(test.gain)
+    for point in test.points:
+        gains = []
+        for missing in ("yes", "no"):
+            tree = editor.split(0, "x", at=point.threshold, missing=missing)
+            parts = (tree.arrays.impurity * tree.arrays.weight)[1:].sum()
+            gains.append(tree.arrays.impurity[0] - parts / tree.arrays.weight[0])
+            editor.undo()
+        assert point.gain == pytest.approx(max(gains), abs=1e-12)
