@@ -121,14 +121,14 @@ def row_losses(tree: Tree, training_set: TrainingSet, ends: Ints) -> npt.NDArray
 class RecentSearches:
     """The candidates of the nodes that were asked for last: a person looks at a node, and then splits it."""
 
-    found: dict[Any, NodeCandidates] = field(default_factory=dict)
+    searches: dict[Any, NodeCandidates] = field(default_factory=dict)
 
     def get(self, key: Any, search: Callable[[], NodeCandidates]) -> NodeCandidates:
         """Return what is known for a key, or search."""
-        self.found[key] = self.found.pop(key) if key in self.found else search()
-        if len(self.found) > _MOST_SEARCHES:
-            del self.found[next(iter(self.found))]
-        return self.found[key]
+        self.searches[key] = self.searches.pop(key) if key in self.searches else search()
+        if len(self.searches) > _MOST_SEARCHES:
+            del self.searches[next(iter(self.searches))]
+        return self.searches[key]
 
 
 @dataclass(eq=False)
