@@ -14,7 +14,7 @@ from treewise.data.relation import Relation
 from treewise.data.table import read
 from treewise.errors import DataError, TreewiseError
 from treewise.formats.model_file.model_file import dumps
-from treewise.sources import queries
+from treewise.sources import query_nodes
 from treewise.train import bin_search
 
 LONG = bool(os.environ.get("TREEWISE_LONG"))
@@ -296,7 +296,7 @@ def test_addresses(tmp_path):
 
 def test_deep_trees_are_refused(database, monkeypatch):
     """A query has no room for a hundred levels."""
-    monkeypatch.setattr(queries, "DEEPEST", 6)
+    monkeypatch.setattr(query_nodes, "DEEPEST", 6)
     database.execute("CREATE TABLE t AS SELECT i AS x, (i % 2 = 0) AS y FROM range(100) r(i)")
     assert grow_by_queries(database.table("t"), "y", max_depth=6).depth == 6
     with pytest.raises(DataError, match="6 levels deep"):

@@ -28,7 +28,7 @@ class NumpySource(MemorySource):
         none = np.zeros(0, np.int64)
         missing = self.stats(rows[is_missing & request.is_first])
         total = missing.total() if len(missing) else Stats.zeros(1, missing.counts.shape[1])
-        parts = [Bins(none, none, values[:0], values[:0], self.stats(rows[:0]), total)]
+        parts = [Bins(none, none, values[:0], values[:0], none > 0, self.stats(rows[:0]), total)]
         grids = (None,) if encoding.is_categorical else request.grids
         for i, grid in enumerate(grids):
             chosen = ~is_missing if grid is None else (values >= grid.low) & (values <= grid.high) & ~is_missing
@@ -36,7 +36,7 @@ class NumpySource(MemorySource):
             bins = np.full(len(inside), SINGLE_VALUE) if grid is None or grid.n == 0 else grid.bins(inside)
             empty = Stats.zeros(1, missing.counts.shape[1])
             stats = self.stats(rows[chosen])
-            parts.append(Bins(np.full(len(inside), i), bins, inside, inside, stats, empty))
+            parts.append(Bins(np.full(len(inside), i), bins, inside, inside, bins == bins, stats, empty))
         return merge_bins(parts)
 
     def stats(self, rows):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -70,11 +71,23 @@ def choose(cases: Sequence[tuple[Any, Any]], otherwise: Any) -> nw.Expr:
     return result
 
 
+def first_present(expression: Any, otherwise: Any) -> nw.Expr:
+    """Return a constant where an expression is NULL (COALESCE)."""
+    import narwhals.stable.v2 as nw
+
+    return nw.coalesce(expression, nw.lit(otherwise))
+
+
 def count_rows() -> nw.Expr:
     """Return the number of rows of a group."""
     import narwhals.stable.v2 as nw
 
     return nw.len()
+
+
+def count_and_sum(names: Sequence[str]) -> dict[str, nw.Expr]:
+    """Return the aggregates of a group: its rows, and sums of columns of whole numbers."""
+    return {"rows": count_rows()} | {f"{name}_sum": to_int(col(name).sum()) for name in names}
 
 
 def to_int(expression: nw.Expr) -> nw.Expr:
@@ -246,11 +259,74 @@ class Relation:
             groups = groups.head(limit + 1) if limit < MAX_GROUPS else groups
         return self._fetch(groups)
 
+    def group_by_each(
+        self,
+        values: Mapping[str, nw.Expr],
+        keys: Sequence[str],
+        also: Sequence[str],
+        summed: Sequence[str],
+        where: nw.Expr,
+        derived: Sequence[Mapping[str, nw.Expr]],
+    ) -> dict[str, Any]:
+        """Return the groups of rows by each of some keys, with ``also`` and the aggregates of ``count_and_sum``.
+
+        Keys are whole numbers, called "key" in the result; no number is used by two of them, and rows without one are
+        left out. The table is read once where the library has GROUPING SETS.
+        """
+        with wrap_library_errors(f"a query on {self.name}", _HINT):
+            chosen = self.frame.select(*(e.alias(name) for name, e in values.items())).filter(where)
+            for step in derived:
+                chosen = chosen.with_columns(*(e.alias(name) for name, e in step.items()))
+            found = _group_by_sets(chosen, keys, also, summed) if len(keys) > 1 else None
+            if found is None:
+                parts = [
+                    chosen.filter(~col(key).is_null())
+                    .group_by(key, *also)
+                    .agg(*(e.alias(name) for name, e in count_and_sum(summed).items()))
+                    .rename({key: "key"})
+                    for key in keys
+                ]
+            else:
+                parts = [found.filter(~col("key").is_null())]
+        fetched = [self._fetch(part) for part in parts]
+        return {name: _concatenate([_cells(part[name]) for part in fetched]) for name in fetched[0].columns}
+
     def _fetch(self, frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
         if self.on_query is not None:
             self.on_query(query_text(frame.to_native()))
         with wrap_library_errors(f"a query on {self.name}", _HINT):
             return frame.collect()
+
+
+def _group_by_sets(
+    frame: nw.LazyFrame[Any], keys: Sequence[str], also: Sequence[str], summed: Sequence[str]
+) -> nw.LazyFrame[Any] | None:
+    """Return the groups by each key, by GROUPING SETS; None for libraries that have none."""
+    import narwhals.stable.v2 as nw
+
+    native, library = _native(frame)
+    if library not in ("duckdb", "pyspark"):
+        return None
+    quote = '"' if library == "duckdb" else "`"
+    quoted = {name: f"{quote}{name}{quote}" for name in (*keys, *also, *summed, "key", "rows")}
+    columns = [f"COALESCE({', '.join(quoted[key] for key in keys)}) AS {quoted['key']}"]
+    columns += [quoted[name] for name in also] + [f"COUNT(*) AS {quoted['rows']}"]
+    columns += [f"CAST(SUM({quoted[name]}) AS BIGINT) AS {quote}{name}_sum{quote}" for name in summed]
+    sets = ", ".join("(" + ", ".join(quoted[name] for name in (key, *also)) + ")" for key in keys)
+    selected, grouped = ", ".join(columns), f"GROUPING SETS ({sets})"
+    if library == "duckdb":
+        found: nw.LazyFrame[Any] = nw.from_native(native.aggregate(selected, grouped))
+    else:
+        name = f"treewise_{uuid.uuid4().hex}"
+        found = run_query(frame, name, f"SELECT {selected} FROM {name} GROUP BY {grouped}")
+    return found
+
+
+def _concatenate(parts: Sequence[Any]) -> Any:
+    """Join fetched values: arrays, or lists."""
+    if isinstance(parts[0], np.ndarray):
+        return np.concatenate(parts)
+    return [cell for part in parts for cell in part]
 
 
 def _cells(series: nw.Series[Any]) -> Any:

@@ -102,7 +102,8 @@ class FrontierCounts:
             low, high = self.low[own], self.high[own]
             if summary.encodings[request.column].kind == "number":
                 low, high = low.view(np.float64), high.view(np.float64)
-            answers.append(Bins(self.grid[own], self.bin[own], low, high, stats.take(own), stats.take(missing)))
+            ends = low, high, np.ones(len(low), bool)
+            answers.append(Bins(self.grid[own], self.bin[own], *ends, stats.take(own), stats.take(missing)))
         return answers
 
     def _stats(self) -> Stats:

@@ -25,6 +25,7 @@ from treewise.train.source import (
     Bins,
     Ints,
     Request,
+    Source,
     Subtree,
     SubtreeStart,
     TargetRange,
@@ -53,7 +54,7 @@ class RowsAtNodes(NamedTuple):
 
 
 @dataclass(eq=False)
-class MemorySource:
+class MemorySource(Source):
     """Encoded columns, integer targets and weights of all rows, or of one partition."""
 
     summary: TrainingSummary

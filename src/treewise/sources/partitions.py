@@ -37,6 +37,7 @@ from treewise.train.source import (
     Ints,
     Pair,
     Request,
+    Source,
     Subtree,
     SubtreeStart,
     TargetRange,
@@ -287,7 +288,7 @@ def _check_schemas(
 
 
 @dataclass(eq=False)
-class PartitionedSource:
+class PartitionedSource(Source):
     """Encoded blocks of a table, which an executor keeps."""
 
     summary: TrainingSummary

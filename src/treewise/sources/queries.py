@@ -1,30 +1,30 @@
 """The source of a database: each question is a read-only group-by on a relation, and only counts come back.
 
-A row's node is an expression: the tree so far as CASE WHEN. Its bins are arithmetic in the engine, which rounds as it
-likes: each bin comes back with its smallest and its largest value. All that is added up is whole numbers.
+A row's node is an expression: the tree so far as CASE WHEN. Its bins are arithmetic in the engine: those of all columns
+are counted by one query first (``first_bins.py``). Those that may hide a better threshold are asked for again, column
+by column, and come back with their smallest and their largest value. All that is added up is whole numbers.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 
-from treewise.data import encoding as encode
 from treewise.data import relation as expr
-from treewise.data.convert import INT64_MAX
 from treewise.data.relation import Relation
-from treewise.errors import DataError, Param
+from treewise.sources.first_bins import FirstBins
 from treewise.sources.query_facts import Description, QueriedColumn, describe
+from treewise.sources.query_nodes import NOWHERE, bin_number, literal, route
 from treewise.train.column_roles import ColumnRoles
 from treewise.train.fixed_point import to_units
 from treewise.train.settings import Settings
 from treewise.train.source import (
-    LARGEST,
     SINGLE_VALUE,
     Array,
     BinGrid,
@@ -37,11 +37,8 @@ from treewise.train.source import (
     merge_bins,
 )
 from treewise.tree.arrays import Arrays
-from treewise.tree.splits import Split
 
-DEEPEST = 100  # levels of a tree that engines accept as one expression
 _FEW_INTERVALS = 3  # that are tried one after the other
-_NOWHERE = -1  # the key of rows that no request is about
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,7 @@ class QuerySource(Source):
     def __init__(self, description: Description) -> None:
         self.summary = description.summary
         self.description = description
+        self.first_bins = FirstBins(description)
 
     @classmethod
     @contextmanager
@@ -71,14 +69,19 @@ class QuerySource(Source):
         """Return the smallest and the largest value of each column of numbers."""
         return [column.ends for column in self.description.columns]
 
+    def most_first_bins(self, n_nodes: int) -> int:
+        """Return the most bins that a column of numbers is to be counted in first, at so many nodes."""
+        return self.first_bins.most_bins(n_nodes)
+
     def count(self, tree: Arrays, requests: Sequence[Request]) -> list[Bins]:
-        """Count rows by bins: one query for each column."""
-        fetched: list[Bins | None] = [None] * len(requests)
-        for column in sorted({request.column for request in requests}):
-            chosen = [i for i, request in enumerate(requests) if request.column == column]
-            for i, bins in zip(chosen, self._count_column(tree, [requests[i] for i in chosen]), strict=True):
-                fetched[i] = bins
-        return [bins for bins in fetched if bins is not None]
+        """Count rows by bins: first those of all columns of numbers by one query, else one query for each column."""
+        together = [request for request in requests if self.first_bins.can_count(request)]
+        answers = self.first_bins.count(tree, together) if together else {}
+        alone = [request for request in requests if request not in answers]
+        for column in sorted({request.column for request in alone}):
+            chosen = [request for request in alone if request.column == column]
+            answers |= zip(chosen, self._count_column(tree, chosen), strict=True)
+        return [answers[request] for request in requests]
 
     def _count_column(self, tree: Arrays, requests: Sequence[Request]) -> list[Bins]:
         column, target = self.description.columns[requests[0].column], self.description.target
@@ -95,7 +98,10 @@ class QuerySource(Source):
         if exact:
             derived.append({"single": expr.choose([(expr.col("bin") < exact, expr.col("value"))], None)})
             grouped.append("single")
-        fetched = self.description.rows.group(values, grouped, aggregates, expr.col("bin") >= 0, derived)
+        rows = self.description.rows
+        if not any(request.is_first for request in requests):
+            rows = rows.where(_is_near(column, [grid for request in requests for grid in request.grids]))
+        fetched = rows.group(values, grouped, aggregates, expr.col("bin") >= 0, derived)
         return self._read(column, requests, layout, exact, fetched)
 
     def _read(
@@ -125,9 +131,10 @@ class QuerySource(Source):
                 continue
             numbers = np.full(len(own), SINGLE_VALUE) if bins.first < exact else key[own] - bins.first
             grid = np.full(len(own), bins.grid)
-            parts[bins.request].append(Bins(grid, numbers, low[own], high[own], stats.take(own), empty))
+            is_exact = np.ones(len(own), bool)
+            parts[bins.request].append(Bins(grid, numbers, low[own], high[own], is_exact, stats.take(own), empty))
         none = np.zeros(0, np.int64)
-        start = [Bins(none, none, low[:0], high[:0], stats.take(none), m) for m in missing]
+        start = [Bins(none, none, low[:0], high[:0], none > 0, stats.take(none), m) for m in missing]
         return [merge_bins([first, *rest]) for first, rest in zip(start, parts, strict=True)]
 
     # -- regression --------------------------------------------------------------------------------------------------
@@ -187,7 +194,7 @@ def _lay_out(column: QueriedColumn, requests: Sequence[Request]) -> tuple[list[_
 def _key(column: QueriedColumn, request: Request, layout: Sequence[_BinNumbers], number: int) -> Any:
     """Return the bin of a row at the node of a request, as an expression."""
     own = [bins for bins in layout if bins.request == number]
-    missing = next((bins.first for bins in own if bins.grid < 0), _NOWHERE)
+    missing = next((bins.first for bins in own if bins.grid < 0), NOWHERE)
     if column.code_of is not None:
         present: Any = expr.lit(next(bins.first for bins in own if bins.grid >= 0))
     else:
@@ -201,33 +208,27 @@ def _find_interval(column: QueriedColumn, grids: Sequence[tuple[BinGrid, int]]) 
     value = column.cell.value
     if len(grids) > _FEW_INTERVALS:
         middle = len(grids) // 2
-        is_before = value < _literal(column, grids[middle][0].low)
+        is_before = value < literal(column, grids[middle][0].low)
         before, after = (_find_interval(column, part) for part in (grids[:middle], grids[middle:]))
         return expr.choose([(is_before, before)], after)
     cases = []
     for grid, first in grids:
-        inside = (value >= _literal(column, grid.low)) & (value <= _literal(column, grid.high))
-        cases.append((inside, _bin(column, value, grid) + first if grid.n else expr.lit(first)))
-    return expr.choose(cases, _NOWHERE)
+        inside = (value >= literal(column, grid.low)) & (value <= literal(column, grid.high))
+        cases.append((inside, bin_number(column, value, grid) + first if grid.n else expr.lit(first)))
+    return expr.choose(cases, NOWHERE)
 
 
-def _literal(column: QueriedColumn, value: float | int) -> float | int:
-    """Return an encoded value as the engine compares it."""
-    return value if isinstance(value, float) else value * column.ticks
-
-
-def _bin(column: QueriedColumn, value: Any, grid: BinGrid) -> Any:
-    """Return the bin of a value in a grid as ``BinGrid.bins`` does, but that of the end may follow the last one."""
-    if isinstance(grid.low, float):
-        half = value * 0.5
-        if max(abs(grid.low), abs(grid.high)) >= LARGEST:
-            half = half.clip(-LARGEST / 2, LARGEST / 2)
-        offset = half - float(grid.start)
-    elif grid.is_whole:
-        offset = expr.to_float(value - _literal(column, grid.low)) * (1 / column.ticks)
-    else:
-        offset = expr.to_float(value) * 0.5 * (1 / column.ticks) - float(grid.start)
-    return expr.to_int((offset * grid.scale).floor())
+def _is_near(column: QueriedColumn, grids: Sequence[BinGrid]) -> Any:
+    """Return whether a value may be in one of some intervals: most rows are left out before their node is computed."""
+    merged: list[tuple[Any, Any]] = []
+    for low, high in sorted((grid.low, grid.high) for grid in grids):
+        if merged and (low <= merged[-1][1] or len(merged) == _FEW_INTERVALS):
+            merged[-1] = merged[-1][0], max(high, merged[-1][1])
+        else:
+            merged.append((low, high))
+    value = column.cell.value
+    inside = [(value >= literal(column, low)) & (value <= literal(column, high)) for low, high in merged]
+    return reduce(or_, inside)
 
 
 def _ends(column: QueriedColumn, key: Ints, exact: int, fetched: Any) -> tuple[Array, Array]:
@@ -238,53 +239,3 @@ def _ends(column: QueriedColumn, key: Ints, exact: int, fetched: Any) -> tuple[A
         codes[key < exact] = column.encode(cells)
         return codes, codes
     return column.encode(fetched["low"]), column.encode(fetched["high"])
-
-
-# -- the node of a row -----------------------------------------------------------------------------------------------
-
-
-def route(tree: Arrays, columns: Sequence[QueriedColumn], at: Mapping[int, Any]) -> Any:
-    """Return an expression that has a value for the rows of each of these nodes, and −1 for all other rows."""
-    start, child = tree.child_lists
-    values: dict[int, Any] = dict(at)
-    if len(tree) and max((int(tree.depths[node]) for node in at), default=0) > DEEPEST:
-        raise DataError(
-            f"the tree is more than {DEEPEST} levels deep, which is more than a query can express.",
-            hint="Limit it: " + Param("max_depth", DEEPEST) + ".",
-        )
-    for node in range(len(tree) - 1, -1, -1):  # children have larger numbers
-        children = child[start[node] : start[node + 1]].tolist()
-        if any(c in values for c in children):
-            values[node] = _branch(tree, node, columns, [values.pop(c, expr.lit(_NOWHERE)) for c in children])
-    return values[0]
-
-
-def _branch(tree: Arrays, node: int, columns: Sequence[QueriedColumn], children: Sequence[Any]) -> Any:
-    """Return the value of a child, by the split of a node; each child is named once, or expressions would double."""
-    column = columns[tree.column[node]]
-    split = tree.split_at(node, [c.encoding for c in columns])
-    assert split is not None
-    conditions = _conditions(column, split)
-    if column.has_missing:
-        is_missing, own = column.cell.is_missing, conditions.pop(split.missing, None)
-        conditions = {split.missing: is_missing if own is None else is_missing | own, **conditions}
-    *cases, (_, otherwise) = ((condition, children[branch]) for branch, condition in conditions.items())
-    return expr.choose(cases, otherwise)
-
-
-def _conditions(column: QueriedColumn, split: Split) -> dict[int, Any]:
-    """Return the condition of each branch that rows with a value take."""
-    value, encoding = column.cell.value, column.encoding
-    if column.code_of is None:
-        cut: Any = getattr(split, "cut", math.inf)
-        if cut in (math.inf, INT64_MAX):  # a presence test
-            return {1 - split.missing: ~column.cell.is_missing}
-        below = value <= _literal(column, cut)
-        return {0: below, 1: value > _literal(column, cut)}
-    by_branch: dict[int, list[Any]] = {}
-    decoded = encode.decode(encoding, np.array(list(column.code_of.values()), column.dtype))
-    for cell, level in zip(column.code_of, decoded, strict=True):
-        branch = split.branch(level, encoding)
-        if branch is not None:
-            by_branch.setdefault(branch, []).append(cell)
-    return {branch: value.is_in(cells) for branch, cells in by_branch.items()}

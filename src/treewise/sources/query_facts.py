@@ -52,6 +52,7 @@ class QueriedColumn:
     ends: tuple[Any, Any] | None = None  # the smallest and the largest encoded value, unless it is categorical
     code_of: Mapping[Any, Any] | None = None  # columns that are listed: the encoded value of each value
     ticks: int = 1  # datetimes: what the engine compares, per unit of the encoding
+    is_null_if_missing: bool = False  # columns of numbers: a value that is missing is NULL, never NaN or a marker
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -283,6 +284,7 @@ class _Sampled(NamedTuple):
     cell: LazyColumn
     sample: Column
     n_missing: int
+    n_null: int = 0
     values: list[Any] | None = None  # the fetched values, in the order of the sample, of a column that is listed
 
 
@@ -305,7 +307,7 @@ def _sample_numbers(rows: Relation, cells: Sequence[LazyColumn]) -> Iterator[_Sa
         n_missing, n_null = int(own.pop("missing") or 0), int(own.pop("null") or 0)
         if n_missing == n_null:  # neither NaN nor a marker, which need not be looked for again
             cell = replace(cell, is_missing=cell.value.is_null())
-        yield _Sampled(cell, cell.to_column([value for value in own.values() if value is not None]), n_missing)
+        yield _Sampled(cell, cell.to_column([value for value in own.values() if value is not None]), n_missing, n_null)
 
 
 def _list_values(rows: Relation, cell: LazyColumn, target_summary: TargetSummary) -> _Sampled:
@@ -320,7 +322,7 @@ def _list_values(rows: Relation, cell: LazyColumn, target_summary: TargetSummary
     assert target_summary.pairs.times is not None
     values = list(listed["value"])
     sample = mask_markers(cell.to_column(values), target_summary.roles.na_values)
-    return _Sampled(cell, sample, int(target_summary.pairs.times.sum()) - int(np.sum(listed["rows"])), values)
+    return _Sampled(cell, sample, int(target_summary.pairs.times.sum()) - int(np.sum(listed["rows"])), values=values)
 
 
 def _ends(cell: LazyColumn) -> dict[str, Any]:
@@ -336,7 +338,7 @@ def _ends(cell: LazyColumn) -> dict[str, Any]:
 
 def _queried_column(sampled: _Sampled, encoding: Encoding) -> QueriedColumn:
     """Return how a column is counted."""
-    cell, sample, n_missing, values = sampled
+    cell, sample, n_missing, n_null, values = sampled
     encoded = encode.encode_column(encoding, sample, "the table")
     is_missing = encode.is_missing(encoding, encoded)
     present = encoded[~is_missing]
@@ -346,7 +348,7 @@ def _queried_column(sampled: _Sampled, encoding: Encoding) -> QueriedColumn:
         ticks = TICKS_PER_DAY[cell.unit] // TICKS_PER_DAY[encoding.unit] if encoding.kind == "datetime" else 1
         if encoding.kind == "number":
             cell = replace(cell, form="float", value=cell.as_float)
-        return QueriedColumn(cell, encoding, n_missing > 0, ends, None, ticks)
+        return QueriedColumn(cell, encoding, n_missing > 0, ends, None, ticks, n_missing == n_null)
     code_of = dict(zip(values, encoded.tolist(), strict=True)) if values else {}
     unread = [value for value, missing in zip(values, is_missing.tolist(), strict=False) if missing]
     if unread:

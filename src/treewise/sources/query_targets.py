@@ -44,6 +44,12 @@ class QueriedTarget:
         shift = summary.deviation_scale[1]
         return replace(self, shift=shift, base=float(summary.low >> shift))
 
+    def with_class_numbers(self) -> QueriedTarget:
+        """Return the target with the numbers of classes instead of labels."""
+        *cases, (_, last) = ((self.cell.value == label, number) for label, number in self.class_of.items())
+        cell = replace(self.cell, value=expr.choose(cases, last))
+        return replace(self, cell=cell, class_of={number: number for number in self.class_of.values()})
+
     @property
     def is_class(self) -> bool:
         """Whether the target is a class."""
@@ -83,10 +89,11 @@ class QueriedTarget:
     @property
     def sums(self) -> dict[str, Any]:
         """The aggregates of a group."""
-        return {"rows": expr.count_rows()} | {f"{name}_sum": expr.to_int(expr.col(name).sum()) for name in self._summed}
+        return expr.count_and_sum(self.summed)
 
     @property
-    def _summed(self) -> tuple[str, ...]:
+    def summed(self) -> tuple[str, ...]:
+        """What is added up in each group: whole numbers, by the names of ``steps``."""
         if self.is_class:
             return ()
         return ("high_part", "low_part", *(() if self.shift is None else ("deviation", "square")))
@@ -100,17 +107,22 @@ class QueriedTarget:
         if self.is_class:
             counts[np.arange(len(rows)), classes] = weight
             return Stats.of(rows, weight, counts)
-        high, low, *bounds = (np.asarray(fetched[f"{name}_sum"]).astype(np.int64) for name in self._summed)
+        high, low, *bounds = (np.asarray(fetched[f"{name}_sum"]).astype(np.int64) for name in self.summed)
         target_sum = (high.astype(object) * 2**_DIGIT + low.astype(object)) * row_weight
         named = {name: part * row_weight for name, part in zip(("deviations", "squares"), bounds, strict=False)}
         return Stats.of(rows, weight, counts, target_sum=target_sum, **named)
 
     def classes_and_weights(self, fetched: Values, n: int) -> tuple[Ints, Ints]:
         """Return the class number and the integer weight of a row, for each fetched group."""
-        classes = [self.class_of[value] for value in fetched["target"]] if self.is_class else [0] * n
-        given = fetched["weight"] if self.weight is not None else [1.0] * n
-        weights = [self.integer_weight_of[pair] for pair in zip(classes, map(float, given), strict=True)]
-        return np.array(classes, np.int64), np.array(weights, np.int64)
+        classes = np.zeros(n, np.int64)
+        if self.is_class:
+            classes = np.fromiter(map(self.class_of.__getitem__, fetched["target"]), np.int64, n)
+        given = np.ones(n) if self.weight is None else np.asarray(fetched["weight"], np.float64)
+        distinct, position = np.unique(given, return_inverse=True)
+        weights = np.zeros((max(1, len(self.class_of)), len(distinct)), np.int64)
+        for k, weight in set(zip(classes.tolist(), position.tolist(), strict=True)):
+            weights[k, weight] = self.integer_weight_of[k, float(distinct[weight])]
+        return classes, weights[classes, position]
 
     # -- moments about the mean of a node ----------------------------------------------------------------------------
 

@@ -54,10 +54,10 @@ _FEW_INTEGERS = 1 << 10
 _COUNTED = ("rows", "weight", "counts", "target_sum")  # of a node, the same in every column
 
 
-def first_grid(low: Any, high: Any) -> tuple[BinGrid, ...]:
+def first_grid(low: Any, high: Any, most: int) -> tuple[BinGrid, ...]:
     """Return the bins in which a column is counted first; few whole numbers are counted one by one."""
     is_few = not isinstance(low, float) and high - low < _FEW_INTEGERS
-    return (BinGrid(low, high, 0 if is_few or low == high else FIRST_BINS),)
+    return (BinGrid(low, high, 0 if is_few or low == high else min(most, FIRST_BINS)),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +129,12 @@ class NodeBins:
             replaced |= (known.low >= grid.low) & (known.high <= grid.high)
         self._check_same_rows(request, answer.stats, known.stats.take(replaced).total().row_stats(0))
         kept = known.take(~replaced)
-        grids, bins, low, high = (
-            np.concatenate([getattr(part, name) for part in (kept, answer)]) for name in ("grid", "bin", "low", "high")
+        grids, bins, low, high, is_exact = (
+            np.concatenate([getattr(part, name) for part in (kept, answer)])
+            for name in ("grid", "bin", "low", "high", "is_exact")
         )
-        joined = Bins(grids, bins, low, high, Stats.concatenate([kept.stats, answer.stats]), known.missing_stats)
+        stats = Stats.concatenate([kept.stats, answer.stats])
+        joined = Bins(grids, bins, low, high, is_exact, stats, known.missing_stats)
         self.columns[request.column] = joined.take(np.argsort(joined.low, kind="stable"))
 
     def _check_same_rows(self, request: Request, answer: Stats, expected: RowStats) -> None:
@@ -155,12 +157,14 @@ class NodeBins:
         for column, scan in self.scans.items():
             bins = scan.bins
             is_open = (bins.low < bins.high) & scan.can_be_eligible()
+            min_score = -math.inf if self.needs_all else required[column]
             if not self.needs_all and is_open.any():
-                is_open = scan.may_reach(required[column], is_open)
+                is_open = scan.may_reach(min_score, is_open)
+            is_open |= scan.lack_ends(min_score)
             if len(bins) == 1 and bins.low[0] < bins.high[0]:
                 is_open[:] = True  # so that a split is known to be possible
             if is_open.any():
-                requests.append(Request(self.node, column, tuple(_finer_grids(bins, is_open)), is_first=False))
+                requests.append(Request(self.node, column, tuple(finer_grids(bins, is_open)), is_first=False))
         if requests:
             del self.lower_bounds
         return requests
@@ -239,17 +243,28 @@ class NodeBins:
             yield from self.exact_candidates[column]
 
 
-def _finer_grids(bins: Bins, is_open: npt.NDArray[np.bool_]) -> Iterator[BinGrid]:
-    """Return grids that refine the open bins: the values themselves of a run of bins, if there are few of them."""
+def finer_grids(bins: Bins, is_open: npt.NDArray[np.bool_]) -> Iterator[BinGrid]:
+    """Return grids that refine the open bins: the values themselves, if all of them have few rows."""
+    rows = int(bins.stats.rows[is_open].sum())
     edges = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]]).astype(np.int8)))
     for first, after in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         low, high = bins.low[first].item(), bins.high[after - 1].item()
-        if finer_grid(low, high, int(bins.stats.rows[first:after].sum())).n == 0:
+        if finer_grid(low, high, rows).n == 0:
             yield BinGrid(low, high, 0)
             continue
-        # A grid for each bin, not one for the run: each bin becomes at least two.
-        for i in range(first, after):
-            yield finer_grid(bins.low[i].item(), bins.high[i].item(), int(bins.stats.rows[i]))
+        n = _FINER_BINS * (after - first)
+        if _splits_each(bins.take(slice(first, after)), n):
+            yield BinGrid(low, high, n)
+            continue
+        for i in range(first, after):  # a grid for each bin, so that each becomes at least two
+            yield finer_grid(bins.low[i].item(), bins.high[i].item(), rows)
+
+
+def _splits_each(run: Bins, n: int) -> bool:
+    """Whether n equal parts of the interval of a run of bins make at least two of each bin."""
+    with np.errstate(invalid="ignore"):
+        widths = run.high / 2 - run.low / 2
+        return bool(widths.min() >= 2 * ((run.high[-1] / 2 - run.low[0] / 2) / n))
 
 
 def finer_grid(low: Any, high: Any, rows: int) -> BinGrid:
@@ -353,6 +368,14 @@ class ThresholdScan:
         if reached.any():
             reached[reached] = self.bounds(reached) >= min_score
         return reached
+
+    def lack_ends(self, min_score: float) -> npt.NDArray[np.bool_]:
+        """Return the bins beside a threshold that may have this score, but whose ends are not values of rows."""
+        found = np.zeros(len(self.bins), bool)
+        for scores in self.edge_scores:
+            found[:-1] |= scores >= min_score
+            found[1:] |= scores >= min_score
+        return found & ~self.bins.is_exact
 
     def bounds(self, chosen: npt.NDArray[np.bool_]) -> Floats:
         """Return an upper bound of the score of every threshold inside each of some bins."""

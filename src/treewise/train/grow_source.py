@@ -21,7 +21,7 @@ import numpy as np
 
 from treewise._lib import rng
 from treewise.errors import DataError, ParameterError
-from treewise.train.bin_search import BinScorer, NodeBins, finer_grid, first_grid
+from treewise.train.bin_search import BinScorer, NodeBins, finer_grids, first_grid
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints, predicted_value
 from treewise.train.criteria import RowStats
 from treewise.train.fixed_point import node_target_scale
@@ -116,9 +116,14 @@ class SourceGrower:
         self.at_root: dict[int, Bins] = {}  # the columns of numbers, counted for the quartiles
 
     @cached_property
-    def grids(self) -> list[tuple[BinGrid, ...] | None]:
-        """The bins in which each column of numbers is counted first; None for the other columns."""
-        return [None if ends is None else first_grid(*ends) for ends in self.source.ranges()]
+    def ranges(self) -> Sequence[tuple[Any, Any] | None]:
+        """The smallest and the largest value of each column of numbers; None for the other columns."""
+        return self.source.ranges()
+
+    def _first_grids(self, n_nodes: int) -> list[tuple[BinGrid, ...] | None]:
+        """Return the bins in which each column of numbers is counted first; None for the other columns."""
+        most = self.source.most_first_bins(n_nodes)
+        return [None if ends is None else first_grid(*ends, most) for ends in self.ranges]
 
     def grow_at_once(self) -> Subtree:
         """Grow the whole tree where the rows are brought together."""
@@ -295,10 +300,13 @@ class SourceGrower:
     def _search(self, numbers: Sequence[int]) -> None:
         """Find the best split of nodes: ask for coarse bins, then for finer ones where a better cut may hide."""
         numbers = [number for number in numbers if not self.nodes[number].stop]
+        if not numbers:
+            return
         tree = self._arrays(range(len(self.nodes)))
         searches = {number: NodeBins(self._scorer(number), number) for number in numbers}
+        grids = self._first_grids(len(numbers))
         requests = [
-            Request(number, column, self.grids[column] or ())
+            Request(number, column, grids[column] or ())
             for column in range(len(self.summary.encodings))
             for number in numbers
             if number or column not in self.at_root
@@ -390,18 +398,18 @@ class SourceGrower:
 
     def quartiles(self) -> list[tuple[Any, Any] | None]:
         """Return the weighted quartiles of each column of numbers; None for the others."""
-        columns = [column for column, grid in enumerate(self.grids) if grid is not None]
-        requests = [Request(0, column, self.grids[column] or ()) for column in columns]
+        first = {column: grids for column, grids in enumerate(self._first_grids(1)) if grids is not None}
+        requests = [Request(0, column, grids) for column, grids in first.items()]
         search = NodeBins(self._scorer(0), 0, self.at_root)
         while requests:
             for request, bins in zip(requests, self.source.count(self._arrays([0]), requests), strict=True):
                 search.add(request, bins)
             requests = [
                 Request(0, column, grids, is_first=False)
-                for column in columns
+                for column in first
                 if (grids := tuple(_open_quartiles(self.at_root[column])))
             ]
-        return [_quartiles_of(self.at_root[column]) if grid else None for column, grid in enumerate(self.grids)]
+        return [_quartiles_of(self.at_root[column]) if column in first else None for column in range(len(self.ranges))]
 
 
 def _insert_subtrees(tree: Arrays, subtrees: Mapping[int, Arrays]) -> Arrays:
@@ -447,14 +455,9 @@ def _quartile_bins(bins: Bins) -> list[int]:
 
 
 def _open_quartiles(bins: Bins) -> list[BinGrid]:
-    if not len(bins):
-        return []
-    grids = []
-    for i in sorted(set(_quartile_bins(bins))):
-        low, high = bins.low[i].item(), bins.high[i].item()
-        if low < high:
-            grids.append(finer_grid(low, high, int(bins.stats.rows[i])))
-    return grids
+    is_open = np.zeros(len(bins), bool)
+    is_open[_quartile_bins(bins) if len(bins) else []] = True
+    return list(finer_grids(bins, is_open & (bins.low < bins.high)))
 
 
 def _quartiles_of(bins: Bins) -> tuple[Any, Any] | None:

@@ -12,7 +12,8 @@ source keeps no state between two questions.
 
 Bins are equal parts of an interval (``BinGrid``). Which bins a source is asked for affects the time, never the tree:
 each bin comes back with the smallest and the largest value in it, and those that may hide a better threshold are
-asked for again, in finer bins, until a bin is one value.
+asked for again, in finer bins, until a bin is one value. The first time a source may leave out these two values and
+return the ends of the interval; a bin beside a threshold that may win is then asked for again as well.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from treewise.tree.arrays import Arrays
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[Any]
+Flags = npt.NDArray[np.bool_]
 Pair = tuple[Any, float]  # a class (by position) or a target, and a sample weight
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -72,6 +74,30 @@ class BinGrid(NamedTuple):
         else:
             offset = np.clip(values.astype(np.float64) / 2, -LARGEST, LARGEST) - self.start
         return np.clip(np.floor(offset * self.scale), 0, self.n - 1).astype(np.int64)
+
+    def ends(self) -> tuple[Array, Array]:
+        """Return the smallest and the largest number that belongs to each bin, by bisection.
+
+        >>> [end.tolist() for end in BinGrid(0, 9, 2).ends()]
+        [[0, 5], [4, 9]]
+        """
+        is_float = isinstance(self.low, float)
+        dtype = np.float64 if is_float else np.int64
+        first, last = _swap_ordinals(np.array([self.low, self.high], dtype).view(np.int64), is_float)
+        wanted = np.arange(1, self.n)
+        below, above = np.full(self.n - 1, first), np.full(self.n - 1, last)  # bins(below) < wanted <= bins(above)
+        for _ in range(64):
+            middle = (below & above) + ((below ^ above) >> 1)
+            is_reached = self.bins(_swap_ordinals(middle, is_float).view(dtype)) >= wanted
+            below, above = np.where(is_reached, below, middle), np.where(is_reached, middle, above)
+        ends = np.append(first, above), np.append(below, last)
+        low, high = (_swap_ordinals(end, is_float).view(dtype) for end in ends)
+        return low, high
+
+
+def _swap_ordinals(numbers: Ints, is_float: bool) -> Ints:
+    """Turn the bits of doubles into integers in the same order, or back; integers stay."""
+    return np.where(numbers < 0, np.iinfo(np.int64).min - numbers, numbers) if is_float else numbers
 
 
 class Request(NamedTuple):
@@ -151,6 +177,7 @@ class Bins:
     bin: Ints  # … and its bin in that grid; SINGLE_VALUE for values and categories
     low: Array  # the smallest and the largest encoded value of each bin; categories: the code
     high: Array
+    is_exact: Flags  # whether these are values of rows, else those that the bin may have
     stats: Stats
     missing_stats: Stats  # one group: the rows without a value
 
@@ -159,7 +186,7 @@ class Bins:
 
     def take(self, index: Any) -> Bins:
         """Return some of the bins, with the same missing rows."""
-        ends = self.low[index], self.high[index]
+        ends = self.low[index], self.high[index], self.is_exact[index]
         return Bins(self.grid[index], self.bin[index], *ends, self.stats.take(index), self.missing_stats)
 
 
@@ -168,19 +195,20 @@ SINGLE_VALUE = -1
 
 def merge_bins(parts: Sequence[Bins]) -> Bins:
     """Add up the bins of several partitions, or of several groups of rows, and list them in order of value."""
-    grid, bins, low, high = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("grid", "bin", "low", "high")
+    grid, bins, low, high, is_exact = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("grid", "bin", "low", "high", "is_exact")
     )
     missing = Stats.concatenate([part.missing_stats for part in parts]).total()
     stats = Stats.concatenate([part.stats for part in parts])
     if not len(low):
-        return Bins(grid, bins, low, high, stats, missing)
+        return Bins(grid, bins, low, high, is_exact, stats, missing)
     order = np.lexsort((low, bins, grid))
     is_new = (np.diff(grid[order]) != 0) | (np.diff(bins[order]) != 0)
     is_new |= (bins[order][1:] == SINGLE_VALUE) & (low[order][1:] != low[order][:-1])
     starts = np.flatnonzero(np.append(True, is_new))
     low, high = np.minimum.reduceat(low[order], starts), np.maximum.reduceat(high[order], starts)
-    merged = Bins(grid[order][starts], bins[order][starts], low, high, stats.add_up(order, starts), missing)
+    ends = low, high, np.logical_and.reduceat(is_exact[order], starts)
+    merged = Bins(grid[order][starts], bins[order][starts], *ends, stats.add_up(order, starts), missing)
     return merged.take(np.argsort(low, kind="stable"))
 
 
@@ -247,6 +275,10 @@ class Source(Protocol):
     def most_rows(self) -> int:
         """The most rows of a node that may be brought together, so that the core grows the rest; 0: rows stay."""
         return 0
+
+    def most_first_bins(self, n_nodes: int) -> int:
+        """Return the most bins that a column of numbers is to be counted in first, at so many nodes."""
+        return 1 << 16
 
     def ranges(self) -> Sequence[tuple[Any, Any] | None]:
         """Return the smallest and the largest value of each column; None for categories and columns without values."""
