@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from treewise import datasets as datasets
+    from treewise import mlflow as mlflow
     from treewise.data.encoding import Encoding as Encoding
     from treewise.data.table import Table as Table
     from treewise.data.table import read as read
@@ -138,6 +139,7 @@ _HOMES = {
     "from_sklearn": "formats.importers.sklearn_trees",
     "from_lightgbm": "formats.importers.lightgbm_model",
     "from_xgboost": "formats.importers.xgboost_model",
+    "mlflow": "",
     "TreeClassifier": "estimators",
     "TreeRegressor": "estimators",
     "OptimalTreeClassifier": "estimators",

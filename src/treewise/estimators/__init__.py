@@ -9,6 +9,7 @@ is imported with this package, so only when an estimator is used.
     trees.py           single trees
     optimal.py         optimal trees
     base_ensemble.py   what ensembles share: warm starts, members, predictions
+    any_estimator.py   ``estimator=``: bagging and boosting of other estimators
     ensembles.py       forests, extra-trees, bagging, AdaBoost; out-of-bag scores
 """
 

@@ -25,6 +25,7 @@ from treewise.estimators.inputs import (
     TargetClasses,
     read_classes,
     read_features,
+    read_monotonic_cst,
     read_new_features,
     read_quantities,
     read_weights,
@@ -63,16 +64,27 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _prepare_fit(self, X: Any, column: Column, sample_weight: Any, **changed: Any) -> FitInput:
         """Read the input of ``fit``; ``changed`` are parameters translated for ``treewise.grow``."""
-        params = {name: value for name, value in self.get_params(deep=False).items() if name not in self._own_params}
+        params = self._learning_params()
+        signs = params.pop("monotonic_cst", None)
         _check_criterion(params.get("criterion"), self._task, type(self).__name__)
         table, features = read_features(X, params["na_values"])
         if "alpha" in params and params["selection"] != "test":
             params["alpha"] = None  # as usual in scikit-learn, a parameter that does not apply is ignored
+        if signs is not None:
+            params["monotone"] = read_monotonic_cst(signs, params["monotone"], features)
         table_with_target = with_target(table, column)
         weights = read_weights(sample_weight, len(table))
         seed = {"random_state": self._seed()} if "random_state" in params else {}
         options = {**seed, **changed, "task": self._task, "sample_weight": weights}
         return FitInput(table_with_target, features, params | options)
+
+    def _fit_elsewhere(self, X: Any, y: Any, sample_weight: Any) -> bool:
+        """Fit by other means than growing trees, and return whether that was done; ``any_estimator.py`` overrides."""
+        return False
+
+    def _learning_params(self) -> dict[str, Any]:
+        """Return the parameters that concern the model, by name."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in self._own_params}
 
     def _seed(self) -> Any:
         """Return the seed: None is 0, so that fitting twice gives the same result."""
@@ -87,7 +99,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         fitted |= {self._model: model, "n_features_in_": len(features.names), "n_outputs_": 1, "_features": features}
         if features.named:
             fitted["feature_names_in_"] = np.array(features.names, object)
-        unfitted = {name: value for name, value in vars(self).items() if not _is_fitted_name(name)}
+        unfitted = {name: value for name, value in vars(self).items() if not is_fitted_name(name)}
         self.__dict__ = unfitted | fitted
         return self
 
@@ -122,6 +134,8 @@ class BaseClassifier(ClassifierMixin, Estimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from X and the classes y; ``sample_weight`` gives each row a weight, or names a column of X."""
+        if self._fit_elsewhere(X, y, sample_weight):
+            return self
         classes = read_classes(y, type(self).__name__)
         given = self._prepare_fit(X, classes.column, sample_weight, **self._class_options(classes))
         model = self._learn(given)
@@ -178,6 +192,8 @@ class BaseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
         >>> model.predict([[22], [66]]).tolist()
         [0.5, 0.1]
         """
+        if exposure is None and self._fit_elsewhere(X, y, sample_weight):
+            return self
         column = read_quantities(y, type(self).__name__)
         given = self._prepare_fit(X, column, sample_weight, exposure=exposure)
         return self._set_fitted(given, self._learn(given))
@@ -193,8 +209,9 @@ class BaseRegressor(RegressorMixin, Estimator):  # type: ignore[misc]
     def _truth_of(self, X: Any, y: Any, sample_weight: Any, exposure: Any) -> tuple[Any, Any]:
         """Return what predictions are compared with, and the weights: rates and exposures for a model of rates."""
         check_is_fitted(self)
-        options = getattr(self, self._model).fit_info.fit_options
-        if not options.predicts_rates:
+        model = getattr(self, self._model, None)  # None: of another library, by ``estimator=``
+        options = None if model is None else model.fit_info.fit_options
+        if options is None or not options.predicts_rates:
             if exposure is not None:
                 raise ParameterError("the model predicts no rates: fit had no exposure.", parameter="exposure")
             return y, sample_weight
@@ -216,9 +233,9 @@ def in_order(by_class: Floats, order: Ints) -> Floats:
     return ordered
 
 
-def _is_fitted_name(name: str) -> bool:
+def is_fitted_name(name: str) -> bool:
     """Tell fitted attributes from parameters."""
-    return name.endswith("_") or name in ("_features", "_order", "_grown_with")
+    return name.endswith("_") or name in ("_features", "_order", "_grown_with", "_delegate")
 
 
 def _check_criterion(criterion: Any, task: Task, estimator: str) -> None:

@@ -61,7 +61,7 @@ class BaseEnsemble(Estimator):
     """
 
     _model = "ensemble_"
-    _own_params = ("warm_start",)
+    _own_params: Sequence[str] = ("warm_start",)
     _grow: ClassVar[Callable[..., Ensemble]]  # the function of the Python interface
     ensemble_: Ensemble
     _grown_with: dict[str, Any]
@@ -136,7 +136,8 @@ class BaseEnsemble(Estimator):
 
     def _tree(self, t: int) -> BaseTree:
         kind = TreeClassifier if self._task == "classification" else TreeRegressor
-        params = {name: getattr(self, name) for name in kind._get_param_names() if hasattr(self, name)}
+        options = self._learning_params()
+        params = {name: options[name] for name in kind._get_param_names() if name in options}
         # As the trees were grown: for bagging max_features means columns per tree, and a forest has its own defaults.
         settings = self.ensemble_.fit_info.settings
         params |= {"max_features": settings.get("max_features"), "splitter": settings.get("splitter", "best")}
@@ -214,8 +215,8 @@ def _snapshot(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_same(value: Any, before: Any) -> bool:
-    if isinstance(value, np.random.RandomState) and value is before:
-        return True
+    if value is before or callable(value):
+        return value is before
     return bool(joblib.hash(value) == joblib.hash(before))
 
 

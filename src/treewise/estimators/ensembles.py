@@ -1,7 +1,7 @@
 """Ensembles as scikit-learn estimators: forests, extra-trees, bagging and AdaBoost.
 
 On ``base_ensemble.py``. ``treewise.forest``, ``extra_trees``, ``bagging`` and ``adaboost`` grow the trees; parameters
-have the names and defaults of these functions, and of ``treewise.grow`` for the single trees: there is no
+have the names and defaults of these functions, and of ``treewise.grow`` for the single trees; ``any_estimator.py`` adds
 ``estimator=``. A fitted estimator keeps one ``Ensemble``, and shows its members as ``TreeClassifier`` or
 ``TreeRegressor``.
 """
@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Self, Unpack
 
 import numpy as np
+from sklearn import ensemble  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from treewise._lib.text import plural
@@ -21,6 +22,7 @@ from treewise.ensemble.adaboost import adaboost
 from treewise.ensemble.bagging import bagging
 from treewise.ensemble.forest import extra_trees, forest
 from treewise.ensemble.oob import oob_score
+from treewise.estimators.any_estimator import AnyClassifier, AnyEstimator
 from treewise.estimators.base import FitInput, Floats, in_order
 from treewise.estimators.base_ensemble import BaseEnsemble, EnsembleClassifier, EnsembleRegressor
 from treewise.estimators.inputs import warn
@@ -58,6 +60,8 @@ class _BaseBagging(BaseEnsemble):
     oob_prediction_: Floats
 
     def _learn(self, given: FitInput, **callbacks: Any) -> Ensemble:
+        if callable(self.oob_score):
+            given.options["oob_score"] = True
         return super()._learn(given, **callbacks, on_oob=partial(setattr, given, "oob"))
 
     def _set_fitted(self, given: FitInput, model: Any, **fitted: Any) -> Self:
@@ -76,12 +80,20 @@ class _BaseBagging(BaseEnsemble):
         training_set = answers.training_set
         oob_values = np.full((len(given.table), *answers.outputs.shape[1:]), np.nan)  # also where a row does not count
         oob_values[np.asarray(training_set.rows)] = answers.outputs
+        covered = answers.n_trees > 0
         if self._task == "regression":
-            return super()._set_fitted(given, model, **fitted, oob_score_=answers.score, oob_prediction_=oob_values)
-        order = fitted["_order"]
-        accuracy = oob_score(training_set, answers.outputs, answers.n_trees > 0, np.argsort(order))
+            score = answers.score
+            if callable(self.oob_score):
+                score = self.oob_score(training_set.raw[covered], answers.outputs[covered])
+            return super()._set_fitted(given, model, **fitted, oob_score_=score, oob_prediction_=oob_values)
+        order, classes = fitted["_order"], fitted["classes_"]
+        if callable(self.oob_score):
+            best = np.argmax(in_order(answers.outputs[covered], order), axis=1)
+            score = self.oob_score(classes[order[training_set.y[covered]]], classes[best])
+        else:
+            score = oob_score(training_set, answers.outputs, covered, np.argsort(order))
         return super()._set_fitted(
-            given, model, **fitted, oob_score_=accuracy, oob_decision_function_=in_order(oob_values, order)
+            given, model, **fitted, oob_score_=score, oob_decision_function_=in_order(oob_values, order)
         )
 
 
@@ -114,7 +126,7 @@ class ForestClassifier(_BaseBagging, EnsembleClassifier):
 
     _grow = forest
 
-    @parameters(ForestClassifierOptions, forest, grow, warm_start=False)
+    @parameters(ForestClassifierOptions, forest, grow)
     def __init__(self, n_estimators: int = 100, **options: Unpack[ForestClassifierOptions]) -> None: ...
 
 
@@ -139,7 +151,7 @@ class ForestRegressor(_BaseBagging, EnsembleRegressor):
 
     _grow = forest
 
-    @parameters(ForestOptions, forest, grow, warm_start=False)
+    @parameters(ForestOptions, forest, grow)
     def __init__(self, n_estimators: int = 100, **options: Unpack[ForestOptions]) -> None: ...
 
 
@@ -155,7 +167,7 @@ class ExtraTreesClassifier(_BaseBagging, EnsembleClassifier):
 
     _grow = extra_trees
 
-    @parameters(ExtraTreesClassifierOptions, extra_trees, grow, warm_start=False)
+    @parameters(ExtraTreesClassifierOptions, extra_trees, grow)
     def __init__(self, n_estimators: int = 100, **options: Unpack[ExtraTreesClassifierOptions]) -> None: ...
 
 
@@ -171,11 +183,14 @@ class ExtraTreesRegressor(_BaseBagging, EnsembleRegressor):
 
     _grow = extra_trees
 
-    @parameters(ExtraTreesOptions, extra_trees, grow, warm_start=False)
+    @parameters(ExtraTreesOptions, extra_trees, grow)
     def __init__(self, n_estimators: int = 100, **options: Unpack[ExtraTreesOptions]) -> None: ...
 
 
-class BaggingClassifier(_BaseBagging, EnsembleClassifier):
+_BAGGING_PARAMS = ("max_samples", "max_features", "bootstrap", "bootstrap_features", "oob_score", "groups", "ties")
+
+
+class BaggingClassifier(AnyClassifier, _BaseBagging, EnsembleClassifier):
     """A bagging classifier of trees, as a scikit-learn estimator.
 
     Accepts the same data as ``TreeClassifier`` and the parameters of ``treewise.bagging`` and ``treewise.grow``.
@@ -193,12 +208,16 @@ class BaggingClassifier(_BaseBagging, EnsembleClassifier):
     """
 
     _grow = bagging
+    _ensemble_params = _BAGGING_PARAMS
+    _sklearn_ensemble = ensemble.BaggingClassifier
 
-    @parameters(BaggingClassifierOptions, bagging, grow, warm_start=False)
-    def __init__(self, *, n_estimators: int = 10, **options: Unpack[BaggingClassifierOptions]) -> None: ...
+    @parameters(BaggingClassifierOptions, bagging, grow)
+    def __init__(
+        self, estimator: Any = None, n_estimators: int = 10, **options: Unpack[BaggingClassifierOptions]
+    ) -> None: ...
 
 
-class BaggingRegressor(_BaseBagging, EnsembleRegressor):
+class BaggingRegressor(AnyEstimator, _BaseBagging, EnsembleRegressor):
     """A bagging regressor of trees, as a scikit-learn estimator.
 
     >>> from treewise import BaggingRegressor
@@ -210,15 +229,62 @@ class BaggingRegressor(_BaseBagging, EnsembleRegressor):
     """
 
     _grow = bagging
+    _ensemble_params = _BAGGING_PARAMS
+    _sklearn_ensemble = ensemble.BaggingRegressor
 
-    @parameters(BaggingOptions, bagging, grow, warm_start=False)
-    def __init__(self, *, n_estimators: int = 10, **options: Unpack[BaggingOptions]) -> None: ...
+    @parameters(BaggingOptions, bagging, grow)
+    def __init__(self, estimator: Any = None, n_estimators: int = 10, **options: Unpack[BaggingOptions]) -> None: ...
 
 
 # -- boosting ---------------------------------------------------------------------------------------------------------
 
 
-class AdaBoostClassifier(EnsembleClassifier):
+class _BaseAdaBoost(EnsembleClassifier):
+    """Base of AdaBoost: what its vote weights say.
+
+    >>> from treewise import AdaBoostClassifier
+    >>> model = AdaBoostClassifier().fit([[1], [2], [3]], ["a", "b", "a"])
+    >>> model.decision_function([[1], [2]]).round(2).tolist()
+    [-0.35, 0.33]
+    """
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the weighted vote for each class, from -1 (no tree) to 1 (all trees).
+
+        With two classes, one number per row, positive where the second class is predicted.
+        """
+        table = self._read(X)
+        return self._decision(self._sums(table))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
+        """Yield the decision function of the first tree, the first two, the first three, …"""
+        table = self._read(X)
+        return (self._decision(sums) for _, sums in self._stages(table))
+
+    def _decision(self, sums: Floats) -> Floats:
+        votes = self._in_order(sums / sums.sum(axis=1, keepdims=True))
+        if self.n_classes_ == 2:
+            return votes[:, 1] - votes[:, 0]
+        return votes - (1 - votes) / max(1, self.n_classes_ - 1)
+
+    @property
+    def estimator_weights_(self) -> Floats:
+        """The vote weight α of each tree (read-only); with an ``estimator`` that scikit-learn boosts, its own."""
+        check_is_fitted(self)
+        if "_delegate" in vars(self):
+            return np.asarray(self._delegate.estimator_weights_)
+        return self.ensemble_.votes
+
+    @property
+    def estimator_errors_(self) -> Floats:
+        """The weighted error ε of each tree in its round."""
+        check_is_fitted(self)
+        if "_delegate" in vars(self):
+            return np.asarray(self._delegate.estimator_errors_)
+        return np.array([round_.error for round_ in self.ensemble_.rounds])
+
+
+class AdaBoostClassifier(AnyClassifier, _BaseAdaBoost):
     """AdaBoost (SAMME for more than two classes) of trees, by default stumps, as a scikit-learn estimator.
 
     Accepts the same data as ``TreeClassifier`` and the parameters of ``treewise.adaboost`` and ``treewise.grow``.
@@ -245,37 +311,10 @@ class AdaBoostClassifier(EnsembleClassifier):
     """
 
     _grow = adaboost
+    _ensemble_params = ("learning_rate", "resample")
+    _sklearn_ensemble = ensemble.AdaBoostClassifier
 
-    @parameters(AdaBoostOptions, adaboost, grow, warm_start=False)
-    def __init__(self, *, n_estimators: int = 50, **options: Unpack[AdaBoostOptions]) -> None: ...
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the weighted vote for each class, from -1 (no tree) to 1 (all trees).
-
-        With two classes, one number per row, positive where the second class is predicted.
-        """
-        table = self._read(X)
-        return self._decision(self._sums(table))
-
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield the decision function of the first tree, the first two, the first three, …"""
-        table = self._read(X)
-        return (self._decision(sums) for _, sums in self._stages(table))
-
-    def _decision(self, sums: Floats) -> Floats:
-        votes = self._in_order(sums / sums.sum(axis=1, keepdims=True))
-        if self.n_classes_ == 2:
-            return votes[:, 1] - votes[:, 0]
-        return votes - (1 - votes) / max(1, self.n_classes_ - 1)
-
-    @property
-    def estimator_weights_(self) -> Floats:
-        """The vote weight α of each tree (read-only)."""
-        check_is_fitted(self)
-        return self.ensemble_.votes
-
-    @property
-    def estimator_errors_(self) -> Floats:
-        """The weighted error ε of each tree in its round."""
-        check_is_fitted(self)
-        return np.array([round_.error for round_ in self.ensemble_.rounds])
+    @parameters(AdaBoostOptions, adaboost, grow)
+    def __init__(
+        self, estimator: Any = None, *, n_estimators: int = 50, **options: Unpack[AdaBoostOptions]
+    ) -> None: ...

@@ -307,6 +307,28 @@ def read_weights(sample_weight: Any, n_rows: int) -> Any:
     return weights
 
 
+def read_monotonic_cst(signs: Any, monotone: Any, features: FeatureTable) -> dict[str, Any]:
+    """Return ``monotonic_cst`` as ``monotone`` has it: signs by name; scikit-learn's are by position, or by name.
+
+    >>> read_monotonic_cst([0, -1], None, FeatureTable(("age", "dose"), True))
+    {'dose': -1}
+    """
+    if monotone is not None:
+        raise ParameterError(
+            "is another name of " + Param("monotone") + "; give one of them.", parameter="monotonic_cst"
+        )
+    if isinstance(signs, Mapping):
+        return dict(signs)
+    given = np.asarray(signs)
+    if given.ndim != 1 or len(given) != len(features.names):
+        raise ParameterError(
+            f"has shape {given.shape}, but X has {plural(len(features.names), 'feature')}.",
+            hint="Give one of -1, 0, 1 for each feature, or a dict of column → sign.",
+            parameter="monotonic_cst",
+        )
+    return {name: sign for name, sign in zip(features.names, given.tolist(), strict=True) if sign != 0}
+
+
 def validation_table(
     pair: Any, features: FeatureTable, target: Target, estimator: str, parameter: str = "validation"
 ) -> Any:

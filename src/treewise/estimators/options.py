@@ -32,6 +32,7 @@ class _GrowOptions(SettingOptions, total=False):
     drop_missing_target: bool
     random_state: int | np.random.RandomState | None
     n_jobs: int | None
+    monotonic_cst: Sequence[int] | Mapping[str, int] | None
 
 
 class _ClassOptions(TypedDict, total=False):
@@ -103,7 +104,7 @@ class ExtraTreesOptions(_EnsembleOptions, total=False):
     max_features: int | float | str | None
     bootstrap: bool
     max_samples: int | float | None
-    oob_score: bool
+    oob_score: bool | Callable[[Any, Any], float]
 
 
 class ExtraTreesClassifierOptions(ExtraTreesOptions, _ClassOptions, total=False):
@@ -129,7 +130,7 @@ class BaggingOptions(_EnsembleOptions, total=False):
     splitter: str
     bootstrap: bool
     bootstrap_features: bool
-    oob_score: bool
+    oob_score: bool | Callable[[Any, Any], float]
 
 
 class BaggingClassifierOptions(BaggingOptions, _ClassOptions, total=False):
@@ -145,17 +146,21 @@ class AdaBoostOptions(_EnsembleOptions, _ClassOptions, total=False):
     resample: bool
 
 
+_OWN_DEFAULTS: Mapping[str, Any] = {"monotonic_cst": None, "warm_start": False}  # parameters that no function has
+
+
 def parameters(options: type, *functions: Callable[..., Any], **defaults: Any) -> Callable[[Init], Init]:
     """Make ``__init__`` keep these options; a default is that of the first function that has such a parameter.
 
-    ``own`` are defaults of parameters that no function has. What ``__init__`` itself names stays as it is, in front. As
+    ``defaults`` are those that differ. What ``__init__`` itself names stays as it is, in front. As
     scikit-learn requires, values are not checked before ``fit``.
     """
     parameters_by_name = {
         p.name: p for function in reversed(functions) for p in signature(function).parameters.values()
     }
     parameters_by_name |= {
-        name: Parameter(name, Parameter.KEYWORD_ONLY, default=default) for name, default in defaults.items()
+        name: Parameter(name, Parameter.KEYWORD_ONLY, default=default)
+        for name, default in {**_OWN_DEFAULTS, **defaults}.items()
     }
     option_parameters = [
         parameters_by_name[name].replace(kind=Parameter.KEYWORD_ONLY) for name in options.__annotations__

@@ -127,6 +127,20 @@ class ShapValues(Displayable):
             "values": self.values.tolist()
         }
 
+    def to_shap(self, data: Any = None) -> Any:
+        """Return a ``shap.Explanation``, for the plots of the shap package (``pip install "treewise[shap]"``).
+
+        ``data`` is the table, or row, that the values were computed for: plots of several rows colour by its cells. The
+        axes are rows, columns and classes, so ``explanation[..., 2]`` is for one class; a single row is row 0.
+
+            explanation = tree.shap(table).to_shap(table)
+            shap.plots.beeswarm(explanation[..., 2])
+            shap.plots.waterfall(explanation[0, :, 2])
+        """
+        from treewise.explain.shap_package import to_shap
+
+        return to_shap(self, data)
+
 
 def shap(model: Model, data: Any, estimate: Any = None, progress: Progress | None = None) -> ShapValues:
     """Return the Shapley values of the columns for each row of a table, or for a single row (``Model.shap``).

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from treewise.tree.structure import TreeStructure
+from treewise.tree.flat_view import FlatView
 
 if TYPE_CHECKING:
     from treewise.explain.stability.result import Stability
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from treewise.tree.tree import Tree
 
 
-class EditableTree(TreeStructure):
+class EditableTree(FlatView):
     """The editing half of ``Tree``, which alone is instantiated.
 
     >>> import treewise as tw

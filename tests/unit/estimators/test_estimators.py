@@ -116,6 +116,7 @@ for estimator in (TreeClassifier(), TreeRegressor()):
 def test_parameters_are_those_of_grow(estimator):
     grow = {p.name: p.default for p in inspect.signature(tw.grow).parameters.values()}
     ours = {p.name: p.default for p in inspect.signature(estimator).parameters.values()}
+    assert ours.pop("monotonic_cst") is None  # scikit-learn's name for monotone
     assert ours == {name: grow[name] for name in ours}
     apart = {"data", "target", "task", "sample_weight", "exposure"}
     apart |= {"memory", "engine", "show_queries"}  # files and databases
@@ -127,7 +128,8 @@ def test_parameters_are_those_of_grow(estimator):
 
 def test_the_types_of_parameters_are_those_of_grow():
     written = {p.name: p.annotation for p in inspect.signature(tw.grow).parameters.values()} | {
-        "random_state": "int | np.random.RandomState | None"
+        "random_state": "int | np.random.RandomState | None",
+        "monotonic_cst": "Sequence[int] | Mapping[str, int] | None",
     }
     listed = {name: hint.__forward_arg__ for name, hint in TreeClassifierOptions.__annotations__.items()}
     assert listed == {name: written[name] for name in listed}
