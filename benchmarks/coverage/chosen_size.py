@@ -156,7 +156,7 @@ def chosen_sizes(tables: int) -> Iterator[Measured]:
                 for method in (PRINTED, USUAL):
                     share = float(np.mean([found[rule, method] for found in covered]))
                     yield Measured("size", method, f"{name}, n = {rows:,}, {rule}", share, tables, "")
-        for half, covered in zip(("half that chose", "half that judges"), halves, strict=True):
+        for half, covered in zip(("half for choosing", "half for evaluation"), halves, strict=True):
             for rule, method in covered[0]:
                 share, promise = np.mean([found[rule, method] for found in covered]), "interval" * (method == PRINTED)
                 yield Measured("size", method, f"{half}, n = {rows:,}, {rule}", float(share), len(covered), promise)

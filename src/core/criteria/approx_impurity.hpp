@@ -77,7 +77,7 @@ struct Quantiser {
 };
 
 // Purity of one branch, by criterion.
-template <TargetKind S>
+template <TargetKind K>
 class ApproxImpurity {
 public:
     ApproxImpurity(Criterion criterion, const NLogNTable& nlogn, int64_t n_classes)
@@ -89,7 +89,7 @@ public:
     // quantised target per unit of weight.
     void begin_node(const int64_t* node_total, double low, double high, QuantError error) {
         const auto rows = static_cast<double>(node_total[kRows]), weight = static_cast<double>(node_total[kWeight]);
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             // The sum S of a side has an error of at most e = rows·a + weight·b + r (r: rounding of doubles), hence
             // S²/m one of 2·|S|/m·e + e²/m, where |S|/m, relative to the mean, lies within the range of the node.
             mean_ = criterion_ == Criterion::squared_error ? static_cast<double>(node_total[kQuantised]) / weight : 0.0;
@@ -121,8 +121,8 @@ public:
     }
     template <Criterion C>
     double purity(const int64_t* s) const {
-        if constexpr (S == TargetKind::binary) return purity_binary<C>(s[kWeight], s[kCounts + 1]);
-        if constexpr (S == TargetKind::regression) return purity_regression<C>(s[kWeight], s[kQuantised]);
+        if constexpr (K == TargetKind::binary) return purity_binary<C>(s[kWeight], s[kCounts + 1]);
+        if constexpr (K == TargetKind::regression) return purity_regression<C>(s[kWeight], s[kQuantised]);
         const auto m = static_cast<double>(s[kWeight]);
         if (m == 0) return 0;
         double sum = 0;
@@ -162,11 +162,11 @@ private:
 };
 
 // Statistics of both sides of a split while rows move from right to left; scoring is O(1) for any number of classes.
-template <Criterion C, TargetKind S>
+template <Criterion C, TargetKind K>
 class RunningSplit {
 public:
-    explicit RunningSplit(const ApproxImpurity<S>& approx) : approx_(approx) {
-        if constexpr (S == TargetKind::multiclass)
+    explicit RunningSplit(const ApproxImpurity<K>& approx) : approx_(approx) {
+        if constexpr (K == TargetKind::multiclass)
             left_counts_.resize(approx.n_classes()), right_counts_.resize(approx.n_classes());
     }
     int64_t left_weight() const { return left_weight_; }
@@ -176,22 +176,22 @@ public:
 
     void start(const int64_t* left, const int64_t* right) {
         left_weight_ = left[kWeight], right_weight_ = right[kWeight];
-        if constexpr (S == TargetKind::multiclass) {
+        if constexpr (K == TargetKind::multiclass) {
             std::copy_n(left + kCounts, left_counts_.size(), left_counts_.begin());
             std::copy_n(right + kCounts, right_counts_.size(), right_counts_.begin());
             recount();
         } else {
-            constexpr size_t at = S == TargetKind::binary ? kCounts + 1 : kQuantised;
+            constexpr size_t at = K == TargetKind::binary ? kCounts + 1 : kQuantised;
             left_sum_ = left[at], right_sum_ = right[at];
         }
     }
     // value: the class (binary, multiclass) or the quantised target (regression).
     void move_row(int64_t value, int64_t weight) {
         left_weight_ += weight, right_weight_ -= weight;
-        if constexpr (S == TargetKind::binary) {
+        if constexpr (K == TargetKind::binary) {
             const int64_t moved = value ? weight : 0;
             left_sum_ += moved, right_sum_ -= moved;
-        } else if constexpr (S == TargetKind::regression) {
+        } else if constexpr (K == TargetKind::regression) {
             left_sum_ += value, right_sum_ -= value;
         } else {
             move_class(static_cast<size_t>(value), weight);
@@ -203,10 +203,10 @@ public:
     }
 
     double purity() const {
-        if constexpr (S == TargetKind::binary)
+        if constexpr (K == TargetKind::binary)
             return approx_.template purity_binary<C>(left_weight_, left_sum_) +
                    approx_.template purity_binary<C>(right_weight_, right_sum_);
-        if constexpr (S == TargetKind::regression)
+        if constexpr (K == TargetKind::regression)
             return approx_.template purity_regression<C>(left_weight_, left_sum_) +
                    approx_.template purity_regression<C>(right_weight_, right_sum_);
         if constexpr (C == Criterion::gini) {
@@ -268,7 +268,7 @@ private:
     }
 
     static constexpr int kStepsBetweenRecounts = 1 << 14;
-    const ApproxImpurity<S>& approx_;
+    const ApproxImpurity<K>& approx_;
     int64_t left_weight_ = 0, right_weight_ = 0, left_sum_ = 0, right_sum_ = 0;
     double left_term_ = 0, right_term_ = 0;
     uint128 left_squares_ = 0, right_squares_ = 0;

@@ -76,11 +76,11 @@ inline double bound_poisson(const int64_t* l, const int64_t* bin, const int64_t*
                      corner(last, b - slope + d), corner(at_b, b), corner(at_a, a)});
 }
 
-template <TargetKind S>
-double bound_bin(const ApproxImpurity<S>& approx, const int64_t* l, const int64_t* bin, const int64_t* r,
+template <TargetKind K>
+double bound_bin(const ApproxImpurity<K>& approx, const int64_t* l, const int64_t* bin, const int64_t* r,
                  double squares) {
-    if constexpr (S == TargetKind::binary) return bound_binary(approx, l, bin, r);
-    if constexpr (S == TargetKind::regression)
+    if constexpr (K == TargetKind::binary) return bound_binary(approx, l, bin, r);
+    if constexpr (K == TargetKind::regression)
         return approx.criterion() == Criterion::poisson ? bound_poisson(l, bin, r, squares)
                                                         : bound_squared_error(approx, l, bin, r, squares);
     const double rows_alone = approx.criterion() == Criterion::entropy ? 0.0 : static_cast<double>(bin[kWeight]);

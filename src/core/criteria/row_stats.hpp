@@ -23,11 +23,11 @@ inline size_t stats_width(int64_t n_classes) {
 
 using RowStats = std::vector<int64_t>;
 
-inline void add(int64_t* to, const int64_t* what, size_t width) {
-    for (size_t i = 0; i < width; ++i) to[i] += what[i];
+inline void add(int64_t* stats, const int64_t* other, size_t width) {
+    for (size_t i = 0; i < width; ++i) stats[i] += other[i];
 }
-inline void sub(int64_t* from, const int64_t* what, size_t width) {
-    for (size_t i = 0; i < width; ++i) from[i] -= what[i];
+inline void sub(int64_t* stats, const int64_t* other, size_t width) {
+    for (size_t i = 0; i < width; ++i) stats[i] -= other[i];
 }
 
 // Σ w·y exceeds 64 bits: four limbs of 31 bits, which can be added up for 2^32 rows without carrying.

@@ -24,7 +24,7 @@
 
 namespace treewise {
 
-template <TargetKind S>
+template <TargetKind K>
 class ExtraTreesEngine : public SplitEngine {
 public:
     ExtraTreesEngine(const FitContext& context, std::vector<Row> rows)
@@ -33,7 +33,7 @@ public:
           score_bounds_(context.settings, context.tables.nlogn, context.n_classes()),
           rows_(std::move(rows)),
           categories_(context),
-          quantised_(S == TargetKind::regression ? context.quantise(rows_.rows(rows_.all())) : std::vector<int64_t>{}) {
+          quantised_(K == TargetKind::regression ? context.quantise(rows_.rows(rows_.all())) : std::vector<int64_t>{}) {
     }
 
     Segment all() const override { return rows_.all(); }
@@ -116,10 +116,10 @@ private:
         if (weight_.size() < rows.size()) weight_.resize(rows.size()), target_.resize(rows.size());
         for (size_t i = 0; i < rows.size(); ++i) {
             weight_[i] = context_.target.weight[rows[i]];
-            if constexpr (S == TargetKind::binary)
+            if constexpr (K == TargetKind::binary)
                 target_[i] = weight_[i] & -int64_t{context_.target.label[rows[i]] != 0};
-            if constexpr (S == TargetKind::multiclass) target_[i] = context_.target.label[rows[i]];
-            if constexpr (S == TargetKind::regression) target_[i] = quantised_[rows[i]];
+            if constexpr (K == TargetKind::multiclass) target_[i] = context_.target.label[rows[i]];
+            if constexpr (K == TargetKind::regression) target_[i] = quantised_[rows[i]];
         }
     }
     // Reads all columns of a row in one visit, since its cells may be adjacent. Kept until the next node is gathered:
@@ -181,7 +181,7 @@ private:
         sum_left_of_cut(gathered, left_.data());
         sub(right_.data(), left_.data(), width_);
         if (!meets_limits(left_) || !meets_limits(right_)) return offer_unscored(column);
-        const ApproxImpurity<S>& approx = score_bounds_.approx;
+        const ApproxImpurity<K>& approx = score_bounds_.approx;
         const auto [lower, upper] = score_bounds_.bounds(
             approx.purity(left_.data()) + approx.purity(right_.data()), 2,
             [&] { return score_bounds_.nlogn(left_[kWeight]) + score_bounds_.nlogn(right_[kWeight]); });
@@ -193,7 +193,7 @@ private:
     // Totals left of the cut, as far as scores need them (no exact sums for regression).
     void sum_left_of_cut(const ColumnKeys& gathered, int64_t* stats) const {
         const auto n = to_index((*node_total_)[kRows]);
-        if constexpr (S == TargetKind::multiclass) {
+        if constexpr (K == TargetKind::multiclass) {
             for (size_t i = 0; i < n; ++i) {  // unpredictable, hence branch-free
                 const int64_t mask = -int64_t{gathered.keys[i] <= gathered.cut_key}, weight = weight_[i] & mask;
                 stats[kRows] -= mask, stats[kWeight] += weight, stats[kCounts + to_index(target_[i])] += weight;
@@ -202,9 +202,9 @@ private:
         }
         const LeftSums left = sum_left(gathered.keys.data(), n, gathered.cut_key, weight_.data(), target_.data());
         stats[kRows] = left.rows, stats[kWeight] = left.weight;
-        if constexpr (S == TargetKind::binary)
+        if constexpr (K == TargetKind::binary)
             stats[kCounts] = left.weight - left.target_sum, stats[kCounts + 1] = left.target_sum;
-        if constexpr (S == TargetKind::regression) stats[kQuantised] = left.target_sum;
+        if constexpr (K == TargetKind::regression) stats[kQuantised] = left.target_sum;
     }
 
     // -- buckets ------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ private:
             return {nullptr, nullptr, missing_stats, 0, 0, 0};
         }
         sum_left_of_cut(gathered, left);
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             int128 sum = 0;
             for (size_t i = 0; i < rows.size(); ++i)
                 sum += static_cast<int128>(weight_[i] & -int64_t{gathered.keys[i] <= gathered.cut_key}) * y_[rows[i]];
@@ -239,9 +239,9 @@ private:
 
     const FitContext& context_;
     size_t width_;
-    ScoreBounds<S> score_bounds_;
+    ScoreBounds<K> score_bounds_;
     RowPartition rows_;
-    NodeCategories<S> categories_;
+    NodeCategories<K> categories_;
     std::vector<int64_t> quantised_;  // regression: quantised target by row
     CandidateFilter filter_;
     RowStats stats_, left_, right_;

@@ -28,7 +28,7 @@
 
 namespace treewise {
 
-template <TargetKind S>
+template <TargetKind K>
 class ForestEngine : public SplitEngine {
 public:
     ForestEngine(const FitContext& context, const RankTable& ranks, std::vector<Row> rows,
@@ -55,7 +55,7 @@ public:
     void set_targets(const int64_t* y) override { y_ = y; }
     void node_total(Segment node, RowStats& stats) override {
         stats.assign(width_, 0);
-        if constexpr (S == TargetKind::regression)
+        if constexpr (K == TargetKind::regression)
             return context_.add_rows(stats.data(), entries_.rows(node), y_, quantised_);
         for (uint32_t e : entries_.rows(node)) add_entry(stats.data(), e);
     }
@@ -134,7 +134,7 @@ protected:
 
     std::vector<uint32_t> pack_entries(std::vector<Row>& rows) {
         const Target& target = context_.target;
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             quantised_ = context_.quantise(rows);
             return std::move(rows);
         }
@@ -165,7 +165,7 @@ protected:
     void add_entry(int64_t* stats, uint32_t entry) const {
         const int64_t w = weight_of(entry);
         ++stats[kRows], stats[kWeight] += w;
-        if constexpr (S == TargetKind::regression)
+        if constexpr (K == TargetKind::regression)
             add_product(stats + kLimbs, w, y_[entry]), stats[kQuantised] += quantised_[entry];
         else
             stats[kCounts + to_index(class_of(entry))] += w;
@@ -230,7 +230,7 @@ protected:
         for (int64_t i = rows.present; i < rows.n; ++i) add_entry(placement_.missing_stats.data(), rows.entry(i));
         const auto target_of = [&](int64_t i) {
             const uint32_t e = rows.entry(i);
-            if constexpr (S == TargetKind::regression) return quantised_[e];
+            if constexpr (K == TargetKind::regression) return quantised_[e];
             return class_of(e);
         };
         const auto differs = [&](int64_t i) { return rows.differs(i); };
@@ -261,19 +261,19 @@ protected:
     const FitContext& context_;
     const RankTable& ranks_;
     size_t width_;
-    ScoreBounds<S> score_bounds_;
+    ScoreBounds<K> score_bounds_;
     CheckInterrupt check_interrupt_;
     int row_bits_ = 32, class_shift_ = 32;  // of an entry: offset of the weight, and of the class
     uint32_t row_mask_ = ~0u;
     uint32_t weight_mask_ = 0;        // 0: an entry is just the row
     std::vector<int64_t> quantised_;  // regression: quantised target by row
     RowPartition entries_;
-    SortedScan<S> sorted_scan_;
-    CategoryScan<S> category_scan_;
-    MissingPlacement<S> placement_;
+    SortedScan<K> sorted_scan_;
+    CategoryScan<K> category_scan_;
+    MissingPlacement<K> placement_;
     CutBuckets cut_buckets_;
     CandidateFilter filter_;
-    NodeCategories<S> categories_;
+    NodeCategories<K> categories_;
     RankSorter rank_sorter_;
     std::vector<std::vector<uint32_t>> gathered_ranks_;  // ranks …
     Segment gathered_node_;                              // … of this node

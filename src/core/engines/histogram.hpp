@@ -26,7 +26,7 @@
 
 namespace treewise {
 
-template <TargetKind S>
+template <TargetKind K>
 class HistogramEngine : public SplitEngine {
 public:
     HistogramEngine(const FitContext& context, ThreadPool& pool, const std::function<void()>& check_interrupt)
@@ -55,7 +55,7 @@ public:
     void set_targets(const int64_t* y) override { y_ = y; }
     void node_total(Segment node, RowStats& stats) override {
         stats.assign(width_, 0);
-        if (S == TargetKind::binary && context_.unit_weights) {
+        if (K == TargetKind::binary && context_.unit_weights) {
             int64_t ones = 0;
             for (Row r : row_list(node)) ones += context_.target.label.bytes[r];
             stats[kRows] = stats[kWeight] = node.size();
@@ -151,7 +151,7 @@ private:
     bool by_column() const { return context_.settings.rule == Rule::c45; }
 
     struct ThreadScratch {
-        ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds, const CheckInterrupt& check)
+        ThreadScratch(const FitContext& context, const ScoreBounds<K>& score_bounds, const CheckInterrupt& check)
             : check_interrupt(check),
               sorted_scan(context.settings, context.tables, score_bounds, check),
               binned_column(context, score_bounds),
@@ -160,10 +160,10 @@ private:
               placement(context),
               bin_stats(context.width()) {}
         CheckInterrupt check_interrupt;
-        SortedScan<S> sorted_scan;
-        BinnedColumn<S> binned_column;
-        CategoryScan<S> categories;
-        NodeCategories<S> node_categories;
+        SortedScan<K> sorted_scan;
+        BinnedColumn<K> binned_column;
+        CategoryScan<K> categories;
+        NodeCategories<K> node_categories;
         CandidateFilter filter;
         std::vector<OpenBin> open_bins;
         KeySorter sorter;
@@ -171,7 +171,7 @@ private:
         std::vector<Row> rows;        // … which are these, the missing ones last …
         std::vector<uint32_t> order;  // … sorted in this order
         std::vector<Row> missing_rows;
-        MissingPlacement<S> placement;
+        MissingPlacement<K> placement;
         CutBuckets cut_buckets;
         BinPositions positions;
         std::vector<int64_t> cuts;
@@ -196,7 +196,7 @@ private:
         if (!histogram) return find_sorted_candidates(column, scratch);
         const int64_t* bins = builder_.bins(*histogram, column);
         builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing_stats);
-        if constexpr (S == TargetKind::regression) add_missing_sums(column, scratch);
+        if constexpr (K == TargetKind::regression) add_missing_sums(column, scratch);
         const auto counted = bins_of(column, bins, scratch);
         for_each_placement(column, scratch, [&](const RunContext& run) {
             scratch.binned_column.score_edges(counted, run, scratch.filter);
@@ -210,7 +210,7 @@ private:
                         return static_cast<const int64_t*>(scratch.bin_stats.data());
                     },
                     [=, this](size_t b) { return builder_.mappers()[column].mixed[b].load(); },
-                    [=, this](size_t b) { return S == TargetKind::regression ? builder_.bin_squares(bins, b) : 0.0; }};
+                    [=, this](size_t b) { return K == TargetKind::regression ? builder_.bin_squares(bins, b) : 0.0; }};
     }
     // Whether missing rows get their own branch depends on their exact sum.
     void add_missing_sums(size_t column, ThreadScratch& scratch) const {
@@ -265,7 +265,7 @@ private:
     void open_column(size_t column, const int64_t* bins, ThreadScratch& scratch) {
         gather_sorted(column, node_, scratch.is_open.data(), scratch);
         builder_.read_bin(bins, column, kMissingBin, scratch.placement.missing_stats);
-        if constexpr (S == TargetKind::regression) add_missing_sums(column, scratch);
+        if constexpr (K == TargetKind::regression) add_missing_sums(column, scratch);
         for_each_placement(column, scratch, [&](const RunContext& run) {
             size_t begin = 0;
             scratch.binned_column.for_each_open(
@@ -319,7 +319,7 @@ private:
         const Target& target = context_.target;
         const auto row = [&](int64_t i) { return scratch.rows[scratch.order[begin + to_index(i)]]; };
         const auto target_of = [&](int64_t i) {
-            if constexpr (S == TargetKind::regression)
+            if constexpr (K == TargetKind::regression)
                 return context_.quantiser(target.y[row(i)], target.weight[row(i)]);
             return int64_t{target.label[row(i)]};
         };
@@ -388,7 +388,7 @@ private:
     // Exact statistics of a column's bins; for regression, which counts approximate sums, in one pass over the rows.
     void sum_bins(size_t column, Segment node, const int64_t* bins, ThreadScratch& scratch) const {
         scratch.stats.assign(kBins * width_, 0);
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             const uint8_t* bin_of_row = builder_.mappers()[column].bin_of_row;
             for (Row r : row_list(node)) add_row(scratch.stats.data() + bin_of_row[r] * width_, r);
         } else {
@@ -438,9 +438,9 @@ private:
     ThreadPool& pool_;
     const std::function<void()>& check_interrupt_;
     size_t width_;
-    ScoreBounds<S> score_bounds_;
+    ScoreBounds<K> score_bounds_;
     RowPartition rows_;
-    HistogramBuilder<S> builder_;
+    HistogramBuilder<K> builder_;
     std::vector<std::unique_ptr<ThreadScratch>> scratches_;
 
     // the current node

@@ -102,7 +102,7 @@ private:
     const Target& target_;
 };
 
-template <TargetKind S>
+template <TargetKind K>
 class StumpEngine : public SplitEngine {
 public:
     StumpEngine(const FitContext& context, const PresortedColumns& presorted, ThreadPool& pool,
@@ -216,20 +216,20 @@ private:
 
     // Per-thread scratch memory.
     struct ThreadScratch {
-        ThreadScratch(const FitContext& context, const ScoreBounds<S>& score_bounds,
+        ThreadScratch(const FitContext& context, const ScoreBounds<K>& score_bounds,
                       const CheckInterrupt& check_interrupt)
             : sorted_scan(context.settings, context.tables, score_bounds, check_interrupt),
               binned_column(context, score_bounds),
               categories(context.settings, score_bounds, context.n_classes()),
               node_categories(context),
               placement(context) {}
-        SortedScan<S> sorted_scan;
-        BinnedColumn<S> binned_column;
-        CategoryScan<S> categories;
-        NodeCategories<S> node_categories;
+        SortedScan<K> sorted_scan;
+        BinnedColumn<K> binned_column;
+        CategoryScan<K> categories;
+        NodeCategories<K> node_categories;
         CutBuckets cut_buckets;
         CandidateFilter filter;
-        MissingPlacement<S> placement;
+        MissingPlacement<K> placement;
         RowStats slot_sums;
         std::vector<double> block_bounds;
     };
@@ -344,7 +344,7 @@ private:
     ThreadPool& pool_;
     const CheckInterrupt& check_interrupt_;
     size_t width_;
-    ScoreBounds<S> score_bounds_;
+    ScoreBounds<K> score_bounds_;
     std::vector<std::unique_ptr<ThreadScratch>> scratches_;
     std::vector<RowStats> block_sums_;               // of each column's blocks, then of its missing rows
     std::vector<std::vector<OpenBin>> open_blocks_;  // of each column: blocks that may hide a better cut

@@ -39,7 +39,7 @@ inline bool fits_subtree_engine(int64_t n_rows, const FitContext& context) {
            n_rows * static_cast<int64_t>(context.columns.size()) <= tuning.subtree_cells;
 }
 
-template <TargetKind S>
+template <TargetKind K>
 class SubtreeEngine : public SplitEngine {
 public:
     // check_interrupt: called between columns.
@@ -66,7 +66,7 @@ public:
             context.columns[c].is_code() ? read_levels(c) : sort_numbers(c);
             check_interrupt_();
         }
-        if (S == TargetKind::binary && context.unit_weights) make_category_histogram();
+        if (K == TargetKind::binary && context.unit_weights) make_category_histogram();
         choose_row_order();
     }
 
@@ -172,12 +172,12 @@ public:
 
 private:
     uint32_t row_of(uint32_t entry) const {
-        if constexpr (S == TargetKind::regression) return entry;
+        if constexpr (K == TargetKind::regression) return entry;
         return entry & mask_;
     }
     int64_t class_of(uint32_t entry) const { return entry >> bits_; }
-    int64_t value_of(uint32_t entry) const {
-        if constexpr (S == TargetKind::regression) return quantised_[row_of(entry)];
+    int64_t quantised_or_class(uint32_t entry) const {
+        if constexpr (K == TargetKind::regression) return quantised_[row_of(entry)];
         return class_of(entry);
     }
 
@@ -190,7 +190,7 @@ private:
             weight_.resize(m);
             for (size_t i = 0; i < m; ++i) weight_[i] = target.weight[rows_[i]];
         }
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             int64_t low = target.y[rows_[0]], high = low;
             int128 weights = 0;
             for (Row r : rows_) {
@@ -214,7 +214,7 @@ private:
     const uint32_t* node_entries() const { return row_order_ == kNoList ? entries_.data() : lists_[row_order_].data(); }
 
     uint32_t entry_of(uint32_t row) const {
-        if constexpr (S == TargetKind::regression) return row;
+        if constexpr (K == TargetKind::regression) return row;
         return static_cast<uint32_t>(context_.target.label[rows_[row]]) << bits_ | row;
     }
     void sort_numbers(size_t c) {
@@ -235,7 +235,7 @@ private:
             ranks[list[i]] = keys_[list[i]] == kMissingKey ? kMissingRank : rank;
         }
         traits_[c] = {*high == kMissingKey, rank > list.size() / 2};
-        if constexpr (S != TargetKind::regression)
+        if constexpr (K != TargetKind::regression)
             for (uint32_t& e : list) e = entries_[e];
     }
     // Renumbers the levels that occur in the subtree, in order.
@@ -291,7 +291,7 @@ private:
         const int64_t w = context_.unit_weights ? 1 : weight_[row_of(entry)];
         ++stats[kRows];
         stats[kWeight] += w;
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             add_product(stats + kLimbs, w, y_[rows_[row_of(entry)]]);
             stats[kQuantised] += quantised_[row_of(entry)];
         } else {
@@ -328,7 +328,7 @@ private:
         for (int64_t i = present; i < node.size(); ++i) add_entry(placement_.missing_stats.data(), entries[i]);
         const bool constant = !traits_[column].mostly_distinct &&
                               rank_at(column, node.begin) == rank_at(column, node.begin + present - 1);
-        const auto target_of = [&](int64_t i) { return value_of(entries[i]); };
+        const auto target_of = [&](int64_t i) { return quantised_or_class(entries[i]); };
         const auto differs = differs_in(column, node);
         placement_.for_each_placement(column, *node_total_, categories_, filter_, [&](const RunContext& run) {
             if (constant) return;
@@ -469,10 +469,10 @@ private:
     size_t width_;
     int bits_;  // bits of an entry that hold the row
     uint32_t mask_;
-    ScoreBounds<S> score_bounds_;
+    ScoreBounds<K> score_bounds_;
     CheckInterrupt check_interrupt_;
-    SortedScan<S> sorted_scan_;
-    CategoryScan<S> categories_;
+    SortedScan<K> sorted_scan_;
+    CategoryScan<K> categories_;
     Quantiser quantiser_;
     std::vector<int64_t> weight_, quantised_;
     std::vector<uint32_t> entries_;
@@ -503,8 +503,8 @@ private:
     std::vector<int64_t> keys_, start_;
     std::vector<uint32_t> buffer_, order_, branch_of_;
     std::vector<Row> row_buffer_;
-    NodeCategories<S> node_categories_;
-    MissingPlacement<S> placement_;
+    NodeCategories<K> node_categories_;
+    MissingPlacement<K> placement_;
     CutBuckets cut_buckets_;
 };
 

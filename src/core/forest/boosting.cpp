@@ -65,11 +65,11 @@ Nodes StumpGrower::grow(const int64_t* weight, int weight_scale, int64_t min_lea
                                   : grow_on_presorted<TargetKind::multiclass>(predicted, progress);
 }
 
-template <TargetKind S>
+template <TargetKind K>
 Nodes StumpGrower::grow_on_presorted(uint8_t* predicted, const ProgressCallback& progress) {
     const CheckInterrupt check_interrupt = [&] { progress(0.0); };
     ThreadPool pool(n_threads_for(target_.n_rows, settings_.n_jobs));
-    StumpEngine<S> engine(*context_, *presorted_, pool, check_interrupt);
+    StumpEngine<K> engine(*context_, *presorted_, pool, check_interrupt);
     Nodes nodes = grow_on(engine, columns_, target_, settings_, progress);
     const size_t first = nodes.label.size() > 1 ? 1 : 0;  // leaves follow the root
     for (size_t r = 0; r < engine.branches().size(); ++r)

@@ -34,7 +34,7 @@ public:
                const ProgressCallback& progress);
 
 private:
-    template <TargetKind S>
+    template <TargetKind K>
     Nodes grow_on_presorted(uint8_t* predicted, const ProgressCallback& progress);
 
     std::vector<Column> columns_;

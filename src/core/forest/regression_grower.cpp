@@ -16,12 +16,13 @@ namespace treewise {
 
 namespace {
 
-constexpr size_t kFewRows = 64;  // of a batch whose cells stay in cache
+constexpr size_t kRowsPerBatch = 64;  // their cells stay in cache
+constexpr size_t kManyCuts = 64;      // then those that can no longer win are dropped
 
 // A node whose parent has been written.
 struct OpenNode {
     size_t begin, end;  // its rows
-    uint64_t key;       // for random draws
+    uint64_t node_key;  // for random draws
     int32_t depth;
     int64_t weight = 0;  // of its rows …
     int128 sum = 0;      // … and Σ w·y, unless the weight is 0: not known
@@ -29,10 +30,10 @@ struct OpenNode {
 
 // A cut that may be the best of its node.
 struct Cut {
-    size_t column;       // its index …
-    size_t listed;       // … and its place among the gathered columns
-    int64_t left_rank;   // largest key (random cuts) or rank on the left …
-    int64_t right_rank;  // … and the smallest rank on the right
+    size_t column;
+    size_t gathered_index;  // of the column, among the gathered ones
+    int64_t left_rank;      // largest key (random cuts) or rank on the left …
+    int64_t right_rank;     // … and the smallest rank on the right
     int64_t left_rows, left_weight;
     int64_t left_sum;  // quantised: Σ w·(y − mean) of the left rows, without the last bits
     double purity;
@@ -74,7 +75,7 @@ public:
           progress_(progress),
           tables_(shared.tables),
           ranks_(shared.ranks ? &*shared.ranks : nullptr),
-          s_(scratch),
+          scratch_(scratch),
           node_columns_(columns, settings),
           node_context_(target),
           node_total_(node_context_),
@@ -85,10 +86,10 @@ public:
     }
 
     PackedTree grow() {
-        s_.open.assign(1, {0, s_.rows.size(), mix64(0, settings_.seed), 0});
-        while (!s_.open.empty()) {
-            const OpenNode node = s_.open.back();
-            s_.open.pop_back();
+        scratch_.open.assign(1, {0, scratch_.rows.size(), mix64(0, settings_.seed), 0});
+        while (!scratch_.open.empty()) {
+            const OpenNode node = scratch_.open.back();
+            scratch_.open.pop_back();
             begin_node(node);
             const StopReason stop = n_ == 1 ? kPure : leaf_condition();
             const StopReason reason = stop == kNone ? find_split() : stop;
@@ -97,7 +98,7 @@ public:
             else
                 write_leaf(reason);
         }
-        return s_.tree;  // a copy takes no more memory than it needs
+        return scratch_.tree;  // a copy takes no more memory than it needs
     }
 
 private:
@@ -107,28 +108,29 @@ private:
 
     void load_rows(std::span<const Row> rows) {
         const size_t n = rows.size();
-        s_.rows.assign(rows.begin(), rows.end());
-        s_.y.resize(n), s_.weight.resize(n);
+        scratch_.rows.assign(rows.begin(), rows.end());
+        scratch_.y.resize(n), scratch_.weight.resize(n);
         for (size_t i = 0; i < n; ++i) {
-            s_.y[i] = target_.y[rows[i]], s_.weight[i] = target_.weight[rows[i]];
-            total_weight_ += s_.weight[i], unit_weights_ = unit_weights_ && s_.weight[i] == 1;
+            scratch_.y[i] = target_.y[rows[i]], scratch_.weight[i] = target_.weight[rows[i]];
+            total_weight_ += scratch_.weight[i], unit_weights_ = unit_weights_ && scratch_.weight[i] == 1;
         }
-        for (auto* v : {&s_.right_y, &s_.right_weight, &s_.quantised, &s_.rescaled_y, &s_.sums, &s_.left_weight})
+        for (auto* v : {&scratch_.right_y, &scratch_.right_weight, &scratch_.quantised, &scratch_.rescaled_y,
+                        &scratch_.sums, &scratch_.left_weight})
             if (v->size() < n) v->resize(n);
-        if (s_.right_rows.size() < n) s_.right_rows.resize(n);
-        for (auto* v : {&s_.prefix, &s_.weights, &s_.purities})
+        if (scratch_.right_rows.size() < n) scratch_.right_rows.resize(n);
+        for (auto* v : {&scratch_.prefix, &scratch_.weights, &scratch_.purities})
             if (v->size() < n) v->resize(n);
-        for (size_t i = s_.positions.size(); i < n; ++i) s_.positions.push_back(static_cast<uint32_t>(i));
+        for (size_t i = scratch_.positions.size(); i < n; ++i) scratch_.positions.push_back(static_cast<uint32_t>(i));
     }
     void clear_tree() {
-        PackedTree& tree = s_.tree;
+        PackedTree& tree = scratch_.tree;
         tree.kind.clear(), tree.column.clear(), tree.cut.clear(), tree.cut_int.clear(), tree.missing.clear();
         tree.stop.clear(), tree.rows.clear(), tree.weight.clear(), tree.value.clear(), tree.spread.clear();
         tree.impurity_decrease.assign(columns_.size(), 0.0);
         for (const Column& column : columns_) has_wide_integers_ = has_wide_integers_ || !column.is_number();
     }
     void write_leaf(StopReason reason) {
-        PackedTree& tree = s_.tree;
+        PackedTree& tree = scratch_.tree;
         tree.kind.push_back(kLeaf), tree.stop.push_back(reason);
         tree.rows.push_back(static_cast<int64_t>(n_));
         tree.weight.push_back(scale_pow2(static_cast<double>(weight_), -target_.weight_scale));
@@ -142,10 +144,10 @@ private:
         rows_done_ += static_cast<int64_t>(n_);
         if (rows_done_ - rows_reported_ < kRowsPerCheck) return;
         rows_reported_ = rows_done_;
-        progress_(static_cast<double>(rows_done_) / static_cast<double>(s_.rows.size()));
+        progress_(static_cast<double>(rows_done_) / static_cast<double>(scratch_.rows.size()));
     }
     void write_split(const Cut& cut, int128 gain) {
-        PackedTree& tree = s_.tree;
+        PackedTree& tree = scratch_.tree;
         const double weight = scale_pow2(static_cast<double>(weight_), -target_.weight_scale);
         if (tree.kind.empty()) root_weight_ = weight;
         tree.impurity_decrease[cut.column] += node_context_.to_user_units(gain, weight_) * (weight / root_weight_);
@@ -167,8 +169,8 @@ private:
 
     void begin_node(const OpenNode& node) {
         node_ = node, n_ = node.end - node.begin;
-        rows_ = s_.rows.data() + node.begin;
-        y_ = s_.y.data() + node.begin, w_ = s_.weight.data() + node.begin;
+        rows_ = scratch_.rows.data() + node.begin;
+        y_ = scratch_.y.data() + node.begin, w_ = scratch_.weight.data() + node.begin;
         weight_ = node.weight, sum_ = node.sum;
         if (n_ == 1) {
             weight_ = w_[0], is_pure_ = true;
@@ -195,8 +197,8 @@ private:
         if (high_ > kMaxCoarse || low_ < -kMaxCoarse) return false;
         node_context_.begin_node(rows_, rows_ + n_);
         if (node_context_.scale == target_.scale) return false;
-        for (size_t i = 0; i < n_; ++i) s_.rescaled_y[i] = node_context_.y[rows_[i]];
-        y_ = s_.rescaled_y.data();
+        for (size_t i = 0; i < n_; ++i) scratch_.rescaled_y[i] = node_context_.y[rows_[i]];
+        y_ = scratch_.rescaled_y.data();
         find_range();
         return true;
     }
@@ -214,18 +216,18 @@ private:
     StopReason find_split() {
         begin_search();
         any_candidate_ = false;
-        for (bool has_more = node_columns_.begin_node(node_.key, no_constraints_);;
+        for (bool has_more = node_columns_.begin_node(node_.node_key, no_constraints_);;
              has_more = node_columns_.sample_next()) {
             search_columns(node_columns_.list());
-            if (!has_more || !s_.cuts.empty()) break;
+            if (!has_more || !scratch_.cuts.empty()) break;
         }
-        if (s_.cuts.empty()) return any_candidate_ || is_splittable() ? kMinSamplesLeaf : kNoCandidate;
-        std::erase_if(s_.cuts, [&](const Cut& cut) { return cut.purity < required_purity_; });
-        best_.begin_node(node_.key);
-        for (Cut& cut : s_.cuts) best_.add(evaluate(cut));
+        if (scratch_.cuts.empty()) return any_candidate_ || is_splittable() ? kMinSamplesLeaf : kNoCandidate;
+        std::erase_if(scratch_.cuts, [&](const Cut& cut) { return cut.purity < required_purity_; });
+        best_.begin_node(node_.node_key);
+        for (Cut& cut : scratch_.cuts) best_.add(evaluate(cut));
         const Candidate winner = best_.winner();
         if (gain_too_small(winner)) return kMinImpurityDecrease;
-        winner_ = *std::find_if(s_.cuts.begin(), s_.cuts.end(), [&](const Cut& cut) {
+        winner_ = *std::find_if(scratch_.cuts.begin(), scratch_.cuts.end(), [&](const Cut& cut) {
             return static_cast<int64_t>(cut.column) == winner.order.column && position(cut) == winner.order.position;
         });
         write_split(winner_, winner.total_gain);
@@ -237,7 +239,7 @@ private:
         node_impurity_ = node_total_.total_impurity();
         mean_ = static_cast<int64_t>(node_context_.mean);
         quantise();
-        s_.cuts.clear();
+        scratch_.cuts.clear();
         required_purity_ = -1;
     }
     // Centres the targets at the mean and drops as many bits as sums in 64 bits require: none at small nodes.
@@ -247,16 +249,17 @@ private:
         quantised_sum_ = 0;
         for (size_t i = 0; i < n_; ++i) {
             const int64_t d = y_[i] - mean_;
-            s_.quantised[i] =
+            scratch_.quantised[i] =
                 unit_weights_ ? d >> shift_ : static_cast<int64_t>((static_cast<int128>(w_[i]) * d) >> shift_);
-            quantised_sum_ += s_.quantised[i];
+            quantised_sum_ += scratch_.quantised[i];
         }
         // Two purities whose exact scores tie differ by at most the tolerances of these (one unit more if gains are
         // divided), and each is off by what was dropped: the sum a of a side of weight m by its number of rows, at most
         // m, hence a²/m by at most 2·|a| + m, where |a| <= m·range.
         const double unit = scale_pow2(node_context_.unit_value, -2 * shift_);
         const double dropped = static_cast<double>(weight_) * (2 * scale_pow2(static_cast<double>(range), -shift_) + 3);
-        slack_ = 5 * static_cast<double>(node_context_.tolerance(2) + 1) * unit + (shift_ ? 2.5 * dropped : 0.0);
+        purity_tolerance_ =
+            5 * static_cast<double>(node_context_.tolerance(2) + 1) * unit + (shift_ ? 2.5 * dropped : 0.0);
     }
     bool meets_limits(int64_t rows, int64_t weight) const {
         return rows >= settings_.min_samples_leaf && weight >= settings_.min_leaf_weight;
@@ -264,10 +267,10 @@ private:
     // Purities are off by a few roundings each.
     void offer(const Cut& cut) {
         if (cut.purity < required_purity_) return;
-        required_purity_ = std::max(required_purity_, cut.purity * (1 - 0x1p-44) - slack_);
-        s_.cuts.push_back(cut);
-        if (s_.cuts.size() < kFewRows) return;
-        std::erase_if(s_.cuts, [&](const Cut& c) { return c.purity < required_purity_; });
+        required_purity_ = std::max(required_purity_, cut.purity * (1 - 0x1p-44) - purity_tolerance_);
+        scratch_.cuts.push_back(cut);
+        if (scratch_.cuts.size() < kManyCuts) return;
+        std::erase_if(scratch_.cuts, [&](const Cut& c) { return c.purity < required_purity_; });
     }
     double purity(int64_t left_weight, int64_t left_sum) const {
         const auto a = static_cast<double>(left_sum), b = static_cast<double>(quantised_sum_ - left_sum);
@@ -295,7 +298,8 @@ private:
             for (size_t i = 0; i < n_; ++i)
                 if (keys[i] <= cut.left_rank) sum += static_cast<int128>(w_[i]) * y_[i];
         };
-        settings_.random_cuts ? add_left(s_.keys[cut.listed].data()) : add_left(s_.ranks[cut.listed].data());
+        settings_.random_cuts ? add_left(scratch_.keys[cut.gathered_index].data())
+                              : add_left(scratch_.ranks[cut.gathered_index].data());
         return sum;
     }
     int128 side_impurity(int64_t weight, int128 sum) {
@@ -318,23 +322,23 @@ private:
             settings_.random_cuts ? offer_random_cut(columns[i], i) : offer_cuts(columns[i], i);
     }
     void gather(const std::vector<size_t>& columns) {
-        s_.gathered = columns;
+        scratch_.gathered = columns;
         settings_.random_cuts ? gather_keys() : gather_ranks();
     }
     template <class T>
-    T* room(std::vector<std::vector<T>>& lists, size_t i) {
+    T* resized_list(std::vector<std::vector<T>>& lists, size_t i) {
         if (lists.size() <= i) lists.resize(i + 1);
         if (lists[i].size() < n_) lists[i].resize(n_ + n_ / 2);
         return lists[i].data();
     }
     // Reads all columns of a row in one visit, since its cells may be adjacent.
     void gather_keys() {
-        for (size_t i = 0; i < s_.gathered.size(); ++i) room(s_.keys, i);
-        for (size_t begin = 0; begin < n_; begin += kFewRows) {
-            const size_t end = std::min(n_, begin + kFewRows);
-            for (size_t i = 0; i < s_.gathered.size(); ++i) {
-                int64_t* keys = s_.keys[i].data();
-                const Column& column = columns_[s_.gathered[i]];
+        for (size_t i = 0; i < scratch_.gathered.size(); ++i) resized_list(scratch_.keys, i);
+        for (size_t begin = 0; begin < n_; begin += kRowsPerBatch) {
+            const size_t end = std::min(n_, begin + kRowsPerBatch);
+            for (size_t i = 0; i < scratch_.gathered.size(); ++i) {
+                int64_t* keys = scratch_.keys[i].data();
+                const Column& column = columns_[scratch_.gathered[i]];
                 const auto read = [&](const auto& values) {
                     for (size_t k = begin; k < end; ++k) keys[k] = key_of(values[rows_[k]]);
                 };
@@ -347,14 +351,14 @@ private:
         }
     }
     void gather_ranks() {
-        for (size_t i = 0; i < s_.gathered.size(); ++i) room(s_.ranks, i);
-        std::array<const std::byte*, kFewRows> cells;
-        for (size_t begin = 0; begin < n_; begin += kFewRows) {
-            const size_t n = std::min(n_ - begin, kFewRows);
+        for (size_t i = 0; i < scratch_.gathered.size(); ++i) resized_list(scratch_.ranks, i);
+        std::array<const std::byte*, kRowsPerBatch> cells;
+        for (size_t begin = 0; begin < n_; begin += kRowsPerBatch) {
+            const size_t n = std::min(n_ - begin, kRowsPerBatch);
             for (size_t k = 0; k < n; ++k) cells[k] = ranks_->row_ranks(rows_[begin + k]);
-            for (size_t i = 0; i < s_.gathered.size(); ++i) {
-                uint32_t* ranks = s_.ranks[i].data() + begin;
-                const auto rank = ranks_->reader(s_.gathered[i]);
+            for (size_t i = 0; i < scratch_.gathered.size(); ++i) {
+                uint32_t* ranks = scratch_.ranks[i].data() + begin;
+                const auto rank = ranks_->reader(scratch_.gathered[i]);
                 for (size_t k = 0; k < n; ++k) ranks[k] = rank(cells[k]);
             }
         }
@@ -364,44 +368,46 @@ private:
         bool found = false;
         TieOrder best{};
         uint64_t best_key = 0;
-        size_t listed = 0;
-        for (size_t i = 0; i < s_.gathered.size(); ++i) {
-            const bool differs =
-                settings_.random_cuts ? s_.keys[i][0] != s_.keys[i][1] : s_.ranks[i][0] != s_.ranks[i][1];
+        size_t gathered_index = 0;
+        for (size_t i = 0; i < scratch_.gathered.size(); ++i) {
+            const bool differs = settings_.random_cuts ? scratch_.keys[i][0] != scratch_.keys[i][1]
+                                                       : scratch_.ranks[i][0] != scratch_.ranks[i][1];
             if (!differs) continue;
-            const TieOrder order{static_cast<int64_t>(s_.gathered[i]), kThreshold, 0, 0};
-            const uint64_t key = settings_.random_ties ? tie_key(node_.key, s_.gathered[i]) : 0;
+            const TieOrder order{static_cast<int64_t>(scratch_.gathered[i]), kThreshold, 0, 0};
+            const uint64_t key = settings_.random_ties ? tie_key(node_.node_key, scratch_.gathered[i]) : 0;
             if (found && !(key != best_key ? key < best_key : order < best)) continue;
-            found = true, best = order, best_key = key, listed = i;
+            found = true, best = order, best_key = key, gathered_index = i;
         }
         any_candidate_ = any_candidate_ || found;
         if (!found) return;
-        Cut cut{s_.gathered[listed], listed, 0, 0, 1, 0, 0, 0};
-        const bool swap =
-            settings_.random_cuts ? s_.keys[listed][0] > s_.keys[listed][1] : s_.ranks[listed][0] > s_.ranks[listed][1];
-        cut.left_weight = w_[swap], cut.left_sum = s_.quantised[swap];
+        Cut cut{scratch_.gathered[gathered_index], gathered_index, 0, 0, 1, 0, 0, 0};
+        const bool swap = settings_.random_cuts ? scratch_.keys[gathered_index][0] > scratch_.keys[gathered_index][1]
+                                                : scratch_.ranks[gathered_index][0] > scratch_.ranks[gathered_index][1];
+        cut.left_weight = w_[swap], cut.left_sum = scratch_.quantised[swap];
         if (settings_.random_cuts)
-            cut.left_rank = random_cut_key(cut.column, s_.keys[listed][swap], s_.keys[listed][!swap]);
+            cut.left_rank =
+                random_cut_key(cut.column, scratch_.keys[gathered_index][swap], scratch_.keys[gathered_index][!swap]);
         else
-            cut.left_rank = s_.ranks[listed][swap], cut.right_rank = s_.ranks[listed][!swap];
+            cut.left_rank = scratch_.ranks[gathered_index][swap],
+            cut.right_rank = scratch_.ranks[gathered_index][!swap];
         cut.purity = purity(cut.left_weight, cut.left_sum);
         offer(cut);
     }
 
     // Random cuts.
     int64_t random_cut_key(size_t column, int64_t low, int64_t high) const {
-        const uint64_t random = split_key(node_.key, column, kThreshold);
+        const uint64_t random = split_key(node_.node_key, column, kThreshold);
         if (columns_[column].is_number())
             return key_of(random_threshold(random, key_to_double(low), key_to_double(high)));
         return key_of(random_threshold(random, key_to_int(low), key_to_int(high)));
     }
-    void offer_random_cut(size_t column, size_t listed) {
-        const int64_t* keys = s_.keys[listed].data();
+    void offer_random_cut(size_t column, size_t gathered_index) {
+        const int64_t* keys = scratch_.keys[gathered_index].data();
         const KeyRange range = range_of(keys, n_);
         if (range.low == range.high) return;
         any_candidate_ = true;
-        Cut cut{column, listed, random_cut_key(column, range.low, range.high), 0, 0, 0, 0, 0};
-        const LeftSums left = sum_left(keys, n_, cut.left_rank, w_, s_.quantised.data());
+        Cut cut{column, gathered_index, random_cut_key(column, range.low, range.high), 0, 0, 0, 0, 0};
+        const LeftSums left = sum_left(keys, n_, cut.left_rank, w_, scratch_.quantised.data());
         if (!meets_limits(left.rows, left.weight)) return;
         if (!meets_limits(static_cast<int64_t>(n_) - left.rows, weight_ - left.weight)) return;
         cut.left_rows = left.rows, cut.left_weight = left.weight, cut.left_sum = left.target_sum;
@@ -410,41 +416,42 @@ private:
     }
 
     // Every cut of a sorted column.
-    void offer_cuts(size_t column, size_t listed) {
-        const uint64_t* sorted = s_.sorter.sort(s_.positions.data(), s_.ranks[listed].data(), n_);
+    void offer_cuts(size_t column, size_t gathered_index) {
+        const uint64_t* sorted =
+            scratch_.sorter.sort(scratch_.positions.data(), scratch_.ranks[gathered_index].data(), n_);
         const auto rank = [&](size_t i) { return static_cast<uint32_t>(sorted[i] >> 32); };
         if (rank(0) == rank(n_ - 1)) return;
-        if (n_ > kFewRows) check();
+        if (n_ > kRowsPerBatch) check();
         const auto n_cuts = static_cast<int64_t>(n_) - 1;
         int64_t sum = 0, weight = 0;
-        int64_t* sums = s_.sums.data();
+        int64_t* sums = scratch_.sums.data();
         for (int64_t k = 0; k < n_cuts; ++k) {
             const auto i = static_cast<uint32_t>(sorted[k]);
-            sum += s_.quantised[i];
-            sums[k] = sum, s_.prefix[k] = static_cast<double>(sum);
+            sum += scratch_.quantised[i];
+            sums[k] = sum, scratch_.prefix[k] = static_cast<double>(sum);
             if (unit_weights_) continue;
             weight += w_[i];
-            s_.left_weight[k] = weight, s_.weights[k] = static_cast<double>(weight);
+            scratch_.left_weight[k] = weight, scratch_.weights[k] = static_cast<double>(weight);
         }
         const bool tabulated = unit_weights_ && weight_ <= tables_.reciprocals.max();
         if (unit_weights_ && !tabulated)
-            for (int64_t k = 0; k < n_cuts; ++k) s_.weights[k] = static_cast<double>(k + 1);
+            for (int64_t k = 0; k < n_cuts; ++k) scratch_.weights[k] = static_cast<double>(k + 1);
         const CutSweep sweep{n_cuts,
                              0,
                              weight_,
                              static_cast<double>(quantised_sum_),
-                             s_.prefix.data(),
-                             tabulated ? nullptr : s_.weights.data(),
-                             s_.purities.data()};
+                             scratch_.prefix.data(),
+                             tabulated ? nullptr : scratch_.weights.data(),
+                             scratch_.purities.data()};
         purity_of_cuts_squared_error(sweep, tables_.reciprocals.data());
         const int64_t first = std::max<int64_t>(1, settings_.min_samples_leaf) - 1;
         const int64_t last = n_cuts - first;
-        const double* purities = s_.purities.data();
+        const double* purities = scratch_.purities.data();
         for (int64_t k = first; k < last; ++k) {
             if (purities[k] < required_purity_ || rank(k) == rank(k + 1)) continue;
-            const int64_t left_weight = unit_weights_ ? k + 1 : s_.left_weight[k];
+            const int64_t left_weight = unit_weights_ ? k + 1 : scratch_.left_weight[k];
             if (!meets_limits(k + 1, left_weight) || !meets_limits(n_cuts - k, weight_ - left_weight)) continue;
-            offer({column, listed, rank(k), rank(k + 1), k + 1, left_weight, sums[k], purities[k]});
+            offer({column, gathered_index, rank(k), rank(k + 1), k + 1, left_weight, sums[k], purities[k]});
         }
     }
     bool is_splittable() const {
@@ -455,43 +462,44 @@ private:
     // -- splitting ----------------------------------------------------------------------------------------------------
 
     void split_node() {
-        const size_t left = settings_.random_cuts
-                                ? partition(s_.keys[winner_.listed].data(), winner_.left_rank)
-                                : partition(s_.ranks[winner_.listed].data(), static_cast<uint32_t>(winner_.left_rank));
+        const size_t left =
+            settings_.random_cuts
+                ? partition(scratch_.keys[winner_.gathered_index].data(), winner_.left_rank)
+                : partition(scratch_.ranks[winner_.gathered_index].data(), static_cast<uint32_t>(winner_.left_rank));
         const size_t middle = node_.begin + left;
-        OpenNode right{middle, node_.end, mix64(node_.key, 1), node_.depth + 1};
-        OpenNode below{node_.begin, middle, mix64(node_.key, 0), node_.depth + 1};
+        OpenNode right{middle, node_.end, mix64(node_.node_key, 1), node_.depth + 1};
+        OpenNode below{node_.begin, middle, mix64(node_.node_key, 0), node_.depth + 1};
         if (!is_rescaled_) {
             below.weight = winner_.left_weight, below.sum = winner_.exact_left_sum;
             right.weight = weight_ - below.weight, right.sum = sum_ - below.sum;
         }
-        s_.open.push_back(right), s_.open.push_back(below);
+        scratch_.open.push_back(right), scratch_.open.push_back(below);
         if (n_ > (size_t{1} << 12)) check();
     }
     // Stably moves rows whose key is larger behind the others; returns the number of the others.
     template <class Key>
     size_t partition(const Key* keys, Key max_left) {
-        Row* rows = s_.rows.data() + node_.begin;
-        int64_t *y = s_.y.data() + node_.begin, *weight = s_.weight.data() + node_.begin;
+        Row* rows = scratch_.rows.data() + node_.begin;
+        int64_t *y = scratch_.y.data() + node_.begin, *weight = scratch_.weight.data() + node_.begin;
         size_t left = 0, right = 0;
         for (size_t i = 0; i < n_; ++i) {
             const bool goes_right = keys[i] > max_left;
             const Row row = rows[i];
             const int64_t value = y[i];
-            rows[left] = s_.right_rows[right] = row;
-            y[left] = s_.right_y[right] = value;
+            rows[left] = scratch_.right_rows[right] = row;
+            y[left] = scratch_.right_y[right] = value;
             if (!unit_weights_) {
                 const int64_t w = weight[i];
-                weight[left] = s_.right_weight[right] = w;
+                weight[left] = scratch_.right_weight[right] = w;
             }
             left += !goes_right, right += goes_right;
         }
-        std::copy_n(s_.right_rows.data(), right, rows + left);
-        std::copy_n(s_.right_y.data(), right, y + left);
-        if (!unit_weights_) std::copy_n(s_.right_weight.data(), right, weight + left);
+        std::copy_n(scratch_.right_rows.data(), right, rows + left);
+        std::copy_n(scratch_.right_y.data(), right, y + left);
+        if (!unit_weights_) std::copy_n(scratch_.right_weight.data(), right, weight + left);
         return left;
     }
-    void check() const { progress_(static_cast<double>(rows_done_) / static_cast<double>(s_.rows.size())); }
+    void check() const { progress_(static_cast<double>(rows_done_) / static_cast<double>(scratch_.rows.size())); }
 
     const std::vector<Column>& columns_;
     const Target& target_;
@@ -499,7 +507,7 @@ private:
     const ProgressCallback& progress_;
     const LookupTables& tables_;
     const RankTable* ranks_;
-    RegressionScratch& s_;
+    RegressionScratch& scratch_;
     NodeColumns node_columns_;
     const NodeConstraints no_constraints_{};
     NodeContext node_context_;
@@ -518,7 +526,7 @@ private:
     int128 sum_ = 0, node_impurity_ = 0;
     int shift_ = 0;
     bool is_pure_ = false, is_rescaled_ = false;
-    double slack_ = 0, required_purity_ = 0;
+    double purity_tolerance_ = 0, required_purity_ = 0;
     bool any_candidate_ = false;
     Cut winner_{};
 };

@@ -37,7 +37,7 @@ public:
 
     Nodes number_nodes(const Subtree& grown) {
         root_ = &grown.nodes[0];
-        make_room(grown);
+        reserve_nodes(grown);
         std::vector<StackEntry> stack{{&grown, 0, -1}};
         while (!stack.empty()) {
             StackEntry at = stack.back();
@@ -60,7 +60,7 @@ private:
     };
 
     // Reserves for the nodes grown here; those of handed-over subtrees are appended.
-    void make_room(const Subtree& grown) {
+    void reserve_nodes(const Subtree& grown) {
         const size_t n = grown.nodes.size();
         nodes_.parent.reserve(n), nodes_.kind.reserve(n), nodes_.column.reserve(n), nodes_.cut.reserve(n);
         nodes_.cut_int.reserve(n), nodes_.missing.reserve(n), nodes_.other.reserve(n), nodes_.code_start.reserve(n + 1);
@@ -156,15 +156,15 @@ public:
     // Grows on an engine owned by the caller.
     Subtree run_on(SplitEngine& engine) {
         return dispatch_criterion(settings_.criterion,
-                                  [&]<class Impurity>() { return grow_classes<Impurity>(engine); });
+                                  [&]<class Impurity>() { return grow_classifier<Impurity>(engine); });
     }
     // Call after growing.
     std::vector<Quartiles> quartiles() {
         if (!settings_.quartiles || !quartiles_.empty() || columns_.empty()) return std::move(quartiles_);
-        bool unit = true;
-        for (int64_t r = 0; r < target_.n_rows; ++r) unit = unit && target_.weight[r] == 1;
+        bool unit_weights = true;
+        for (int64_t r = 0; r < target_.n_rows; ++r) unit_weights = unit_weights && target_.weight[r] == 1;
         ThreadPool pool(settings_.n_jobs);
-        return find_quartiles(columns_, target_.weight, target_.n_rows, unit, pool, [this] { progress_(1.0); });
+        return find_quartiles(columns_, target_.weight, target_.n_rows, unit_weights, pool, [this] { progress_(1.0); });
     }
 
 private:
@@ -184,33 +184,33 @@ private:
         const bool needs_presorted_engine = TreeFit::needs_presorted_engine(columns_, target_, settings_);
         if constexpr (std::derived_from<Impurity, ClassImpurity>) {
             if (!needs_presorted_engine)
-                return target_.n_classes == 2 ? grow_fast<Impurity, TargetKind::binary>()
-                                              : grow_fast<Impurity, TargetKind::multiclass>();
+                return target_.n_classes == 2 ? grow_filtered<Impurity, TargetKind::binary>()
+                                              : grow_filtered<Impurity, TargetKind::multiclass>();
         } else if constexpr (std::derived_from<Impurity, SumImpurity>) {
-            if (!needs_presorted_engine) return grow_fast<Impurity, TargetKind::regression>();
+            if (!needs_presorted_engine) return grow_filtered<Impurity, TargetKind::regression>();
         }
         const CheckInterrupt check = check_interrupt();
         const bool is_absolute = std::same_as<Impurity, AbsoluteErrorImpurity>;
         const bool sweeps =
             is_absolute && !settings_.random_cuts && !settings_.tuning.exact_only && settings_.tuning.use_bounds;
         PresortedEngine engine(columns_, target_, settings_, is_absolute, sweeps, check);
-        return grow_alone<Impurity>(engine);
+        return grow_on_engine<Impurity>(engine);
     }
     template <class Impurity>
-    Subtree grow_classes(SplitEngine& engine) {
-        if constexpr (std::derived_from<Impurity, ClassImpurity>) return grow_alone<Impurity>(engine);
+    Subtree grow_classifier(SplitEngine& engine) {
+        if constexpr (std::derived_from<Impurity, ClassImpurity>) return grow_on_engine<Impurity>(engine);
         throw std::logic_error("an engine of classes");
     }
     template <class Impurity>
-    Subtree grow_alone(SplitEngine& engine) {
+    Subtree grow_on_engine(SplitEngine& engine) {
         NodeContext node_context(
             target_, shared_tables_ && !shared_tables_->exact_nlogn.empty() ? &shared_tables_->exact_nlogn : nullptr);
         const auto on_rows_done = count_rows(check_interrupt());
         return Grower<Impurity>(node_context, engine, columns_, settings_, total_weight_, on_rows_done).run();
     }
 
-    template <class Impurity, TargetKind S>
-    Subtree grow_fast() {
+    template <class Impurity, TargetKind K>
+    Subtree grow_filtered() {
         const std::unique_ptr<const SharedTables> own_tables =
             shared_tables_
                 ? nullptr
@@ -219,36 +219,36 @@ private:
         const SharedTables& shared = shared_tables_ ? *shared_tables_ : *own_tables;
         const FitContext context(columns_, target_, settings_, shared.tables, rows_);
         if (settings_.random_cuts) {
-            ExtraTreesEngine<S> extra_trees(context, list_rows());
-            return grow_alone<Impurity>(extra_trees);
+            ExtraTreesEngine<K> extra_trees(context, list_rows());
+            return grow_on_engine<Impurity>(extra_trees);
         }
         if (shared.ranks) {
-            using Forest = std::conditional_t<S == TargetKind::binary, TwoClassForestEngine, ForestEngine<S>>;
+            using Forest = std::conditional_t<K == TargetKind::binary, TwoClassForestEngine, ForestEngine<K>>;
             Forest forest_engine(context, *shared.ranks, list_rows(), check_interrupt());
-            return grow_alone<Impurity>(forest_engine);
+            return grow_on_engine<Impurity>(forest_engine);
         }
         if (settings_.max_leaf_nodes <= 0 && fits_subtree_engine(target_.n_rows, context)) {
-            SubtreeEngine<S> subtree_engine(context, list_rows(), check_interrupt());
+            SubtreeEngine<K> subtree_engine(context, list_rows(), check_interrupt());
             if (settings_.quartiles) quartiles_ = subtree_engine.quartiles();
-            return grow_alone<Impurity>(subtree_engine);
+            return grow_on_engine<Impurity>(subtree_engine);
         }
         NodeContext node_context(target_);
         ThreadPool pool(settings_.n_jobs);
         const CheckInterrupt check = check_interrupt();
         const auto on_rows_done = count_rows(check);
-        HistogramEngine<S> top_engine(context, pool, check);
+        HistogramEngine<K> top_engine(context, pool, check);
         if (settings_.quartiles) quartiles_ = top_engine.quartiles();
         Grower<Impurity> grower(node_context, top_engine, columns_, settings_, total_weight_, on_rows_done);
         Subtree subtree = grower.run();
         top_engine.release();
-        grow_subtrees<Impurity, S>(context, node_context, pool, top_engine, grower.handed_over(), subtree);
+        grow_subtrees<Impurity, K>(context, node_context, pool, top_engine, grower.handed_over(), subtree);
         return subtree;
     }
 
     // Grows the subtrees that were handed over, largest first.
-    template <class Impurity, TargetKind S>
+    template <class Impurity, TargetKind K>
     void grow_subtrees(const FitContext& context, NodeContext& node_context, ThreadPool& pool,
-                       const HistogramEngine<S>& top, std::vector<int64_t> node_ids, Subtree& subtree) {
+                       const HistogramEngine<K>& top, std::vector<int64_t> node_ids, Subtree& subtree) {
         const auto size = [&](int64_t id) { return subtree.nodes[static_cast<size_t>(id)].segment.size(); };
         std::sort(node_ids.begin(), node_ids.end(),
                   [&](int64_t a, int64_t b) { return size(a) != size(b) ? size(a) > size(b) : a < b; });
@@ -261,7 +261,7 @@ private:
                 const auto rows = top.row_list(start.segment);
                 const CheckInterrupt check = pool.interrupt_check(worker, check_interrupt());
                 const auto on_rows_done = count_rows(check);
-                SubtreeEngine<S> subtree_engine(context, {rows.begin(), rows.end()}, check);
+                SubtreeEngine<K> subtree_engine(context, {rows.begin(), rows.end()}, check);
                 NodeContext& own_context = worker ? *node_contexts[static_cast<size_t>(worker) - 1] : node_context;
                 Grower<Impurity> grower(own_context, subtree_engine, columns_, settings_, total_weight_, on_rows_done);
                 start.subtree = std::make_unique<Subtree>(grower.run(start));

@@ -94,9 +94,9 @@ public:
     Subtree run() {
         GrowingNode root;
         root.segment = engine_.all();
-        root.depth = static_cast<int32_t>(settings_.first_depth);
-        root.node_key = root.depth ? settings_.first_key : mix64(0, settings_.seed);
-        root.constraints = {settings_.low, settings_.high, settings_.groups, settings_.acquired};
+        root.depth = static_cast<int32_t>(settings_.root_depth);
+        root.node_key = root.depth ? settings_.root_key : mix64(0, settings_.seed);
+        root.constraints = {settings_.root_low, settings_.root_high, settings_.root_groups, settings_.root_acquired};
         subtree_.nodes.push_back(std::move(root));
         if (prepare_node(0)) find_split(0);
         return grow();
@@ -140,29 +140,29 @@ private:
     // -- one node -----------------------------------------------------------------------------------------------------
 
     // Sets what the node predicts; returns whether it may be split.
-    bool prepare_node(int64_t id, const RowStats* known = nullptr) {
+    bool prepare_node(int64_t id, const RowStats* known_stats = nullptr) {
         GrowingNode& node = node_at(id);
         if (node.segment.size() == 0) {
             node.stop = kNoRows;
             return false;
         }
-        const auto rows = load_node(node.segment, known);
+        const auto rows = load_node(node.segment, known_stats);
         check_interrupt_if_large(node.segment);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
-        const bool pure = same_targets(rows);
+        const bool is_pure = same_targets(rows);
         const Impurity& node_total = splitter_.node_total;
         node.weight = node_total.weight;
         node.summary = summarise(node_total, node_context_, first, last);
         check_interrupt_if_large(node.segment);
-        if (target_.n_classes == 0 && pure) node.summary.value = target_.raw[*first];
+        if (target_.n_classes == 0 && is_pure) node.summary.value = target_.raw[*first];
         node.summary.value = node.constraints.clip(node.summary.value);
         keep_counts(node);
-        node.stop = leaf_condition(node, pure);
+        node.stop = leaf_condition(node, is_pure);
         if (node.stop != kNone) on_rows_done_(node.segment.size());
         return node.stop == kNone;
     }
     // Loads the statistics of a node into the splitter; returns its rows (none for classification with statistics).
-    std::span<const Row> load_node(Segment node, const RowStats* known) {
+    std::span<const Row> load_node(Segment node, const RowStats* known_stats) {
         std::span<const Row> rows;
         if (target_.n_classes == 0 || !engine_.has_stats()) rows = engine_.rows(node);
         const Row *first = rows.data(), *last = rows.data() + rows.size();
@@ -174,8 +174,8 @@ private:
         engine_.set_targets(node_context_.y);
         if constexpr (requires { node_total.add(node_total_.data()); }) {
             if (engine_.has_stats()) {
-                if (known)
-                    node_total_ = *known;
+                if (known_stats)
+                    node_total_ = *known_stats;
                 else
                     engine_.node_total(node, node_total_);
                 node_total.add(node_total_.data());
@@ -212,8 +212,8 @@ private:
         }
     }
 
-    StopReason leaf_condition(const GrowingNode& node, bool pure) const {
-        if (pure) return kPure;
+    StopReason leaf_condition(const GrowingNode& node, bool is_pure) const {
+        if (is_pure) return kPure;
         if constexpr (std::derived_from<Impurity, ClassImpurity>) {
             const auto max_count = static_cast<int128>(splitter_.node_total.counts()[node.summary.label]);
             const bool is_set = settings_.accuracy_numerator < settings_.accuracy_denominator;
@@ -227,9 +227,9 @@ private:
 
     // Finds the best split; if there is one, the node joins the frontier. The node's statistics are loaded again, since
     // its siblings have been prepared in between.
-    void find_split(int64_t id, const RowStats* known = nullptr) {
+    void find_split(int64_t id, const RowStats* known_stats = nullptr) {
         GrowingNode& node = node_at(id);
-        load_node(node.segment, known);
+        load_node(node.segment, known_stats);
         node.stop = splitter_.find_best_split(node.segment, node_total_, node.node_key, node.constraints, split_.chosen,
                                               check_interrupt_);
         node.p_value = splitter_.p_value();
@@ -267,11 +267,11 @@ private:
         }
         is_open_.assign(k, 0);
         if (child_totals_.size() < k) child_totals_.resize(k);
-        const bool counted = count_children(id), known = engine_.has_stats();
+        const bool are_counted = count_children(id), has_stats = engine_.has_stats();
         for (size_t b = 0; b < k; ++b) {
             const int64_t child = first_child + static_cast<int64_t>(b);
-            is_open_[b] = prepare_node(child, counted ? &child_totals_[b] : nullptr);
-            if (known && !counted && is_open_[b]) child_totals_[b] = node_total_;
+            is_open_[b] = prepare_node(child, are_counted ? &child_totals_[b] : nullptr);
+            if (has_stats && !are_counted && is_open_[b]) child_totals_[b] = node_total_;
             if (is_open_[b] && settings_.max_leaf_nodes <= 0 &&
                 engine_.should_hand_over(node_at(child).segment, levels_left(child)))
                 handed_over_.push_back(child), is_open_[b] = 0;
@@ -280,7 +280,7 @@ private:
         engine_.on_children_known(segment, sizes_, is_open_);
         // last branch first: depth-first growth then continues with the first branch
         for (size_t b = k; b-- > 0;) {
-            if (is_open_[b]) find_split(first_child + static_cast<int64_t>(b), known ? &child_totals_[b] : nullptr);
+            if (is_open_[b]) find_split(first_child + static_cast<int64_t>(b), has_stats ? &child_totals_[b] : nullptr);
         }
     }
     void constrain_children(int64_t id, size_t k) {

@@ -34,12 +34,12 @@ namespace treewise {
     X(double, alpha, 1.0)                /* Selection::test: maximum adjusted p-value to split a node … */              \
     X(double, observation_weight, 1.0)   /* … and the weight of one observation */                                      \
     X(int64_t, min_level_rows, 1)        /* levels with fewer rows at a node are pooled (columns of many levels) */     \
-    X(double, low, -INFINITY)            /* monotone constraints: what the root may predict at least … */               \
-    X(double, high, INFINITY)            /* … and at most */                                                            \
-    X(uint64_t, groups, ~uint64_t{0})    /* groups of columns that may be tested below the root */                      \
-    X(uint64_t, acquired, 0)                 /* columns whose feature cost is paid at the root */                                         \
-    X(int64_t, first_depth, 0)           /* of the root: levels above it, if it is a node of a larger tree … */          \
-    X(uint64_t, first_key, 0)            /* … and then the key of its random draws */                                   \
+    X(double, root_low, -INFINITY)       /* monotone constraints: what the root may predict at least … */               \
+    X(double, root_high, INFINITY)       /* … and at most */                                                            \
+    X(uint64_t, root_groups, ~uint64_t{0}) /* groups of columns that may be tested below the root */                    \
+    X(uint64_t, root_acquired, 0)        /* columns whose feature cost is paid at the root */                           \
+    X(int64_t, root_depth, 0)            /* levels above the root, if it is a node of a larger tree … */                \
+    X(uint64_t, root_key, 0)             /* … the key of its random draws … */                                          \
     X(int64_t, total_weight, 0)          /* … and the weight of that tree's rows; 0: of the rows given */               \
     X(int64_t, accuracy_numerator, 1)    /* sufficient accuracy as a fraction; 1/1: never stops */                      \
     X(int64_t, accuracy_denominator, 1)                                                                                 \

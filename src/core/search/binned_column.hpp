@@ -38,10 +38,10 @@ struct OpenBin {
     double upper;  // bound for the purities of the cuts inside
 };
 
-template <TargetKind S>
+template <TargetKind K>
 class BinnedColumn {
 public:
-    BinnedColumn(const FitContext& context, const ScoreBounds<S>& score_bounds)
+    BinnedColumn(const FitContext& context, const ScoreBounds<K>& score_bounds)
         : context_(context), score_bounds_(score_bounds), batch_(context, score_bounds), width_(context.width()) {}
 
     // Offers the cuts between bins. run: all present rows of the column.
@@ -97,12 +97,12 @@ public:
     double best_edge_purity() const { return best_edge_purity_; }  // if scored in a batch
 
 private:
-    static constexpr bool kHasBatches = S == TargetKind::binary;
+    static constexpr bool kHasBatches = K == TargetKind::binary;
     struct NoBatches {
-        NoBatches(const FitContext&, const ScoreBounds<S>&) {}
+        NoBatches(const FitContext&, const ScoreBounds<K>&) {}
     };
 
-    size_t width() const { return S == TargetKind::binary ? kCounts + 2 : width_; }  // a constant unrolls the loops
+    size_t width() const { return K == TargetKind::binary ? kCounts + 2 : width_; }  // a constant unrolls the loops
     void start(const RunContext& run) {
         left_.assign(run.left, run.left + width());
         right_.assign(run.right, run.right + width());
@@ -117,12 +117,12 @@ private:
             bounds(score_bounds_.approx.purity(left_.data()) + score_bounds_.approx.purity(right_.data()), run,
                    [&] { return nlogn_sum(left_[kWeight], right_[kWeight]); });
         // Poisson: a branch whose targets are all 0 is no candidate; one whose quantised sum is 0 may still be one.
-        const bool sure = S != TargetKind::regression || context_.settings.criterion != Criterion::poisson ||
+        const bool sure = K != TargetKind::regression || context_.settings.criterion != Criterion::poisson ||
                           (left_[kQuantised] > 0 && right_[kQuantised] > 0);
         filter.offer(run.column, rows_below, sure ? lower : -std::numeric_limits<double>::infinity(), upper);
     }
     template <class NLogNSum>
-    typename ScoreBounds<S>::Range bounds(double purity, const RunContext& run, const NLogNSum& sum) const {
+    typename ScoreBounds<K>::Range bounds(double purity, const RunContext& run, const NLogNSum& sum) const {
         const int64_t* missing_stats = run.missing_branch_stats;
         if (missing_stats) purity += score_bounds_.approx.purity(missing_stats);
         return score_bounds_.bounds(purity, 2 + (missing_stats != nullptr), [&] {
@@ -150,13 +150,13 @@ private:
     bool use_batch() const {
         return context_.settings.tuning.use_bounds && batch_.supports(left_[kWeight] + right_[kWeight]);
     }
-    BatchSides sides(const RunContext& run) const {
-        BatchSides both(right_);
-        both.rows += left_[kRows], both.weight += left_[kWeight], both.ones += left_[kCounts + 1];
-        both.missing_left = left_[kRows];
+    BatchSides batch_sides(const RunContext& run) const {
+        BatchSides sides(right_);
+        sides.rows += left_[kRows], sides.weight += left_[kWeight], sides.ones += left_[kCounts + 1];
+        sides.missing_left = left_[kRows];
         if (run.missing_branch_stats)
-            both.missing_purity = score_bounds_.approx.purity(run.missing_branch_stats), both.n_filled = 3;
-        return both;
+            sides.missing_purity = score_bounds_.approx.purity(run.missing_branch_stats), sides.n_filled = 3;
+        return sides;
     }
     template <class Bins>
     void score_batch(const Bins& bins, const RunContext& run, CandidateFilter& filter) {
@@ -172,17 +172,17 @@ private:
             n += stats[kRows] > 0;
         }
         edges_.n = n - 1;  // nothing is above the last
-        best_edge_purity_ = batch_.offer(sides(run), edges_, [&](size_t) { return run.column; }, filter);
+        best_edge_purity_ = batch_.offer(batch_sides(run), edges_, [&](size_t) { return run.column; }, filter);
     }
     // Discards most bins by the purities at both edges, and bounds the others at once.
     template <class Bins>
     void list_open_batch(const Bins& bins, const RunContext& run, const CandidateFilter& filter,
                          std::vector<OpenBin>& out) {
-        const BatchSides both = sides(run);
-        const double required_purity = batch_.required_purity(both, filter.best_lower_bound(run.column));
+        const BatchSides sides = batch_sides(run);
+        const double required_purity = batch_.required_purity(sides, filter.best_lower_bound(run.column));
         const auto max_rise = batch_.rise_bound();
         const auto purity = [&](double weight, double ones) {
-            return batch_.purity(both, static_cast<int64_t>(weight), static_cast<int64_t>(ones));
+            return batch_.purity(sides, static_cast<int64_t>(weight), static_cast<int64_t>(ones));
         };
         double weight = static_cast<double>(left_[kWeight]), ones = static_cast<double>(left_[kCounts + 1]);
         double purity_below = purity(weight, ones);
@@ -196,15 +196,15 @@ private:
                 gaps_.push_back({edge_bins_[k], weight, ones, bin_weight, edges_.ones[k] - ones});
             weight = edges_.weight[k], ones = edges_.ones[k], purity_below = edges_.purities[k];
         }
-        const std::vector<double>& gap_bounds = batch_.bound_gaps(both, gaps_);
+        const std::vector<double>& gap_bounds = batch_.bound_gaps(sides, gaps_);
         for (size_t i = 0; i < gaps_.size(); ++i) {
             if (gap_bounds[i] >= required_purity)
-                out.push_back({run.column, gaps_[i].bin, batch_.upper_bound(both, gap_bounds[i])});
+                out.push_back({run.column, gaps_[i].bin, batch_.upper_bound(sides, gap_bounds[i])});
         }
     }
 
     const FitContext& context_;
-    const ScoreBounds<S>& score_bounds_;
+    const ScoreBounds<K>& score_bounds_;
     std::conditional_t<kHasBatches, BatchScorer, NoBatches> batch_;
     size_t width_;
     RowStats left_, right_;

@@ -104,13 +104,13 @@ struct PriceBounds {
 };
 
 // Turns approximate purities of splits into lower and upper bounds of what the rule ranks by (gain or gain ratio).
-template <TargetKind S>
+template <TargetKind K>
 class ScoreBounds {
 public:
     ScoreBounds(const Settings& settings, const NLogNTable& nlogn, int64_t n_classes)
         : approx(settings.criterion, nlogn, n_classes), settings_(settings), nlogn_(nlogn) {}
 
-    ApproxImpurity<S> approx;
+    ApproxImpurity<K> approx;
 
     void begin_node(const int64_t* node_total, double low, double high, QuantError quantisation_error,
                     PriceUnits units = {}) {
@@ -188,7 +188,7 @@ private:
         const auto weight = static_cast<double>(weight_);
         rows_ = static_cast<double>(node_total[kRows]);
         classes_ = 0, per_bit_ = 1, price_error_ = 0, max_price_ = std::numeric_limits<double>::infinity();
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             if (settings_.criterion == Criterion::squared_error) {
                 // Rounding: of the sum of positive terms, of the factor, of the mean, and of truncated deviations.
                 impurity_ = units.sum_of_squares;

@@ -14,12 +14,12 @@
 
 namespace treewise {
 
-template <TargetKind S>
-class CategoryScan : private TwoWaySplits<CategoryScan<S>> {
-    friend class TwoWaySplits<CategoryScan<S>>;
+template <TargetKind K>
+class CategoryScan : private TwoWaySplits<CategoryScan<K>> {
+    friend class TwoWaySplits<CategoryScan<K>>;
 
 public:
-    CategoryScan(const Settings& settings, const ScoreBounds<S>& score_bounds, int64_t n_classes)
+    CategoryScan(const Settings& settings, const ScoreBounds<K>& score_bounds, int64_t n_classes)
         : settings_(settings),
           score_bounds_(score_bounds),
           n_classes_(n_classes),
@@ -58,7 +58,7 @@ private:
     // -- what TwoWaySplits needs --------------------------------------------------------------------------------------
 
     size_t n_buckets() const { return n_; }
-    size_t n_listed() const { return n_ - has_pool_; }
+    size_t n_nameable() const { return n_ - has_pool_; }
     int64_t position(size_t) const { return 0; }  // bounds are per column
     int64_t n_classes() const { return n_classes_; }
     int64_t weight() const { return node_total_[kWeight]; }
@@ -82,20 +82,20 @@ private:
     void pool_rare_levels() {
         pooled_.resize(n_ * width_);
         pool_.assign(width_, 0);
-        size_t n_listed = 0;
+        size_t n_nameable = 0;
         for (size_t i = 0; i < n_; ++i) {
             if (stats(i)[kRows] < settings_.min_level_rows)
                 add(pool_.data(), stats(i), width_);
             else
-                std::copy_n(stats(i), width_, pooled_.data() + n_listed++ * width_);
+                std::copy_n(stats(i), width_, pooled_.data() + n_nameable++ * width_);
         }
-        if (!(has_pool_ = n_listed < n_)) return;
-        std::copy_n(pool_.data(), width_, pooled_.data() + n_listed * width_);
-        stats_ = pooled_.data(), n_ = n_listed + 1;
+        if (!(has_pool_ = n_nameable < n_)) return;
+        std::copy_n(pool_.data(), width_, pooled_.data() + n_nameable * width_);
+        stats_ = pooled_.data(), n_ = n_nameable + 1;
     }
 
     void multiway() {
-        if (n_listed() == 0) return;
+        if (n_nameable() == 0) return;
         double purity = 0;
         size_t unfit = 0;
         for (size_t i = 0; i < n_; ++i) {
@@ -158,7 +158,7 @@ private:
     }
 
     const Settings& settings_;
-    const ScoreBounds<S>& score_bounds_;
+    const ScoreBounds<K>& score_bounds_;
     int64_t n_classes_;
     size_t width_;
     RowStats left_, right_;

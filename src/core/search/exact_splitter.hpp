@@ -252,7 +252,7 @@ private:
     // -- what TwoWaySplits needs --------------------------------------------------------------------------------------
 
     size_t n_buckets() const { return buckets_.size(); }
-    size_t n_listed() const { return buckets_.size() - has_pool_; }
+    size_t n_nameable() const { return buckets_.size() - has_pool_; }
     int64_t position(size_t i) const { return buckets_[i].position; }
     int64_t n_classes() const { return node_context_.target.n_classes; }
     int64_t weight() const { return node_total.weight; }
@@ -288,7 +288,7 @@ private:
     }
 
     void scan_multiway() {
-        if (n_listed() == 0) return;
+        if (n_nameable() == 0) return;
         SplitTotals all;
         int unfit = 0, invalid = 0, forbidden = 0;
         std::vector<SplitTotals> separate(buckets_.size());
@@ -355,7 +355,7 @@ private:
             random_subset(random, n, goes_left_);
             return 0;
         }
-        size_t index = uniform_below(random, kind == kOrdinal ? n - 1 : n_listed());
+        size_t index = uniform_below(random, kind == kOrdinal ? n - 1 : n_nameable());
         if (kind == kThreshold) {
             index = 0;
             const RandomCut cut = random_cut();
@@ -480,8 +480,8 @@ private:
             case kOneValue: split.codes = {static_cast<int32_t>(buckets_[index].low)}; break;
             case kSubset: swapped = set_subset(index, split); break;
             case kMultiway:
-                for (size_t i = 0; i < n_listed(); ++i) split.codes.push_back(static_cast<int32_t>(buckets_[i].low));
-                split.n_branches = static_cast<int32_t>(n_listed());
+                for (size_t i = 0; i < n_nameable(); ++i) split.codes.push_back(static_cast<int32_t>(buckets_[i].low));
+                split.n_branches = static_cast<int32_t>(n_nameable());
                 if (split.n_branches < columns_[column_].n_levels) split.other = split.n_branches++;
                 break;
             default: set_presence(split); return;

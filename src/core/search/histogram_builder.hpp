@@ -18,7 +18,7 @@
 
 namespace treewise {
 
-template <TargetKind S>
+template <TargetKind K>
 class HistogramBuilder {
 public:
     HistogramBuilder(const FitContext& context, ThreadPool& pool, const std::function<void()>& check_interrupt)
@@ -31,7 +31,7 @@ public:
         make_bins(n_rows);
         for (size_t c = 0; c < mappers_.size(); ++c)
             offsets_[c + 1] = offsets_[c] + (is_binned(c) ? kBins * bin_words(c) : 0);
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             const int bits = 62 - bit_length(static_cast<uint128>(n_rows));
             square_shift_ = std::max(0, bits - bits / 2);
         }
@@ -80,7 +80,7 @@ public:
         if (words == 1) {
             const int64_t n_rows = c[0] & 0xFFFFFFFF, ones = c[0] >> 32;
             out[kRows] = out[kWeight] = n_rows, out[kCounts] = n_rows - ones, out[kCounts + 1] = ones;
-        } else if (S == TargetKind::regression && words == 4) {
+        } else if (K == TargetKind::regression && words == 4) {
             std::fill(out.begin(), out.end(), 0);
             out[kRows] = c[0], out[kWeight] = c[1], out[kQuantised] = c[2];
         } else {
@@ -117,8 +117,8 @@ private:
     // Words per bin: binary targets of unit weight pack rows (low) and ones (high) into one; numeric columns need no
     // exact sums.
     size_t bin_words(size_t column) const {
-        if (S == TargetKind::binary && context_.unit_weights) return 1;
-        if (S == TargetKind::regression && !context_.columns[column].is_code()) return 4;
+        if (K == TargetKind::binary && context_.unit_weights) return 1;
+        if (K == TargetKind::regression && !context_.columns[column].is_code()) return 4;
         return context_.width();
     }
     void make_bins(size_t n) {
@@ -144,14 +144,14 @@ private:
     void count_column(size_t column, std::span<const Row> node_rows, int64_t* bins) const {
         const uint8_t* bin_of_row = mappers_[column].bin_of_row;
         const Target& target = context_.target;
-        if constexpr (S == TargetKind::binary) {
+        if constexpr (K == TargetKind::binary) {
             if (context_.unit_weights) {
                 const uint8_t* label = target.label.bytes;
                 for (Row r : node_rows) bins[bin_of_row[r]] += 1 + (static_cast<int64_t>(label[r]) << 32);
                 return;
             }
         }
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             if (!context_.columns[column].is_code()) {
                 for (Row r : node_rows) {
                     const int64_t w = target.weight[r], v = context_.quantiser(target.y[r], w);

@@ -10,7 +10,7 @@
 
 namespace treewise {
 
-template <TargetKind S>
+template <TargetKind K>
 class MissingPlacement {
 public:
     explicit MissingPlacement(const FitContext& context)
@@ -20,7 +20,7 @@ public:
 
     // Offers the presence test, then calls work(run) for each placement of the missing rows.
     template <class Work>
-    void for_each_placement(size_t column, const RowStats& node_total, CategoryScan<S>& categories,
+    void for_each_placement(size_t column, const RowStats& node_total, CategoryScan<K>& categories,
                             CandidateFilter& filter, const Work& work) {
         const bool separates_missing = context_.separates_missing(missing_stats.data());
         const auto column_index = static_cast<int32_t>(column);

@@ -39,13 +39,13 @@ CategoryRows(int64_t, size_t, Level, Add, RowOf, Fill) -> CategoryRows<Level, Ad
 template <class Level, class Add, class RowOf, class Fill, class Code>
 CategoryRows(int64_t, size_t, Level, Add, RowOf, Fill, Code) -> CategoryRows<Level, Add, RowOf, Fill, Code>;
 
-template <TargetKind S>
+template <TargetKind K>
 class NodeCategories {
 public:
     explicit NodeCategories(const FitContext& context) : context_(context), width_(context.width()) {}
 
     template <class Rows>
-    void find_candidates(size_t column, const Rows& rows, const RowStats& node_total, CategoryScan<S>& categories,
+    void find_candidates(size_t column, const Rows& rows, const RowStats& node_total, CategoryScan<K>& categories,
                          CandidateFilter& filter) {
         const auto column_index = static_cast<int32_t>(column);
         if (needs_rows(rows.n_levels)) {
@@ -73,7 +73,7 @@ public:
 private:
     // With many classes and levels the statistics would take too much memory: the exact splitter moves rows instead.
     bool needs_rows(size_t n_levels) const {
-        return S == TargetKind::multiclass && (width_ > 64 || n_levels * width_ > (1u << 20));
+        return K == TargetKind::multiclass && (width_ > 64 || n_levels * width_ > (1u << 20));
     }
     template <class Rows>
     void count(const Rows& rows) {

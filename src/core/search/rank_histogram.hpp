@@ -70,9 +70,9 @@ public:
         binned_.score_edges(bins(), run(node_total), filter);
     }
     // Opens the bins that may hide a better cut. value(entry), weight(entry): class and weight of a row.
-    template <class Value, class Weight>
-    void open_bins(const RowStats& node_total, SortedScan<TargetKind::binary>& scan, const Value& value,
-                   const Weight& weight, CandidateFilter& filter) {
+    template <class TargetOf, class WeightOf>
+    void open_bins(const RowStats& node_total, SortedScan<TargetKind::binary>& scan, const TargetOf& target_of,
+                   const WeightOf& weight_of, CandidateFilter& filter) {
         open_bins_.clear();
         binned_.list_open(bins(), run(node_total), filter, open_bins_);
         if (open_bins_.empty()) return;
@@ -85,8 +85,8 @@ public:
             bins(), [&](size_t b) { return positions_.is_open()[b]; }, run(node_total),
             [&](size_t, int64_t n, const RunContext& bin_run) {
                 scan.scan(
-                    bin_run, n - 1, [&](int64_t i) { return value(entry(i)); },
-                    [&](int64_t i) { return weight(entry(i)); },
+                    bin_run, n - 1, [&](int64_t i) { return target_of(entry(i)); },
+                    [&](int64_t i) { return weight_of(entry(i)); },
                     [&](int64_t i) { return rows[i - 1] >> 32 != rows[i] >> 32; }, filter);
                 rows += n;
             });

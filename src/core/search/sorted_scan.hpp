@@ -31,10 +31,10 @@ struct RunContext {
     int64_t rows_below;                   // present rows below the run
 };
 
-template <TargetKind S>
+template <TargetKind K>
 class SortedScan {
 public:
-    SortedScan(const Settings& settings, const LookupTables& tables, const ScoreBounds<S>& score_bounds,
+    SortedScan(const Settings& settings, const LookupTables& tables, const ScoreBounds<K>& score_bounds,
                CheckInterrupt check_interrupt)
         : settings_(settings),
           tables_(tables),
@@ -51,7 +51,7 @@ public:
             Scan<C>{*this, run, filter}.scan(n_cuts, target_of, weight_of, differs);
         };
         const Criterion criterion = settings_.criterion;
-        if constexpr (S == TargetKind::regression) {
+        if constexpr (K == TargetKind::regression) {
             if (criterion == Criterion::poisson) return with.template operator()<Criterion::poisson>();
             with.template operator()<Criterion::squared_error>();
         } else {
@@ -87,7 +87,7 @@ private:
             int64_t i = 0;
             for (; i < first - 1 && i < last; ++i) sides.move_row(target_of(i), weight_of(i));
             if constexpr (C == Criterion::poisson) return scan_blocks(i, last, target_of, weight_of, differs);
-            if constexpr (S == TargetKind::binary || C == Criterion::squared_error) {
+            if constexpr (K == TargetKind::binary || C == Criterion::squared_error) {
                 if (sides.left_weight() + sides.right_weight() <= tables.reciprocals.max())
                     return scan_blocks(i, last, target_of, weight_of, differs);
             }
@@ -106,9 +106,9 @@ private:
         void scan_blocks(int64_t i, int64_t last, const TargetOf& target_of, const WeightOf& weight_of,
                          const Differs& differs) {
             const double mean = score_bounds.approx.mean();
-            const int64_t all = sides.left_weight() + sides.right_weight();
+            const int64_t total_weight = sides.left_weight() + sides.right_weight();
             const double sum =
-                static_cast<double>(sides.left_sum() + sides.right_sum()) - mean * static_cast<double>(all);
+                static_cast<double>(sides.left_sum() + sides.right_sum()) - mean * static_cast<double>(total_weight);
             constexpr bool kUnit = requires { WeightOf::unit_weights; };
             const bool by_ratio = settings.rule == Rule::ratio;
             double prefix[kBlock], weights[kBlock], purities[kBlock];
@@ -119,7 +119,7 @@ private:
                 const double best = filter.best_lower_bound(run.column);
                 const double required_purity =
                     by_ratio ? best : score_bounds.required_purity(best, n_filled) - missing_purity;
-                if constexpr (S == TargetKind::binary) {
+                if constexpr (K == TargetKind::binary) {
                     if (settings.tuning.use_bounds && n == kBlock) {
                         int64_t block_weight = 0, block_ones = 0;  // of all classes, and of class 1
                         for (int64_t k = 0; k < n; ++k)
@@ -136,9 +136,10 @@ private:
                     left_weight += weight_of(i + k);
                     left_sum += summand(target_of(i + k), weight_of(i + k));
                     weights[k] = static_cast<double>(left_weight);
-                    prefix[k] = static_cast<double>(left_sum) - (S == TargetKind::regression ? mean * weights[k] : 0.0);
+                    prefix[k] = static_cast<double>(left_sum) - (K == TargetKind::regression ? mean * weights[k] : 0.0);
                 }
-                const CutSweep block{n, sides.left_weight(), all, sum, prefix, kUnit ? nullptr : weights, purities};
+                const CutSweep block{n,      sides.left_weight(),       total_weight, sum,
+                                     prefix, kUnit ? nullptr : weights, purities};
                 if constexpr (C == Criterion::gini) purity_of_cuts_gini(block, tables.reciprocals.data());
                 if constexpr (C == Criterion::entropy) purity_of_cuts_entropy(block, tables.nlogn.data());
                 if constexpr (C == Criterion::error) purity_of_cuts_error(block);
@@ -157,28 +158,29 @@ private:
                     if (scores[k] < required_purity) continue;
                     const bool valid =
                         C != Criterion::poisson || (prefix[k] > 0 && sum - prefix[k] > 0);  // as in offer_current_cut
-                    offer(i + k + 1, purities[k], static_cast<int64_t>(weights[k]), all, valid, differs);
+                    offer(i + k + 1, purities[k], static_cast<int64_t>(weights[k]), total_weight, valid, differs);
                 }
                 sides.move_rows(left_weight - sides.left_weight(), left_sum - sides.left_sum()), i += n;
             }
         }
         // What a row adds to the sum of the left side.
         static int64_t summand(int64_t target, int64_t weight) {
-            return S == TargetKind::binary ? target * weight : target;
+            return K == TargetKind::binary ? target * weight : target;
         }
         template <class Differs>
-        void offer(int64_t i, double purity, int64_t left_weight, int64_t all, bool valid, const Differs& differs) {
+        void offer(int64_t i, double purity, int64_t left_weight, int64_t total_weight, bool valid,
+                   const Differs& differs) {
             const auto [lower, upper] =
                 score_bounds.bounds(purity + missing_purity, n_filled, [&] { return nlogn_of_branches(left_weight); });
             if (!filter.can_win(run.column, upper) || !differs(i)) return;
             const int64_t min_weight = settings.min_leaf_weight;
-            if (left_weight < min_weight || all - left_weight < min_weight) return;
+            if (left_weight < min_weight || total_weight - left_weight < min_weight) return;
             filter.offer(run.column, run.rows_below + i, valid ? lower : -std::numeric_limits<double>::infinity(),
                          upper);
         }
         double nlogn_of_branches(int64_t left_weight) const {
-            const int64_t all = sides.left_weight() + sides.right_weight();
-            return score_bounds.nlogn(left_weight) + score_bounds.nlogn(all - left_weight) +
+            const int64_t total_weight = sides.left_weight() + sides.right_weight();
+            return score_bounds.nlogn(left_weight) + score_bounds.nlogn(total_weight - left_weight) +
                    (run.missing_branch_stats ? score_bounds.nlogn(run.missing_branch_stats[kWeight]) : 0.0);
         }
         double ratio_upper_bound(double purity, int64_t left_weight) const {
@@ -228,19 +230,19 @@ private:
         }
 
         const Settings& settings;
-        const ScoreBounds<S>& score_bounds;
+        const ScoreBounds<K>& score_bounds;
         const LookupTables& tables;
         const CheckInterrupt& check_interrupt;
         const RunContext& run;
         CandidateFilter& filter;
-        RunningSplit<C, S> sides;
+        RunningSplit<C, K> sides;
         double missing_purity;
         int n_filled;
     };
 
     const Settings& settings_;
     const LookupTables& tables_;
-    const ScoreBounds<S>& score_bounds_;
+    const ScoreBounds<K>& score_bounds_;
     CheckInterrupt check_interrupt_;
 };
 

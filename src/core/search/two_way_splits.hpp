@@ -5,10 +5,9 @@
 // from this class, so both try the same candidates; train/candidates.py is the specification. Self provides
 //
 //     n_buckets(), position(i)                 the buckets; position: of the cut after bucket i
-//     n_listed()                               the first ones, of a level each: the last may be the pool of rare levels
-//     n_classes(), class_weight(c), weight()   of the node
-//     placements(), start_placement(p)         of the missing rows; afterwards every bucket is on the right
-//     move_left(i), move_right(i)              one bucket
+//     n_nameable()                               the first ones, of a level each: the last may be the pool of rare
+//     levels n_classes(), class_weight(c), weight()   of the node placements(), start_placement(p)         of the
+//     missing rows; afterwards every bucket is on the right move_left(i), move_right(i)              one bucket
 //     offer_two(kind, position, placement)     the two sides as they are
 //     rate(i, c)                               rate of class c in bucket i, or its mean
 
@@ -37,7 +36,7 @@ protected:
     void scan_one_values() {
         if (self().n_buckets() < 2) return;
         for_each_placement([&](int placement) {
-            for (size_t i = 0; i < self().n_listed(); ++i) {
+            for (size_t i = 0; i < self().n_nameable(); ++i) {
                 self().move_left(i);
                 self().offer_two(kOneValue, static_cast<int64_t>(i), placement);
                 self().move_right(i);

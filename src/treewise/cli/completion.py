@@ -38,7 +38,7 @@ class TableOrFile(click.types.StringParamType):
 
 
 def option_completions(option: click.Option, incomplete: str) -> list[CompletionItem]:
-    """Complete the value of an option, judged by its placeholder in ``--help``."""
+    """Complete the value of an option, by its placeholder in ``--help``."""
     placeholder = option.metavar or ""
     if placeholder == "FILE":
         return [CompletionItem(incomplete, type="file")]

@@ -190,7 +190,7 @@ class EditedTree:
         return self.tree
 
     def log(self) -> EditLog:
-        """Return the edits in words, with their reasons and what they did to the errors.
+        """Return the edits as text, with their reasons and what they did to the errors.
 
         >>> import treewise as tw
         >>> editor = tw.Editor("species", "penguins")

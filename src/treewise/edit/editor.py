@@ -4,7 +4,7 @@
     state.py    the tables, and what an edit leaves behind
     graft.py    cutting and joining trees
     node_search.py, candidates.py    the candidates of a node, fast; as a table for readers
-    log.py      edits as steps of the tree's history: in words, and to be made again
+    log.py      edits as steps of the tree's history: as text, and to be replayed
 
 A verb changes the structure (``_change``); the statistics of all nodes follow from the tables.
 """

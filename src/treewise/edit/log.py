@@ -1,4 +1,4 @@
-"""Edits as steps of a tree's history: the log in words, and the outcome of making the edits again on other rows.
+"""Edits as steps of a tree's history: the log as text, and the outcome of making the edits again on other rows.
 
 A step has ``did="edit"``, the verb (``edit``), the branches that lead to the node (``path``) and its conditions in
 words (``node``), the arguments (``call``), the reason, and what the tree lost before and after. ``tree/history.py``
@@ -61,7 +61,7 @@ def split_from_dict(values: Mapping[str, Any]) -> Split:
 
 @dataclass(frozen=True, repr=False)
 class EditLog(Displayable):
-    """The edits of a tree in words, with their reasons, as an auditor reads them."""
+    """The edits of a tree as sentences, with their reasons, as an auditor reads them."""
 
     target: str
     is_classification: bool

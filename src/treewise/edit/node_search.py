@@ -143,8 +143,8 @@ class NodeSearcher:
         limits.selection = "gain" if limits.selection == "test" else limits.selection
         limits.min_impurity_decrease, limits.random_ties, limits.random_cuts, limits.n_jobs = 0.0, False, False, 1
         limits.max_features = 1
-        limits.low, limits.high = constraints.low, constraints.high
-        limits.groups, limits.acquired = constraints.interaction_groups, constraints.acquired
+        limits.root_low, limits.root_high = constraints.low, constraints.high
+        limits.root_groups, limits.root_acquired = constraints.interaction_groups, constraints.acquired
         limits.accuracy_numerator = limits.accuracy_denominator = 1
         arrays = Arrays(**_core.grow(core_columns(part), core_target(part), limits, None))
         if arrays.kind[0] == LEAF:

@@ -88,7 +88,7 @@ class RankedTest:
 
     @property
     def forbidden(self) -> str:
-        """The constraint that forbids it, in words; "" if none does."""
+        """The constraint that forbids it, as text; "" if none does."""
         return self.traced.forbidden
 
     @property

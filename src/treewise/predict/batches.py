@@ -129,11 +129,11 @@ def _check_types(model: Model, table: Table) -> None:
             continue
         parsed = parse_numbers(column.labels)
         if parsed.all_numbers and parsed.is_number.any() and not parsed.padded and not parsed.too_large.any():
-            whole: Column | None = to_number_column(column, parsed)
+            converted: Column | None = to_number_column(column, parsed)
         else:
-            whole = to_bool_column(column) or to_datetime_column(column)
-        if whole is not None:
-            encode.encode_column(encoding, whole, table.name, table.first_row)
+            converted = to_bool_column(column) or to_datetime_column(column)
+        if converted is not None:
+            encode.encode_column(encoding, converted, table.name, table.first_row)
 
 
 # -- many batches -----------------------------------------------------------------------------------------------------
@@ -150,11 +150,11 @@ def map_pieces(work: Any, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, Any]
         if piece.is_first_of_file:
             n_before = 0
         try:
-            done = result()
+            outcome = result()
         except DataError:
-            done = work(piece, n_before)  # raises
-        yield piece, done if not n_before else done.shifted(n_before)
-        n_before += done.n_rows
+            outcome = work(piece, n_before)  # raises
+        yield piece, outcome if not n_before else outcome.shifted(n_before)
+        n_before += outcome.n_rows
 
 
 def _n_workers() -> int:
@@ -187,6 +187,6 @@ def predict_batches(model: Model, data: Any, estimate: Any = None) -> Iterator[n
         return _Predicted(len(batch.table), model.answers(encoded.rows, estimate).predictions())
 
     source = open_rows(data, plan_for(model, markers=model.na_values))
-    for _, done in map_pieces(work, source.pieces):
-        if done.n_rows:
-            yield done.predictions
+    for _, outcome in map_pieces(work, source.pieces):
+        if outcome.n_rows:
+            yield outcome.predictions

@@ -68,10 +68,10 @@ def wilson(hits: float, n: float, confidence: float = 0.95) -> tuple[float, floa
 def wilson_intervals(share: Floats, n: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Return Wilson's intervals for arrays of shares and row counts; 0 to 1 where there are no rows."""
     z = NormalDist().inv_cdf(upper_share(confidence))
-    some = np.where(n > 0, n, 1.0)
-    spread = z * z / some
+    positive_n = np.where(n > 0, n, 1.0)
+    spread = z * z / positive_n
     middle = (share + spread / 2) / (1 + spread)
-    half = z * np.sqrt(share * (1 - share) / some + spread / (4 * some)) / (1 + spread)
+    half = z * np.sqrt(share * (1 - share) / positive_n + spread / (4 * positive_n)) / (1 + spread)
     low = np.where((n > 0) & (share > 0), middle - half, 0.0)
     high = np.where((n > 0) & (share < 1), middle + half, 1.0)
     return low, high
@@ -127,8 +127,8 @@ def beta_share(x: float, a: float, b: float) -> float:
     fraction = denominator
     for i in range(1, 100_000):
         even = i * (b - i) * x / ((a + 2 * i - 1) * (a + 2 * i))
-        odd = -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1))
-        for term in (even, odd):
+        odd_term = -(a + i) * (a + b + i) * x / ((a + 2 * i) * (a + 2 * i + 1))
+        for term in (even, odd_term):
             denominator = 1 / ((1 + term * denominator) or tiny)
             numerator = (1 + term / numerator) or tiny
             fraction *= denominator * numerator

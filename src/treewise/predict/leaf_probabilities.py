@@ -59,11 +59,11 @@ class LeafProbabilities:
         name, equals, number = estimate.partition("=") if isinstance(estimate, str) else ("", "", "")
         name = name.strip().replace("-", "_")
         if name not in _ESTIMATES:
-            known = ", ".join(
+            known_names = ", ".join(
                 str(cls(estimate_name, _DEFAULT_STRENGTH.get(estimate_name, 0.0))) for estimate_name in _ESTIMATES
             )
             raise ParameterError(
-                f"must be one of {known}.",
+                f"must be one of {known_names}.",
                 parameter="estimate",
                 value=estimate,
                 hint=did_you_mean(name or None, _ESTIMATES),

@@ -420,8 +420,8 @@ def _misspelt(column: str, given: Iterable[str]) -> str:
     ' It has "age".'
     """
     names = list(given)
-    near = [name for name in names if name.casefold() == column.casefold()]
-    return f' It has "{safe(near[0])}".' if near else did_you_mean(column, names)
+    matches = [name for name in names if name.casefold() == column.casefold()]
+    return f' It has "{safe(matches[0])}".' if matches else did_you_mean(column, names)
 
 
 def check_answered(tree: Tree, leaves: Ints, table: Table) -> None:

@@ -75,8 +75,8 @@ def weighted_quantiles(values: Floats, weights: Ints, shares: Sequence[Fraction]
 
 
 def _check_quantiles(quantiles: Any) -> list[Fraction]:
-    given = [quantiles] if isinstance(quantiles, int | float) else list(quantiles)
-    for quantile in given:
+    levels = [quantiles] if isinstance(quantiles, int | float) else list(quantiles)
+    for quantile in levels:
         if isinstance(quantile, bool) or not isinstance(quantile, int | float | np.number) or not 0 <= quantile <= 1:
             raise ParameterError("must be numbers from 0 to 1.", parameter="quantiles", value=quantile)
-    return [decimal_fraction(float(quantile)) for quantile in given]
+    return [decimal_fraction(float(quantile)) for quantile in levels]

@@ -5,7 +5,7 @@ The cross-validated loss of the chosen size is too small: it is the least, or ne
 part in the choice that it is evaluated at. It needs no further tree.
 
 Its interval is that of BBC-CV (``choice_bootstrap.py``; Tsamardinos, Greasidou and Borboudakis 2018): the middle 95 %
-of the losses of bootstrap samples of the held-out rows, each of which chooses a size anew and is judged by the rows
+of the losses of bootstrap samples of the held-out rows, each of which chooses a size anew and is evaluated on the rows
 outside it; for a share it is never shorter than Wilson's interval of the rows, so that no errors are no certainty. In
 order of time, and for AUC, of which rows have no part of their own, the interval is that of Nadeau and Bengio (2003):
 Student's, between folds, with the variance multiplied by 1 + k/(k − 1) for k folds. There is no unbiased estimate of

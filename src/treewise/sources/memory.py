@@ -172,9 +172,9 @@ def grow_subtree(parts: Sequence[MemorySource], start: SubtreeStart, n_jobs: int
     for name, limit in summary.limits.items():
         setattr(settings, SETTINGS[name].core, limit)
     settings.total_weight = summary.root.weight
-    settings.first_depth, settings.first_key = start.depth, start.key
-    settings.low, settings.high = start.constraints.low, start.constraints.high
-    settings.groups, settings.acquired = start.constraints.interaction_groups, start.constraints.acquired
+    settings.root_depth, settings.root_key = start.depth, start.key
+    settings.root_low, settings.root_high = start.constraints.low, start.constraints.high
+    settings.root_groups, settings.root_acquired = start.constraints.interaction_groups, start.constraints.acquired
     settings.n_jobs, settings.quartiles = n_jobs, is_root
     grown = _core.grow(core_columns(training_set), core_target(training_set), settings, None)
     quartiles = grown.pop("quartiles") if is_root else ()

@@ -123,18 +123,18 @@ class NodeBins:
             self._check_same_rows(request, Stats.concatenate([answer.stats, answer.missing_stats]), self.scorer.node)
             self.columns[request.column] = answer
             return
-        known = self.columns[request.column]
-        replaced = np.zeros(len(known), bool)
+        held_bins = self.columns[request.column]
+        replaced = np.zeros(len(held_bins), bool)
         for grid in request.grids:
-            replaced |= (known.low >= grid.low) & (known.high <= grid.high)
-        self._check_same_rows(request, answer.stats, known.stats.take(replaced).total().row_stats(0))
-        kept = known.take(~replaced)
+            replaced |= (held_bins.low >= grid.low) & (held_bins.high <= grid.high)
+        self._check_same_rows(request, answer.stats, held_bins.stats.take(replaced).total().row_stats(0))
+        kept_bins = held_bins.take(~replaced)
         grids, bins, low, high, is_exact = (
-            np.concatenate([getattr(part, name) for part in (kept, answer)])
+            np.concatenate([getattr(part, name) for part in (kept_bins, answer)])
             for name in ("grid", "bin", "low", "high", "is_exact")
         )
-        stats = Stats.concatenate([kept.stats, answer.stats])
-        joined = Bins(grids, bins, low, high, is_exact, stats, known.missing_stats)
+        stats = Stats.concatenate([kept_bins.stats, answer.stats])
+        joined = Bins(grids, bins, low, high, is_exact, stats, held_bins.missing_stats)
         self.columns[request.column] = joined.take(np.argsort(joined.low, kind="stable"))
 
     def _check_same_rows(self, request: Request, answer: Stats, expected: RowStats) -> None:
@@ -209,7 +209,7 @@ class NodeBins:
     @property
     def max_cuts(self) -> int:
         """How many thresholds of a column are tried for a lower bound: all of them if constraints may forbid some."""
-        return 1 << 30 if any(own.monotone for own in self.scorer.training_set.constraints) else 4
+        return 1 << 30 if any(c.monotone for c in self.scorer.training_set.constraints) else 4
 
     def _lower(self, candidate: Candidate) -> float:
         return float(candidate.score - candidate.tolerance) * self.scorer.score_unit
@@ -281,10 +281,10 @@ def list_exact_candidates(scorer: NodeScorer, column: int, bins: Bins) -> Iterat
         return
     kinds = [kind for kind in (*training_set.split_kinds[column], "presence") if kind != "threshold"]
     if is_categorical:
-        listed = [ValueStats(v, bins.stats.row_stats(i)) for i, v in enumerate(bins.low.tolist())]
+        value_stats = [ValueStats(v, bins.stats.row_stats(i)) for i, v in enumerate(bins.low.tolist())]
     else:
-        listed = [ValueStats(bins.low[0].item(), bins.stats.total().row_stats(0))]  # for the presence test
-    at_node = ColumnAtNode(training_set, column, listed, missing)
+        value_stats = [ValueStats(bins.low[0].item(), bins.stats.total().row_stats(0))]  # for the presence test
+    at_node = ColumnAtNode(training_set, column, value_stats, missing)
     pooled = pool_rare_levels(at_node) if is_categorical else at_node
     separate = scorer.separates_missing(missing)
     for kind in kinds:
@@ -457,8 +457,8 @@ class ThresholdScan:
 
     def _fits(self, sides: Floats) -> npt.NDArray[np.bool_]:
         limits = self.scorer.training_set.limits
-        enough = self._rows(sides) >= limits["min_samples_leaf"]
-        return enough & (self._weight(sides) >= limits["min_weight_fraction_leaf"])
+        meets_limits = self._rows(sides) >= limits["min_samples_leaf"]
+        return meets_limits & (self._weight(sides) >= limits["min_weight_fraction_leaf"])
 
     def _score(self, purity: Floats, left_weight: Floats) -> Floats:
         """Return an upper bound of the score of splits of this purity, by the criterion's rule."""
@@ -583,9 +583,9 @@ class Points:
             return upper
         corners = []
         for corner in product((0.0, 1.0), repeat=n_classes):
-            part = inside.copy()
-            part[:, 2:] *= corner
-            part[:, 1] = part[:, 2:].sum(axis=1)
-            corners.append(purity(left + part) + purity(total - left - part))
+            left_part = inside.copy()
+            left_part[:, 2:] *= corner
+            left_part[:, 1] = left_part[:, 2:].sum(axis=1)
+            corners.append(purity(left + left_part) + purity(total - left - left_part))
         bound: Floats = np.maximum.reduce(corners)
         return bound

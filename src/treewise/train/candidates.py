@@ -197,10 +197,10 @@ def _partition_by_subset(column: ColumnAtNode) -> Iterator[ValuePartition]:
 
 
 def _subset_partition(column: ColumnAtNode, position: int, is_member: Sequence[bool]) -> ValuePartition:
-    near = [v for v, member in zip(column.value_stats, is_member, strict=True) if member]
-    far = [v for v, member in zip(column.value_stats, is_member, strict=True) if not member]
-    sides = (reduce(add, (v.stats for v in near)), reduce(add, (v.stats for v in far)))
-    return _subset_after(column, position, sides, [*near, *far], len(near))
+    members = [v for v, member in zip(column.value_stats, is_member, strict=True) if member]
+    others = [v for v, member in zip(column.value_stats, is_member, strict=True) if not member]
+    sides = (reduce(add, (v.stats for v in members)), reduce(add, (v.stats for v in others)))
+    return _subset_after(column, position, sides, [*members, *others], len(members))
 
 
 def _subset_after(
@@ -210,19 +210,19 @@ def _subset_after(
 
     The set is branch 0.
     """
-    near, far = sides
-    swap = any(map(column.is_pool, ordered[:n_before])) if column.has_pool else far.weight < near.weight
-    listed = slice(n_before, None) if swap else slice(n_before)
+    before, after = sides
+    swap = any(map(column.is_pool, ordered[:n_before])) if column.has_pool else after.weight < before.weight
+    named = slice(n_before, None) if swap else slice(n_before)
     return ValuePartition(
         position,
-        (far, near) if swap else (near, far),
-        partial(_subset_of, column, ordered, listed),
+        (after, before) if swap else (before, after),
+        partial(_subset_of, column, ordered, named),
         placements=(1, 0) if swap else (0, 1),
     )
 
 
-def _subset_of(column: ColumnAtNode, ordered: Sequence[ValueStats], listed: slice, *, missing: int) -> Subset:
-    levels = tuple(column.encoding.levels[code] for code in sorted(v.value for v in ordered[listed]))
+def _subset_of(column: ColumnAtNode, ordered: Sequence[ValueStats], named: slice, *, missing: int) -> Subset:
+    levels = tuple(column.encoding.levels[code] for code in sorted(v.value for v in ordered[named]))
     return Subset(column.encoding.name, levels, missing=missing)
 
 

@@ -93,10 +93,10 @@ def select_columns(table: Table, target: str, roles: ColumnRoles) -> list[str]:
         name for name in (roles.sample_weight, roles.groups, roles.time, roles.exposure) if isinstance(name, str)
     }
     selected = [name for name in requested if name not in excluded]
-    both = [safe(name) for name in roles.columns or () if name in roles.ignore]
-    if both:
+    contradictory = [safe(name) for name in roles.columns or () if name in roles.ignore]
+    if contradictory:
         raise ParameterError(
-            Param("columns") + " and " + Param("ignore") + f" both name {join_few(both)}.",
+            Param("columns") + " and " + Param("ignore") + f" both name {join_few(contradictory)}.",
             hint="Leave it out of one of them.",
         )
     if len(set(selected)) < len(selected):

@@ -125,16 +125,18 @@ class NodeConstraints:
         >>> [(c.low, c.high) for c in NodeConstraints().of_branches(age, True, [0.25, 0.5])]
         [(-inf, 0.375), (0.375, inf)]
         """
-        own = replace(self, acquired=self.acquired | column.feature_cost_bit)
+        child = replace(self, acquired=self.acquired | column.feature_cost_bit)
         if column.interaction_groups != _ALL_GROUPS:
             tested = (*self.tested, *([column.name] if column.name not in self.tested else []))
-            own = replace(own, interaction_groups=self.interaction_groups & column.interaction_groups, tested=tested)
-        constraints = [own] * len(values)
+            child = replace(
+                child, interaction_groups=self.interaction_groups & column.interaction_groups, tested=tested
+            )
+        constraints = [child] * len(values)
         if column.monotone and is_ordered and not math.isnan(values[0] + values[1]):
             middle = self.clip(values[0]) / 2 + self.clip(values[1]) / 2
             lower, upper = (0, 1) if column.monotone > 0 else (1, 0)
-            constraints[lower] = replace(own, high=middle, high_from=column.name)
-            constraints[upper] = replace(own, low=middle, low_from=column.name)
+            constraints[lower] = replace(child, high=middle, high_from=column.name)
+            constraints[upper] = replace(child, low=middle, low_from=column.name)
         return constraints
 
 
@@ -144,25 +146,26 @@ UNCONSTRAINED = NodeConstraints()
 def why_forbidden(
     training_set: TrainingSet, constraints: NodeConstraints, column: int, is_ordered: bool, branches: Sequence[RowStats]
 ) -> str:
-    """Return which constraint forbids a split, in words; "" if none does. Branches without rows predict nothing.
+    """Return which constraint forbids a split, as text; "" if none does. Branches without rows predict nothing.
 
     ``is_ordered``: the first two branches are the smaller and the larger values of the column.
     """
-    own, target = training_set.constraints[column], training_set.target
-    if not constraints.allows(own):
-        return f"{safe(own.name)} may not be tested below {join_few([safe(name) for name in constraints.tested])}"
+    column_constraints, target = training_set.constraints[column], training_set.target
+    if not constraints.allows(column_constraints):
+        tested = join_few([safe(name) for name in constraints.tested])
+        return f"{safe(column_constraints.name)} may not be tested below {tested}"
     if not any(each.monotone for each in training_set.constraints):
         return ""
     values = [predicted_value(training_set, stats) if stats.rows else None for stats in branches]
-    below, above, sign = values[0], values[1], own.monotone if is_ordered else 0
+    below, above, sign = values[0], values[1], column_constraints.monotone if is_ordered else 0
     if sign < 0:
         below, above = above, below
     if sign and below is not None and above is not None and below > above:
-        return f"{_prediction(target)} would {'fall' if sign > 0 else 'rise'} with {safe(own.name)}"
-    known = [value for value in values if value is not None]
-    if min(known) < constraints.low:
+        return f"{_prediction(target)} would {'fall' if sign > 0 else 'rise'} with {safe(column_constraints.name)}"
+    numbers = [value for value in values if value is not None]
+    if min(numbers) < constraints.low:
         return _out_of_bounds(target, "below", constraints.low, constraints.low_from)
-    if max(known) > constraints.high:
+    if max(numbers) > constraints.high:
         return _out_of_bounds(target, "above", constraints.high, constraints.high_from)
     return ""
 
@@ -237,7 +240,7 @@ def _node_value(tree: Tree, node: int) -> float:
 
 def check_constraints(settings: Settings, features: Sequence[Encoding], target: Target) -> None:
     """Raise for a constraint that cannot be kept: on an unknown or unordered column, or with more than two classes."""
-    known = {encoding.name: encoding for encoding in features}
+    encoding_by_name = {encoding.name: encoding for encoding in features}
     monotone = settings.monotone or {}
     named: dict[str, Iterable[str]] = {
         "monotone": monotone,
@@ -246,10 +249,10 @@ def check_constraints(settings: Settings, features: Sequence[Encoding], target: 
     }
     for parameter, names in named.items():
         for name in names:
-            if name not in known:
+            if name not in encoding_by_name:
                 raise ColumnError(
-                    f'no column "{safe(name)}" among the features.{did_you_mean(name, known)}'
-                    f" Columns: {join_few([safe(column) for column in known])}.",
+                    f'no column "{safe(name)}" among the features.{did_you_mean(name, encoding_by_name)}'
+                    f" Columns: {join_few([safe(column) for column in encoding_by_name])}.",
                     parameter=parameter,
                 )
     if monotone and len(target.classes) > 2:
@@ -260,12 +263,12 @@ def check_constraints(settings: Settings, features: Sequence[Encoding], target: 
             hint="Leave it out, or join the classes into two.",
         )
     for name in monotone:
-        if known[name].is_categorical and known[name].kind != "ordered":
+        if encoding_by_name[name].is_categorical and encoding_by_name[name].kind != "ordered":
             raise ParameterError(
                 f'column "{safe(name)}" has no order, so nothing can rise or fall with it.',
                 parameter="monotone",
                 hint="Leave it out, or give the order of its levels: "
-                + Param("kinds", {name: list(known[name].levels[:3])})
+                + Param("kinds", {name: list(encoding_by_name[name].levels[:3])})
                 + ".",
             )
 

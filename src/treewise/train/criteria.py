@@ -513,7 +513,7 @@ CRITERIA: dict[str, Criterion] = {
 
 
 def list_criteria(task: str) -> str:
-    """List the criteria of a task in words.
+    """Return the criteria of a task as a phrase.
 
     >>> list_criteria("regression")
     'squared_error, absolute_error or poisson'

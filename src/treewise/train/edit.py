@@ -49,11 +49,11 @@ def _mark_same_rows(before: Tree, after: Tree) -> Tree:
     """Record in the history that a refit was on rows that chose the splits: those that the tree was grown on."""
     a, b, info = before.arrays, after.arrays, before.fit_info
     if info.has_independent_rows:
-        same = info.honest is not None and info.honest.is_whole_table(np.where(b.kind == LEAF, b.rows, 0))
+        is_same = info.honest is not None and info.honest.is_whole_table(np.where(b.kind == LEAF, b.rows, 0))
     else:
         names = ("rows", "weight", "value", "spread", "count_class", "count_weight")
-        same = all(np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in names)
-    if not same:
+        is_same = all(np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in names)
+    if not is_same:
         return after
     *steps, last = after.history
     return replace(after, history=(*steps, HistoryStep({**last, "same_rows": True})))
@@ -80,7 +80,7 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any], quarti
         core_target(training_set),
         core_settings(training_set),
     )
-    kept = ("parent", "kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
+    structure_names = ("parent", "kind", "column", "cut", "cut_int", "missing", "other", "code_start", "codes")
     name = "label" if tree.task == "classification" else "value"
     has_prediction = a.label >= 0 if name == "label" else ~np.isnan(a.value)
     empty = (a.kind == LEAF) & (computed["rows"] == 0)
@@ -90,7 +90,7 @@ def estimate(tree: Tree, training_set: TrainingSet, step: dict[str, Any], quarti
     stop = a.stop.copy()
     stop[empty & ~is_handwritten] = NO_ROWS
     stop[(stop == NO_ROWS) & (computed["rows"] > 0)] = BY_HAND
-    arrays = {**computed, **{kept_name: getattr(a, kept_name) for kept_name in kept}, "stop": stop}
+    arrays = {**computed, **{kept_name: getattr(a, kept_name) for kept_name in structure_names}, "stop": stop}
     history = (*tree.history, HistoryStep({**step, "rows": len(training_set)}))
     fitted = replace(
         tree,
@@ -224,9 +224,13 @@ def _learn_missing(tree: Tree, node: int, split: Split, training_set: TrainingSe
     placed = enumerate(place_missing(partition, missing, scorer.separates_missing(missing)))
     scored = [
         scorer.score(
-            partition.make_split, branch, parts, missing.rows, TieOrder(column, KIND_RANK[split.kind], 0, placement)
+            partition.make_split,
+            branch,
+            branches_with_missing,
+            missing.rows,
+            TieOrder(column, KIND_RANK[split.kind], 0, placement),
         )
-        for placement, (branch, parts) in placed
+        for placement, (branch, branches_with_missing) in placed
     ]
     # The user requested the split, so the limits on leaves do not apply.
     candidates = [replace(candidate, eligible=True) for candidate in scored if candidate is not None]
@@ -284,11 +288,11 @@ def collapse_nodes(tree: Tree, at: Collection[int], stop: int = BY_HAND) -> Tree
     collapsed[np.fromiter(at, np.int64)] = True
     collapsed &= a.kind != LEAF
     visible = ~a.below(collapsed)
-    kept, number = np.flatnonzero(visible), np.cumsum(visible) - 1
-    parents = np.where(a.parent[kept] >= 0, number[a.parent[kept]], -1)
+    kept_nodes, number = np.flatnonzero(visible), np.cumsum(visible) - 1
+    parents = np.where(a.parent[kept_nodes] >= 0, number[a.parent[kept_nodes]], -1)
     empty = (a.rows[collapsed & visible] == 0) & (a.rows[0] > 0)  # as growth marks a branch without rows
     stops = stop if stop == NOT_YET else np.where(empty, NO_ROWS, stop)
-    return rearrange(tree, kept, parents, collapsed[kept], stops)
+    return rearrange(tree, kept_nodes, parents, collapsed[kept_nodes], stops)
 
 
 def rearrange(

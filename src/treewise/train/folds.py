@@ -195,9 +195,9 @@ def _assign_groups(training_set: TrainingSet, count: int, rng: np.random.Generat
 
 
 def _forward_folds(training_set: TrainingSet, count: int) -> list[Fold]:
-    """Return folds that are judged by later rows than they are grown on (as scikit-learn's TimeSeriesSplit).
+    """Return folds that are evaluated on later rows than they are grown on (as scikit-learn's TimeSeriesSplit).
 
-    The last ``count`` of ``count + 1`` blocks of about equal size judge, each a tree grown on all blocks before it.
+    Each of the last ``count`` of ``count + 1`` blocks of about equal size evaluates a tree grown on all blocks before it.
     Rows of the same time stay together, in the later block.
     """
     time = training_set.time
@@ -222,7 +222,7 @@ def _forward_folds(training_set: TrainingSet, count: int) -> list[Fold]:
 
 
 def check_classes(training_set: TrainingSet, folds: Folds) -> str | None:
-    """Return a note on a class that some tree has not seen or some fold cannot judge; None if there is none."""
+    """Return a note on a class that some tree has not seen or some fold does not contain; None if there is none."""
     if training_set.target.task == "regression":
         return None
     counts = np.bincount(training_set.y, minlength=len(training_set.target.classes))

@@ -154,7 +154,7 @@ def grow(
     groups : the column (or array) that says which rows belong together, such as a patient: it is not a feature, and
         folds, ``honest`` and a share as ``validation`` hold out whole groups.
     time : the column (or array) of dates or numbers that orders the rows: folds are chronological, so each tree is
-        judged by later rows than it was grown on; it is not used as a feature.
+        evaluated on later rows than it was grown on; it is not used as a feature.
     exposure : for counts: the column (or array) of time, area or people over which each row was observed. The tree
         predicts rates, counts per unit of exposure (criterion ``"poisson"``).
     pruning : ``"cv"`` chooses the size by cross-validation: ``{"method": "cv", "loss": "log_loss", "rule": "best",
@@ -470,8 +470,13 @@ def core_columns(training_set: TrainingSet) -> list[_core.Column]:
             training_set.encodings, training_set.columns, training_set.split_kinds, strict=True
         )
     ]
-    for column, own in zip(columns, training_set.constraints, strict=True):
-        column.constrain(own.monotone, own.interaction_groups, own.feature_cost, own.feature_cost_bit)
+    for column, column_constraints in zip(columns, training_set.constraints, strict=True):
+        column.constrain(
+            column_constraints.monotone,
+            column_constraints.interaction_groups,
+            column_constraints.feature_cost,
+            column_constraints.feature_cost_bit,
+        )
     return columns
 
 

@@ -150,8 +150,8 @@ class SourceGrower:
     def _report(self) -> None:
         """Report the share of the rows that have reached a leaf."""
         if self.progress is not None:
-            done = sum(node.stats.rows for node in self.nodes if not node.children and node.best is None)
-            self.progress(done / max(1, self.summary.n_rows))
+            n_rows_done = sum(node.stats.rows for node in self.nodes if not node.children and node.best is None)
+            self.progress(n_rows_done / max(1, self.summary.n_rows))
 
     # -- the order of growth -----------------------------------------------------------------------------------------
 
@@ -218,8 +218,8 @@ class SourceGrower:
                     heapq.heappush(frontier, self._heap_entry(child))
 
     def _heap_entry(self, node: int) -> tuple[Any, tuple[int, ...], int]:
-        own = self.nodes[node]
-        return tuple(-part for part in own.priority), own.path, node
+        growing = self.nodes[node]
+        return tuple(-part for part in growing.priority), growing.path, node
 
     # -- one level ---------------------------------------------------------------------------------------------------
 
@@ -414,7 +414,7 @@ class SourceGrower:
 
 def _insert_subtrees(tree: Arrays, subtrees: Mapping[int, Arrays]) -> Arrays:
     """Put subtrees in the places of leaves; the tree and the subtrees are in pre-order, and so is the result."""
-    parts, first = [], 0  # (arrays, first node, node after the last, parents by their new numbers)
+    pieces, first = [], 0  # (arrays, first node, node after the last, parents by their new numbers)
     sizes = np.ones(len(tree), np.int64)
     for leaf, subtree in subtrees.items():
         sizes[leaf] = len(subtree)
@@ -423,19 +423,21 @@ def _insert_subtrees(tree: Arrays, subtrees: Mapping[int, Arrays]) -> Arrays:
     for leaf in sorted(subtrees):
         below = subtrees[leaf].parent + position[leaf]
         below[0] = parent[leaf]
-        parts += [(tree, first, leaf, parent[first:leaf]), (subtrees[leaf], 0, len(subtrees[leaf]), below)]
+        pieces += [(tree, first, leaf, parent[first:leaf]), (subtrees[leaf], 0, len(subtrees[leaf]), below)]
         first = leaf + 1
-    parts.append((tree, first, len(tree), parent[first:]))
-    joined: dict[str, Any] = {"parent": np.concatenate([parents for *_, parents in parts])}
+    pieces.append((tree, first, len(tree), parent[first:]))
+    joined: dict[str, Any] = {"parent": np.concatenate([parents for *_, parents in pieces])}
     for starts, items in (("code_start", ("codes",)), ("count_start", ("count_class", "count_weight"))):
-        lengths = [np.diff(getattr(part, starts)[i : j + 1]) for part, i, j, _ in parts]
+        lengths = [np.diff(getattr(part, starts)[i : j + 1]) for part, i, j, _ in pieces]
         joined[starts] = np.append(0, np.cumsum(np.concatenate(lengths)))
         for name in items:
-            cuts = [(getattr(part, starts)[i], getattr(part, starts)[j]) for part, i, j, _ in parts]
-            joined[name] = np.concatenate([getattr(p[0], name)[i:j] for p, (i, j) in zip(parts, cuts, strict=True)])
-    for own in fields(Arrays):
-        if own.name not in joined:
-            joined[own.name] = np.concatenate([getattr(part, own.name)[i:j] for part, i, j, _ in parts])
+            cuts = [(getattr(part, starts)[i], getattr(part, starts)[j]) for part, i, j, _ in pieces]
+            joined[name] = np.concatenate([getattr(p[0], name)[i:j] for p, (i, j) in zip(pieces, cuts, strict=True)])
+    for array_field in fields(Arrays):
+        if array_field.name not in joined:
+            joined[array_field.name] = np.concatenate(
+                [getattr(part, array_field.name)[i:j] for part, i, j, _ in pieces]
+            )
     return Arrays(**joined)
 
 

@@ -175,18 +175,18 @@ def _correlation_ratio(groups: Sequence[int], x: Sequence[int], w: Sequence[int]
     for group, value, k in zip(groups, x, w, strict=True):
         sums[group] += k * (value - mean)
         weights[group] += k
-    rest = float(sum(sums.values()))
+    remaining = float(sum(sums.values()))
     between = _add(float(sums[g]) * float(sums[g]) / float(weights[g]) for g in sums)
-    between -= rest * rest / float(sum(w))
+    between -= remaining * remaining / float(sum(w))
     return max(between, 0.0) / _sum_of_squares(x, w), len(sums) - 1
 
 
 def _sum_of_squares(x: Sequence[int], w: Sequence[int]) -> float:
     """Return Σ w·x² about the mean."""
     mean = _floor_mean(x, w)
-    rest = float(sum(k * (value - mean) for k, value in zip(w, x, strict=True)))
+    remaining = float(sum(k * (value - mean) for k, value in zip(w, x, strict=True)))
     squares = sum(k * (value - mean) ** 2 for k, value in zip(w, x, strict=True))
-    return float(squares) - rest * rest / float(sum(w))
+    return float(squares) - remaining * remaining / float(sum(w))
 
 
 def _floor_mean(x: Sequence[int], w: Sequence[int]) -> int:
@@ -211,11 +211,11 @@ def _pearson(levels: Sequence[int], y: Sequence[int], w: Sequence[int]) -> tuple
         row = cells[level]
         level_weight = sum(row.values())
         empty = total - sum(class_weights[cls] for cls in row)
-        part = float(level_weight) * float(empty)
+        term = float(level_weight) * float(empty)
         for cls in sorted(row):
             excess = float(row[cls] * total - level_weight * class_weights[cls])
-            part += (excess / float(level_weight)) * (excess / float(class_weights[cls]))
-        squares += part
+            term += (excess / float(level_weight)) * (excess / float(class_weights[cls]))
+        squares += term
     return squares / (float(total) * float(total)), (len(cells) - 1) * (len(class_weights) - 1)
 
 

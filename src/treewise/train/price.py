@@ -157,8 +157,8 @@ def exp2_fixed(numerator: int, denominator: int) -> int:
     >>> exp2_fixed(1, 1) == 2 << FRACTION_BITS, round(exp2_fixed(1, 2) / 2**FRACTION_BITS, 12)
     (True, 1.414213562373)
     """
-    exponent, rest = divmod(numerator, denominator)
-    fraction = (rest << FRACTION_BITS) // denominator
+    exponent, remainder = divmod(numerator, denominator)
+    fraction = (remainder << FRACTION_BITS) // denominator
     product = 1 << (FRACTION_BITS + 1)
     for power_number, power in enumerate(_ROOTS_OF_TWO, start=1):
         if fraction >> (FRACTION_BITS - power_number) & 1:

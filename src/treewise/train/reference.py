@@ -119,13 +119,17 @@ def find_best_split(
     scorer = NodeScorer.of(training_set, rows, constraints)
     if settings.selection == "test":
         node_tests = _test_columns(training_set, rows, columns, n_sampled)
-        listed = {t.column: list(list_candidates(scorer, rows, t.column, split_key)) for t in node_tests.tests}
+        column_candidates = {
+            t.column: list(list_candidates(scorer, rows, t.column, split_key)) for t in node_tests.tests
+        }
         if node_key is None:
-            listed |= _list_forbidden(scorer, rows)
-        return choose_by_test(scorer, listed, node_tests, tie_rank)
+            column_candidates |= _list_forbidden(scorer, rows)
+        return choose_by_test(scorer, column_candidates, node_tests, tie_rank)
     candidates: dict[int, list[Candidate]] = {}
     for column in columns:
-        if len(candidates) >= n_sampled and any(c.eligible for listed in candidates.values() for c in listed):
+        if len(candidates) >= n_sampled and any(
+            c.eligible for column_candidates in candidates.values() for c in column_candidates
+        ):
             break
         candidates[column] = list(list_candidates(scorer, rows, column, split_key))
     if node_key is None:
@@ -200,8 +204,12 @@ def choose(
     All candidates of the node are compared at once, except for C4.5, which compares the best of each column and
     charges for the number of thresholds: ``n_thresholds``, if not all of them are listed.
     """
-    eligible = {column: [c for c in listed if c.eligible] for column, listed in candidates.items()}
-    best_of_column = {column: pick(listed, tie_rank) for column, listed in eligible.items() if listed}
+    eligible = {
+        column: [c for c in column_candidates if c.eligible] for column, column_candidates in candidates.items()
+    }
+    best_of_column = {
+        column: pick(column_candidates, tie_rank) for column, column_candidates in eligible.items() if column_candidates
+    }
     if not best_of_column:
         return NodeSearch(scorer, candidates, {}, {}, None, _why_no_split(scorer, candidates))
     if scorer.training_set.criterion.rule == "c45":
@@ -212,7 +220,7 @@ def choose(
         )
         winner = pick(list(finalists.values()), tie_rank)
     else:
-        winner = pick([c for listed in eligible.values() for c in listed], tie_rank)
+        winner = pick([c for column_candidates in eligible.values() for c in column_candidates], tie_rank)
         best_of_column[winner.order.column] = winner  # the best of its column alone may be another, tied with it
         finalists = best_of_column
     reason = "" if _decreases_enough(scorer, winner) else "min_impurity_decrease"
@@ -222,7 +230,7 @@ def choose(
 def _why_no_split(scorer: NodeScorer, candidates: Mapping[int, Sequence[Candidate]]) -> str:
     """Return the reason why no candidate is eligible."""
     allows_all = all(map(scorer.constraints.allows, scorer.training_set.constraints))
-    if not allows_all or any(c.forbidden for listed in candidates.values() for c in listed):
+    if not allows_all or any(c.forbidden for column_candidates in candidates.values() for c in column_candidates):
         return "constraints"
     return "min_samples_leaf" if any(candidates.values()) else "no_candidate"
 
@@ -416,8 +424,8 @@ class NodeScorer:
         forbidden = why_forbidden(self.training_set, self.constraints, order.column, is_ordered, branches)
         if forbidden or not self.feature_costs[order.column] or score >= 0:
             return forbidden
-        own = self.training_set.constraints[order.column]
-        return f"gains less than {safe(own.name)} costs, {format_rounded(own.feature_cost)} per row"
+        constraint = self.training_set.constraints[order.column]
+        return f"gains less than {safe(constraint.name)} costs, {format_rounded(constraint.feature_cost)} per row"
 
     @cached_property
     def feature_costs(self) -> list[int]:
@@ -438,10 +446,10 @@ class NodeScorer:
         """Return the gain of a candidate as a decrease of impurity per unit of weight."""
         return impurity_decrease(self.training_set, self.measure, candidate.total_gain, self.node.weight)
 
-    def score_split(self, split: Split, parts: Sequence[Rows], missing_rows: int) -> Candidate | None:
+    def score_split(self, split: Split, rows_of_branches: Sequence[Rows], missing_rows: int) -> Candidate | None:
         """Score a given split, such as the one in a tree, by the rows of each branch."""
         column = next(i for i, e in enumerate(self.training_set.encodings) if e.name == split.column)
-        branches = tuple(compute_stats(self.training_set, rows) for rows in parts)
+        branches = tuple(compute_stats(self.training_set, rows) for rows in rows_of_branches)
         order = TieOrder(column, KIND_RANK[split.kind], _NOT_LISTED, 0)
         naming_bits = self.naming_bits_of_split(column, split.kind)
         return self.score(partial(replace, split), split.missing, branches, missing_rows, order, naming_bits)
@@ -551,8 +559,8 @@ def leaf_condition_of(training_set: TrainingSet, node: RowStats, depth: int, is_
     if training_set.target.task == "classification":
         if max(node.counts) == node.weight:
             return "pure"
-        enough = decimal_fraction(settings.sufficient_accuracy) * node.weight
-        if settings.sufficient_accuracy < 1 and max(node.counts) >= enough:
+        required_weight = decimal_fraction(settings.sufficient_accuracy) * node.weight
+        if settings.sufficient_accuracy < 1 and max(node.counts) >= required_weight:
             return "sufficient_accuracy"
     elif is_constant:
         return "pure"

@@ -47,15 +47,15 @@ def grow_reference(training_set: TrainingSet) -> list[ReferenceNode]:
     root = ReferenceNode((), np.arange(len(training_set)), mix64(0, training_set.settings.random_state))
     _predict(training_set, root)
     _decide(training_set, root)
-    most = training_set.settings.max_leaf_nodes
+    max_leaves = training_set.settings.max_leaf_nodes
     waiting, leaves = [root] if root.best else [], 1
     while waiting:
-        if most is None:
+        if max_leaves is None:
             node = waiting.pop()
         else:  # the best split first
             node = min(waiting, key=lambda n: ([-part for part in n.priority], n.path))
             assert node.best is not None
-            if leaves + node.best.split.n_branches - 1 > most:
+            if leaves + node.best.split.n_branches - 1 > max_leaves:
                 for left in waiting:
                     left.stop, left.best = "max_leaf_nodes", None
                 break

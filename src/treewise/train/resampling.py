@@ -47,8 +47,8 @@ def resample(training_set: TrainingSet, times: Ints, as_weights: bool) -> Traini
     if not as_weights:
         return bound_weights(take_rows(training_set, np.repeat(np.arange(len(times)), times)))
     rows = np.flatnonzero(times)
-    some = take_rows(training_set, rows)
-    return bound_weights(replace(some, weight=some.weight * times[rows]))
+    sampled = take_rows(training_set, rows)
+    return bound_weights(replace(sampled, weight=sampled.weight * times[rows]))
 
 
 def bound_weights(training_set: TrainingSet) -> TrainingSet:

@@ -30,11 +30,11 @@ def check_growth(training_set: TrainingSet, grown: dict[str, Any], columns: Any,
     tuning = settings.tuning
     tuning.exact_only = True
     settings.tuning, settings.n_jobs = tuning, 1
-    plain = _core.grow(columns, target, settings, None)
-    plain.pop("quartiles", None)
+    exact = _core.grow(columns, target, settings, None)
+    exact.pop("quartiles", None)
     for name, array in grown.items():
-        if not np.array_equal(array, plain[name], equal_nan=array.dtype.kind == "f"):
-            raise _difference("the presorted engine", f'the array "{name}"', array, plain[name])
+        if not np.array_equal(array, exact[name], equal_nan=array.dtype.kind == "f"):
+            raise _difference("the presorted engine", f'the array "{name}"', array, exact[name])
     if len(training_set) * len(training_set.columns) > int(os.environ.get("TREEWISE_VERIFY_CELLS", "20000")):
         return
     criterion = training_set.settings.criterion
@@ -50,8 +50,8 @@ def check_growth(training_set: TrainingSet, grown: dict[str, Any], columns: Any,
         raise _difference("the reference", "the number of nodes", len(facts), len(expected))
 
 
-def _difference(other: str, what: str, ours: Any, theirs: Any) -> TreewiseError:
+def _difference(other: str, name: str, ours: Any, theirs: Any) -> TreewiseError:
     return TreewiseError(
-        f"TREEWISE_VERIFY: the tree differs from that of {other} in {what}: {str(ours)[:200]}, not {str(theirs)[:200]}."
+        f"TREEWISE_VERIFY: the tree differs from that of {other} in {name}: {str(ours)[:200]}, not {str(theirs)[:200]}."
         " This is a bug in treewise, please report it with the table (fuzz/reduce.py shrinks it)."
     )

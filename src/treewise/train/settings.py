@@ -539,11 +539,11 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def with_settings(function: Function) -> Function:
     """Give a function that takes ``**settings`` a signature that lists them, with their defaults."""
-    own = [p for p in signature(function).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    parameters = [p for p in signature(function).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     declared = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=DEFAULTS[name], annotation=annotation.__forward_arg__)
         for name, annotation in TreeSettingOptions.__annotations__.items()
     ]
     returned = signature(function).return_annotation
-    function.__signature__ = Signature([*own, *declared], return_annotation=returned)  # type: ignore[attr-defined]
+    function.__signature__ = Signature([*parameters, *declared], return_annotation=returned)  # type: ignore[attr-defined]
     return function

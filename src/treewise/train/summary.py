@@ -178,8 +178,8 @@ def check_source_roles(roles: ColumnRoles) -> ColumnRoles:
     """Check the roles of the columns of a table whose rows are elsewhere: they are given by name."""
     roles = check_roles(roles)
     for name in ("target", "sample_weight"):
-        given = getattr(roles, name)
-        if given is not None and not isinstance(given, str):
+        value = getattr(roles, name)
+        if value is not None and not isinstance(value, str):
             raise ParameterError(
                 "must be the name of a column where the rows are elsewhere.",
                 parameter=name,
@@ -215,16 +215,16 @@ def summarise_target(facts: TargetFacts, roles: ColumnRoles, settings: Settings,
             f"Remove {'it' if facts.n_missing == 1 else 'them'} first, or " + Param("drop_missing_target", True) + "."
         )
         raise DataError(f'target "{name}" is missing in {plural(facts.n_missing, "row")}.', hint=hint)
-    kept = np.arange(len(facts.rows))
-    if not len(kept) and roles.sample_weight is None:
+    row_indices = np.arange(len(facts.rows))
+    if not len(row_indices) and roles.sample_weight is None:
         raise DataError(f"{table_name} has no rows with a target.", hint="Give at least one row.")
-    if not len(kept):
+    if not len(row_indices):
         raise DataError(
             f"{table_name}: no row has a target and a positive weight; there is nothing to learn from."
             " Give some rows a weight above 0."
         )
     target, y, raw = read_target(facts.column, roles, None)
-    pairs = WeightedRows(kept, y, raw, facts.weight, times=facts.rows)
+    pairs = WeightedRows(row_indices, y, raw, facts.weight, times=facts.rows)
     pairs = apply_class_weights(pairs, target, roles.class_weight, roles.priors, table_name)
     settings = resolve_criterion(settings, target, roles.criterion)
     assert settings.criterion is not None

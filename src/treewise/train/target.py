@@ -62,8 +62,10 @@ def name_row(rows: Rows | None, position: int) -> str:
     return "some row" if rows is None else f"row {rows[position] + 1:,}"
 
 
-def read_target(column: Column, roles: ColumnRoles, kept: Rows | None) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
-    """Infer the task and read the target: (target, class numbers, raw numbers); ``kept`` as in ``name_row``."""
+def read_target(
+    column: Column, roles: ColumnRoles, row_indices: Rows | None
+) -> tuple[Target, Ints, npt.NDArray[np.float64]]:
+    """Infer the task and read the target: (target, class numbers, raw numbers); ``row_indices`` as in ``name_row``."""
     task, numeric = roles.task, column.form in ("int", "float")
     if task is None and encode.is_continuous(column):
         task = "regression"
@@ -74,13 +76,13 @@ def read_target(column: Column, roles: ColumnRoles, kept: Rows | None) -> tuple[
         if not numeric:
             raise DataError(
                 f'target "{safe(column.name)}" is not a column of numbers'
-                f" ({column.format_cell(0)} in {name_row(kept, 0)}),"
+                f" ({column.format_cell(0)} in {name_row(row_indices, 0)}),"
                 " so " + Param("task", "regression") + " does not fit.",
                 hint="Leave task out, or give numbers.",
             )
         if roles.positive is not None:
             raise ParameterError("regression has no classes.", parameter="positive", hint="Leave it out.")
-        raw = read_finite_targets(column, kept)
+        raw = read_finite_targets(column, row_indices)
         return Target(column.name, "regression"), np.zeros(len(raw), np.int64), raw
     order = _class_order(labels, roles.positive, column.name)
     if roles.positive is not None:
@@ -90,11 +92,13 @@ def read_target(column: Column, roles: ColumnRoles, kept: Rows | None) -> tuple[
     return Target(column.name, "classification", tuple(labels[i] for i in order)), codes, np.empty(0)
 
 
-def encode_target(column: Column, target: Target, table_name: str, kept: Rows) -> tuple[Ints, npt.NDArray[np.float64]]:
+def encode_target(
+    column: Column, target: Target, table_name: str, row_indices: Rows
+) -> tuple[Ints, npt.NDArray[np.float64]]:
     """Read the target of an existing tree: (class numbers, raw numbers)."""
     if target.task == "classification":
-        return encode_known_classes(column, target, table_name, kept), np.empty(0)
-    raw = read_finite_targets(column, kept)
+        return encode_known_classes(column, target, table_name, row_indices), np.empty(0)
+    raw = read_finite_targets(column, row_indices)
     return np.zeros(len(raw), np.int64), raw
 
 
@@ -147,14 +151,14 @@ def _class_order(labels: Sequence[Label], positive: Label | None, name: str) -> 
     return [*order, matches[0]]
 
 
-def read_finite_targets(column: Column, kept: Rows | None) -> npt.NDArray[np.float64]:
-    """Read a regression target; ``kept`` are the row indices, for error messages."""
+def read_finite_targets(column: Column, row_indices: Rows | None) -> npt.NDArray[np.float64]:
+    """Read a regression target; ``row_indices`` are their indices in the table, for error messages."""
     raw = encode.encode_numbers(column)
     bad = np.flatnonzero(~np.isfinite(raw))
     if len(bad):
         raise DataError(
-            f'target "{safe(column.name)}" is {raw[bad[0]]} in {name_row(kept, int(bad[0]))}. Regression needs finite'
-            " numbers. Leave that row out, or correct it."
+            f'target "{safe(column.name)}" is {raw[bad[0]]} in {name_row(row_indices, int(bad[0]))}. Regression needs'
+            " finite numbers. Leave that row out, or correct it."
         )
     return raw
 
@@ -205,13 +209,13 @@ def resolve_criterion(settings: Settings, target: Target, given: str | None) -> 
     return settings
 
 
-def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], kept: Rows | None) -> None:
-    """Raise for settings that do not fit the target; ``kept`` are the row indices, for error messages."""
+def check_target(settings: Settings, target: Target, raw: npt.NDArray[np.float64], row_indices: Rows | None) -> None:
+    """Raise for settings that do not fit the target; ``row_indices``: of the rows in the table, for messages."""
     if target.task == "regression" and settings.sufficient_accuracy < 1:
         raise ParameterError("regression has no classes.", parameter="sufficient_accuracy", hint="Leave it out.")
     if settings.criterion == "poisson" and np.any(raw < 0):
         raise DataError(
-            f'target "{safe(target.name)}" is negative in {name_row(kept, int(np.argmax(raw < 0)))}; '
+            f'target "{safe(target.name)}" is negative in {name_row(row_indices, int(np.argmax(raw < 0)))}; '
             + Param("criterion", "poisson")
             + " is for counts, 0 or more."
         )
@@ -283,11 +287,11 @@ def adopt_classes(tree: Tree, column: Column) -> Tree:
     """
     if not tree.fit_info.is_handwritten or tree.arrays.rows[0] > 0 or tree.task == "regression":
         return tree
-    _, indices, known = _match_labels(tree, column.take(~column.is_missing()))
-    of_column, classes = [known[i] for i in indices], known
+    _, indices, is_known = _match_labels(tree, column.take(~column.is_missing()))
+    of_column, classes = [is_known[i] for i in indices], is_known
     if tree.classes == _sort_classes(tree.classes):
         is_sorted = tuple(of_column) == _sort_classes(of_column)
-        classes = _sort_classes(known) if is_sorted else tuple(dict.fromkeys((*of_column, *known)))
+        classes = _sort_classes(is_known) if is_sorted else tuple(dict.fromkeys((*of_column, *is_known)))
     if classes == tree.classes:
         return tree
     return _reorder_classes(tree, classes)

@@ -308,15 +308,15 @@ def _assemble(
     target: Target,
     settings: Settings,
     features: Sequence[Feature],
-    given: npt.NDArray[np.float64],
+    evaluation: npt.NDArray[np.float64],
     sample: npt.NDArray[np.float64],
 ) -> TrainingSet:
     """Assemble a training set, converting weights and targets to integers.
 
-    ``sample`` are the table's sample weights, ``given`` the same times the exposure.
+    ``sample`` are the table's sample weights, ``evaluation`` the same times the exposure.
     """
     weight, weight_scale = scale_weights(weighted.weight)
-    evaluation_weight = _take_rows(given, weighted.rows)
+    evaluation_weight = _take_rows(evaluation, weighted.rows)
     if target.task == "regression":
         y, target_scale, top = scale_targets(weighted.raw)
     else:
@@ -360,10 +360,10 @@ def allowed_split_kinds(encoding: Encoding, categorical: str, settings: Settings
     return (categorical,)
 
 
-def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], kept: Rows) -> None:
+def _refuse_missing(encoding: Encoding, values: npt.NDArray[Any], row_indices: Rows) -> None:
     missing = np.flatnonzero(encode.is_missing(encoding, values))
     if len(missing):
-        rows = join_few([int(kept[row]) + 1 for row in missing], limit=3)
+        rows = join_few([int(row_indices[row]) + 1 for row in missing], limit=3)
         raise DataError(
             f'column "{safe(encoding.name)}" is missing in {plural(len(missing), "row")} ({rows}), and '
             + Param("missing", "error")

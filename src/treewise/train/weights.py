@@ -170,7 +170,10 @@ def _prior_factors(shares: Floats, rows: WeightedRows) -> Floats:
     y, top = rows.y, math.frexp(float(rows.weight.max()))[1]  # scaled to avoid overflow; only proportions matter
     scaled = np.ldexp(rows.weight, -top)
     by_class = np.split(np.argsort(y, kind="stable"), np.cumsum(np.bincount(y, minlength=len(shares)))[:-1])
-    totals = [exact_sum(scaled[own], None if rows.times is None else rows.times[own]) for own in by_class]
+    totals = [
+        exact_sum(scaled[rows_of_class], None if rows.times is None else rows.times[rows_of_class])
+        for rows_of_class in by_class
+    ]
     factors: Floats = shares[y] * (exact_sum(scaled, rows.times) / np.array(totals)[y])
     return factors
 

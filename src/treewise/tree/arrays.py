@@ -255,8 +255,8 @@ def depths_of(parent: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """
     # Each round looks twice as far up: ``depths`` counts the steps from a node to ``up``, until all are roots.
     depths, up = (parent >= 0).astype(np.int64), np.where(parent >= 0, parent, np.arange(len(parent)))
-    while (more := depths[up]).any():
-        depths += more
+    while (is_deeper := depths[up]).any():
+        depths += is_deeper
         up = up[up]
     return depths
 

@@ -156,7 +156,7 @@ class CpTableInfo:
 
 @dataclass(frozen=True)
 class CrossValidatedLoss:
-    """The loss on new rows of the size that cross-validation chose: each fold judged at the choice of the others.
+    """The loss on new rows of the size that cross-validation chose: each fold evaluated at the choice of the others.
 
     >>> import treewise as tw
     >>> result = tw.grow("penguins", pruning="cv").fit_info.cross_validated

@@ -98,13 +98,13 @@ def describe_edit(step: Mapping[str, Any]) -> str:
     >>> describe_edit({"edit": "regrow", "call": {"limits": {"max_depth": 2}}}), describe_edit({"edit": "start"})
     ('regrow (max_depth=2)', 'edited by hand, from a single leaf')
     """
-    verb, what, call = str(step.get("edit")), safe(step.get("what", "")), step.get("call", {})
+    verb, subject, call = str(step.get("edit")), safe(step.get("what", "")), step.get("call", {})
     if verb == "start":
         return "edited by hand, from a single leaf"
     if verb == "regrow" and call.get("limits"):
         return f"regrow ({', '.join(f'{name}={_format_option(value)}' for name, value in call['limits'].items())})"
     link = {"split": " by ", "relabel": " as "}.get(verb, " ")
-    return f"{verb}{link}{what}" if what else verb
+    return f"{verb}{link}{subject}" if subject else verb
 
 
 def _growing_options(step: Mapping[str, Any]) -> dict[str, Any]:
@@ -259,11 +259,11 @@ def decision_lines(step: Mapping[str, Any], show_all: bool = False) -> list[str]
     decisions = step["decisions"]
     remaining = [decision for decision in decisions if decision["now"] is not None]
     is_reduced = len(decisions) > _MAX_LINES and not show_all
-    listed = remaining[:_MAX_LINES] if is_reduced else decisions
-    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, listed)]
-    n_more = step.get("looked_at", len(decisions)) - len(listed)
+    shown_decisions = remaining[:_MAX_LINES] if is_reduced else decisions
+    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, shown_decisions)]
+    n_more = step.get("looked_at", len(decisions)) - len(shown_decisions)
     if n_more > 0:
-        place_text = ", below nodes that were cut" if len(listed) >= len(remaining) else ""
+        place_text = ", below nodes that were cut" if len(shown_decisions) >= len(remaining) else ""
         lines.append(f"… {plural(n_more, 'more decision')}{place_text}")
     return lines
 
@@ -276,11 +276,11 @@ def cut_lines(step: Mapping[str, Any], option_for_all: str) -> list[str]:
     if step.get("options", {}).get("raising"):
         return decision_lines(step)
     cuts = [decision for decision in step["decisions"] if decision["cut"] and decision["now"] is not None]
-    listed = cuts[:_MAX_LINES]
-    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, listed)]
-    n_more = step["looked_at"] - len(listed)
+    shown_cuts = cuts[:_MAX_LINES]
+    lines = [describe_step(step), *step.get("facts", ()), *_decision_table(step, shown_cuts)]
+    n_more = step["looked_at"] - len(shown_cuts)
     if n_more:
-        more = f"… {plural(n_more, 'more decision')}" if listed else f"nothing is cut; {plural(n_more, 'decision')}"
+        more = f"… {plural(n_more, 'more decision')}" if shown_cuts else f"nothing is cut; {plural(n_more, 'decision')}"
         lines.append(f"{more}: {option_for_all}")
     return lines
 

@@ -176,8 +176,12 @@ class OneValue(Split):
 
     def present_condition(self, branch: int, name: str, encoding: Encoding) -> str:
         """Return ``city = Rome`` or ``city otherwise``."""
-        listed = (self.level,)
-        return _set_condition(name, listed, encoding) if branch == 0 else _remainder_condition(name, listed, encoding)
+        left_levels = (self.level,)
+        return (
+            _set_condition(name, left_levels, encoding)
+            if branch == 0
+            else _remainder_condition(name, left_levels, encoding)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,8 +320,8 @@ def shorten_for_cell(condition: str, split: Split) -> str:
 def _remainder_condition(name: str, levels: tuple[str, ...], encoding: Encoding) -> str:
     """Write that a column is none of these levels, or which one it is if only one is left."""
     named = set(levels)
-    rest = list(islice((level for level in encoding.levels if level not in named), 2))
-    return equality_text(name, rest[0], encoding) if len(rest) == 1 else f"{name} otherwise"
+    unnamed = list(islice((level for level in encoding.levels if level not in named), 2))
+    return equality_text(name, unnamed[0], encoding) if len(unnamed) == 1 else f"{name} otherwise"
 
 
 def quote(level: str) -> str:
@@ -327,8 +331,8 @@ def quote(level: str) -> str:
     ('top10', 'New York', '"a, b"', '""')
     """
     text = safe(level)
-    plain = text and text == text.strip() and not any(ch in text for ch in ',{}"#→') and "->" not in text
-    return text if plain else '"' + text.replace('"', '""') + '"'
+    is_plain = text and text == text.strip() and not any(ch in text for ch in ',{}"#→') and "->" not in text
+    return text if is_plain else '"' + text.replace('"', '""') + '"'
 
 
 def threshold_text(cut: float | int, encoding: Encoding) -> tuple[str, str, str]:

@@ -165,12 +165,12 @@ class TreeStructure(Model):
         hand has probability 1 for its class.
         """
         a = self.arrays
-        at = node = self.check_node(node)
-        while at > 0 and STOPS[a.stop[node]] == "no_rows" and a.count_start[at] == a.count_start[at + 1]:
-            at = 0 if self.empty_branch == "root" else int(a.parent[at])
+        source = node = self.check_node(node)
+        while source > 0 and STOPS[a.stop[node]] == "no_rows" and a.count_start[source] == a.count_start[source + 1]:
+            source = 0 if self.empty_branch == "root" else int(a.parent[source])
         shares = np.zeros(len(self.classes))
-        entries = slice(a.count_start[at], a.count_start[at + 1])
-        if a.count_start[at] < a.count_start[at + 1]:
+        entries = slice(a.count_start[source], a.count_start[source + 1])
+        if a.count_start[source] < a.count_start[source + 1]:
             shares[a.count_class[entries]] = a.count_weight[entries]
             shares /= shares.sum()
             return shares

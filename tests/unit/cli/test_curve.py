@@ -67,7 +67,7 @@ def test_groups_and_time_are_columns(run):
     data = {"x": [i % 7 for i in range(80)], "who": [i // 4 for i in range(80)], "when": list(range(80))}
     tw.read({**data, "y": ["ab"[(i // 4) % 2] for i in range(80)]}).to_polars().write_csv("t.csv")
     result = run("curve t.csv --target y --groups who --ignore when --folds 4 -q")
-    assert "judged by 4 folds of whole groups" in result.out
+    assert "evaluated on 4 folds of whole groups" in result.out
     assert "take it   treewise grow t.csv --target y --ignore when --groups who --pruning cv:folds=4" in result.out
     result = run("grow t.csv --target y --time when --ignore who --pruning cv:folds=4,loss=brier -o m.json")
     assert "4 folds forward in time, 1se: cross-validated Brier score" in result.err

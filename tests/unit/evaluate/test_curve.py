@@ -172,13 +172,13 @@ def test_validation_tables_and_shares():
     rows = np.arange(344)
     train, test = table.take(rows[rows % 3 > 0]), table.take(rows[rows % 3 == 0])
     curve = tw.curve(train, over="max_depth", validation=test)
-    assert "115 rows of penguins" in curve.judged_by
+    assert "115 rows of penguins" in curve.evaluated_on
     for point in curve.points:
         tree = tw.grow(train, max_depth=int(point.value))
         assert point.validation == pytest.approx(tree.evaluate(test).error)
         assert point.training == pytest.approx(tree.evaluate(train).error)
     share = tw.curve(table, over="max_depth", validation=0.25)
-    assert share.judged_by == "86 rows held out"
+    assert share.evaluated_on == "86 rows held out"
 
 
 def test_a_share_is_of_every_class():

@@ -166,7 +166,7 @@ def command(
     form: str,
     **text_flags: Any,
 ) -> int:
-    """Evaluate, print, and judge."""
+    """Evaluate, print, and set the exit code."""
     from treewise.evaluate import check, evaluate, paths
     from treewise.evaluate.paired import evaluate_pair
 

@@ -68,7 +68,7 @@ class ValidationCurve(Displayable):
     over: str
     measure: str  # "error", "cost", "log_loss", "brier", "1 - auc", "rmse", "absolute_error" or "poisson_deviance"
     n: int
-    judged_by: str
+    evaluated_on: str
     points: tuple[CurvePoint, ...]
     best: CurvePoint  # minimum validation error (true error if only that is known), the smallest tree on ties
     one_se: CurvePoint  # the smallest tree within one standard error of the best
@@ -83,7 +83,7 @@ class ValidationCurve(Displayable):
         training_set: TrainingSet,
         sizes: SizesOnCurve,
         loss: Loss,
-        judged_by: str,
+        evaluated_on: str,
         pruning: Mapping[str, Any] | None,
         random_state: int,
     ) -> ValidationCurve:
@@ -97,7 +97,7 @@ class ValidationCurve(Displayable):
         best, simplest = choose_best(validated, sizes.true)
         name, target = training_set.table_name, training_set.target.name
         measure = {"squared_error": "rmse", "auc": "1 - auc"}.get(loss.name, loss.name)
-        head = (name, target, sizes.over, measure, len(training_set), judged_by)
+        head = (name, target, sizes.over, measure, len(training_set), evaluated_on)
         return cls(*head, points, points[best], points[simplest], loss.name, pruning, random_state)
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class ValidationCurve(Displayable):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
-        head = {name: getattr(self, name) for name in ("table", "target", "over", "measure", "n", "judged_by")}
+        head = {name: getattr(self, name) for name in ("table", "target", "over", "measure", "n", "evaluated_on")}
         return {
             **head,
             "best": asdict(self.best),
@@ -204,7 +204,7 @@ class ValidationCurve(Displayable):
     def title(self) -> str:
         """The heading."""
         subject = f"{safe(self.table)}, column {safe(self.target)}, {plural(self.n, 'row')}"
-        return f"{subject}: {self.measure} along {self.over}, judged by {safe(self.judged_by)}"
+        return f"{subject}: {self.measure} along {self.over}, evaluated on {safe(self.evaluated_on)}"
 
 
 def _in_unit(means: Floats, loss: Loss) -> list[float]:

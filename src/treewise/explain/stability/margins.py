@@ -151,8 +151,8 @@ def _best_without(training_set: TrainingSet, rows: Ints, column: int, constraint
     limits.max_depth, limits.max_leaf_nodes, limits.min_samples_split = 1, -1, 2
     limits.selection = "gain" if limits.selection == "test" else limits.selection  # the margin is one of gains
     limits.min_impurity_decrease, limits.random_ties, limits.n_jobs = 0.0, False, 1
-    limits.low, limits.high = constraints.low, constraints.high
-    limits.groups, limits.acquired = constraints.interaction_groups, constraints.acquired
+    limits.root_low, limits.root_high = constraints.low, constraints.high
+    limits.root_groups, limits.root_acquired = constraints.interaction_groups, constraints.acquired
     limits.accuracy_numerator = limits.accuracy_denominator = 1
     grown = Arrays(**_core.grow(core_columns(some), core_target(some), limits, None))
     return None if grown.kind[0] == LEAF else Tree(some.encodings, some.target, grown)

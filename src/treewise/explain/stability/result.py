@@ -109,7 +109,7 @@ class Stability(Displayable):
 
     @property
     def paragraph(self) -> str:
-        """A summary in words."""
+        """A summary in sentences."""
         parts = [self._root_text(), *self._further_splits(), *self._near_ties(), self._agreement_text()]
         return " ".join([*parts, self._size_text()])
 

@@ -139,7 +139,7 @@ class CandidateTrace:
 
     @property
     def price_text(self) -> str:
-        """The gain and the price in words; "" for a test without a price."""
+        """The gain and the price as text; "" for a test without a price."""
         if self.gain_bits is None:
             return ""
         what = "the set" if self.candidate.split.kind == "subset" else "its branches"
@@ -153,7 +153,7 @@ class CandidateTrace:
 
     @property
     def forbidden(self) -> str:
-        """The constraint that forbids the test, in words; "" if none does."""
+        """The constraint that forbids the test, as text; "" if none does."""
         return self.candidate.forbidden
 
     @cached_property
@@ -441,7 +441,7 @@ class NodeTrace:
         return {"text/plain": repr(self), **notebook_formats([self])}
 
 
-# -- tests in words, and their partitions -----------------------------------------------------------------------------
+# -- tests as text, and their partitions -------------------------------------------------------------------------------
 
 
 def _test_text(split: Split, encoding: Encoding, missing_rows: int) -> str:

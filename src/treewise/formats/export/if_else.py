@@ -39,7 +39,7 @@ _FAR = 12  # nodes between an "if" and its "else" from which the "else" repeats 
 
 
 def write(tree: Tree, *, language: str = "words") -> str:
-    """Return the tree as nested if and else, in words or as a function in Python.
+    """Return the tree as nested if and else: as prose or as a Python function.
 
     >>> import treewise as tw
     >>> print(write(tw.parse("x1 <= 3\\n  x2 <= 3 -> 0\\n  x2 > 3 -> 1\\nx1 > 3 -> 0", target="y")), end="")

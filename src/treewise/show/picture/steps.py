@@ -32,7 +32,7 @@ _ACROSS = 4
 
 @dataclass(frozen=True)
 class GrowthStep:
-    """One step: the tree after it, and what was done, in words; the node that is split or cut next in that tree."""
+    """One step: the tree after it, a sentence about it, and the node that is split or cut next in that tree."""
 
     tree: Tree
     caption: str

@@ -84,7 +84,7 @@ def draw_curve(curve: ValidationCurve, ax: Axes | None = None) -> ChartPicture:
     top = percent * max(max(_errors(point)) for point in curve.points)
     y = ChartAxis.linear(f"{curve.measure}{' %' if curve.measure == 'error' else ''}", 0.0, 1.04 * top or 1.0)
     data = f"{curve.table}, column {curve.target}, {plural(curve.n, 'row')}"
-    title = data, f"{curve.measure} along {curve.over}, judged by {curve.judged_by}"
+    title = data, f"{curve.measure} along {curve.over}, evaluated on {curve.evaluated_on}"
     marks = (*bands, *(line for line, _ in lines), *notes, *(mark for mark, _ in choices))
     return show_chart(Chart(title, x, y, marks, (*lines, *choices), 460.0, 300.0, "y"), ax)
 
