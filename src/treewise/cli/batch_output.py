@@ -34,7 +34,7 @@ _MOST_SHOWN = 5  # bad rows on standard error
 
 @dataclass(frozen=True)
 class BatchJob:
-    """What ``treewise predict MODEL DATA`` was asked for."""
+    """The options of ``treewise predict MODEL DATA``."""
 
     extras: Extras
     form: str
@@ -68,7 +68,7 @@ class _Done:
 
 @dataclass
 class _Totals:
-    """What has been written so far."""
+    """Counts of the rows written so far."""
 
     n_rows: int = 0
     n_bad: int = 0

@@ -1,4 +1,4 @@
-"""What new rows hold that the training rows did not: never-seen categories, new missing values, new fractions.
+"""Notes on values in new rows that the training rows did not have: categories, missing values, fractions.
 
 Beneath the verbs predict, draw and explain. Counts of batches are added up: notes about a file do not
 depend on how it was read.

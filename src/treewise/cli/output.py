@@ -63,7 +63,7 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @dataclass
 class _PartialOutput:
-    """What the command has written so far, for the message after Ctrl-C."""
+    """The output that the command has written so far, for the message after Ctrl-C."""
 
     files: list[str] = field(default_factory=list)  # finished ones
     printed: bool = False

@@ -31,7 +31,7 @@ _LEAVE_OPEN = "An unknown value can be left empty: COLUMN="
 
 @dataclass(frozen=True)
 class Extras:
-    """What to report in addition to the prediction; what that needs of other tables is computed once."""
+    """The outputs besides the prediction; what they need of other tables is computed once."""
 
     model: Model
     proba: bool = False
@@ -75,7 +75,7 @@ class Extras:
 
     @property
     def interval_name(self) -> str:
-        """What the ends of the leaf's share or mean are called."""
+        """The name of the interval of the leaf's share or mean."""
         from treewise.predict.confidence_intervals import interval_name
 
         return interval_name(self.model.fit_info.has_independent_rows, self.confidence)
@@ -110,7 +110,7 @@ class Predictor:
 
     @cached_property
     def answers(self) -> Answers:
-        """What the model answers: one walk for everything below."""
+        """The predictions of the rows, which are routed once."""
         with hint_for_typed_rows():
             return self.model.answers(self.rows, self.extras.estimate)
 

@@ -1,4 +1,4 @@
-"""What verbs that make or change a model print with ``--format json``: the summary of the model, its notes and nodes.
+"""The output of verbs that make or change a model with ``--format json``: its summary, notes and nodes.
 
 ``docs/json-output.md`` lists the fields of every verb.
 """

@@ -333,7 +333,7 @@ def available_memory() -> int:
 
 
 class _BatchReader:
-    """What the formats have in common: the columns, the number of rows, notes, and the batches from a row on."""
+    """Base class of the formats: the columns, the number of rows, notes, and the batches from a row on."""
 
     specs: list[ColumnPlan]
     n_rows: int

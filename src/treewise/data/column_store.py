@@ -40,7 +40,7 @@ _GROWING_PER_ROW = 48  # bytes of targets, weights and row numbers
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What a column of the files holds, before its cells are read."""
+    """The type of a column of the files, before its cells are read."""
 
     name: str
     form: Form | Literal["missing"]  # "missing": no file has a value

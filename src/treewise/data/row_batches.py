@@ -72,7 +72,7 @@ _MOST_MARKERS = 20  # spellings of missing values in one piece
 
 @dataclass(frozen=True)
 class RowPlan:
-    """What is read of each row: the columns that a model tests, by name, with their kinds; and columns to copy."""
+    """The columns to be read: those that a model tests, by name, with their kinds; and columns to copy."""
 
     kinds: Mapping[str, str]
     markers: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What an editor has: the tables, and its state between two edits, from which undo returns.
+"""The tables of an editor, and its states between edits, which undo restores.
 
 A state is a tree with the statistics of the training rows, the same tree with those of the validation rows, and what
 the person decided besides: labels of leaves, locks, forbidden columns. Nodes change their numbers with every edit, so
@@ -29,7 +29,7 @@ _MOST_SEARCHES = 8  # each keeps the rows of its node
 
 @dataclass(frozen=True)
 class TableLoss:
-    """What a tree loses on some rows: the weight of the rows it gets wrong, or the sum of squared errors."""
+    """The loss of a tree on some rows: the weight of misclassified rows, or the sum of squared errors."""
 
     rows: int
     weight: float

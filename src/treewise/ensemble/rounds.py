@@ -381,7 +381,7 @@ class WorkedRound(Displayable):
 
     @property
     def effect(self) -> str:
-        """What ε does to the weights, in a sentence (CS221 section 5); "" if boosting ended."""
+        """The effect of ε on the weights, as a sentence (CS221 section 5); "" if boosting ended."""
         if self.after is None:
             return ""
         right, wrong = self.update.factors

@@ -1,4 +1,4 @@
-"""What all estimators share: reading X and y, scikit-learn's order of classes, atomic fits.
+"""Base class of all estimators: reading X and y, scikit-learn's order of classes, atomic fits.
 
 Below ``trees.py`` and the ensembles, above ``inputs.py``, which reads X and y. An estimator passes its parameters to
 the function of the Python interface that grows the model (``_learn``), and keeps the model as ``tree_`` or

@@ -1,4 +1,4 @@
-"""What all ensemble estimators share: growing, warm starts, members, predictions.
+"""Base class of the ensemble estimators: growing, warm starts, members, predictions.
 
 Below ``ensembles.py``, on ``base.py``. A fitted estimator keeps one ``Ensemble``; it is also the sequence of its
 members, which are shown as ``TreeClassifier`` or ``TreeRegressor``.

@@ -74,7 +74,7 @@ class EvaluationData(EvaluationRows, Generic[SomeModel]):
 
 @dataclass(frozen=True)
 class _EvaluationContext:
-    """What a result reports besides the metrics."""
+    """Contents of a result besides the metrics."""
 
     root: Any  # prediction of the root; None if unknown
     is_training_data: bool = False

@@ -47,7 +47,7 @@ _MAX_NAMED = 1000  # rows whose new levels are named
 
 @dataclass
 class _Counts:
-    """What is counted of new rows, batch by batch."""
+    """Counts of new rows, added up batch by batch."""
 
     n_rows: int
     ends: Ints  # rows that end at each node
@@ -151,7 +151,7 @@ class Monitoring(Displayable):
 
     @property
     def verdict(self) -> str:
-        """What to make of it, in a few words."""
+        """The conclusion as a short phrase."""
         if self.p_value > 1 - self.confidence:
             return "no sign of a change"
         if self.psi < _MODERATE:

@@ -92,7 +92,7 @@ class Evaluation(Displayable, ABC):
 
     @property
     def interval_name(self) -> str:
-        """What the intervals are: ``"95 % interval"``, or on the training rows ``"training range"``."""
+        """The name of the intervals: ``"95 % interval"``, or on the training rows ``"training range"``."""
         return interval_name(not self.is_training_data)
 
     @property

@@ -76,7 +76,7 @@ def rules(
 
 
 class ConditionStatement:
-    """What rules and subgroups share: a region, and its description, one condition per column."""
+    """Base class of rules and subgroups: a region, and its description, one condition per column."""
 
     region: Region
     conditions: tuple[str, ...]
@@ -239,7 +239,7 @@ class Rules(Displayable, Sequence[Rule]):
 
     @property
     def interval_name(self) -> str:
-        """What ``low`` and ``high`` are: ``"95 % interval"`` or ``"training range"``."""
+        """The kind of interval from ``low`` to ``high``: ``"95 % interval"`` or ``"training range"``."""
         return interval_name(self.tree.fit_info.has_independent_rows, self.confidence)
 
     def _notes(self) -> Iterator[str]:

@@ -83,7 +83,7 @@ class RankedTest:
 
     @property
     def price_bits(self) -> int:
-        """What it pays to compete: the bits it takes to name it (``selection="priced"``)."""
+        """Its price: the code length of naming it, in bits (``selection="priced"``)."""
         return self.traced.price_bits
 
     @property

@@ -233,7 +233,7 @@ def _row_losses(tree: Tree, loss: Loss, training_set: TrainingSet, rows: Ints | 
 
 @dataclass(frozen=True, eq=False)
 class _FoldScorer:
-    """What the folds have in common: the tree of all rows with its sequence, the loss and the penalties."""
+    """Shared by the folds: the tree of all rows with its sequence, the loss and the penalties."""
 
     full_tree: Tree
     nested: NestedTrees

@@ -55,7 +55,7 @@ _SMALL_CELLS = 1 << 26  # a table that is brought together at once; of larger on
 
 
 class Capacity(NamedTuple):
-    """What an executor can do at once."""
+    """The capacity of an executor."""
 
     tasks: int
     task_bytes: int  # of memory that one task may use
@@ -99,7 +99,7 @@ class PartitionReader:
 
 
 class PartitionProfile(NamedTuple):
-    """What is known about one partition."""
+    """Facts about one partition."""
 
     target: TargetFacts
     samples: dict[str, Column]  # of the rows that are used

@@ -69,7 +69,7 @@ class QueriedColumn:
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """What a relation is about, and the expressions to count it by."""
+    """Facts about a relation, and the expressions to count it by."""
 
     rows: Relation  # those that are used
     summary: TrainingSummary
@@ -279,7 +279,7 @@ def _root_sum(rows: Relation, target: QueriedTarget) -> int:
 
 
 class _Sampled(NamedTuple):
-    """What the queries tell about a column."""
+    """Facts about a column, from queries."""
 
     cell: LazyColumn
     sample: Column

@@ -59,7 +59,7 @@ class QueriedTarget:
 
     @property
     def keys(self) -> dict[str, Any]:
-        """What rows are grouped by, besides their bin: the class, and the weight as given."""
+        """The grouping keys besides the bin: the class, and the weight as given."""
         keys = {"target": self.cell.value} if self.is_class else {}
         return keys if self.weight is None else {**keys, "weight": self.weight}
 
@@ -70,7 +70,7 @@ class QueriedTarget:
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        """What follows from it, step by step: the integer target in a double, its digits, its deviation in bounds."""
+        """Derived columns, step by step: the integer target in a double, its digits, its deviation in bounds."""
         if self.is_class:
             return []
         target, high = expr.col("target"), expr.col("high_digit")

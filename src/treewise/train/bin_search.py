@@ -68,7 +68,7 @@ class BinScorer(NodeScorer):
 
     @cached_property
     def price(self) -> NodePrice:
-        """What bits are worth at this node."""
+        """Converts bits to gains at this node."""
         return NodePrice.of(self.training_set, self.rows, self.node, self.measure, self.sum_of_squares)
 
     @property
@@ -78,7 +78,7 @@ class BinScorer(NodeScorer):
 
     @property
     def score_unit(self) -> float:
-        """What a unit of the score is, for comparison with approximate scores."""
+        """The value of one unit of the score, for comparison with approximate scores."""
         return 2.0**-RATIO_BITS if self.training_set.criterion.rule == "ratio" else self.measure.unit_value
 
     def purity(self, sides: Floats) -> Floats:
@@ -108,7 +108,7 @@ class BinScorer(NodeScorer):
 
 @dataclass(eq=False)
 class NodeBins:
-    """What is known about one node, and what must be asked; ``add`` receives the answers."""
+    """The known bins of one node, and the bins still to be counted; ``add`` receives counts."""
 
     scorer: BinScorer
     node: int

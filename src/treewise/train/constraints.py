@@ -87,7 +87,7 @@ def column_constraints(settings: Mapping[str, Any], names: Sequence[str]) -> tup
 
 @dataclass(frozen=True)
 class NodeConstraints:
-    """What holds at one node: the range that it and all nodes below it may predict, and the columns they may test.
+    """The constraints of one node: the range that it and all nodes below it may predict, and the columns they may test.
 
     >>> NodeConstraints(high=0.35).clip(0.4)
     0.35

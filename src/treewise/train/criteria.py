@@ -300,7 +300,7 @@ class Criterion:
 
     @property
     def score_name(self) -> str:
-        """What candidates are compared by, in a sentence: the gain, the gain ratio …"""
+        """The score as a phrase: the gain, the gain ratio …"""
         return RULES[self.rule].name or self.rule
 
     @property

@@ -197,7 +197,7 @@ def _assign_groups(training_set: TrainingSet, count: int, rng: np.random.Generat
 def _forward_folds(training_set: TrainingSet, count: int) -> list[Fold]:
     """Return folds that are evaluated on later rows than they are grown on (as scikit-learn's TimeSeriesSplit).
 
-    Each of the last ``count`` of ``count + 1`` blocks of about equal size evaluates a tree grown on all blocks before it.
+    Of ``count + 1`` blocks of about equal size, each but the first evaluates a tree grown on all blocks before it.
     Rows of the same time stay together, in the later block.
     """
     time = training_set.time

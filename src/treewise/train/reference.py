@@ -353,7 +353,7 @@ class NodeScorer:
 
     @cached_property
     def price(self) -> NodePrice:
-        """What bits are worth at this node."""
+        """Converts bits to gains at this node."""
         return NodePrice.of(self.training_set, self.rows, self.node, self.measure)
 
     def naming_bits(self, kind: str, n_levels: int) -> int:
@@ -429,7 +429,7 @@ class NodeScorer:
 
     @cached_property
     def feature_costs(self) -> list[int]:
-        """What a test of each column costs at this node, in total impurity."""
+        """The cost of a test of each column at this node, in total impurity."""
         return [
             self._feature_cost_of(self.constraints.feature_cost(column)) for column in self.training_set.constraints
         ]

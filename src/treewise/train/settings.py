@@ -52,7 +52,7 @@ PRESET_PRUNING = {"c45": "pessimistic"}  # how a preset prunes a classification 
 
 
 class SettingType(Protocol):
-    """What values a setting takes, and for a limit, the number it amounts to in a table."""
+    """The domain of a setting: checks its values, and converts a limit to a number of rows or weight."""
 
     def check(self, name: str, value: Any) -> None:
         """Raise ParameterError for a value out of range."""

@@ -54,7 +54,7 @@ class BinGrid(NamedTuple):
 
     @property
     def start(self) -> float | int:
-        """What is subtracted from a value, or from half of it."""
+        """The number that is subtracted from a value, or from half of it."""
         return self.low if self.is_whole else max(float(self.low), -LARGEST) / 2
 
     @property
@@ -260,7 +260,7 @@ class SubtreeStart(NamedTuple):
 
 
 class Subtree(NamedTuple):
-    """What the core has grown below a node; of the root with the quartiles of each column."""
+    """The nodes that the core has grown below a node; for the root, also the quartiles of each column."""
 
     arrays: Arrays
     quartiles: Sequence[tuple[Any, Any] | None] = ()

@@ -63,7 +63,7 @@ NO_ROWS, BY_HAND, NOT_YET = map(STOPS.index, ("no_rows", "by_hand", "not_yet"))
 
 @dataclass(frozen=True)
 class Target:
-    """What is predicted: the column's name, and its classes in order (none for regression)."""
+    """The predicted column: its name, and its classes in order (none for regression)."""
 
     name: str
     task: Task

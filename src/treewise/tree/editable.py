@@ -1,4 +1,4 @@
-"""What changes a tree, and which rows reach its nodes: the methods of ``Tree`` that edit, prune and replay it.
+"""Methods of ``Tree`` that edit, prune and replay it, and those that list the rows of its nodes.
 
 ``tree/tree.py`` derives ``Tree`` from this class. Trees are immutable: each method returns a new one. The work is done
 downstream (``train/edit.py``, ``prune/``), which is imported when used.

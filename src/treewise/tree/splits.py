@@ -38,7 +38,7 @@ MAX_CELL_LEVELS, N_SHORTENED_IN_CELL = 6, 5  # the same in a cell of a table
 
 @dataclass(frozen=True, slots=True)
 class Split(ABC):
-    """What all splits share: the column they test, and the branch of missing values.
+    """Base class of splits: the column they test, and the branch of missing values.
 
     >>> city = Encoding("city", "nominal", ("Bari", "Rome", "Turin"))
     >>> split = Subset("city", ("Bari", "Rome"), missing=2)                 # missing values have a branch of their own

@@ -1,1 +1,1 @@
-"""What listens on a port: services, and the guard in front of everything that is served (extra ``web``)."""
+"""Servers: the prediction service, and the access checks of everything that listens on a port (extra ``web``)."""

@@ -42,7 +42,7 @@ class BadRequest(Exception):  # noqa: N818 - an answer to the caller
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """What a request asks for besides the prediction."""
+    """Outputs that a request selects besides the prediction."""
 
     proba: bool = False
     path: bool = False

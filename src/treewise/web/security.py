@@ -43,7 +43,7 @@ _SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask, and how much: what ``guard`` enforces.
+    """The access rules that ``guard`` enforces.
 
     >>> Access(hosts=("localhost",)).is_known_host("localhost:8000"), Access().is_known_host("evil.example")
     (True, False)

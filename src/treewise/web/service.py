@@ -50,7 +50,7 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 @dataclass(frozen=True)
 class ServiceLimits:
-    """What a request may take."""
+    """Limits of a request."""
 
     max_rows: int = 100_000
     seconds: float = 30.0

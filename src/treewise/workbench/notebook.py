@@ -15,7 +15,7 @@ from treewise.workbench.session import Session
 
 
 class Workbench(anywidget.AnyWidget):
-    """What ``tw.explore`` returns: a notebook shows it; ``editor`` and ``tree`` are those on the page.
+    """The return value of ``tw.explore``, displayed by notebooks; ``editor`` and ``tree`` are those on the page.
 
     Edits made in Python appear on the page, and edits made on the page in Python.
     """

@@ -76,7 +76,7 @@ class Session:
 
     @property
     def all_notes(self) -> list[str]:
-        """What the person should know: first of all that edits are not saved."""
+        """Notes for the user, first of all that edits are not saved."""
         return [self.unsaved, *self.notes] if self.unsaved else self.notes
 
     def handle(self, message: Any) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def command(
 
 
 class _LiveLine:
-    """What the search knows so far, on one line of the terminal that is written over."""
+    """Show the progress of the search on one line of the terminal."""
 
     def __init__(self, enabled: bool) -> None:
         self.enabled = enabled and sys.stderr.isatty()

@@ -146,7 +146,7 @@ def _errors(training_set: TrainingSet, parts: Any, make: Any) -> tuple[float, fl
 
 @dataclass(frozen=True)
 class ScalingPoint:
-    """What one model costs on a table of some size."""
+    """The cost of one model on a table of a given size."""
 
     rows: int
     columns: int

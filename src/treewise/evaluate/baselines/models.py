@@ -52,7 +52,7 @@ class BaselineModel(Protocol):
 
     @property
     def state(self) -> Any:
-        """What has to be stored; its pickled size is reported."""
+        """The object to be stored; its pickled size is reported."""
         ...
 
     @property

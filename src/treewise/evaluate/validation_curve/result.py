@@ -49,7 +49,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, eq=False)
 class SizesOnCurve:
-    """What was measured along a parameter, from the smallest tree to the largest."""
+    """Losses along a parameter, from the smallest tree to the largest."""
 
     over: str
     values: tuple[float, ...]

@@ -45,7 +45,7 @@ class Teacher(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """What it is, in a few words."""
+        """A short description."""
 
     @abstractmethod
     def predict(self, data: Any, table: Table, target: str | None) -> Any:

@@ -22,7 +22,7 @@ _EMBEDDED = re.compile(r'<script type="application/json" id="sheet">(.*?)</scrip
 
 @dataclass(frozen=True)
 class StudentAnswers:
-    """What one student wrote: by the number of the blank, with the unit of numbers that name none."""
+    """The answers of one student by the number of the blank, with the default unit of numbers."""
 
     written: Mapping[str, str]
     unit: str = ""

@@ -1,4 +1,4 @@
-"""What the topics of exercises share: quantities that are given or asked for, and the table on the sheet.
+"""Shared by all exercise topics: quantities that are given or requested, and the table on the sheet.
 
 A quantity is a cell and the formula by which others refer to it: the blank if it is asked for, else what it is computed
 from, so that a formula reaches through everything the sheet gives to what the student wrote.
@@ -33,7 +33,7 @@ class Quantity(NamedTuple):
 
 @dataclass(frozen=True)
 class SheetOptions:
-    """What the lecturer chose."""
+    """The lecturer's choices."""
 
     level: int = RESULTS
     nodes: int = 1

@@ -242,7 +242,7 @@ def _count_decimals(value: float) -> int:
 
 
 class CounterfactualRequest(NamedTuple):
-    """What a counterfactual should achieve (None: any other class), and the columns that cannot change."""
+    """The desired prediction of a counterfactual (None: any other class), and the columns that must not change."""
 
     desired: Any = None
     fixed: tuple[str, ...] = ()

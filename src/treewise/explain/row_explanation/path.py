@@ -210,7 +210,7 @@ StoppingRegion = tuple[int, Mapping[int, Condition]]  # a node at which rows sto
 
 
 class TreeContext:
-    """What the explanations of many rows of one tree share: its stopping regions and the prediction of each node.
+    """Shared by the explanations of many rows of one tree: its stopping regions and the prediction of each node.
 
     Everything is computed on first use and kept, so that converting the paths of a million rows computes nothing.
 

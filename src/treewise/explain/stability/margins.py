@@ -35,7 +35,7 @@ _NODES_AT_ONCE = 32
 
 @dataclass(frozen=True)
 class SplitMargin:
-    """What a node's split scores (its gain, or what else it competes by), and what the best other column would."""
+    """The score of a node's split (its gain, ratio …), and that of the best other column."""
 
     score: float
     runner_up: str | None = None  # the other column; None where no other has a test

@@ -211,7 +211,7 @@ class Subgroups(Displayable, Sequence[Subgroup]):
 
     @property
     def interval_name(self) -> str:
-        """What the ends of shares, means and differences are: ``"95 % interval"`` or ``"training range"``."""
+        """The kind of the bounds of shares, means and differences: ``"95 % interval"`` or ``"training range"``."""
         return interval_name(not self.is_training_data, self.confidence)
 
     @property

@@ -177,7 +177,7 @@ class NumberFormat:
 
     @cached_property
     def prices(self) -> NodePrice:
-        """What bits are worth at the node."""
+        """Converts bits to gains at the node."""
         return NodePrice.of(self.training_set, self.rows, self.node, self.measure)
 
     def price(self, candidate: Candidate) -> tuple[str, float] | None:

@@ -117,19 +117,19 @@ class CandidateTrace:
 
     @property
     def score(self) -> float:
-        """What candidates are compared by: the gain less its price (with ``any`` per further branch), or the ratio."""
+        """The number to compare candidates by: the gain less its price (``any``: per further branch), or the ratio."""
         return display_score(
             self.number_format, self.candidate.score, not self.number_format.training_set.criterion.by_gain
         )
 
     @property
     def price_bits(self) -> int:
-        """What it pays to compete under ``selection="priced"``: the bits it takes to name it."""
+        """Its price in bits under ``selection="priced"``: the code length of naming it."""
         return self.candidate.naming_bits
 
     @property
     def cost(self) -> float:
-        """What the first test of its column on the path costs (``feature_costs``), in the unit of the gain."""
+        """The cost of the first test of its column on the path (``feature_costs``), in the unit of the gain."""
         return self.number_format.gain(self.candidate.feature_cost)
 
     @property

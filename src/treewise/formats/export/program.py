@@ -109,7 +109,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LeafOutputs:
-    """What a routine answers, one entry per answer."""
+    """The outputs of a routine, one entry each."""
 
     node: list[int]  # the node's number, as ``apply`` returns it
     label: list[int]  # class number, NO_ANSWER where nothing is predicted; empty for regression

@@ -142,7 +142,7 @@ def _to_units(weights: Floats) -> tuple[Ints, int]:
 
 @dataclass(frozen=True)
 class Import:
-    """What the trees of an imported model have in common."""
+    """Facts shared by the trees of an imported model."""
 
     call: str  # the importing function, for the history and for messages
     source: str  # what was imported: library, class and version

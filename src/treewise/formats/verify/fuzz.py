@@ -40,7 +40,7 @@ Cell = float | int | str | bool | None  # a datetime is a number of nanoseconds 
 
 @dataclass(frozen=True)
 class EngineLimits:
-    """What the cells of an engine can hold."""
+    """The values that an engine's cells can hold."""
 
     nul: bool = True  # NUL in text
     empty: bool = True  # the empty text, other than as missing

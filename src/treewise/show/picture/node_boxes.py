@@ -59,7 +59,7 @@ _MIN_SEGMENT = 0.75  # pixels of a class in a bar; smaller ones are drawn togeth
 
 @dataclass(frozen=True)
 class BoxContent:
-    """What boxes say on request."""
+    """Optional contents of boxes."""
 
     show: tuple[str, ...] = ()  # of BOX_LINES
     unit: str = "bits"  # of impurity and gain, where the criterion is an entropy

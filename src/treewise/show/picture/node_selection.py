@@ -38,7 +38,7 @@ class SelectedNode:
 
 @dataclass(frozen=True)
 class SelectionLimits:
-    """What a picture may show: from which node on, how many levels, how many ends."""
+    """Limits of a picture: its first node, number of levels, and number of leaves."""
 
     top: int = 0
     max_depth: int | None = None

@@ -1,4 +1,4 @@
-"""What stands beside a tree on request: the rows of a table, and the tree as code (chapter 8, figure 8.1)."""
+"""Optional panels beside a tree: the rows of a table, and the tree as code (chapter 8, figure 8.1)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BESIDE = ("table", "code")
 
 @dataclass(frozen=True)
 class SidePanel:
-    """What stands beside a tree, as shapes and in LaTeX."""
+    """The panels beside a tree, as shapes and in LaTeX."""
 
     scene: VectorScene
     tikz: str

@@ -40,7 +40,7 @@ _JITTER_STEPS = (0.7548776662466927, 0.5698402909980532)
 
 @dataclass(frozen=True, eq=False)
 class RegionScene:
-    """What all panels share: the plane, the rows, their true labels, and the colours."""
+    """Shared by all panels: the plane, the rows, their true labels, and the colours."""
 
     plane: Plane
     table: Table

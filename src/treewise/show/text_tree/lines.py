@@ -37,7 +37,7 @@ _MANY_BRANCHES = 8  # a node with more may be opened in part
 
 @dataclass(frozen=True)
 class TextView:
-    """What to show of a tree: from which node on, which inner nodes are open (None: all), and which only in part."""
+    """The part of a tree to show: its first node, which inner nodes are open (None: all), and which only in part."""
 
     top: int
     opened: frozenset[int] | None = None

@@ -41,7 +41,7 @@ _MAX_BYTES = 1 << 29  # of solved nodes that are remembered
 
 
 class SearchProgress(NamedTuple):
-    """What a search knows so far: the objective of its best tree, and a bound that no tree is below."""
+    """The progress of a search: the objective of its best tree, and a lower bound for all trees."""
 
     objective: float
     lower_bound: float

@@ -1,4 +1,4 @@
-"""What an optimal tree is, in readable Python: all trees of a small table, by dynamic programming.
+"""The specification of optimal trees in readable Python: all trees of a small table, by dynamic programming.
 
 The core (``src/core/optimal``) solves the same problem by branch and bound; a test compares the two on many tables.
 

@@ -1,4 +1,4 @@
-"""What the ONNX engines share: rows as tensors, and the outputs of a graph."""
+"""Shared by the ONNX engines: rows as tensors, and the outputs of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the PMML engines share: rows by name, and the outputs of a model."""
+"""Shared by the PMML engines: rows by name, and the outputs of a model."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Export:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What an export answered, row by row; None for an output that it does not have."""
+    """The outputs of an export, row by row; None for an output that it does not have."""
 
     prediction: list[Any] | None = None  # labels or values; None for no answer
     probabilities: list[Any] | None = None  # a list of numbers per row; None for no answer
@@ -58,7 +58,7 @@ class ExportEngine(NamedTuple):
 
     @property
     def limits(self) -> EngineLimits:
-        """What its cells can hold."""
+        """The values that its cells can hold."""
         limits: EngineLimits = self._load().LIMITS
         return limits
 

@@ -1,4 +1,4 @@
-"""What the database engines share: the table of test rows, and the query's result as outputs."""
+"""Shared by the database engines: the table of test rows, and the query's result as outputs."""
 
 from __future__ import annotations
 
