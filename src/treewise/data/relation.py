@@ -277,8 +277,8 @@ class Relation:
             chosen = self.frame.select(*(e.alias(name) for name, e in values.items())).filter(where)
             for step in derived:
                 chosen = chosen.with_columns(*(e.alias(name) for name, e in step.items()))
-            found = _group_by_sets(chosen, keys, also, summed) if len(keys) > 1 else None
-            if found is None:
+            counted = _group_by_sets(chosen, keys, also, summed) if len(keys) > 1 else None
+            if counted is None:
                 parts = [
                     chosen.filter(~col(key).is_null())
                     .group_by(key, *also)
@@ -287,7 +287,7 @@ class Relation:
                     for key in keys
                 ]
             else:
-                parts = [found.filter(~col("key").is_null())]
+                parts = [counted.filter(~col("key").is_null())]
         fetched = [self._fetch(part) for part in parts]
         return {name: _concatenate([_cells(part[name]) for part in fetched]) for name in fetched[0].columns}
 
@@ -315,11 +315,11 @@ def _group_by_sets(
     sets = ", ".join("(" + ", ".join(quoted[name] for name in (key, *also)) + ")" for key in keys)
     selected, grouped = ", ".join(columns), f"GROUPING SETS ({sets})"
     if library == "duckdb":
-        found: nw.LazyFrame[Any] = nw.from_native(native.aggregate(selected, grouped))
+        grouped_frame: nw.LazyFrame[Any] = nw.from_native(native.aggregate(selected, grouped))
     else:
         name = f"treewise_{uuid.uuid4().hex}"
-        found = run_query(frame, name, f"SELECT {selected} FROM {name} GROUP BY {grouped}")
-    return found
+        grouped_frame = run_query(frame, name, f"SELECT {selected} FROM {name} GROUP BY {grouped}")
+    return grouped_frame
 
 
 def _concatenate(parts: Sequence[Any]) -> Any:

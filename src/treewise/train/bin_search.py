@@ -371,11 +371,11 @@ class ThresholdScan:
 
     def lack_ends(self, min_score: float) -> npt.NDArray[np.bool_]:
         """Return the bins beside a threshold that may have this score, but whose ends are not values of rows."""
-        found = np.zeros(len(self.bins), bool)
+        has_cut = np.zeros(len(self.bins), bool)
         for scores in self.edge_scores:
-            found[:-1] |= scores >= min_score
-            found[1:] |= scores >= min_score
-        return found & ~self.bins.is_exact
+            has_cut[:-1] |= scores >= min_score
+            has_cut[1:] |= scores >= min_score
+        return has_cut & ~self.bins.is_exact
 
     def bounds(self, chosen: npt.NDArray[np.bool_]) -> Floats:
         """Return an upper bound of the score of every threshold inside each of some bins."""

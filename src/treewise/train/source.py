@@ -84,11 +84,11 @@ class BinGrid(NamedTuple):
         is_float = isinstance(self.low, float)
         dtype = np.float64 if is_float else np.int64
         first, last = _swap_ordinals(np.array([self.low, self.high], dtype).view(np.int64), is_float)
-        wanted = np.arange(1, self.n)
-        below, above = np.full(self.n - 1, first), np.full(self.n - 1, last)  # bins(below) < wanted <= bins(above)
+        edge_numbers = np.arange(1, self.n)
+        below, above = np.full(self.n - 1, first), np.full(self.n - 1, last)  # bins(below) < number <= bins(above)
         for _ in range(64):
             middle = (below & above) + ((below ^ above) >> 1)
-            is_reached = self.bins(_swap_ordinals(middle, is_float).view(dtype)) >= wanted
+            is_reached = self.bins(_swap_ordinals(middle, is_float).view(dtype)) >= edge_numbers
             below, above = np.where(is_reached, below, middle), np.where(is_reached, middle, above)
         ends = np.append(first, above), np.append(below, last)
         low, high = (_swap_ordinals(end, is_float).view(dtype) for end in ends)

@@ -18,7 +18,7 @@ def test_ends_are_where_the_bin_changes(interval, n, random):
     grid = BinGrid(low, high, n)
     first, last = grid.ends()
     dtype = first.dtype
-    assert first[0] == low and last[-1] == high
+    assert (first[0], last[-1]) == (low, high)
     for ends, step in ((first, -1), (last, 1)):
         inside = ends[(first <= last)]
         bins = np.flatnonzero(first <= last)
