@@ -123,7 +123,8 @@ class DaskExecutor:
         pending, last_end, last_worker = set(futures), time.monotonic(), time.monotonic()
         while pending:
             try:
-                done, pending = self.distributed.wait(pending, timeout=_WAIT, return_when="FIRST_COMPLETED")
+                with self.client.as_current():  # it may not be Dask's default
+                    done, pending = self.distributed.wait(pending, timeout=_WAIT, return_when="FIRST_COMPLETED")
             except TimeoutError:
                 done = set()
             except Exception as error:
