@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from treewise.train.criteria import gini as gini
     from treewise.train.criteria import information_gain as information_gain
     from treewise.train.grow import grow as grow
+    from treewise.train.optimal.certificate import check_certificate as check_certificate
     from treewise.train.optimal.optimal import optimal as optimal
     from treewise.train.optimal.smallest import smallest as smallest
     from treewise.tree.arrays import Node as Node
@@ -109,6 +110,7 @@ _HOMES = {
     "grow": "train.grow",
     "optimal": "train.optimal.optimal",
     "smallest": "train.optimal.smallest",
+    "check_certificate": "train.optimal.certificate",
     "candidates": "explain.trace",
     "stump": "explain.stump",
     "Editor": "edit.editor",

@@ -42,6 +42,7 @@ LATE_IMPORTS = {
     "tree/model.py",
     "train/grow.py",
     "train/edit.py",
+    "train/optimal/optimal.py",
     "sources/fit.py",
     "formats/text_format/parse.py",
     "ensemble/model.py",
@@ -178,8 +179,8 @@ def test_functions_win_over_modules_of_the_same_name():
 
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
-        "__version__", "read", "datasets", "grow", "optimal", "smallest", "candidates", "stump", "Editor",
-        "explore", "forest",
+        "__version__", "read", "datasets", "grow", "optimal", "smallest", "check_certificate", "candidates", "stump",
+        "Editor", "explore", "forest",
         "extra_trees", "bagging", "adaboost", "curve", "compare_models", "evaluate_pair", "knn_curve", "knn_scaling",
         "indicators",
         "describe", "distill", "compare", "stability", "draw_trees", "draw_points", "draw_regions", "draw_regions_grid",
@@ -253,6 +254,7 @@ READS_HISTORY = {
     "predict/costs.py",
     "prune/prune.py",
     "train/edit.py",
+    "prune/optimal_size.py",
     "train/honest.py",
     "formats/model_file/model_file.py",
     "formats/export/text.py",

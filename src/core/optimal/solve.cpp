@@ -165,7 +165,11 @@ private:
             cuts[f].find(table_, at, f);
             for (size_t s = 0; s < shares.size() && cuts[f].size(); ++s) {
                 const int64_t one = table_.penalty;
-                const Interval whole{0, cuts[f].size() - 1, {0, one, shallow}, {cuts[f].total_reach, shallow, one}};
+                const Interval whole{0,
+                                     cuts[f].size() - 1,
+                                     {0, one, shallow},
+                                     {cuts[f].total_reach, shallow, one},
+                                     workers_[0]->rounding(leaves)};
                 queue.push({workers_[0]->lower_bound(whole), f, s, whole});
             }
         }
@@ -224,9 +228,15 @@ private:
                     }
                 }
                 const Interval& whole = task.interval;
-                push({task.lower_bound, task.feature, task.share, {cut + 1, whole.high, probe, whole.after}});
+                push({task.lower_bound,
+                      task.feature,
+                      task.share,
+                      {cut + 1, whole.high, probe, whole.after, whole.rounding}});
                 if (cut > 0)
-                    push({task.lower_bound, task.feature, task.share, {whole.low, cut - 1, whole.before, probe}});
+                    push({task.lower_bound,
+                          task.feature,
+                          task.share,
+                          {whole.low, cut - 1, whole.before, probe, whole.rounding}});
                 in_work[me] = INT64_MAX, --n_in_work;
                 changed.notify_all();
             }

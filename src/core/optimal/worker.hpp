@@ -25,6 +25,7 @@ struct Probe {
 struct Interval {
     size_t low = 0, high = 0;  // cuts, inclusive
     Probe before, after;
+    int64_t rounding = 0;  // by which a side may cost more than one with more rows (Worker::rounding)
 };
 
 inline int64_t most_leaves(int depth) { return depth < 31 ? int64_t{1} << depth : int64_t{1} << 31; }
@@ -81,9 +82,14 @@ public:
         return solved;
     }
 
+    // What rounding may take from the cost of a tree when rows are added: leaves of entropy only.
+    int64_t rounding(int leaves) const {
+        if constexpr (Cost::kRounding == 0) return 0;
+        return Cost::kRounding * table_.scale * std::min<int64_t>(leaves, static_cast<int64_t>(table_.n_rows));
+    }
     // Lower bounds on the sides of a cut that follow from its neighbours.
     Probe bound_cut(const Interval& interval, int64_t reach) const {
-        Probe probe{reach, interval.before.left, interval.after.right};
+        Probe probe{reach, interval.before.left - interval.rounding, interval.after.right - interval.rounding};
         if (Cost::kHasReach && options_.lipschitz) {
             probe.left = std::max(probe.left, interval.after.left - (interval.after.reach - reach));
             probe.right = std::max(probe.right, interval.before.right - (reach - interval.before.reach));
@@ -93,7 +99,7 @@ public:
     // Narrows an interval to the cuts that may cost less than `bound`; false if there is none.
     bool narrow(Interval& interval, const Cuts& cuts, int64_t bound) const {
         const Probe &a = interval.before, &b = interval.after;
-        if (a.left + b.right - Cost::kRounding * kSlackLeaves >= bound) return false;
+        if (a.left + b.right - interval.rounding >= bound) return false;
         if (!Cost::kHasReach || !options_.lipschitz) return interval.low <= interval.high;
         if (b.left + a.right - (b.reach - a.reach) >= bound) return false;
         const int64_t near = a.left + a.right - bound, far = b.left + b.right - bound;
@@ -115,7 +121,7 @@ public:
     // A lower bound on every cut of an interval.
     int64_t lower_bound(const Interval& interval) const {
         const Probe &a = interval.before, &b = interval.after;
-        int64_t bound = a.left + b.right - Cost::kRounding * kSlackLeaves;
+        int64_t bound = a.left + b.right - interval.rounding;
         if (!Cost::kHasReach || !options_.lipschitz) return bound;
         const int64_t span = b.reach - a.reach;
         bound = std::max(bound, b.left + a.right - span);
@@ -160,22 +166,21 @@ public:
     // Searches the cuts of a feature at a node by bisection. evaluate(cut, interval) returns a probe; bound(cut) is the
     // cost that a cut must stay below, for this and later cuts.
     template <class Evaluate, class Bound>
-    void search_cuts(const Cuts& cuts, const Probe& before, const Probe& after, const Evaluate& evaluate,
-                     const Bound& bound) {
-        std::vector<Interval> open{{0, cuts.size() - 1, before, after}};
+    void search_cuts(const Cuts& cuts, const Probe& before, const Probe& after, int64_t rounding,
+                     const Evaluate& evaluate, const Bound& bound) {
+        std::vector<Interval> open{{0, cuts.size() - 1, before, after, rounding}};
         while (!open.empty()) {
             Interval interval = open.back();
             open.pop_back();
             if (!narrow(interval, cuts, bound(interval.low))) continue;
             const size_t cut = interval.low + (interval.high - interval.low) / 2;
             const Probe probe = evaluate(cut, interval);
-            if (cut < interval.high) open.push_back({cut + 1, interval.high, probe, interval.after});
-            if (cut > interval.low) open.push_back({interval.low, cut - 1, interval.before, probe});
+            if (cut < interval.high) open.push_back({cut + 1, interval.high, probe, interval.after, rounding});
+            if (cut > interval.low) open.push_back({interval.low, cut - 1, interval.before, probe, rounding});
         }
     }
 
 private:
-    static constexpr int64_t kSlackLeaves = 64;  // leaves whose rounding an interval must allow for
     static constexpr int64_t kSlackShare = 4;
 
     Solved solve_stump(const Rows<Cost>& at, int64_t leaf) {
@@ -227,7 +232,7 @@ private:
             const Probe after{cuts_.total_reach, one, one};
             for (const auto& share : leaf_shares(2, leaves)) {
                 search_cuts(
-                    cuts_, before, after,
+                    cuts_, before, after, rounding(leaves),
                     [&](size_t cut, const Interval&) {
                         ++n_evaluated;
                         const Probe probe = with_leaves(stumps_.at(cut), share, cuts_.reach[cut]);
@@ -255,7 +260,7 @@ private:
             const Probe before{0, one, shallow.value}, after{cuts.total_reach, shallow.value, one};
             for (const auto& share : leaf_shares(depth, leaves)) {
                 search_cuts(
-                    cuts, before, after,
+                    cuts, before, after, rounding(leaves),
                     [&](size_t cut, const Interval& interval) {
                         Solved left, right;
                         const Probe probe =

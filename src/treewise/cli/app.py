@@ -82,6 +82,7 @@ VERBS = {
     "data": "Describe a table, or list the built-in ones.",
     "grow": "Grow a tree or an ensemble on a table, print it and save it.",
     "optimal": "Find the best tree of a size, and prove it.",
+    "check-certificate": "Check the proof of an optimal tree, without the search.",
     "stump": "Rank all candidate splits of the root.",
     "extend": "Add trees to an ensemble.",
     "distill": "Grow one tree that imitates a model, and measure how faithful it is.",
@@ -168,7 +169,7 @@ class _App(click.Group):
         """Import a verb."""
         if cmd_name not in VERBS:
             return None
-        command = importlib.import_module(f"treewise.cli.verbs.{cmd_name}").command
+        command = importlib.import_module(f"treewise.cli.verbs.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

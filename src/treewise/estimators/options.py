@@ -70,6 +70,7 @@ class OptimalTreeOptions(TypedDict, total=False):
     max_depth: int | None
     max_leaf_nodes: int | None
     penalty: float
+    pruning: Any
     time_limit: float | None
     categorical: str | None
     missing: str

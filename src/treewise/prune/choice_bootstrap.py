@@ -62,6 +62,13 @@ class BlockLosses:
             path.climb()
         self.loss[:] += np.cumsum(changes.reshape(n_blocks, width), axis=1)[:, :-1]
 
+    def add_losses(self, losses: Floats, rows: Ints, weight: Floats) -> None:
+        """Add the losses of the held-out rows of a fold, rows × sizes."""
+        block, n_blocks = self.block[rows], len(self.weight)
+        self.weight[:] += np.bincount(block, weight, n_blocks)
+        for i, size in enumerate(self.sizes.tolist()):
+            self.loss[:, i] += np.bincount(block, weight * losses[:, size], n_blocks)
+
     def sample_losses(self, rule: str) -> Floats:
         """Return for each bootstrap sample the loss of the size that it chooses, on the blocks outside it."""
         n_blocks = len(self.weight)

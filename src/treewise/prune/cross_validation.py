@@ -128,7 +128,7 @@ def _tail_note(tree: Tree, cut: Bools, loss: Loss, training_set: TrainingSet) ->
     for node, parent in enumerate(tree.arrays.parent.tolist()):
         if parent >= 0 and (cut[parent] or above[parent] != parent):
             above[node] = above[parent]
-    losses = _row_losses(tree, loss, training_set, slice(None))(np.arange(len(training_set)), above[nodes])
+    losses = row_losses(tree, loss, training_set, slice(None))(np.arange(len(training_set)), above[nodes])
     index, end = estimate_tail_index(losses)
     if end >= 2:
         return None
@@ -214,16 +214,18 @@ def _root_loss(tree: Tree, loss: Loss, training_set: TrainingSet) -> float:
         return 0.5
     if loss.risk == "error" and loss.name in ("error", "cost", "squared_error"):
         return float(node_risks(tree, "error")[0] / tree.arrays.weight[0])
-    rows, weight = np.arange(len(training_set)), _weights(training_set)
-    of_rows = _row_losses(tree, loss, training_set, rows)
+    rows, weight = np.arange(len(training_set)), row_weights(training_set)
+    of_rows = row_losses(tree, loss, training_set, rows)
     return float(weight @ of_rows(rows, np.zeros(len(rows), np.int64)) / weight.sum())
 
 
-def _weights(training_set: TrainingSet, rows: Ints | slice = slice(None)) -> Floats:
+def row_weights(training_set: TrainingSet, rows: Ints | slice = slice(None)) -> Floats:
+    """Return the weights of some rows."""
     return np.ldexp(np.asarray(training_set.weight)[rows].astype(np.float64), -training_set.weight_scale)
 
 
-def _row_losses(tree: Tree, loss: Loss, training_set: TrainingSet, rows: Ints | slice) -> RowLosses:
+def row_losses(tree: Tree, loss: Loss, training_set: TrainingSet, rows: Ints | slice) -> RowLosses:
+    """Return the loss of some rows of a training set, by the node that answers."""
     cost = cost_matrix_of(tree)
     is_regression = training_set.target.task == "regression"
     truth = training_set.raw[rows] if is_regression else training_set.y[rows].astype(np.int64)
@@ -253,7 +255,7 @@ class _FoldScorer:
         if tree.task == "classification":
             tree = with_cost(tree, cost_matrix_of(self.full_tree))  # costs may have changed since it was grown
         nested = find_nested_trees(tree, self.nested.risk_name)
-        weight = _weights(training_set, rows)
+        weight = row_weights(training_set, rows)
         totals = float(weight.sum()), float((weight**2).sum())
         if self.loss.of_rows is None:
             mean = self._auc(tree, nested, rows, weight)
@@ -264,7 +266,7 @@ class _FoldScorer:
         return LossStats(sums, squares, *totals)
 
     def _path(self, tree: Tree, nested: NestedTrees, rows: Ints) -> PenaltyPath:
-        of_rows = _row_losses(tree, self.loss, self.training_set, rows)
+        of_rows = row_losses(tree, self.loss, self.training_set, rows)
         return PenaltyPath(tree, nested, self._leaves(tree, rows), self.penalties, of_rows)
 
     def _leaves(self, tree: Tree, rows: Ints) -> Ints:

@@ -218,6 +218,7 @@ class FitInfo:
     drop_missing_target: bool = False
     refuses_missing: bool = False  # grown with missing="error"
     is_best_first: bool = False  # grown with max_leaf_nodes
+    has_looked_ahead: bool = False  # grown with search="lookahead"
     row_counts: tuple[int, ...] = ()  # training rows of each step that had some
     ensemble: EnsembleInfo | None = None
     changes: tuple[ChangeInfo, ...] = ()
@@ -260,6 +261,7 @@ class FitInfo:
             drop_missing_target=bool(grown.get("drop_missing_target")),
             refuses_missing=any(step.get("settings", {}).get("missing") == "error" for step in steps),
             is_best_first=any(step.get("settings", {}).get("max_leaf_nodes") for step in steps),
+            has_looked_ahead=grown.get("search") == "lookahead",
             row_counts=tuple(step["rows"] for step in steps if "rows" in step),
             ensemble=None if sampled is None else _ensemble_info(sampled),
             changes=tuple(

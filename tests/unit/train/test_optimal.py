@@ -71,16 +71,25 @@ SIX_ROWS = {"x": [1, 2, 3, 4, 5, 6], "z": [0, 1, 0, 1, 1, 0], "y": list("ababab"
 FRACTIONS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.7]
 
 
-@pytest.mark.parametrize(("largest", "weights"), [(1e8, FRACTIONS), (1e9, FRACTIONS), (1e18, None)])
-def test_costs_too_large_to_add_up_are_an_error_that_says_what_to_do(largest, weights):
-    def solve_with(costs):
-        return tw.optimal(SIX_ROWS, "y", max_depth=1, objective="cost", cost=costs, sample_weight=weights)
+@pytest.mark.parametrize(
+    ("high", "low", "weights"),
+    [(1e18, 0.7, None), (1e9, 1e-9, None), (1e8, 0.3, FRACTIONS), (1e100, 3.0, None), (2.0, 1e-20, None)],
+)
+def test_costs_that_cannot_be_added_up_exactly_are_refused(high, low, weights):
+    cost = {"a": {"b": high}, "b": {"a": low}}
+    with pytest.raises(tw.ParameterError, match=r"cost: values from .* to .* cannot be added up .*sample_weight"):
+        tw.optimal(SIX_ROWS, "y", max_depth=1, cost=cost, sample_weight=weights)
 
-    with pytest.raises(tw.ParameterError, match=r"cost: values up to 1e.*Divide all costs.*sample_weight"):
-        solve_with({"a": {"b": largest}, "b": {"a": largest / 2}})
-    assert solve_with({"a": {"b": 2}, "b": {"a": 1}}).objective > 0  # as it advises
-    most = solve_with({"a": {"b": 5e5}, "b": {"a": 2.5e5}})
-    assert most.objective == pytest.approx(2.5e5 * solve_with({"a": {"b": 2}, "b": {"a": 1}}).objective)
+
+@pytest.mark.parametrize("unit", [1e-20, 1 / 3, 1.0, 5e5, 1e18, 1e90])
+@pytest.mark.parametrize("weights", [FRACTIONS, None])
+def test_costs_count_by_their_ratios(unit, weights):
+    plain, scaled = (
+        tw.optimal(SIX_ROWS, "y", max_depth=1, cost={"a": {"b": 2 * u}, "b": {"a": u}}, sample_weight=weights)
+        for u in (1.0, unit)
+    )
+    assert scaled.objective == pytest.approx(unit * plain.objective)
+    assert str(scaled.tree) == str(plain.tree)
 
 
 @pytest.mark.filterwarnings("error")
@@ -206,6 +215,21 @@ def test_the_smallest_tree_with_few_errors():
 def test_the_estimators_pass_every_check(model):
     results = check_estimator(model, on_skip=None)
     assert {result["status"] for result in results} <= {"passed", "skipped"}
+
+
+def test_the_trace_says_what_looking_ahead_gained():
+    tree = tw.grow("distractor", max_depth=2, search="lookahead")
+    trace = tree.trace("distractor")
+    gain = trace[0].context.look_ahead
+    assert (gain.objective, gain.in_tree, gain.greedily) == ("error", 0.0, 0.25)
+    assert all(trace[node].context.look_ahead is None for node in (1, 4))  # greedy, too
+    assert tw.grow("distractor", max_depth=2).trace("distractor")[0].context.look_ahead is None
+    assert "which leads to a training error of 0.25 below; here 0" in " ".join(str(trace).split())
+    table = noisy_table(300, 4)
+    grown = tw.grow(table, "y", max_depth=3, search="lookahead")
+    root = grown.trace(table)[0].context.look_ahead
+    assert root.in_tree == pytest.approx(grown.evaluate(table).error)
+    assert root.greedily == pytest.approx(tw.grow(table, "y", max_depth=3).evaluate(table).error)
 
 
 def test_the_verb(run, tmp_path):

@@ -12,6 +12,7 @@ from treewise.cli.growing import GrowthReport
 from treewise.cli.inputs import read_data
 from treewise.cli.options import grow_options_without, take_grow_options
 from treewise.cli.output import check_model_ending, check_output, dump_tree, print_text, remark, write_output
+from treewise.cli.param_types import read_method
 from treewise.cli.render import json_text, print_tree
 from treewise.cli.verb import (
     LEARNING,
@@ -45,6 +46,7 @@ _REFRESH = 0.2  # seconds
     examples=(
         "treewise optimal penguins --target species --max-depth 2",
         "treewise optimal penguins --target species --max-depth 2 --alternatives 5",
+        "treewise optimal penguins --target species --max-depth 2 --certificate proof.json",
         "treewise optimal yours.csv --target COLUMN --max-leaf-nodes 5 --time-limit 60 -o model.json",
     ),
     about="Compares all trees within the limits, by their training error (classes) or squared error (numbers), and"
@@ -67,6 +69,15 @@ _REFRESH = 0.2  # seconds
     section=SHOWN,
     help="Also list the N best trees, each without a column of every tree before it.",
 )
+@option("--certificate", metavar="FILE", help="Save the proof, for treewise check-certificate.")
+@option(
+    "--pruning",
+    type=read_method,
+    metavar="METHOD",
+    section=PRUNING,
+    help="cv: choose depth and penalty, within the limits, by cross-validation; with options"
+    " cv:loss=log_loss,rule=best,folds=5,repeats=3.",
+)
 @grow_options_without(WORDS, PRUNING, "search", *_LEFT_OUT)
 @text_options
 @output_option("Save the tree as a model file (.json), or as text to edit (.txt).")
@@ -77,8 +88,10 @@ def command(
     data: str,
     penalty: float | None,
     objective: str | None,
+    pruning: Any,
     time_limit: float | None,
     alternatives: int | None,
+    certificate: str | None,
     output: str | None,
     form: str,
     show_all: bool,
@@ -89,6 +102,7 @@ def command(
     from treewise.train.optimal.optimal import optimal
 
     check_output(output, data)
+    check_output(certificate, data)
     check_model_ending(output)
     text_format, grow_params = take_text_options(options), take_grow_options(options)
     table = read_data(data, grow_params.get("na_values", ()), text_format)
@@ -99,12 +113,15 @@ def command(
             grow_params.pop("target", None),
             penalty=penalty or 0.0,
             objective=objective,
+            pruning=pruning,
             time_limit=time_limit,
             progress=live,
             on_prepared=report.on_prepared,
             **grow_params,
         )
     live.close()
+    if certificate is not None:
+        result.certificate(certificate)
     if output is not None:
         write_output(dump_tree(result.tree, output), output)
     if output == "-":
@@ -119,6 +136,8 @@ def command(
         remark("", "")
     print_text(result.in_words() + "\n")
     print_tree(result.tree, show_all)
+    if result.sizes is not None:
+        print_text(f"\n{result.sizes.result_table()}")
     if others is not None:
         print_text(f"\n{others}")
 

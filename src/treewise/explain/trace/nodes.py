@@ -24,6 +24,7 @@ from treewise.train.candidates import KIND_RANK, Rows
 from treewise.train.constraints import UNCONSTRAINED, NodeConstraints
 from treewise.train.criteria import RATIO_BITS
 from treewise.train.independence import ColumnTest
+from treewise.train.optimal.lookahead import LookAheadGain
 from treewise.train.price import FREE_BITS
 from treewise.train.reference import Candidate, NodeSearch
 from treewise.tree.arrays import Label
@@ -60,6 +61,7 @@ class NodeInTree:
     parts: tuple[Rows, ...] = ()  # the rows of each branch of its split, and last those that take no branch
     missing_rows: int = 0  # rows without a value of the split's column
     constraints: NodeConstraints = UNCONSTRAINED
+    look_ahead: LookAheadGain | None = None  # where the tree looked ahead, and splits otherwise than greedily
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,6 +160,7 @@ def _node_data(node: NodeTrace) -> dict[str, Any]:
         "tried": node.tried,
         **({} if node.p_value is None else {"p_value": node.p_value}),
         "in_tree": node.chosen.words if node.chosen else None,
+        **({} if node.context.look_ahead is None else {"look_ahead": node.context.look_ahead._asdict()}),
         "columns": [_column_data(column) for column in shown_columns(node)],
     }
 

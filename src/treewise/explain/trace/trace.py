@@ -40,8 +40,17 @@ from treewise.train.constraints import constraints_at
 from treewise.train.criteria import RowStats, logarithm
 from treewise.train.grow import prepare, prepare_like
 from treewise.train.independence import ColumnTest, NodeTests
+from treewise.train.optimal.lookahead import measure_gain
 from treewise.train.price import FEW_LEVELS
-from treewise.train.reference import Candidate, NodeSearch, choose_again, find_best_split, leaf_condition, pick
+from treewise.train.reference import (
+    Candidate,
+    NodeSearch,
+    are_tied,
+    choose_again,
+    find_best_split,
+    leaf_condition,
+    pick,
+)
 from treewise.train.target import adopt_levels, adopt_target
 from treewise.train.training_set import TrainingSet
 from treewise.tree.arrays import STOPS
@@ -211,8 +220,19 @@ class Trace:
         if node not in self._computed:
             while len(self._computed) >= _MAX_CACHED_NODES:
                 del self._computed[next(iter(self._computed))]
-            self._computed[node] = trace_node(self.training_set, self.rows(node), self.view, self._context(node))
+            traced = trace_node(self.training_set, self.rows(node), self.view, self._context(node))
+            self._computed[node] = self._look_ahead(node, traced)
         return self._computed[node]
+
+    def _look_ahead(self, node: int, traced: NodeTrace) -> NodeTrace:
+        """Add what looking ahead gained, at a node that is not split greedily."""
+        if not self.tree.fit_info.has_looked_ahead or traced.winner is None or traced.chosen is None:
+            return traced
+        best = traced[traced.winner].best
+        if traced.agrees or best is None or are_tied(traced.chosen.candidate, best.candidate):
+            return traced
+        gain = measure_gain(self.tree, node, self.training_set, self.rows(node))
+        return replace(traced, context=replace(traced.context, look_ahead=gain))
 
     def _context(self, node: int) -> NodeInTree:
         tree = self.tree

@@ -17,6 +17,7 @@ from treewise.explain.trace.nodes import CandidateTrace, ColumnTrace, NodeTrace
 from treewise.explain.worked.impurity import WorkedImpurity, worked_impurity
 from treewise.train.criteria import RULES
 from treewise.train.independence import ColumnTest
+from treewise.train.optimal.lookahead import MEASURES
 from treewise.train.price import FREE_BITS
 from treewise.train.reference import NodeSearch, are_tied
 from treewise.tree.splits import Multiway, Presence
@@ -369,7 +370,16 @@ def _describe_choice(node: NodeTrace, blanks: bool) -> str:
     chosen = f"{node.chosen.words} ({format_score(node, node.chosen.score)})"
     if are_tied(node.chosen.candidate, winner.best.candidate):
         return f"→ the tree splits on {chosen}, as good as {_sentence_name(winner)}"
-    return f"→ the tree splits on {chosen}; best here is {best}"
+    return f"→ the tree splits on {chosen}; best here is {best}{_look_ahead_text(node)}"
+
+
+def _look_ahead_text(node: NodeTrace) -> str:
+    """Say what looking ahead gained at a node."""
+    gain = node.context.look_ahead
+    if gain is None:
+        return ""
+    measure = MEASURES[gain.objective]
+    return f", which leads to a {measure} of {format_rounded(gain.greedily)} below; here {format_rounded(gain.in_tree)}"
 
 
 def _describe_choice_by_test(node: NodeTrace, search: NodeSearch, blanks: bool) -> str:

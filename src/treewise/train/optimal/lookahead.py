@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from treewise import _core
 from treewise._lib.text import format_rounded
 from treewise.errors import ParameterError
+from treewise.predict.predict import find_leaves
 from treewise.train.canonical_rows import canonical_order
 from treewise.train.grow import grow_step, grow_training_set, resolve_n_jobs
 from treewise.train.optimal.optimal import PlacedSplit, place_nodes, tree_cost, tree_of_splits
@@ -33,6 +34,7 @@ _FEW_CELLS = 60_000  # orders times rows of a small table
 _SMALL, _LARGE = (64, 24, 3), (12, 12, 2)  # cuts of a column: at first, around each chosen one; rounds
 _MOST_CELLS = 1_000_000  # orders times rows for which depth three is searched
 _SLOW_ROWS = 1_000  # squared error and more than two classes with costs: no vectorised scan
+MEASURES = {"error": "training error", "cost": "training cost", "squared_error": "mean squared training error"}
 _UNLIMITED = (
     "min_samples_split", "min_samples_leaf", "max_leaf_nodes", "min_weight_fraction_leaf", "min_impurity_decrease",
     "sufficient_accuracy", "monotone", "interactions", "feature_costs", "max_features", "splitter", "alpha", "ties",
@@ -46,9 +48,7 @@ def grow_lookahead(training_set: TrainingSet, n_jobs: int | None = None) -> Tree
     depth = training_set.settings.max_depth
     if depth is not None and depth < 2:
         return _noted(greedy, training_set, "look-ahead: a tree of one test has nothing to look ahead to")
-    objective = "error" if training_set.target.task == "classification" else "squared_error"
-    if training_set.fit_options.cost is not None:
-        objective = "cost"
+    objective = _objective(training_set)
     searchable = with_searchable_splits(training_set)
     whole = OptimalProblem.of(searchable, objective, 60, None, 0.0)
     best, best_cost = greedy, tree_cost(whole, greedy)
@@ -65,9 +65,33 @@ def grow_lookahead(training_set: TrainingSet, n_jobs: int | None = None) -> Tree
         return _noted(greedy, training_set, "look-ahead: no better than greedy growth, which is kept")
     was, now = (tree[0].split for tree in (greedy, best))
     changed = "another root" if was != now else "the same root, other tests below"
-    measure = {"error": "training error", "cost": "training cost", "squared_error": "mean squared training error"}
     figures = " → ".join(format_rounded(whole.value(cost)) for cost in (greedy_cost, best_cost))
-    return _noted(best, training_set, f"look-ahead: {changed}; {measure[objective]} {figures}, beside the greedy tree")
+    return _noted(best, training_set, f"look-ahead: {changed}; {MEASURES[objective]} {figures}, beside the greedy tree")
+
+
+class LookAheadGain(NamedTuple):
+    """The training objective of the rows of a node, as the mean per weight."""
+
+    objective: str
+    in_tree: float
+    greedily: float  # grown greedily from that node on
+
+
+def measure_gain(tree: Tree, node: int, training_set: TrainingSet, rows: npt.NDArray[np.int64]) -> LookAheadGain:
+    """Compare the subtree below a node of a tree with the greedy one, on the rows of that node."""
+    part, settings = take_rows(training_set, rows), training_set.settings
+    rest = None if settings.max_depth is None else settings.max_depth - int(tree.depths[node])
+    greedy = grow_training_set(replace(part, settings=replace(settings, max_depth=rest)))
+    objective = _objective(training_set)
+    problem = OptimalProblem.of(part, objective, 60, None, 0.0, columns=())
+    costs = [problem.value(problem.tree_cost(find_leaves(t, part.columns, len(part)))) for t in (tree, greedy)]
+    return LookAheadGain(objective, *costs)
+
+
+def _objective(training_set: TrainingSet) -> str:
+    if training_set.fit_options.cost is not None:
+        return "cost"
+    return "error" if training_set.target.task == "classification" else "squared_error"
 
 
 def _check_settings(settings: Settings) -> None:

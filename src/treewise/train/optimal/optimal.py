@@ -7,6 +7,7 @@ as an ordinary tree. The search starts from a greedy tree of the same size, so n
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from treewise.tree.splits import Split
 from treewise.tree.tree import Tree
 
 if TYPE_CHECKING:
+    from treewise.prune.optimal_size import OptimalSizes
     from treewise.train.optimal.alternatives import Alternatives
 
 Status = Literal["proven", "stopped"]
@@ -64,8 +66,8 @@ class OptimalResult(Displayable):
     """
 
     tree: Tree
-    objective: float  # of the tree: the mean over the rows, plus the penalty for each leaf
-    lower_bound: float  # of every tree within the limits
+    cost: int  # the objective of the tree, as an integer of the problem
+    bound: int  # of every tree within the limits
     status: Status
     greedy: Tree  # grown greedily under the same limits
     greedy_objective: float
@@ -73,6 +75,17 @@ class OptimalResult(Displayable):
     evaluated: int  # pairs of sides that were compared
     problem: OptimalProblem
     options: Mapping[str, Any]
+    sizes: OptimalSizes | None = None  # what cross-validation compared, with pruning="cv"
+
+    @property
+    def objective(self) -> float:
+        """The objective of the tree: the mean over the rows, plus the penalty for each leaf."""
+        return self.problem.value(self.cost)
+
+    @property
+    def lower_bound(self) -> float:
+        """What no tree within the limits is below."""
+        return self.problem.value(self.bound)
 
     @property
     def gap(self) -> float:
@@ -109,6 +122,23 @@ class OptimalResult(Displayable):
         from treewise.train.optimal.alternatives import find_alternatives
 
         return find_alternatives(self, k, within, without, distinct)
+
+    def certificate(self, path: str | os.PathLike[str]) -> None:
+        """Write a file by which anybody can check that no tree is better, or the bound, without treewise.
+
+        ``treewise check-certificate FILE DATA``, or ``python check_certificate.py FILE DATA.csv``: 300 lines of Python
+        without any library. Writing takes several times as long as the search, checking longer.
+
+        >>> import os, tempfile
+        >>> import treewise as tw
+        >>> path = os.path.join(tempfile.mkdtemp(), "proof.json")
+        >>> tw.optimal("distractor", max_depth=2).certificate(path)
+        >>> print(tw.check_certificate(path, "distractor").in_words())
+        The error of the tree in the file is 0, and no tree of depth 2 on 3 columns has a smaller one: checked.
+        """
+        from treewise.train.optimal.certificate import save_certificate
+
+        save_certificate(self, path)
 
     def result_table(self) -> ResultTable:
         """Return the conclusion, and the two trees in numbers."""
@@ -157,7 +187,8 @@ The greedy tree of that size misclassifies 2 (25.0 %).
         total = f" of {plural(len(self.problem.training_set), 'row')}" if self._counts_rows else ""
         own = own.replace(" (", f"{total} (", 1) if total else own
         leaves = plural(self.tree.n_leaves, "leaf", "leaves")
-        return f"This tree of {leaves} {own}, {self._proof_in_words()} {self._greedy_in_words()}"
+        sizes = "" if self.sizes is None else f" {self.sizes.in_words()}"
+        return f"This tree of {leaves} {own}, {self._proof_in_words()} {self._greedy_in_words()}{sizes}"
 
     def _proof_in_words(self) -> str:
         none, gap = f"and no tree {_size_in_words(self.problem)}", f"a gap of {100 * self.gap:.1f} %."
@@ -218,6 +249,7 @@ def optimal(
     max_leaf_nodes: int | None = None,
     penalty: float = 0.0,
     objective: str | None = None,
+    pruning: Any = None,
     time_limit: float | None = None,
     progress: Callable[[SearchProgress], None] | None = None,
     on_prepared: OnPrepared | None = None,
@@ -243,7 +275,10 @@ The greedy tree of that size misclassifies 13 (3.8 %).
         rows.
     objective : ``"error"``, ``"cost"`` (with ``cost``), ``"entropy"`` or ``"gini"`` for classes, ``"squared_error"``
         for numbers. Default: the error, the cost if there are costs, the squared error.
-    time_limit : seconds; then the best tree is returned with its gap. Ctrl-C does the same at any time.
+    pruning : ``"cv"`` chooses depth and penalty, up to ``max_depth`` and from ``penalty`` on, by cross-validation:
+        what it compared is ``result.sizes``. A dict gives options, as in ``grow``: ``{"method": "cv", "rule": "best",
+        "folds": 5, "repeats": 3, "loss": "log_loss"}``.
+    time_limit : seconds for each search; then the best tree is returned with its gap. Ctrl-C does the same at any time.
     progress : called several times a second with the best objective, the bound and the time.
     on_prepared : called with the training set before the search begins.
     options : those of ``grow`` that describe the table: ``kinds``, ``ignore``, ``columns``, ``na_values``,
@@ -258,6 +293,10 @@ The greedy tree of that size misclassifies 13 (3.8 %).
     problem = OptimalProblem.of(training_set, objective, max_depth, max_leaf_nodes, penalty)
     if time_limit is not None:
         check_number("time_limit", time_limit, 0.0, math.inf)
+    if pruning is not None:
+        from treewise.prune.optimal_size import choose_size
+
+        return choose_size(problem, pruning, {"time_limit": time_limit, "n_jobs": n_jobs})
     return solve(problem, time_limit=time_limit, n_jobs=n_jobs, progress=progress)
 
 
@@ -320,8 +359,8 @@ def solve(
         tree, cost = _record(known, problem, details), known_cost
     return OptimalResult(
         tree=tree,
-        objective=problem.value(cost),
-        lower_bound=problem.value(cost if is_proven else min(bound, cost)),
+        cost=cost,
+        bound=cost if is_proven else min(bound, cost),
         status="proven" if is_proven else "stopped",
         greedy=greedy,
         greedy_objective=problem.value(greedy_cost),

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from treewise._lib.checks import check_choice, check_integer, check_number, decimal_fraction
-from treewise._lib.text import safe
+from treewise._lib.text import format_rounded, safe
 from treewise.data import encoding as encode
 from treewise.errors import Param, ParameterError
 from treewise.predict.costs import CostMatrix
@@ -39,6 +39,7 @@ Ints = npt.NDArray[np.int64]
 OBJECTIVES = ("error", "cost", "squared_error", "entropy", "gini")
 MAX_CLASSES, _MAX_DEPTH, _MAX_LEAVES = 64, 60, 1 << 20
 _COST_BITS = 60  # of the total cost of the table
+_LEAST_RATIO = 10**6  # of a cost to what rounding changes in it
 _WEIGHT_BITS, _TARGET_BITS, _PENALTY_BITS, _IMPURITY_BITS = 40, 20, 20, 40
 
 
@@ -68,6 +69,7 @@ class OptimalProblem:
     shift: int
     scale: int
     penalty: int  # per leaf
+    cost_unit: Fraction  # what the costs of mistakes are multiplied by to be whole
     unit: Fraction  # what a cost of 1 (of rows, before ``scale``) adds to the objective
     notes: tuple[str, ...] = ()
 
@@ -312,6 +314,7 @@ def _integer_costs(training_set: TrainingSet, objective: str) -> dict[str, Any]:
             "target": target,
             "weight": weight,
             "cost": (),
+            "cost_unit": Fraction(1),
             "shift": spare,
             "unit": unit,
             "total": int(1 / unit) * 7,
@@ -326,31 +329,42 @@ def _integer_costs(training_set: TrainingSet, objective: str) -> dict[str, Any]:
         "target": target,
         "weight": weight,
         "cost": cost,
+        "cost_unit": multiple,
         "shift": 0,
-        "unit": Fraction(1, multiple * total_weight),
+        "unit": 1 / (multiple * total_weight),
         "total": total_weight * max(cost),
     }
 
 
-def _integer_matrix(matrix: npt.NDArray[np.float64], total_weight: int) -> tuple[tuple[int, ...], int]:
-    """Return costs as integers, exactly where a decimal multiple of them is whole, and the multiple."""
-    largest = max(float(matrix.max()), 1.0)
-    for digits in range(7):
-        scaled = matrix * 10**digits
-        if np.allclose(scaled, np.rint(scaled), rtol=1e-15, atol=0):
-            break
-    multiple = 10**digits
-    while multiple > 1 and total_weight * largest * multiple >= 1 << _COST_BITS:
-        multiple //= 10
-    cost = tuple(int(c) for c in np.rint(matrix * multiple).ravel())
-    if total_weight * max(cost) >= 1 << _COST_BITS:
+def _integer_matrix(matrix: npt.NDArray[np.float64], total_weight: int) -> tuple[tuple[int, ...], Fraction]:
+    """Return costs as the smallest whole numbers of the same ratios, and what they are multiplied by.
+
+    Costs such as 1/3, whose decimals are too many, are rounded; one that would change by a millionth is refused.
+
+    >>> _integer_matrix(np.array([[0, 0.5], [1.5, 0]]), 100)
+    ((0, 1, 3, 0), Fraction(2, 1))
+    """
+    costs = [Fraction(repr(cost)) for cost in matrix.ravel().tolist()]
+    if not any(costs):
+        return (0,) * len(costs), Fraction(1)
+    multiple = Fraction(math.lcm(*(cost.denominator for cost in costs)))
+    multiple /= math.gcd(*(int(cost * multiple) for cost in costs))
+    most = Fraction((1 << _COST_BITS) - 1) / (total_weight * max(costs))
+    if multiple > most:
+        multiple = most
+    whole = tuple(round(cost * multiple) for cost in costs)
+    changes = [abs(n - cost * multiple) * _LEAST_RATIO > cost * multiple for n, cost in zip(whole, costs, strict=True)]
+    if any(changes):
+        ends = min(cost for cost in costs if cost), max(costs)
+        low, high = (format_rounded(float(cost)) for cost in ends)
         raise ParameterError(
-            f"values up to {largest:g} are too large, beside the weights, to be added up exactly.",
+            f"values from {low} to {high} cannot be added up exactly beside the weights.",
             parameter="cost",
-            hint="Divide all costs by the same number, which leaves the best tree as it is, or give whole numbers in "
-            + Param("sample_weight", ...) + ".",
-        )  # fmt: skip
-    return cost, multiple
+            hint="Give costs nearer to each other or with fewer digits, or whole numbers in "
+            + Param("sample_weight", ...)
+            + ".",
+        )
+    return whole, multiple
 
 
 def _squared_costs(training_set: TrainingSet, weight: Ints, total_weight: int) -> dict[str, Any]:
@@ -375,7 +389,15 @@ def _squared_costs(training_set: TrainingSet, weight: Ints, total_weight: int) -
     total = total_weight * int(target.max(initial=0)) ** 2
     shift = max(0, total.bit_length() - _COST_BITS)
     unit = step * step * (1 << shift) / total_weight
-    return {"target": target, "weight": weight, "cost": (), "shift": shift, "unit": unit, "total": total >> shift}
+    return {
+        "target": target,
+        "weight": weight,
+        "cost": (),
+        "cost_unit": Fraction(1),
+        "shift": shift,
+        "unit": unit,
+        "total": total >> shift,
+    }
 
 
 def _scale_penalty(penalty: Fraction, unit: Fraction, total: int) -> tuple[int, int]:
