@@ -44,6 +44,7 @@ from treewise.data.objects import (
     unsupported_type_error,
 )
 from treewise.data.parse_cells import format_numbers
+from treewise.data.sparse import SparseColumns, is_sparse
 from treewise.errors import DataError, Param, TreewiseError, brief, join_few
 
 if TYPE_CHECKING:
@@ -63,6 +64,11 @@ def read_memory(data: Any, name: str, columns: Sequence[str] | None) -> LazyColu
     """
     if isinstance(data, np.ndarray):
         return _read_array(data, name, columns)
+    if is_sparse(data):
+        sparse = SparseColumns(data, name)
+        names = _default_names(sparse.n_columns, columns, name)
+        readers = [partial(_read_sparse, sparse, j) for j in range(sparse.n_columns)]
+        return _build_columns(names, readers, name, n_rows=sparse.n_rows)
     if isinstance(data, Mapping):
         if data and all(_is_scalar(v) for v in data.values()):
             return read_dicts([data], name)
@@ -193,6 +199,10 @@ def _read_array(data: Array, table: str, columns: Sequence[str] | None) -> LazyC
     return _build_columns(
         names, [partial(_read_values, data[:, j]) for j in range(data.shape[1])], table, n_rows=len(data)
     )
+
+
+def _read_sparse(matrix: SparseColumns, column: int, name: str) -> Column:
+    return _read_values(matrix.read(column), name)
 
 
 def _default_names(width: int, columns: Sequence[str] | None, table: str) -> list[str]:

@@ -28,6 +28,7 @@ from treewise.data.frames import is_dask_frame, read_dicts, read_frame, read_mem
 from treewise.data.parquet_file import ENCRYPTED_MAGIC, MAGIC, read_parquet
 from treewise.data.parse_cells import mask_markers
 from treewise.data.relation import is_database_table, is_relation, open_table
+from treewise.data.sparse import is_sparse
 from treewise.errors import ColumnError, DataError, Param, ParameterError, brief, did_you_mean, join_few
 
 if TYPE_CHECKING:
@@ -199,10 +200,10 @@ def read(
     """Read a table from a file, many files, a dataframe or Python objects.
 
     ``data`` is a dataframe (pandas, polars, Arrow, DuckDB, …), a dict of columns, a list of dicts or lists, a
-    NumPy array (columns are named x1, x2, …), the path of a CSV, TSV or Parquet file (gzipped or not), ``"-"`` for CSV
-    on standard input, the address of a table in a database (``"duckdb:///file.db#table"``), or the name of a built-in
-    table. Several files of one format are one table: a list of paths, a
-    pattern such as ``"big/*.parquet"``, or a folder, in which subfolders such as ``year=2024`` are a column.
+    NumPy array or sparse matrix (columns are named x1, x2, …), the path of a CSV, TSV or Parquet file (gzipped or not),
+    ``"-"`` for CSV on standard input, the address of a table in a database (``"duckdb:///file.db#table"``), or the
+    name of a built-in table. Several files of one format are one table: a list of paths, a pattern such as
+    ``"big/*.parquet"``, or a folder, in which subfolders such as ``year=2024`` are a column.
 
     Cells equal to one of ``na_values`` are missing. ``columns`` names the columns of data without names, and selects
     columns of data with names. ``name`` is used in messages. For delimited text, ``separator`` is inferred from the
@@ -229,7 +230,7 @@ def read(
     elif isinstance(data, Table):
         table = data
     else:
-        unnamed = columns if isinstance(data, (list, tuple, np.ndarray)) else None
+        unnamed = columns if isinstance(data, (list, tuple, np.ndarray)) or is_sparse(data) else None
         lazy_columns = read_memory(data, name or "the table", unnamed)
         table = Table("the table", lazy_columns, lazy_columns.n_rows)
     if name is not None:

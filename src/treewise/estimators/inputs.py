@@ -31,10 +31,6 @@ _LARGEST_WHOLE = 2**53  # floats represent integers exactly up to here
 _FOR_BOTH_TASKS = ("Tree", "Forest", "ExtraTrees", "Bagging")  # ways of growing with a classifier and a regressor
 
 
-class _SparseError(DataError, TypeError):
-    """A sparse matrix where a table is needed."""
-
-
 # -- X ----------------------------------------------------------------------------------------------------------------
 
 
@@ -57,9 +53,8 @@ def read_features(X: Any, na_values: Any) -> tuple[Table, FeatureTable]:
 def _check_features(X: Any) -> tuple[Any, bool]:
     """Return X, as an array where it has no columns, and whether its columns have names; refuse other shapes."""
     if issparse(X):
-        raise _SparseError(
-            f"X is sparse ({type(X).__name__}), which is not supported. Give a dense array: X.toarray()."
-        )
+        _check_shape(X)
+        return X, False
     if isinstance(X, (list, tuple)) and X:
         if all(isinstance(row, Mapping) for row in X):
             return X, True
@@ -70,6 +65,12 @@ def _check_features(X: Any) -> tuple[Any, bool]:
         X = X if isinstance(X, np.ndarray) else np.asarray(X)
     if not isinstance(X, np.ndarray) or X.dtype.names is not None:
         return X, True
+    _check_shape(X)
+    return X, False
+
+
+def _check_shape(X: Any) -> None:
+    """Refuse an array or a sparse matrix that is no table of real numbers."""
     _refuse_complex(X, "X")
     if X.ndim != 2:
         raise DataError(
@@ -79,7 +80,6 @@ def _check_features(X: Any) -> tuple[Any, bool]:
     if 0 in X.shape:
         empty_axis = "feature" if X.shape[1] == 0 else "sample"
         raise DataError(f"X has 0 {empty_axis}(s) (shape={X.shape}) while a minimum of 1 is required.")
-    return X, False
 
 
 def _refuse_complex(array: Array, name: str) -> None:
@@ -119,7 +119,7 @@ def read_new_features(X: Any, features: FeatureTable, needed: Sequence[str], est
                 f"X has feature names, but {estimator} was fitted without feature names; columns are taken by position."
             )
         return _rename_columns(table, features.names)
-    _check_width(len(X[0]), features, estimator)
+    _check_width(X.shape[1] if issparse(X) else len(X[0]), features, estimator)
     if features.named:
         warn(
             f"X does not have valid feature names, but {estimator} was fitted with feature names; columns are taken by"

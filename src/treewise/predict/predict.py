@@ -22,6 +22,7 @@ from treewise import _core
 from treewise._lib.text import plural, safe
 from treewise.data import encoding as encode
 from treewise.data.encoding import Encoding
+from treewise.data.sparse import is_sparse
 from treewise.data.table import Table, read, read_for_model
 from treewise.errors import Call, ColumnError, DataError, Param, ParameterError, PythonOnly, did_you_mean, join_few
 from treewise.predict.confidence_intervals import check_confidence, student_half_width, wilson_intervals
@@ -338,6 +339,8 @@ def series_as_dict(model: Model, data: Any) -> Any:
 def read_model_rows(model: Model, data: Any) -> tuple[Table, bool]:
     """Read what is to be predicted; a dict of cells or a plain list of them is a single row."""
     markers = model.na_values
+    if is_sparse(data):  # some formats are mappings
+        return read(data, na_values=markers), False
     if isinstance(data, Mapping) and data and all(_is_cell(v) for v in data.values()):
         # A column that the row omits counts as missing for now; `check_mentioned` complains if the path tests it.
         return read([{**dict.fromkeys(model.columns), **data}], name="the row", na_values=markers), True

@@ -471,7 +471,12 @@ AB = ["a", "b"] * 3
             lambda: TreeClassifier().fit(ONE, scipy.sparse.csr_array([[0], [1]])),
             r"y is a sparse matrix.*y.toarray\(\).ravel",
         ),
-        (lambda: TreeClassifier().fit(scipy.sparse.csr_array(ONE), AB), r"X is sparse \(csr_array\).* X.toarray\(\)"),
+        (lambda: TreeClassifier().fit(scipy.sparse.csr_array(ONE * 1j), AB), "Complex data not supported"),
+        (lambda: TreeClassifier().fit(scipy.sparse.csr_array(ONE[:, :0]), AB), r"X has 0 feature\(s\)"),
+        (
+            lambda: TreeClassifier().fit(ONE, AB).predict(scipy.sparse.csr_array([[1, 2]])),
+            "X has 2 features, but TreeClassifier is expecting 1",
+        ),
         (lambda: TreeClassifier().fit(ONE.ravel(), AB), r"X is an array with 1 dimension.*Reshape your data"),
         (lambda: TreeClassifier().fit(X["sex"], Y), r"X is an array with 1 dimension"),
         (lambda: TreeClassifier().fit([1, 2, 3], [0, 1, 0]), r"X is an array with 1 dimension"),
@@ -516,12 +521,6 @@ def test_errors_are_single_sentences(fit, message):
     assert "\n" not in str(caught.value)
 
 
-def test_sparse_is_a_type_error_too():
-    model = TreeClassifier().fit(ONE, AB)
-    with pytest.raises(TypeError, match="sparse"):
-        model.predict(scipy.sparse.csr_matrix(ONE))
-
-
 def test_a_column_vector_is_taken_with_a_warning():
     with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
         TreeRegressor().fit(ONE, ONE)
@@ -530,7 +529,7 @@ def test_a_column_vector_is_taken_with_a_warning():
 def test_tags_describe_the_input():
     tags = TreeClassifier().__sklearn_tags__()
     assert (tags.input_tags.allow_nan, tags.input_tags.string, tags.input_tags.categorical) == (True, True, True)
-    assert (tags.input_tags.sparse, tags.target_tags.multi_output) == (False, False)
+    assert (tags.input_tags.sparse, tags.target_tags.multi_output) == (True, False)
     assert not TreeClassifier(missing="error").__sklearn_tags__().input_tags.allow_nan
 
 
