@@ -141,6 +141,50 @@ def test_a_forced_split_raises_the_validation_error_and_is_taken_back(explore):
         assert page.request.get(page.url.rstrip("/") + "/" + download).ok
 
 
+def test_another_tree_is_looked_at_and_adopted(explore):
+    here = explore("penguins", "--target", "species", "--validation", "0.3")
+    page = here.page
+    here.do("split")
+    here.nodes(3)
+    page.locator("#wb-find-alternatives").click()
+    page.locator('[data-alternative="1"]').click()
+    here.until("!document.querySelector('.banner').hidden")
+    shown = page.locator('[data-alternative="1"] td').all_inner_texts()
+    question = page.locator('#tree [data-node="0"] .question').text_content()
+    assert question.rstrip("?") in shown[0]
+    page.keyboard.press("Escape")
+    here.until("document.querySelector('.banner').hidden")
+    assert page.locator('#tree [data-node="0"] .question').text_content() == "flipper_length_mm?"
+    page.locator('[data-alternative="1"]').focus()
+    page.keyboard.press("Enter")
+    here.until("!document.querySelector('.banner').hidden")
+    page.fill("#wb-reason", "fewer columns")
+    here.do("adopt")
+    here.until("document.querySelectorAll('#wb-history tbody tr').length === 2")
+    assert page.locator('#tree [data-node="0"] .question').text_content() == question
+    assert f"{here.error('training')} %" == shown[2]
+    assert "fewer columns" in page.locator("#wb-history tbody tr").first.inner_text()
+    page.locator("#wb-undo").click()
+    here.until("document.querySelectorAll('#wb-history tbody tr').length === 1")
+
+
+def test_the_tree_is_centred_after_turning_the_phone(explore):
+    here = explore("penguins", "--target", "species", width=390, height=800, has_touch=True)
+    here.do("split")
+    here.nodes(3)
+
+    def off_centre():
+        canvas = here.page.locator("#tree").bounding_box()
+        root = here.page.locator('#tree [data-node="0"]').bounding_box()
+        return abs(canvas["x"] + canvas["width"] / 2 - root["x"] - root["width"] / 2)
+
+    assert off_centre() < 30
+    here.page.set_viewport_size({"width": 800, "height": 390})
+    here.until("document.querySelector('#tree').getBoundingClientRect().width > 500")
+    here.page.wait_for_timeout(100)
+    assert off_centre() < 30
+
+
 def test_a_phone_shows_everything_without_scrolling_sideways(explore):
     here = explore("penguins", "--target", "species", width=390, height=800, has_touch=True)
     here.do("split")

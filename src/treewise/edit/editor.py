@@ -11,7 +11,7 @@ A verb changes the structure (``_change``); the statistics of all nodes follow f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -21,9 +21,10 @@ import numpy.typing as npt
 
 from treewise._lib.text import safe
 from treewise.data import encoding as encode
+from treewise.edit.alternatives import Alternative, find_alternatives, words_of_tree
 from treewise.edit.candidates import Candidates, CandidateTest, list_tests, why_settled
 from treewise.edit.edited_tree import EditedTree
-from treewise.edit.graft import graft, join, leaf
+from treewise.edit.graft import graft, join, leaf, tree_of_splits
 from treewise.edit.grow_node import grow_node
 from treewise.edit.log import split_to_dict
 from treewise.edit.merge import merge_branches
@@ -32,7 +33,7 @@ from treewise.edit.opening import open_tables
 from treewise.edit.state import (
     check_unlocked,
 )
-from treewise.edit.typed_split import make_split, read_answer
+from treewise.edit.typed_split import check_allowed, make_split, read_answer
 from treewise.errors import ParameterError, join_few
 from treewise.explain.trace.nodes import describe_first_branch
 from treewise.train.constraints import constraints_at
@@ -360,3 +361,41 @@ class Editor(EditedTree):
             tree = replace(tree.prune(max_leaf_nodes=before.n_leaves), history=before.history)
         ids = np.append(state.ids[0], self.tables.new_ids(len(tree) - 1))
         return self._change("first", 0, tree, ids, {"column": name}, reason, words=safe(name))
+
+    def alternatives(self, k: int = 5, *, time_limit: float = 1.0) -> list[Alternative]:
+        """Return the best trees of about the size of the current one, each without a column of every tree before it.
+
+        For tables that are small enough (``tw.optimal`` searches them); ``time_limit`` are seconds for each tree.
+
+        >>> import treewise as tw
+        >>> editor = tw.Editor(tw.grow("penguins", max_depth=2), "penguins")
+        >>> [(found.losses.training.lost, found.columns) for found in editor.alternatives(2, time_limit=60)]
+        [(6.0, ('flipper_length_mm', 'bill_length_mm', 'bill_depth_mm')), (6.0, ('bill_length_mm', 'bill_depth_mm'))]
+        """
+        return find_alternatives(self, k, time_limit)
+
+    def adopt(self, tree: Tree, *, reason: str = "") -> Tree:
+        """Take the splits of another tree on these columns, such as one of ``alternatives``, in place of all there are.
+
+        >>> import treewise as tw
+        >>> editor = tw.Editor("species", "penguins")
+        >>> editor.adopt(tw.grow("penguins", max_depth=2), reason="the tree of last year").n_leaves
+        4
+        """
+        if not isinstance(tree, Tree):
+            raise ParameterError("must be a tree.", parameter="tree", value=tree)
+        splits = [node.split for node in tree]
+        return self._adopt(splits, reason)
+
+    def _adopt(self, splits: Sequence[Split | None], reason: str) -> Tree:
+        check_unlocked(self.tree, self._state.ids, 0, self._state.locked)
+        for split in splits:
+            if split is not None:
+                lacking = [level for level in split.named if level not in self._column(split.column).levels]
+                if lacking:
+                    raise ParameterError(f"{safe(split.column)} has no level {join_few([safe(v) for v in lacking])}.")
+                check_allowed(self, split.column)
+        part = tree_of_splits(self.tree, splits)
+        ids = np.append(self._state.ids[0], self.tables.new_ids(len(part) - 1))
+        call = {"splits": [None if split is None else split_to_dict(split) for split in splits]}
+        return self._change("adopt", 0, part, ids, call, reason, words=words_of_tree(part))

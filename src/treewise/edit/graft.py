@@ -70,6 +70,21 @@ def join(tree: Tree, split: Split, branches: Sequence[Tree]) -> Tree:
     return _concatenate(tree, [_arrays(arrays), *(branch.arrays for branch in branches)], [-1] + [0] * len(branches))
 
 
+def tree_of_splits(tree: Tree, splits: Sequence[Split | None]) -> Tree:
+    """Return a tree without statistics, for the columns of a tree, of splits in pre-order; None is a leaf.
+
+    >>> import treewise as tw
+    >>> tree = tw.grow("admissions", preset="id3")
+    >>> tree_of_splits(tree, [node.split for node in tree]).condition(8) == tree.condition(8)
+    True
+    """
+    done: list[Tree] = []  # subtrees, the first on top
+    for split in reversed(splits):
+        branches = [] if split is None else [done.pop() for _ in range(split.n_branches)]
+        done.append(leaf(tree) if split is None else join(tree, split, branches))
+    return done.pop()
+
+
 def graft(tree: Tree, node: int, part: Tree) -> Tree:
     """Return a tree with the subtree at a node replaced by another tree.
 

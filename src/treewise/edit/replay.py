@@ -28,12 +28,23 @@ def replay(start: Tree, steps: Sequence[Any], data: Any, validation: Any = None,
     editor = Editor(start, table, validation=validation, sample_weight=sample_weight)
     conflicts = []
     for number, step in enumerate(steps, 1):
-        column = step["call"].get("split", step["call"]).get("column")
-        is_lacking = column in lacking and step["edit"] in ("split", "first")
-        why = (f"the table has no column {safe(column)}", False) if is_lacking else _replay_step(editor, step)
+        needed = _columns_of(step) & lacking
+        why = (_no_column(needed), False) if needed else _replay_step(editor, step)
         if why:
             conflicts.append(ReplayConflict(number, str(step["edit"]), str(step["node"]), *why))
     return Replay(editor, len(steps), tuple(conflicts))
+
+
+def _columns_of(step: Mapping[str, Any]) -> set[str]:
+    """Return the columns that an edit needs."""
+    call = step["call"]
+    if step["edit"] == "first":
+        return {call["column"]}
+    return {split["column"] for split in (call.get("split"), *call.get("splits", ())) if split is not None}
+
+
+def _no_column(names: set[str]) -> str:
+    return f"the table has no column {join_few([safe(name) for name in sorted(names)])}"
 
 
 def _with_all_columns(tree: Tree, data: Any) -> tuple[Table, set[str]]:
@@ -70,6 +81,8 @@ def _replay_step(editor: Editor, step: Mapping[str, Any]) -> tuple[str, bool] | 
                     return f"no row meets {join_few(empty)}", True
             case "regrow":
                 editor.regrow(node, reason=reason, **call["limits"])
+            case "adopt":
+                editor._adopt([None if split is None else split_from_dict(split) for split in call["splits"]], reason)
             case "prune":
                 editor.prune(node, reason=reason)
             case "merge":

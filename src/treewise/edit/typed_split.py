@@ -47,10 +47,7 @@ def make_split(editor: Editor, node: int, column: str | None, at: Any, values: A
     else:
         encoding = editor._column(column)
         split = _threshold(editor, encoding, at) if at is not None else _level_split(encoding, values)
-    if split.column in editor._state.forbidden | editor._state.locked_columns:
-        state = "forbidden" if split.column in editor._state.forbidden else "locked"
-        name = safe(split.column)
-        raise ParameterError(f'column "{name}" is {state}. Allow it first: unlock("{name}").')
+    check_allowed(editor, split.column)
     if missing is not None:
         if missing != "own" and isinstance(split, Multiway):
             raise ParameterError("goes with two branches.", parameter="missing", value=missing)
@@ -58,11 +55,17 @@ def make_split(editor: Editor, node: int, column: str | None, at: Any, values: A
     return split if placed else learn_missing(editor, node, split)
 
 
+def check_allowed(editor: Editor, column: str) -> None:
+    """Raise if a column may not be used for new splits."""
+    if column in editor._state.forbidden | editor._state.locked_columns:
+        state, name = "forbidden" if column in editor._state.forbidden else "locked", safe(column)
+        raise ParameterError(f'column "{name}" is {state}. Allow it first: unlock("{name}").')
+
+
 def _best_split(editor: Editor, node: int, column: str | None) -> Split:
     """Return the best test of a node, or of one column there."""
-    if column is not None and column in editor._state.forbidden | editor._state.locked_columns:
-        state = "forbidden" if column in editor._state.forbidden else "locked"
-        raise ParameterError(f'column "{safe(column)}" is {state}. Allow it first: unlock("{safe(column)}").')
+    if column is not None:
+        check_allowed(editor, column)
     why = why_settled(editor.tree, node)
     if why:
         raise ParameterError(f"node {node}: {why}, so there is no best test.", hint="Give a test: at= or values=.")

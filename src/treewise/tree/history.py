@@ -156,12 +156,13 @@ def is_pruning(step: Mapping[str, Any]) -> bool:
     return all(map(_is_decision, decisions))
 
 
-_EDITS = ("start", "split", "prune", "regrow", "merge", "relabel", "lock", "unlock", "forbid", "first")
+_EDITS = ("start", "split", "prune", "regrow", "merge", "relabel", "lock", "unlock", "forbid", "first", "adopt")
 _EDIT_TEXTS = ("node", "what", "reason")
 _EDIT_LOSSES = ("before", "after", "touched_before", "touched_after")  # of all rows, and of those at the node
 _MAX_EDIT_TEXT = 100_000  # characters
 _CALL_TYPES: dict[str, Any] = {
     "split": dict, "limits": dict, "branches": list, "label": str | int | float | bool, "column": str,
+    "splits": list,
 }  # fmt: skip
 
 
@@ -187,11 +188,35 @@ def is_edit(step: Mapping[str, Any]) -> bool:
 
 def _has_valid_call(step: Mapping[str, Any], call: Mapping[str, Any]) -> bool:
     """Return whether the arguments of an edit are those of its verb."""
-    needed = {"split": "split", "merge": "branches", "relabel": "label", "forbid": "column", "first": "column"}
+    needed = {
+        "split": "split",
+        "merge": "branches",
+        "relabel": "label",
+        "forbid": "column",
+        "first": "column",
+        "adopt": "splits",
+    }
     name = needed.get(step["edit"])
     if name is not None and name not in call:
         return False
+    if step["edit"] == "adopt":
+        return _are_splits_of_a_tree(call["splits"])
     return step["edit"] != "split" or _is_split(call["split"])
+
+
+def _are_splits_of_a_tree(splits: list[Any]) -> bool:
+    """Return whether splits in pre-order, None for leaves, make a tree."""
+    n_open = 1
+    for split in splits:
+        if n_open == 0 or not (split is None or (isinstance(split, Mapping) and _is_split(split))):
+            return False
+        n_open += -1 if split is None else _n_branches(split) - 1
+    return n_open == 0
+
+
+def _n_branches(split: Mapping[str, Any]) -> int:
+    n_own: int = len(split["levels"]) + split["other"] if split["kind"] == "multiway" else 2
+    return n_own + int(split["missing"] == n_own)
 
 
 def _is_split(split: Mapping[str, Any]) -> bool:

@@ -12,7 +12,10 @@ from functools import cache
 from importlib.resources import files
 
 _REPORT = ("model.js", "layout.js", "boxes.js", "picture.js")  # of the report, which draws the tree
-_OWN = ("connection.js", "charts.js", "node_panel.js", "candidates_panel.js", "history_panels.js", "workbench.js")
+_OWN = (
+    *("connection.js", "charts.js", "node_panel.js", "candidates_panel.js", "history_panels.js"),
+    *("alternatives_panel.js", "workbench.js"),
+)
 
 
 @cache

@@ -21,6 +21,7 @@ from treewise._lib.atomic_write import write_whole
 from treewise._lib.text import safe
 from treewise.data import encoding as encode
 from treewise.data.table import Table
+from treewise.edit.alternatives import Alternative
 from treewise.edit.editor import Editor
 from treewise.edit.log import edit_steps
 from treewise.edit.replay import replay
@@ -34,6 +35,7 @@ from treewise.tree.tree import Tree
 
 _FORMAT = "treewise session 1"
 _MAX_ROWS = 200  # of a node on the page
+_MAX_ALTERNATIVES, _SEARCH_SECONDS = 6, 0.5  # for each
 _VERBS: dict[str, tuple[str, ...]] = {  # the arguments that the page may give to each verb of the editor
     "split": ("node", "column", "at", "values", "missing", "reason"),
     "prune": ("node", "reason"),
@@ -44,6 +46,7 @@ _VERBS: dict[str, tuple[str, ...]] = {  # the arguments that the page may give t
     "unlock": ("what", "reason"),
     "forbid": ("column", "reason"),
     "first": ("column", "reason"),
+    "adopt": ("number", "reason"),
     "undo": (),
     "redo": (),
 }
@@ -65,6 +68,7 @@ class Session:
     unsaved: str = ""  # why the session file does not have the edits
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _state: dict[str, Any] | None = None  # until the next change
+    _alternatives: list[Alternative] = field(default_factory=list)  # as listed last
 
     def __post_init__(self) -> None:
         """Keep every edit, whoever makes it; say before the first if there is no place to keep it."""
@@ -89,6 +93,8 @@ class Session:
             "candidates": self._candidates,
             "edit": self._edit,
             "rows": self._rows,
+            "alternatives": lambda _: self._list_alternatives(),
+            "preview": lambda message: self._preview(self._alternative(message)),
             "save": lambda _: self._save(),
         }
         try:
@@ -171,6 +177,9 @@ class Session:
         arguments = {k: v for k, v in given.items() if k == "label" or (v is not None and v != "")}
         if verb == "relabel" and self.editor.tree.task == "regression":
             arguments["label"] = _as_number(arguments.get("label"))
+        if verb == "adopt":
+            arguments.pop("number", None)
+            arguments["tree"] = self._alternative(given).tree
         try:
             getattr(self.editor, verb)(**arguments)
         except (TypeError, ValueError, OverflowError) as error:
@@ -188,6 +197,27 @@ class Session:
         names = [name for name in (tree.target.name, *tree.columns) if name in part.columns]
         cells = [_cell_texts(part, name) for name in names]
         return {"columns": [safe(n) for n in names], "numbers": shown, "cells": cells, "total": len(numbers)}
+
+    def _list_alternatives(self) -> dict[str, Any]:
+        """Search for trees that are nearly as good; the page names one by its number in this list."""
+        self._alternatives = self.editor.alternatives(_MAX_ALTERNATIVES, time_limit=_SEARCH_SECONDS)
+        listed = [
+            {
+                "columns": [safe(name) for name in other.columns], "leaves": other.tree.n_leaves,
+                **_losses(other.losses), "differs": other.differs, "proven": other.is_proven,
+            }
+            for other in self._alternatives
+        ]  # fmt: skip
+        return {"trees": listed}
+
+    def _alternative(self, message: Mapping[str, Any]) -> Alternative:
+        number = _integer(message, "number")
+        if not 0 <= number < len(self._alternatives):
+            raise ParameterError("there is no such tree. List them again.", parameter="number", value=number)
+        return self._alternatives[number]
+
+    def _preview(self, other: Alternative) -> dict[str, Any]:
+        return {"facts": tree_facts(other.tree, other.validation_tree)}
 
     def _save(self) -> dict[str, Any]:
         if self.output is None:

@@ -57,6 +57,24 @@ def test_a_session_edits_saves_and_shows_rows(opened, tmp_path):
     assert tw.load(tmp_path / "model.json") == session.editor.tree
 
 
+def test_other_trees_are_listed_looked_at_and_adopted(opened, monkeypatch):
+    monkeypatch.setattr("treewise.workbench.session._SEARCH_SECONDS", 60)
+    session = opened()
+    assert "List them again" in session.handle({"do": "preview", "number": 0})["error"]
+    edit(session, "split", node=0)
+    listed = session.handle({"do": "alternatives"})["trees"]
+    assert [tree["training"]["rate"] for tree in listed] == sorted(tree["training"]["rate"] for tree in listed)
+    before = session.editor.tree
+    facts = session.handle({"do": "preview", "number": 1})["facts"]
+    assert session.editor.tree is before
+    assert facts["test"]["rows"][0] == 103
+    state = edit(session, "adopt", number=1, reason="fewer columns")
+    assert state["losses"]["validation"]["rate"] == listed[1]["validation"]["rate"]
+    assert state["log"][-1]["words"] == f"adopt a tree of {', '.join(listed[1]['columns'])}"
+    assert opened().editor.tree == session.editor.tree
+    json.dumps([listed, facts], allow_nan=False)
+
+
 def test_a_session_continues_where_it_ended(opened, tmp_path):
     session = opened()
     edit(session, "split", node=0, reason="first")
@@ -204,6 +222,10 @@ def test_a_damaged_session_file_is_kept_and_a_new_session_begins(opened, tmp_pat
         {"do": "edit", "verb": "relabel", "with": {"node": 0}},
         {"do": "edit", "verb": "lock", "with": {}},
         {"do": "edit", "verb": "undo", "with": 5},
+        {"do": "edit", "verb": "adopt", "with": {"number": 0}},
+        {"do": "edit", "verb": "adopt", "with": {"tree": "x"}},
+        {"do": "preview", "number": -1},
+        {"do": "preview", "number": [0]},
     ],
 )
 def test_hostile_messages_are_answered_with_an_error(opened, message):

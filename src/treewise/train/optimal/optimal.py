@@ -306,7 +306,12 @@ def prepare_search(
     """Prepare a table for ``OptimalProblem``; also return the objective, by default that of the target."""
     if objective is not None:
         check_choice("objective", objective, OBJECTIVES)
-    training_set = with_searchable_splits(prepare(data, target, **options))
+    return choose_objective(prepare(data, target, **options), objective)
+
+
+def choose_objective(training_set: TrainingSet, objective: str | None) -> tuple[TrainingSet, str]:
+    """Return a training set with the splits that can be searched, and the objective: by default that of the target."""
+    training_set = with_searchable_splits(training_set)
     if objective is None:
         by_task = {"classification": "error", "regression": "squared_error"}
         objective = "cost" if training_set.fit_options.cost is not None else by_task[training_set.target.task]

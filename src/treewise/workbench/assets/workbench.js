@@ -41,7 +41,9 @@ class Workbench {
     this.canvas = element("div", { id: "wb-canvas" });
     this.node = new NodePanel(this);
     const candidates = new CandidatesPanel(this), errors = new ErrorsPanel(this), history = new HistoryPanel(this), rows = new RowsPanel(this);
-    this.panels = [this.node, candidates, errors, history, rows];
+    const alternatives = new AlternativesPanel(this);
+    this.banner = element("p", { class: "banner", hidden: true, role: "status" });
+    this.panels = [this.node, candidates, errors, history, alternatives, rows];
     this.el.classList.add("workbench");
     this.el.dataset.lmSuppressShortcuts = "true";               // of JupyterLab: its keys would edit cells
     this.el.dataset.home = this.model.get("home");
@@ -52,10 +54,10 @@ class Workbench {
         button("theme", "◐", () => this.toggleTheme(), "dark or light")), this.status, this.error),
       element("main", {}, this.tiles,
         element("div", { class: "workspace" },
-          element("div", { class: "main" }, element("div", { class: "panel", id: "picture" }, this.canvas, element("p", { class: "muted" }, HELP)),
+          element("div", { class: "main" }, element("div", { class: "panel", id: "picture" }, this.banner, this.canvas, element("p", { class: "muted" }, HELP)),
             element("div", { class: "pair" }, errors.element, history.element)),
           element("div", { class: "side" }, this.node.element, candidates.element)),
-        rows.element));
+        element("div", { class: "pair" }, alternatives.element, rows.element)));
     this.setTheme(hostTheme(this.el));
   }
 
@@ -104,6 +106,7 @@ class Workbench {
   async show(state) {
     if (!state?.facts || this.closed) return;
     this.state = state;
+    for (const panel of this.state ? this.panels : []) panel.endPreview?.();
     const kept = this.identity === null ? 0 : state.ids.indexOf(this.identity);
     this.tree = new Model(state.facts);
     this.showHead(state);
@@ -133,12 +136,35 @@ class Workbench {
   }
 
   drawTree() {
-    const svg = svgElement("svg", { id: "tree", role: "tree", "aria-label": "The tree: arrow keys move" }), before = this.picture;
-    this.canvas.replaceChildren(svg);
-    this.picture = new Picture(svg, this.tree, (node, focus) => this.report(() => this.select(node, focus)), (picture) => this.markLocks(picture));
-    this.picture.open(() => {});
-    this.width = this.picture.size().width;
+    const before = this.previewed ? null : this.picture;
+    this.previewed = false;
+    this.banner.hidden = true;
+    this.picture = this.draw(this.tree, (node, focus) => this.report(() => this.select(node, focus)), (picture) => this.markLocks(picture));
     if (before && before.extent.width === this.picture.extent.width) { this.picture.view = before.view; this.picture.applyView(); }
+  }
+
+  draw(tree, onSelect, onDraw) {
+    const svg = svgElement("svg", { id: "tree", role: "tree", "aria-label": "The tree: arrow keys move" });
+    this.canvas.replaceChildren(svg);
+    const picture = new Picture(svg, tree, onSelect, onDraw);
+    picture.open(() => {});
+    this.width = picture.size().width;
+    return picture;
+  }
+
+  // Another tree in place of the current one, which is not changed; what can be done with it is in the banner.
+  preview(tree, content) {
+    this.banner.replaceChildren(...content);
+    this.banner.hidden = false;
+    this.previewed = true;
+    this.picture = this.draw(tree, (node, focus) => this.picture.select(node, focus), () => {});
+  }
+
+  endPreview() {
+    if (!this.previewed) return;
+    this.drawTree();
+    this.picture.select(this.selected);
+    for (const panel of this.panels) panel.endPreview?.();
   }
 
   // A phone that was turned, a cell that became wider.
@@ -147,7 +173,7 @@ class Workbench {
     if (width === undefined || width === this.width) return;
     this.width = width;
     this.picture.fit();
-    this.picture.panInto(this.selected);
+    this.picture.panInto(this.picture.selected);
   }
 
   markLocks(picture) {
@@ -166,6 +192,10 @@ class Workbench {
 
   key(event) {
     if (event.target.matches?.("input, select, textarea") || event.altKey || !this.state) return;
+    if (this.previewed) {
+      if (event.key === "Escape") this.endPreview();
+      return;
+    }
     const control = event.ctrlKey || event.metaKey, key = event.key.toLowerCase();
     if (control && (key === "z" || key === "y")) {
       event.preventDefault();
