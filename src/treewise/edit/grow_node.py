@@ -52,8 +52,8 @@ def grow_node(
     part.__dict__["observation_weight"] = whole.observation_weight
     core, constraints = core_settings(part), constraints_at(tree, node)
     core.n_jobs = resolve_n_jobs(None)
-    core.low, core.high = constraints.low, constraints.high
-    core.groups, core.acquired = constraints.interaction_groups, constraints.acquired
+    core.root_low, core.root_high = constraints.low, constraints.high
+    core.root_groups, core.root_acquired = constraints.interaction_groups, constraints.acquired
     grown = _core.grow(core_columns(part), core_target(part), core, None)
     grown.pop("quartiles", None)
     for array in grown.values():
