@@ -369,8 +369,10 @@ class Editor(EditedTree):
 
         >>> import treewise as tw
         >>> editor = tw.Editor(tw.grow("penguins", max_depth=2), "penguins")
-        >>> [(found.losses.training.lost, found.columns) for found in editor.alternatives(2, time_limit=60)]
-        [(6.0, ('flipper_length_mm', 'bill_length_mm', 'bill_depth_mm')), (6.0, ('bill_length_mm', 'bill_depth_mm'))]
+        >>> for other in editor.alternatives(2, time_limit=60):
+        ...     print(other.losses.training.lost, *other.columns)
+        6.0 island bill_length_mm flipper_length_mm
+        10.0 bill_length_mm bill_depth_mm island
         """
         return find_alternatives(self, k, time_limit)
 
