@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pickle
 from contextlib import contextmanager
+from dataclasses import fields
 from itertools import pairwise
 
 import numpy as np
 
+import treewise as tw
+from treewise.ensemble.params import BaggingParams
 from treewise.sources.fit import fit_source
 from treewise.sources.partitions import Capacity, summarise_partitions
 
@@ -76,3 +79,21 @@ def mixed_table(seed, n=400):
     if seed % 2:
         table["y"] = np.where(table["y"] > 1.5, "yes", "no")
     return table
+
+
+def grow_ensemble_on_partitions(partitions, target, method, *, task_bytes=1 << 40, n_estimators=4, **options):
+    """Grow an ensemble on dataframes as partitions of one table."""
+    from treewise.ensemble.forest import draw_splits
+    from treewise.ensemble.grow_partitions import grow_on_source
+
+    @contextmanager
+    def open_source(roles, settings):
+        yield summarise_partitions(LocalEngine(task_bytes), partitions, roles, settings, "the table")
+
+    own = {f.name for f in fields(BaggingParams)} - ({"max_features"} if method != "bagging" else set())
+    default = {"bootstrap": False} if method == "extra_trees" else {}
+    given = default | {name: options.pop(name) for name in own & options.keys()}
+    params = BaggingParams(method, n_estimators, **given)
+    options = {"ties": "random", "random_state": 0} | options
+    options = draw_splits(options) if method == "extra_trees" else options
+    return grow_on_source(open_source, target, options, params, getattr(tw, method))

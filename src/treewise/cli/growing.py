@@ -144,13 +144,17 @@ def grow_tree(
 
 def grow_elsewhere(data: Sequence[str], options: dict[str, Any], text_format: TextOptions, quiet: bool = False) -> Tree:
     """Grow a tree on rows that a Dask cluster or a database counts, with a report on standard error."""
+    _refuse_text_options(text_format)
+    options = read_validation(options, text_format)
+    return _fit(data[0] if len(data) == 1 else list(data), options, GrowthReport(None, quiet))
+
+
+def _refuse_text_options(text_format: TextOptions) -> None:
     if text_format != TextOptions():
         raise ParameterError(
             "--separator, --decimal, --no-header, --names and --memory are for files that this process reads.",
             hint="Leave them out, or write the table as Parquet.",
         )
-    options = read_validation(options, text_format)
-    return _fit(data[0] if len(data) == 1 else list(data), options, GrowthReport(None, quiet))
 
 
 def _fit(data: Any, options: dict[str, Any], report: GrowthReport) -> Tree:
@@ -171,16 +175,19 @@ def _fit(data: Any, options: dict[str, Any], report: GrowthReport) -> Tree:
 
 
 def grow_ensemble_and_report(
-    data: str | Table, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool
+    data: Any, method: str, options: dict[str, Any], text_format: TextOptions, quiet: bool
 ) -> Ensemble:
-    """Grow an ensemble by the options of its function and report on standard error."""
+    """Grow an ensemble by the options of its function and report on standard error; ``engine`` reads DATA itself."""
     import treewise
     from treewise.cli.output import progress_bar
 
     options = dict(options)
     words = take_words(options)
-    table = _read(data, options, text_format)
-    report = GrowthReport(table, quiet)
+    is_elsewhere = "engine" in options
+    if is_elsewhere:
+        _refuse_text_options(text_format)
+    table = data if is_elsewhere else _read(data, options, text_format)
+    report = GrowthReport(None if is_elsewhere else table, quiet)
     with report.notes_on_error(), progress_bar("grow") as progress:
         grow = getattr(treewise, method)
         ensemble: Ensemble = grow(
@@ -245,12 +252,15 @@ def _compare_with_baseline(ensemble: Ensemble, training_set: TrainingSet) -> str
     """Return a note if always giving one answer errs less than the trees do out of bag; "" if not."""
     import numpy as np
 
+    from treewise.train.source import TrainingSummary
+
     if ensemble.oob is None:
         return ""
     if ensemble.task == "regression":
         better = "the mean" if ensemble.oob.score < 0 else ""
     else:
-        counts = np.bincount(training_set.y, training_set.evaluation_weight)
+        rows = training_set.sample_rows if isinstance(training_set, TrainingSummary) else 1
+        counts = np.bincount(training_set.y, training_set.evaluation_weight * rows)
         majority = int(np.argmax(counts))
         share = counts[majority] / counts.sum()
         answer = f"{safe(ensemble.classes[majority])}, with an error of {100 * (1 - share):.1f} %,"

@@ -7,6 +7,7 @@ Every member is an ordinary tree; this package is about many of them together.
     predict.py       rows → sums over all trees → predictions
     params.py        parameters of an ensemble; bootstrap.py: the rows and columns of each tree
     grow.py          growing and extending; forest.py, bagging.py, adaboost.py: the methods
+    grow_partitions.py   growing on a cluster; partition_samples.py: what its tasks do
     oob.py           out-of-bag predictions; rounds.py: the rounds of AdaBoost as tables
 """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from treewise.ensemble.grow import OnOob, grow_ensemble, prepare_ensemble
+from treewise.ensemble.grow_partitions import grow_partitions, is_partitioned
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import BaggingParams
 from treewise.train.grow import OnPrepared, Progress
@@ -62,5 +63,7 @@ def bagging(
     """
     params = BaggingParams("bagging", n_estimators, bootstrap, max_samples, max_features, bootstrap_features, oob_score)
     options = {**options, "ties": ties, "random_state": random_state}
+    if is_partitioned(data, options.get("engine")):
+        return grow_partitions(data, target, options, params, bagging, progress, on_prepared)
     training_set = prepare_ensemble(data, target, options, bagging)
     return grow_ensemble(training_set, params, progress, n_jobs, on_prepared, on_oob)

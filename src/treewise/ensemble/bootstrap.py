@@ -38,7 +38,7 @@ from treewise.train.training_set import TrainingSet
 
 Ints = npt.NDArray[np.int64]
 
-_ROW_STREAM, _COLUMN_STREAM = 1, 2
+ROW_STREAM, _COLUMN_STREAM = 1, 2
 _NO_ROWS = np.empty(0, np.uint32)
 
 
@@ -149,7 +149,7 @@ def resolve_max_samples(max_samples: Any, training_set: TrainingSet) -> int:
 
 def resolve_max_features(max_features: Any, training_set: TrainingSet) -> int:
     """Return the number of columns to draw for a whole tree: a number of columns, or a fraction of them."""
-    n, count = len(training_set.columns), as_integer(max_features)
+    n, count = len(training_set.encodings), as_integer(max_features)
     if count is not None and 1 <= count <= max(1, n):
         return count
     if count is not None and count > n:
@@ -190,7 +190,7 @@ def draw_sample(samples: BootstrapSamples, tree: int) -> tuple[Ints, Ints]:
     if samples.n_drawn:
         row, group_ends = samples.units
         n_units = len(group_ends) or len(row)
-        repeats = draw_counts(mix64(seed, _ROW_STREAM), n_units, samples.n_drawn, samples.replace)
+        repeats = draw_counts(mix64(seed, ROW_STREAM), n_units, samples.n_drawn, samples.replace)
         if len(group_ends):
             repeats = np.repeat(repeats, np.diff(group_ends, prepend=0))
         counts = np.bincount(np.repeat(row, repeats), minlength=len(counts))

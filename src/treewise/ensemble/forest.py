@@ -8,10 +8,10 @@ drawn column. Both average the predictions of their trees.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from treewise.ensemble.grow import OnOob, grow_ensemble, prepare_ensemble
+from treewise.ensemble.grow import OnOob, grow_ensemble, prepare_ensemble, sample_features
+from treewise.ensemble.grow_partitions import grow_partitions, is_partitioned
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.params import BaggingParams
 from treewise.errors import ParameterError
@@ -65,11 +65,14 @@ def forest(
     on_prepared : called with the prepared training set before the trees are grown.
     on_oob : with ``oob_score``: called with the out-of-bag predictions of all rows.
     **options : those of ``grow``: criterion, categorical, kinds, missing, class_weight, sample_weight, max_depth, …
-        except pruning and cost. Limits count the distinct rows of each sample; fractional limits are relative to its
-        rows or weight.
+        except pruning and cost. ``memory`` is for files larger than memory, and ``engine`` for a Dask cluster, on which
+        the forest is the same; ``"memory"`` fetches a table of a database. Limits count the distinct rows of each
+        sample; fractional limits are relative to its rows or weight.
     """
     params = BaggingParams("forest", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     options = {**options, "max_features": max_features, "ties": ties, "random_state": random_state}
+    if is_partitioned(data, options.get("engine")):
+        return grow_partitions(data, target, options, params, forest, progress, on_prepared)
     return grow_ensemble(prepare_forest(data, target, options), params, progress, n_jobs, on_prepared, on_oob)
 
 
@@ -106,25 +109,30 @@ def extra_trees(
     """
     params = BaggingParams("extra_trees", n_estimators, bootstrap, max_samples, oob_score=oob_score)
     options = {**options, "max_features": max_features, "ties": ties, "random_state": random_state}
+    if is_partitioned(data, options.get("engine")):
+        options = draw_splits(options)
+        return grow_partitions(data, target, options, params, extra_trees, progress, on_prepared)
     return grow_ensemble(prepare_extra_trees(data, target, options), params, progress, n_jobs, on_prepared, on_oob)
 
 
 def prepare_extra_trees(data: Any, target: Any, options: dict[str, Any]) -> TrainingSet:
     """Prepare a table for extra-trees."""
+    return prepare_forest(data, target, draw_splits(options), extra_trees)
+
+
+def draw_splits(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of extra-trees, whose splits are drawn."""
     if options.get("splitter", "random") != "random":
         raise ParameterError(
             "extra-trees draw splits at random; use a forest to search for the best.",
             parameter="splitter",
             value=options["splitter"],
         )
-    return prepare_forest(data, target, {**options, "splitter": "random"}, extra_trees)
+    return {**options, "splitter": "random"}
 
 
 def prepare_forest(
     data: Any, target: Any, options: dict[str, Any], function: Callable[..., Ensemble] = forest
 ) -> TrainingSet:
     """Prepare a table for a forest; the default of ``max_features`` depends on the task."""
-    training_set = prepare_ensemble(data, target, options, function)
-    if training_set.settings.max_features is None and training_set.target.task == "classification":
-        training_set = replace(training_set, settings=replace(training_set.settings, max_features="sqrt"))
-    return training_set
+    return sample_features(prepare_ensemble(data, target, options, function))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -21,17 +21,20 @@ from treewise import _core
 from treewise._lib.checks import check_integer
 from treewise._lib.text import safe
 from treewise._version import __version__
-from treewise.data.table import read_for_model
+from treewise.data.frames import is_dask_frame
+from treewise.data.relation import is_database_table, is_relation
+from treewise.data.table import read, read_for_model
 from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble
 from treewise.ensemble.oob import OobPredictions, predict_oob
 from treewise.ensemble.packed_trees import PackedTrees
 from treewise.ensemble.params import MAX_TREES, BaggingParams, grow_record, recorded_params
 from treewise.errors import ColumnError, DataError, Param, ParameterError, refuse_unknown
-from treewise.formats.model_file.packing import plain_nan
+from treewise.train.canonical_rows import hash_rows
 from treewise.train.grow import (
     PRUNING,
     ROLES,
+    AnyTrainingSet,
     OnPrepared,
     Progress,
     _out_of_memory,
@@ -55,10 +58,38 @@ OnOob = Callable[[OobPredictions], None]
 def prepare_ensemble(
     data: Any, target: Any, options: Mapping[str, Any], function: Callable[..., Ensemble]
 ) -> TrainingSet:
-    """Prepare a table with the options of ``grow``, except those that only a single tree has.
+    """Prepare a table in memory, or in temporary files, with the options of ``grow`` that ensembles have.
 
-    ``function`` is the public function that was called, for the message about an unknown option.
+    ``function`` is the public function that was called, for messages.
     """
+    options = dict(options)
+    refuse_elsewhere(data, options.pop("engine", None), function)
+    memory = options.pop("memory", None)
+    options = check_ensemble_options(options, function)
+    if memory is not None:
+        data = read(data, na_values=options.get("na_values", ()), memory=memory)
+    return prepare(data, target, **options)
+
+
+def refuse_elsewhere(data: Any, engine: Any, function: Callable[..., Ensemble]) -> None:
+    """Raise for rows that are elsewhere: a database draws no samples, and boosting weighs all rows again and again."""
+    if isinstance(engine, str) and engine == "memory":
+        return
+    if is_database_table(data) or is_relation(data):
+        raise DataError(
+            f"{function.__name__} draws or reweights rows, which a database cannot do in a way that is repeatable.",
+            hint=Param("engine", "memory")
+            + " fetches the table; written as Parquet files it may be larger than memory.",
+        )
+    if engine is not None or is_dask_frame(data):
+        raise DataError(
+            f"{function.__name__} reweights all rows after each tree, and on a cluster they would be sent each time.",
+            hint="Grow a forest there; or give files, which may be larger than memory; or frame.compute().",
+        )
+
+
+def check_ensemble_options(options: Mapping[str, Any], function: Callable[..., Ensemble]) -> dict[str, Any]:
+    """Return the options for ``prepare``; raise for those that only a single tree has, and for unknown ones."""
     options = dict(options)
     _refuse_pruning(options.get("preset"), {name: options.pop(name) for name in PRUNING if name in options})
     if options.pop("cost", None) is not None:
@@ -84,8 +115,8 @@ def prepare_ensemble(
     known = (*Settings.__dataclass_fields__, *roles, "preset")
     if not options.keys() <= {*known}:
         help_on = f"help(treewise.{function.__name__}), help(treewise.grow)"
-        refuse_unknown(options, known, help_on, also=signature(function).parameters)
-    return prepare(data, target, **options)
+        refuse_unknown(options, known, help_on, also=(*signature(function).parameters, "engine", "memory"))
+    return options
 
 
 def _refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
@@ -115,6 +146,13 @@ def _refuse_pruning(preset: Any, given: Mapping[str, Any]) -> None:
     )
 
 
+def sample_features(training_set: AnyTrainingSet) -> AnyTrainingSet:
+    """Return a training set with the default of ``max_features`` of a forest, which depends on the task."""
+    if training_set.settings.max_features is not None or training_set.target.task == "regression":
+        return training_set
+    return replace(training_set, settings=replace(training_set.settings, max_features="sqrt"))
+
+
 def grow_ensemble(
     training_set: TrainingSet,
     params: BaggingParams,
@@ -126,10 +164,25 @@ def grow_ensemble(
     """Grow an ensemble on a prepared training set; ``progress`` is called with the fraction of trees grown."""
     if on_prepared is not None:
         on_prepared(training_set)
-    samples, settings = params.samples(training_set), training_set.settings
-    members, decreases = _grow_members(samples, 0, params.n_estimators, progress, n_jobs)
+    samples = params.samples(training_set)
+    members, decreases = grow_members(samples, 0, params.n_estimators, progress, n_jobs)
+    notes = perfect_column_notes(training_set, members, n_jobs)
+    ensemble = assemble_ensemble(training_set, params, members, decreases, notes, table_record(training_set))
+    return _with_oob(ensemble, params, samples, on_oob)
+
+
+def assemble_ensemble(
+    training_set: TrainingSet,
+    params: BaggingParams,
+    members: PackedTrees,
+    decreases: Floats,
+    notes: Sequence[str],
+    table: Mapping[str, Any],
+) -> Ensemble:
+    """Return the ensemble of grown trees; ``table`` is what the history records about the table."""
+    settings = training_set.settings
     assert settings.criterion is not None
-    ensemble = Ensemble(
+    return Ensemble(
         params.method,
         training_set.encodings,
         training_set.target,
@@ -138,17 +191,16 @@ def grow_ensemble(
         decreases,
         settings.criterion,
         settings.empty_branch,
-        history=(_grow_step(training_set, params),),
-        notes=(*training_set.notes, *perfect_column_notes(training_set, members, n_jobs)),
+        history=(_grow_step(training_set, params, table),),
+        notes=(*training_set.notes, *notes),
     )
-    return _with_oob(ensemble, params, samples, on_oob)
 
 
-def _grow_step(training_set: TrainingSet, params: BaggingParams) -> HistoryStep:
+def _grow_step(training_set: TrainingSet, params: BaggingParams, table: Mapping[str, Any]) -> HistoryStep:
     """Return the record of the parameters for the history."""
     return HistoryStep(
         did="grow",
-        ensemble={**params.history_record(), **table_record(training_set)},
+        ensemble={**params.history_record(), **table},
         treewise=__version__,
         rows=len(training_set),
         settings=training_set.settings.non_default_values(),
@@ -156,7 +208,7 @@ def _grow_step(training_set: TrainingSet, params: BaggingParams) -> HistoryStep:
     )
 
 
-def _grow_members(
+def grow_members(
     samples: BootstrapSamples, first: int, n_trees: int, progress: Progress | None = None, n_jobs: int | None = None
 ) -> tuple[PackedTrees, Floats]:
     """Grow the trees from number ``first`` on; return them packed, and the impurity decreases by tree and column."""
@@ -179,8 +231,13 @@ def perfect_column_notes(training_set: TrainingSet, members: PackedTrees, n_jobs
     """
     if not members.has_perfect_stump():
         return []
-    stump = replace(training_set.settings, max_depth=1, max_features=None, splitter="best", ties="first")
-    return note_leakage(grow_training_set(replace(training_set, settings=stump), n_jobs=n_jobs, keep_quartiles=False))
+    return note_leakage(grow_training_set(stump_of(training_set), n_jobs=n_jobs, keep_quartiles=False))
+
+
+def stump_of(training_set: AnyTrainingSet) -> AnyTrainingSet:
+    """Return a training set on which a stump is grown: the best of all columns."""
+    settings = replace(training_set.settings, max_depth=1, max_features=None, splitter="best", ties="first")
+    return replace(training_set, settings=settings)
 
 
 def _with_oob(
@@ -230,7 +287,7 @@ def check_same_table(ensemble: Ensemble, training_set: TrainingSet, call: str) -
         weights = " and weights" if info.has_weight_array else ""
         raise DataError(
             f"{training_set.table_name} is not the table these trees were grown on. Give that one, with the same"
-            f" rows{weights} in the same order, or grow a new ensemble."
+            f" rows{weights}, or grow a new ensemble."
         )
 
 
@@ -266,13 +323,13 @@ def extend_training_set(
     total = len(ensemble) + n
     params = replace(recorded_params(ensemble, BaggingParams, "extend"), n_estimators=total)
     samples = params.samples(training_set)
-    members, decreases = _grow_members(samples, len(ensemble), n, progress, n_jobs)
+    members, decreases = grow_members(samples, len(ensemble), n, progress, n_jobs)
     new_notes = [note for note in perfect_column_notes(training_set, members, n_jobs) if note not in ensemble.notes]
     extended = ensemble.with_(
         members=ensemble.members.concat(members),
         votes=np.ones(total),
         decreases=np.concatenate([ensemble.decreases, decreases]),
-        history=(_grow_step(training_set, params),),
+        history=(_grow_step(training_set, params, table_record(training_set)),),
         notes=(*ensemble.notes, *new_notes),
     )
     return _with_oob(extended, params, samples, on_oob)
@@ -298,34 +355,40 @@ def table_record(training_set: TrainingSet) -> dict[str, Any]:
     >>> table_record(prepare("penguins"))["majority"]
     0
     """
-    record: dict[str, Any] = {"table": fingerprint(training_set)}
-    if training_set.target.task == "classification":
-        record["majority"] = int(np.argmax(np.bincount(training_set.y, training_set.weight)))
-    return record
+    is_classification = training_set.target.task == "classification"
+    weights = np.bincount(training_set.y, training_set.weight).tolist() if is_classification else ()
+    return record_of(fingerprint(training_set), weights)
+
+
+def record_of(table: str, class_weights: Sequence[float]) -> dict[str, Any]:
+    """Return the same from the fingerprint and the weight of each class."""
+    return {"table": table, **({"majority": int(np.argmax(class_weights))} if len(class_weights) else {})}
 
 
 def fingerprint(training_set: TrainingSet) -> str:
-    """Return a hash of 16 hexadecimal digits of the columns, targets and weights of a table, in row order.
+    """Return a hash of 16 hexadecimal digits of the rows of a table, in any order, with their targets and weights.
 
     It includes the meaning of the numbers: names and levels of columns, classes, the scale of weights.
 
     >>> from treewise.train.grow import prepare
     >>> fingerprint(prepare("xor"))
-    '71c662a0ee8506dc'
+    'e14a3bb28c40c41f'
     """
-    schema = [
+    return fingerprint_of_sum(training_set, len(training_set), sum_of_hashes(training_set))
+
+
+def sum_of_hashes(training_set: TrainingSet) -> int:
+    """Return the sum of the hashes of the rows: those of several parts of a table are added up."""
+    return int(hash_rows(training_set, np.asarray(training_set.weight)).sum(dtype=np.uint64))
+
+
+def fingerprint_of_sum(training_set: TrainingSet, n_rows: int, hash_sum: int) -> str:
+    """Return the fingerprint of a table from the sum of the hashes of its rows."""
+    facts = [
         [[e.name, e.kind, e.unit, *e.levels] for e in training_set.encodings],
         [str(label) for label in training_set.target.classes],
         str(training_set.weight_scale),
         training_set.repeats is None,
+        [n_rows, hash_sum % 2**64],
     ]
-    digest = hashlib.sha256(json.dumps(schema).encode())  # hardware-accelerated
-    for values in (
-        *training_set.columns,
-        training_set.raw if len(training_set.raw) else training_set.y,
-        training_set.weight,
-    ):
-        numbers = plain_nan(np.asarray(values, np.float64)) + 0.0 if values.dtype.kind == "f" else values
-        digest.update(f"/{numbers.nbytes}/".encode())  # separates the arrays
-        digest.update(np.ascontiguousarray(numbers))
-    return digest.hexdigest()[:16]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]

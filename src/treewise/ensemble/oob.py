@@ -6,7 +6,9 @@ Uses ``bootstrap.py`` for the samples, and ``predict.py``. With samples as large
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy.typing as npt
 from treewise.ensemble.bootstrap import BootstrapSamples
 from treewise.ensemble.model import Ensemble, OutOfBag
 from treewise.ensemble.predict import masked_means
-from treewise.train.fixed_point import scale_weights
+from treewise.train.fixed_point import exact_total, scale_weights
 from treewise.train.resampling import power_of_two_scale
 from treewise.train.training_set import TrainingSet
 
@@ -65,19 +67,61 @@ def oob_score(
     Class weights and priors are ignored: they direct growth, and do not change the number of rows. Ties go to the first
     class of ``class_order``, by default the order of the target.
     """
-    weight = np.asarray(scale_weights(training_set.evaluation_weight)[0], np.float64)[
-        covered
-    ]  # the same in any row order
-    if not len(weight):
-        return np.nan
+    units = np.asarray(scale_weights(training_set.evaluation_weight)[0])
+    rows = ScoredRows(training_set.y, training_set.raw, outputs, units)
+    covered_rows = rows.take(np.flatnonzero(covered))
     if training_set.target.task == "classification":
-        correct = _best_class(outputs[covered], class_order) == training_set.y[covered]
-        return float(np.average(correct, weights=weight))
-    scale = power_of_two_scale(training_set.raw[covered])  # R² is scale-free; this avoids overflow of the squares
-    truth, predicted = training_set.raw[covered] / scale, outputs[covered] / scale
-    variance = np.average((truth - np.average(truth, weights=weight)) ** 2, weights=weight)
-    residual = np.average((truth - predicted) ** 2, weights=weight)
-    return float(1 - residual / variance) if variance > 0 else np.nan
+        return accuracy_of([covered_rows.count_correct(class_order)])
+    scale = power_of_two_scale(training_set.raw)
+    mean = mean_of([covered_rows.sum_targets(scale)])
+    return r2_of([covered_rows.sum_squares(scale, mean)])
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Rows with their out-of-bag outputs, or some of them; their sums are exact, so those of several parts add up."""
+
+    y: Ints
+    raw: Floats  # regression: the targets
+    outputs: Floats
+    units: Ints  # integer weights
+
+    def take(self, rows: Ints) -> ScoredRows:
+        """Return some of the rows."""
+        raw = self.raw[rows] if len(self.raw) else self.raw
+        return ScoredRows(self.y[rows], raw, self.outputs[rows], self.units[rows])
+
+    def count_correct(self, class_order: Ints | None = None) -> tuple[int, int]:
+        """Return the weight of the rows that are predicted correctly, and of all."""
+        correct = _best_class(self.outputs, class_order) == self.y
+        return int(self.units[correct].sum()), int(self.units.sum())
+
+    def sum_targets(self, scale: float) -> tuple[Fraction, int]:
+        """Return Σ w·y in units of ``scale``, and Σ w."""
+        return exact_total(self.raw / scale * self.units), int(self.units.sum())
+
+    def sum_squares(self, scale: float, mean: float) -> tuple[Fraction, Fraction]:
+        """Return the sums of the squared residuals, and of the squared deviations from the mean."""
+        truth, predicted = self.raw / scale, self.outputs / scale  # R² is scale-free; this avoids overflow
+        return exact_total((truth - predicted) ** 2 * self.units), exact_total((truth - mean) ** 2 * self.units)
+
+
+def accuracy_of(parts: Sequence[tuple[int, int]]) -> float:
+    """Return the accuracy from the weights of the correct rows and of all, by part."""
+    correct, total = (sum(column) for column in zip(*parts, strict=True))
+    return correct / total if total else np.nan
+
+
+def mean_of(parts: Sequence[tuple[Fraction, int]]) -> float:
+    """Return the mean target from Σ w·y and Σ w, by part."""
+    total, weight = (sum(column) for column in zip(*parts, strict=True))
+    return float(total / weight) if weight else np.nan
+
+
+def r2_of(parts: Sequence[tuple[Fraction, Fraction]]) -> float:
+    """Return R² from the sums of squares, by part."""
+    residual, variance = (float(sum(column)) for column in zip(*parts, strict=True))
+    return 1 - residual / variance if variance > 0 else np.nan
 
 
 def _best_class(outputs: Floats, class_order: Ints | None = None) -> Ints:

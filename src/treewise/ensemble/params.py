@@ -72,8 +72,8 @@ class BaggingParams(EnsembleParams):
         columns = resolve_max_features(self.max_features, training_set)
         rows = resolve_max_samples(self.max_samples, training_set)
         every_row = rows == resolve_max_samples(None, training_set) and not self.bootstrap
-        every_column = not training_set.columns or (
-            columns >= len(training_set.columns) and not self.bootstrap_features
+        every_column = not training_set.encodings or (
+            columns >= len(training_set.encodings) and not self.bootstrap_features
         )
         samples = BootstrapSamples(
             training_set,

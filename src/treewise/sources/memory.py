@@ -32,6 +32,7 @@ from treewise.train.source import (
     TrainingSummary,
 )
 from treewise.train.training_set import TrainingSet
+from treewise.train.weights import Repeats
 from treewise.tree.arrays import Arrays
 
 
@@ -62,6 +63,7 @@ class MemorySource(Source):
     y: Array  # classes as the core has them, or scaled targets
     weight: Ints
     raw: Array  # regression: the targets as given
+    sample: Array | None = None  # the sample weights as given, for ensembles; None: 1 each
     n_jobs: int = 1
     most_rows: int = 0  # of a node whose subtree is grown at once
     at: RowsAtNodes | None = field(default=None, repr=False)
@@ -151,23 +153,43 @@ class MemorySource(Source):
         """Return the rows of a node."""
         at = self.route(tree)
         rows = at.order[at.starts[node] : at.starts[node + 1]]
+        return self.take_rows(rows, self.weight[rows])
+
+    def take_rows(self, rows: Array, weight: Ints) -> MemorySource:
+        """Return some rows, with these weights."""
         columns = [values[rows] for values in self.columns]
         raw = self.raw[rows] if len(self.raw) else self.raw
-        return MemorySource(self.summary, columns, self.y[rows], self.weight[rows], raw)
+        return MemorySource(self.summary, columns, self.y[rows], weight, raw)
 
     def grow_subtrees(self, tree: Arrays, starts: Sequence[SubtreeStart]) -> list[Subtree]:
         """Return the subtrees below some nodes."""
         return [grow_subtree([self.take(tree, start.node)], start, self.n_jobs) for start in starts]
 
 
+def join_parts(parts: Sequence[MemorySource], summary: TrainingSummary) -> TrainingSet:
+    """Return the rows of several parts as one training set, the one that memory would have."""
+    columns = tuple(np.concatenate(of_column) for of_column in zip(*(part.columns for part in parts), strict=True))
+    names = ("y", "weight", "raw")
+    values = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    n, y = len(values["y"]), values["y"]
+    samples = [part.sample for part in parts if part.sample is not None]
+    sample = np.concatenate(samples) if samples else np.broadcast_to(np.float64(1.0), n)
+    repeats = None
+    if summary.repeats is not None and samples:
+        of_class = np.ones(len(summary.target.classes))  # numbers have no class weights
+        if len(of_class):
+            of_class[summary.y] = summary.repeats.factor
+        factor = of_class[y] if len(of_class) else np.broadcast_to(np.float64(1.0), n)
+        repeats = Repeats(sample.astype(np.int64), factor)
+    shared = {name: getattr(summary, name) for name in TrainingSet.__dataclass_fields__}
+    own = {"columns": columns, "evaluation_weight": sample, "repeats": repeats, "rows": range(n)}
+    return TrainingSet(**shared | values | own)
+
+
 def grow_subtree(parts: Sequence[MemorySource], start: SubtreeStart, n_jobs: int = 1) -> Subtree:
     """Grow what is below a node, from its rows in parts, by the core: as a part of the whole tree."""
     summary = parts[0].summary
-    columns = [np.concatenate(of_column) for of_column in zip(*(part.columns for part in parts), strict=True)]
-    names = ("y", "weight", "raw")
-    values = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    rows = {name: getattr(summary, name) for name in TrainingSet.__dataclass_fields__}
-    training_set = TrainingSet(**rows | values | {"columns": tuple(columns)})
+    training_set = join_parts(parts, summary)
     settings, is_root = core_settings(training_set), start.depth == 0
     for name, limit in summary.limits.items():
         setattr(settings, SETTINGS[name].core, limit)

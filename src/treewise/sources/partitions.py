@@ -134,7 +134,8 @@ def encode_partition(partition: Any, reader: PartitionReader, summary: TrainingS
     dtype = np.int64 if is_numeric else np.uint8 if len(summary.target.classes) <= 256 else np.int32
     if table is None:
         columns = [_no_cells(encoding) for encoding in summary.encodings]
-        return MemorySource(summary, columns, np.empty(0, dtype), np.empty(0, np.int64), np.empty(0))
+        given = None if reader.roles.sample_weight is None else np.empty(0)
+        return MemorySource(summary, columns, np.empty(0, dtype), np.empty(0, np.int64), np.empty(0), given)
     rows, sample = reader.used_rows(table)
     y, raw = encode_target(_take(table[summary.target.name], rows), summary.target, table.name, rows)
     weight = _integer_weights(y, sample[rows], summary.integer_weight_of)
@@ -143,7 +144,8 @@ def encode_partition(partition: Any, reader: PartitionReader, summary: TrainingS
     columns = [encode.encode_column(e, _take(table[e.name], rows), table.name) for e in summary.encodings]
     if is_numeric:
         y = to_units(raw, summary.target_scale)
-    return MemorySource(summary, columns, y.astype(dtype), weight, raw)
+    given = None if reader.roles.sample_weight is None else sample[rows]
+    return MemorySource(summary, columns, y.astype(dtype), weight, raw, given)
 
 
 def _take(column: Column, rows: Ints) -> Column:
@@ -296,11 +298,17 @@ class PartitionedSource(Source):
     blocks: Sequence[Any]
 
     @cached_property
+    def rows_per_task(self) -> int:
+        """The most rows that one task has memory to grow trees on."""
+        return self.executor.capacity().task_bytes // (_CELL_BYTES * (len(self.summary.encodings) + 2))
+
+    @cached_property
     def most_rows(self) -> int:
         """The most rows of a node that one task grows: what fits into memory, and does not let the others wait."""
-        capacity, n_columns = self.executor.capacity(), len(self.summary.encodings) + 2
-        fair = max(_SMALL_CELLS // n_columns, self.summary.n_rows // capacity.tasks)
-        return min(fair, capacity.task_bytes // (_CELL_BYTES * n_columns))
+        fair = max(
+            _SMALL_CELLS // (len(self.summary.encodings) + 2), self.summary.n_rows // self.executor.capacity().tasks
+        )
+        return min(fair, self.rows_per_task)
 
     def ranges(self) -> list[tuple[Any, Any] | None]:
         """Return the smallest and the largest value of each column of numbers."""
@@ -344,9 +352,9 @@ class PartitionedSource(Source):
             return subtrees
         question = pickle.dumps((tree,), pickle.HIGHEST_PROTOCOL)
         grown: dict[int, Subtree] = {}
-        for batches in _chunks(_pack(starts, self.most_rows), capacity.tasks):
+        for batches in chunks(_pack(starts, self.most_rows), capacity.tasks):
             calls = [(block, question, [start.node for start in batch]) for batch in batches for block in self.blocks]
-            kept = _chunks(self.executor.keep(take_rows, calls), len(self.blocks))
+            kept = chunks(self.executor.keep(take_rows, calls), len(self.blocks))
             answers = self.executor.ask(
                 grow_subtrees, [(parts, batch, 1) for parts, batch in zip(kept, batches, strict=True)]
             )
@@ -368,5 +376,6 @@ def _pack(starts: Sequence[SubtreeStart], most_rows: int) -> list[list[SubtreeSt
     return batches
 
 
-def _chunks(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+def chunks(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    """Cut a list into lists of ``size`` items, the last one shorter."""
     return [items[first : first + size] for first in range(0, len(items), size)]

@@ -51,11 +51,23 @@ def canonical_rows(training_set: TrainingSet) -> CanonicalRows:
 
 def canonical_order(training_set: TrainingSet, weight: Ints, times: Ints | None = None) -> npt.NDArray[np.uint32]:
     """Return the rows sorted by the hash of their content, and equal rows by their number of repetitions."""
+    hashes = hash_rows(training_set, weight)
+    order = np.argsort(hashes, kind="stable") if times is None else np.lexsort((times, hashes))
+    return order.astype(np.uint32)
+
+
+def hash_rows(training_set: TrainingSet, weight: Ints) -> Hashes:
+    """Return a hash of the content of each row, of which ``weight`` is a part.
+
+    >>> from treewise.train.grow import prepare
+    >>> one, two = prepare({"x": [1.0, 2.0], "y": [0, 1]}, "y"), prepare({"x": [2.0, 1.0], "y": [1, 0]}, "y")
+    >>> hash_rows(one, one.weight).tolist() == hash_rows(two, two.weight).tolist()[::-1]
+    True
+    """
     hashes = np.zeros(len(training_set), np.uint64)
     for values in (*training_set.columns, _target_values(training_set), weight):
         hashes = mix64_array(hashes ^ cell_bits(values))
-    order = np.argsort(hashes, kind="stable") if times is None else np.lexsort((times, hashes))
-    return order.astype(np.uint32)
+    return hashes
 
 
 def _target_values(training_set: TrainingSet) -> npt.NDArray[np.generic]:

@@ -99,6 +99,27 @@ def exact_sum(values: npt.NDArray[np.float64], times: Ints | None = None) -> flo
     return float(sum(Fraction(v) * n for v, n in zip(values.tolist(), times.tolist(), strict=True)))
 
 
+def exact_total(values: npt.NDArray[np.float64]) -> Fraction:
+    """Return the exact sum of finite numbers: those of several parts of a table can be added up.
+
+    Each number is a whole multiple of a power of two; both halves of the multiple are summed by the exponent.
+
+    >>> exact_total(np.array([0.1, 1e300, -1e300])) == Fraction(0.1)
+    True
+    """
+    if not len(values):
+        return Fraction(0)
+    fraction, exponent = np.frexp(values)
+    multiple, lowest = np.ldexp(fraction, 53).astype(np.int64), int(exponent.min())
+    total = 0
+    for half, shift in ((multiple >> 27, 27), (multiple & ((1 << 27) - 1), 0)):
+        by_exponent = np.zeros(int(exponent.max()) - lowest + 1, np.int64)
+        np.add.at(by_exponent, exponent - lowest, half)
+        total += sum(int(part) << (i + shift) for i, part in enumerate(by_exponent.tolist()) if part)
+    power = lowest - 53
+    return Fraction(total << power) if power >= 0 else Fraction(total, 1 << -power)
+
+
 def scale_weights(weight: npt.NDArray[np.float64], times: Ints | None = None) -> tuple[Ints, int]:
     """Convert positive weights to integers w·2^scale whose sum stays below 2^53; each may occur several ``times``.
 

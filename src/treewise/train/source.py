@@ -217,12 +217,13 @@ class TrainingSummary(TrainingSet):
     """A training set without rows: what growing needs to know about a table that stays where it is.
 
     ``y``, ``raw`` and ``weight`` have one entry per distinct pair of target and weight, if these are known; ``weight``
-    is the total weight of its rows.
+    is the total weight of its rows, ``sample_rows`` their number.
     """
 
     n_rows: int = 0
     root: RowStats = field(default_factory=RowStats)  # of all rows
     integer_weight_of: Mapping[Pair, int] = field(default_factory=dict)  # the integer weight of a row of each pair
+    sample_rows: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     low: int = 0  # regression: the smallest and the largest target of all rows, as integers
     high: int = 0
 

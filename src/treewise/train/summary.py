@@ -30,7 +30,7 @@ from treewise.train.settings import Settings
 from treewise.train.source import Pair, TrainingSummary
 from treewise.train.target import check_target, note_target, read_target, resolve_criterion
 from treewise.train.training_set import Feature, allowed_split_kinds, fit_options_of, normalise_settings
-from treewise.train.weights import WeightedRows, apply_class_weights
+from treewise.train.weights import WeightedRows, apply_class_weights, find_repeats
 from treewise.tree.arrays import Target
 
 Ints = npt.NDArray[np.int64]
@@ -267,6 +267,7 @@ def build_summary(
         notes.append(f"{target_summary.table_name}: no column is left to split on, so the tree is a single leaf")
     check_constraints(settings, [feature.encoding for feature in features], target_summary.target)
     weight, y, n_classes = target_summary.weights[0] * pairs.times, target_summary.y, len(target_summary.target.classes)
+    sample = target_summary.facts.weight[np.asarray(pairs.rows)]
     low, high = (int(y.min()), int(y.max())) if target_summary.target.task == "regression" else (0, 0)
     counts = tuple(int(weight[y == cls].sum()) for cls in range(n_classes))
     n_rows = int(pairs.times.sum())
@@ -281,7 +282,8 @@ def build_summary(
         target_top=target_summary.scale[1],
         weight=weight,
         weight_scale=target_summary.weights[1],
-        evaluation_weight=target_summary.facts.weight[np.asarray(pairs.rows)],
+        evaluation_weight=sample,
+        repeats=find_repeats(sample, pairs),
         settings=normalise_settings(settings, target_summary.target, features),
         table_name=target_summary.table_name,
         notes=tuple(notes),
@@ -289,6 +291,7 @@ def build_summary(
         n_rows=n_rows,
         root=RowStats(n_rows, int(weight.sum()), counts, root_sum, low, high),
         integer_weight_of=target_summary.integer_weight_of,
+        sample_rows=pairs.times,
         low=low,
         high=high,
     )

@@ -88,12 +88,13 @@ def find_repeats(sample: npt.NDArray[np.float64], weighted: WeightedRows) -> Rep
     Sampling needs this: a row of weight 2 is two rows, each of which may be drawn. Larger weights (more than ten per
     row on average) are importance weights, not counts.
     """
-    if sample.strides == (0,) or float(sample.sum()) > _MAX_REPEATS * len(sample):
+    times = np.broadcast_to(np.int64(1), len(sample)) if weighted.times is None else weighted.times
+    if sample.strides == (0,) or float((sample * times).sum()) > _MAX_REPEATS * int(times.sum()):
         return None
     if np.all(sample == 1.0) or not np.array_equal(sample, np.rint(sample)):
         return None
     factor = np.broadcast_to(np.float64(1.0), len(sample)) if weighted.factor is None else weighted.factor
-    return Repeats(sample.astype(np.int64), factor)
+    return Repeats(sample.astype(np.int64) * times, factor)
 
 
 def apply_class_weights(

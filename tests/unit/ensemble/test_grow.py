@@ -15,6 +15,7 @@ from treewise.ensemble.bagging import bagging
 from treewise.ensemble.bootstrap import sample_training_set
 from treewise.ensemble.grow import extend, extend_training_set, fingerprint, grow_ensemble
 from treewise.ensemble.params import AdaBoostParams, BaggingParams, recorded_params
+from treewise.formats.model_file.model_file import dumps
 from treewise.train.grow import grow_training_set, prepare
 from treewise.train.reference_grower import grow_reference, reference_facts, tree_facts
 from treewise.tree.arrays import LEAF
@@ -230,10 +231,10 @@ def test_growing_more_needs_the_same_table():
 def test_growing_more_asks_for_the_weights_again():
     table = {"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]}
     weight = [0.5, 1.5, 2.5, 0.25]
-    ensemble = bagging(table, "y", n_estimators=2, sample_weight=weight)
-    with pytest.raises(DataError, match="with the same rows and weights in the same order"):
-        extend(ensemble, table, 1)
-    assert extend(ensemble, table, 1, sample_weight=weight) == bagging(table, "y", 3, sample_weight=weight)
+    grown = bagging(table, "y", n_estimators=2, sample_weight=weight)
+    with pytest.raises(DataError, match="with the same rows and weights"):
+        extend(grown, table, 1)
+    assert extend(grown, table, 1, sample_weight=weight) == bagging(table, "y", 3, sample_weight=weight)
 
 
 def test_tables_are_told_apart_by_what_stands_in_them_only():
@@ -284,8 +285,8 @@ def test_tables_that_differ_in_what_their_weights_stand_for_are_told_apart():
 def test_columns_do_not_run_together():
     training_set = prepare({"x": [1, 2, 3], "z": [4, 5, 6], "y": ["a", "b", "a"]}, "y")
     x, z = training_set.columns
-    moved = replace(training_set, columns=(np.append(x, z[:1]), z[1:]))
-    assert fingerprint(training_set) != fingerprint(moved)
+    assert fingerprint(training_set) != fingerprint(replace(training_set, columns=(z, x)))
+    assert fingerprint(training_set) != fingerprint(replace(training_set, columns=(x, z[[1, 0, 2]])))
 
 
 def test_an_ensemble_that_does_not_say_how_it_was_grown():
@@ -421,11 +422,19 @@ def test_an_array_of_other_columns_is_refused_by_its_width():
                 model.predict(wrong)
 
 
-def test_rows_in_another_order_give_the_same_trees_with_another_fingerprint():
-    table = {"x": [float(i * 7 % 20) for i in range(20)], "y": ["ab"[i % 3 == 0] for i in range(20)]}
-    turned = {name: cells[::-1] for name, cells in table.items()}
-    forest, other = (tw.forest(each, "y", n_estimators=5) for each in (table, turned))
-    assert forest == other
-    assert forest.history[0]["ensemble"]["table"] != other.history[0]["ensemble"]["table"]
-    with pytest.raises(DataError, match="with the same rows in the same order"):
-        forest.extend(turned, 2)
+@pytest.mark.parametrize("method", ["forest", "bagging", "extra_trees", "adaboost"])
+def test_rows_in_another_order_give_the_same_ensemble_and_extend_it(method):
+    rng = np.random.default_rng(5)
+    table = {"x": rng.integers(0, 9, 60).tolist(), "z": rng.normal(size=60).round(1).tolist()}
+    table["y"] = ["ab"[int(x + noise > 5)] for x, noise in zip(table["x"], rng.normal(size=60), strict=True)]
+    table["w"] = rng.integers(1, 4, 60).tolist()
+    order = rng.permutation(60)
+    turned = {name: [cells[i] for i in order] for name, cells in table.items()}
+    grow = getattr(tw, method)
+    options = {"n_estimators": 5, "sample_weight": "w", "random_state": 3}
+    grown, other = (grow(each, "y", **options) for each in (table, turned))
+    assert dumps(grown) == dumps(other)
+    assert dumps(grown.extend(turned, 2)) == dumps(grow(table, "y", **options | {"n_estimators": 7}))
+    turned["z"][0] += 0.1
+    with pytest.raises(DataError, match="is not the table these trees were grown on"):
+        grown.extend(turned, 2)

@@ -14,6 +14,7 @@ from tests.support.partitions import mixed_table
 from treewise.errors import DataError, ParameterError
 from treewise.formats.model_file.model_file import dumps
 from treewise.sources import dask_executor, partitions
+from treewise.sources.partitions import PartitionedSource
 from treewise.train.grow import fit
 
 dask = pytest.importorskip("dask")
@@ -163,10 +164,37 @@ def test_a_table_in_memory_needs_no_cluster(client):
         tw.grow(mixed_table(1, 50), "y", engine=client)
 
 
-def test_what_draws_rows_is_refused():
-    for grow in (tw.forest, tw.bagging, tw.adaboost):
-        with pytest.raises(DataError, match="on a cluster"):
-            grow(frame(mixed_table(1, 50), 2), "y", n_estimators=2)
+@pytest.mark.parametrize("method", ["forest", "bagging", "extra_trees"])
+def test_the_ensemble_of_memory(client, method, monkeypatch):
+    """Each task has room for the whole table, then for a sample of it."""
+    table = mixed_table(3, 600)
+    options = {"target": "y", "n_estimators": 4, "max_samples": 0.3, "oob_score": True, "sample_weight": "w"}
+    expected = dumps(getattr(tw, method)(table, **options))
+    assert dumps(getattr(tw, method)(frame(table, 4), **options, engine=client)) == expected
+    monkeypatch.setattr(PartitionedSource, "rows_per_task", 500)
+    assert dumps(getattr(tw, method)(frame(table, 4), **options)) == expected
+
+
+@pytest.mark.parametrize("kill", range(KILLS))
+def test_a_killed_worker_changes_no_forest(client, kill, monkeypatch):
+    """Between two batches of trees, or after some time; of all rows, or of samples."""
+    if kill % 2:
+        monkeypatch.setattr(PartitionedSource, "rows_per_task", 900)
+    table, options = mixed_table(3, 1000), {"n_estimators": 5, "max_samples": 0.5, "oob_score": True}
+    expected = dumps(tw.forest(table, "y", **options))
+    with start_cluster() as own_client:
+        killer = KillOnce(own_client, random.random() if kill % 4 > 1 else None)
+        grown = tw.forest(frame(table, 5), "y", **options, engine=own_client, progress=killer.report)
+        assert dumps(grown) == expected
+        if killer.timer is not None:
+            killer.timer.join()
+        assert killer.is_done
+
+
+def test_boosting_is_refused():
+    for options in ({}, {"engine": 2}):
+        with pytest.raises(DataError, match="adaboost reweights all rows after each tree"):
+            tw.adaboost(frame(mixed_table(1, 50), 2), "y", n_estimators=2, **options)
 
 
 def test_the_command_line_grows_on_a_cluster(client, tmp_path, run):
@@ -180,11 +208,22 @@ def test_the_command_line_grows_on_a_cluster(client, tmp_path, run):
     assert (tmp_path / "found.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
 
 
+def test_the_command_line_grows_a_forest_on_a_cluster(client, tmp_path, run):
+    table = mixed_table(3, 90).drop(columns="size")
+    table.iloc[:40].to_parquet(tmp_path / "0.parquet")
+    table.iloc[40:].to_parquet(tmp_path / "1.parquet")
+    grow = f"grow {tmp_path}/0.parquet {tmp_path}/1.parquet --target y --ensemble forest --n-estimators 3 --oob-score"
+    grown = run(f"{grow} --dask {client.scheduler.address} -o found.json")
+    assert (grown.code, "90 rows · 6 columns" in grown.err) == (0, True), grown
+    run(f"{grow} -o expected.json")
+    assert (tmp_path / "found.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
         ("--dask tcp://x:1 --workers 2", 2, "--dask names a cluster"),
-        ("--workers 2 --ensemble forest", 2, "--ensemble needs the rows in memory"),
+        ("--workers 2 --ensemble adaboost", 3, "adaboost reweights all rows"),
         ("--workers 2 --separator ';'", 2, "are for files that this process reads"),
         ("--workers 2", 3, 'no file "penguins" that workers could read'),
     ],

@@ -92,7 +92,7 @@ def command(
     text_format = take_text_options(options)
     grow_params = take_grow_options(options) | take_ensemble_options(options, ensemble)
     table: str | Table = data[0]
-    engine = _take_engine(dask, workers, ensemble)
+    engine = _take_engine(dask, workers)
     if ensemble is None and (engine is not None or show_queries or is_database_table(data[0])):
         check_model_ending(output)
         grow_params |= {
@@ -103,6 +103,11 @@ def command(
         return _save_and_print(
             tree, None, data[0] if len(data) == 1 else None, grow_params, output, form, show_all, quiet
         )
+    if ensemble is not None and engine is not None:
+        check_ensemble_ending(output)
+        ensemble_params = grow_params | {"engine": engine}
+        files: Any = data[0] if len(data) == 1 else list(data)
+        return _grow_ensemble(files, ensemble, ensemble_params, text_format, output, form, show_all, quiet)
     if len(data) > 1:  # a pattern that the shell has resolved
         table = read_data(data, grow_params.get("na_values", ()), text_format)
     if ensemble is None:
@@ -112,14 +117,11 @@ def command(
     return _grow_ensemble(table, ensemble, grow_params, text_format, output, form, show_all, quiet)
 
 
-def _take_engine(address: str | None, workers: int | None, ensemble: str | None) -> str | int | None:
+def _take_engine(address: str | None, workers: int | None) -> str | int | None:
     """Return the Dask cluster that counts, None for this process."""
     if address is not None and workers is not None:
         raise ParameterError("--dask names a cluster, and --workers starts one.", hint="Leave one out.")
-    engine = workers if address is None else address
-    if engine is not None and ensemble is not None:
-        raise ParameterError("--ensemble needs the rows in memory.", hint="Leave out --dask and --workers.")
-    return engine
+    return workers if address is None else address
 
 
 def _grow_tree(
@@ -173,7 +175,7 @@ def _data_argument(data: str | Table | None) -> str:
 
 
 def _grow_ensemble(
-    data: str | Table,
+    data: Any,
     method: str,
     options: dict[str, Any],
     text_format: TextOptions,
