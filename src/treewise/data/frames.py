@@ -580,6 +580,12 @@ def is_dask_frame(data: Any) -> bool:
     return type(data).__module__.startswith("dask.dataframe") and hasattr(data, "to_delayed")
 
 
+def concatenate_pandas(parts: Sequence[Any]) -> Any:
+    """Return dataframes of pandas one below the other, those without rows left out if there are others."""
+    pd: Any = import_module("pandas")
+    return pd.concat([part for part in parts if len(part)] or list(parts[:1]), ignore_index=True)
+
+
 def array_to_pandas(values: Array, names: Sequence[str], index: Any = None) -> Any:
     """Return an array as a series of pandas, or of several columns as a dataframe."""
     pd: Any = import_module("pandas")

@@ -186,13 +186,13 @@ class EnsembleGrower:
 
     def _draw(self) -> Sequence[Any]:
         """Draw the positions of each tree's sample, where there is room for them; kept there."""
-        drawn, room = self.samples.n_drawn, self.source.rows_per_task
+        drawn, capacity = self.samples.n_drawn, self.source.rows_per_task
         n = _count_units(self.source)
-        if not drawn or min(drawn, self.source.summary.n_rows) > room:
-            share = math.floor(100 * room / n) / 100
-            rows = Param("max_samples", share if share > 0 else max(1, room))
+        if not drawn or min(drawn, self.source.summary.n_rows) > capacity:
+            share = math.floor(100 * capacity / n) / 100
+            rows = Param("max_samples", share if share > 0 else max(1, capacity))
             raise DataError(
-                f"each tree draws {plural(drawn or n, 'row')}, and one task of the cluster has room for {room:,}.",
+                f"each tree draws {plural(drawn or n, 'row')}, and one task of the cluster has room for {capacity:,}.",
                 hint="Give " + rows + ", or workers with more memory.",
             )
         if n >= 2**32:

@@ -133,7 +133,7 @@ def draw_positions(n: int, n_drawn: int, replace: bool, seed: int) -> Ints:
     """Return the sorted positions below n that are drawn for the tree of a seed (``bootstrap.draw_counts``).
 
     >>> draw_positions(5, 5, True, mix64(0, 0)).tolist(), draw_positions(5, 3, False, mix64(0, 0)).tolist()
-    ([1, 1, 2, 2, 3], [0, 2, 3])
+    ([0, 1, 2, 3, 4], [0, 2, 4])
     """
     key = mix64(seed, ROW_STREAM)
     if replace:

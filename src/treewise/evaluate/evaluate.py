@@ -82,6 +82,7 @@ class _EvaluationContext:
     estimate: str = "maximum_likelihood"
     log_loss_estimate: str | None = None  # None: the same
     is_ensemble: bool = False
+    has_row_numbers: bool = True  # False: the rows were counted where they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,9 @@ def evaluate(
     Gentoo      124        100.0   97.0 to 100.0      99.2    95.6 to 99.9  99.6    97.7 to 99.9  0.9989
     mean                    95.1                      95.7    92.2 to 97.4  95.4                  0.9831
     """
-    compared = prepare_evaluation(model, data, target, drop_missing_target, sample_weight)
+    counted = rows_by_leaf(model, data, target, sample_weight)
+    rows = data if counted is None else counted
+    compared = prepare_evaluation(model, rows, target, drop_missing_target, sample_weight)
     model = compared.model
     if model.task == "regression" and cost is not None:
         subject = "a tree that predicts" if isinstance(model, Tree) else "trees that predict"
@@ -151,6 +154,7 @@ def evaluate(
         _where_missing_went(answers),
         str(LeafProbabilities.of(estimate)),
         is_ensemble=not isinstance(model, Tree),
+        has_row_numbers=counted is None,
     )
     if model.task == "regression":
         evaluation = _evaluate_numbers(compared, answers.values(), context)
@@ -171,8 +175,7 @@ def prepare_evaluation(
     model: SomeModel, data: Any, target: Any = None, drop_missing_target: bool = False, sample_weight: Any = None
 ) -> EvaluationData[SomeModel]:
     """Read a table with true labels and encode it for the model."""
-    by_leaf = rows_by_leaf(model, data, target) if sample_weight is None else None
-    table = read_for_model(data, model.na_values) if by_leaf is None else by_leaf
+    table = read_for_model(data, model.na_values)
     weight = None if sample_weight is None else read_sample_weights(table, sample_weight)
     if model.fit_info.fit_options.predicts_rates:
         weight = weigh_by_exposure(model, table, np.ones(len(table)) if weight is None else weight)
@@ -307,6 +310,7 @@ def _evaluate_classes(
         log_loss_interval=loss.interval if loss is not None and possible.all() else None,
         brier=_brier_score(predictions, weight),
         impossible_rows=tuple((rows.rows[~possible] + 1).tolist()),
+        has_row_numbers=context.has_row_numbers,
         log_loss_of_others=of_others,
         majority=context.root,
         estimate=context.estimate,

@@ -26,12 +26,13 @@ import numpy.typing as npt
 from treewise._lib.result_table import ColumnSpec, Displayable, ResultTable
 from treewise._lib.text import format_percent, plural, safe
 from treewise.data import encoding as encode
-from treewise.data.frames import iterate_batches
+from treewise.data.frames import is_dask_frame, iterate_batches
 from treewise.data.row_batches import Piece, open_rows
 from treewise.errors import DataError, join_few
 from treewise.predict.batches import encode_batch, map_pieces, plan_for
 from treewise.predict.confidence_intervals import check_confidence, upper_share, wilson
 from treewise.predict.predict import EncodedRows
+from treewise.sources.lazy import map_partitions
 from treewise.train.chi_square import log_tail
 from treewise.tree.arrays import LEAF
 from treewise.tree.model import Model
@@ -280,7 +281,10 @@ def monitor(tree: Model, data: Any, confidence: float = 0.95) -> Monitoring:
         raise DataError("the tree keeps no counts of training rows to compare with: it was written by hand. Refit it.")
     counts = _Counts(0, np.zeros(len(tree), np.int64), np.zeros(len(tree), np.int64))
     tables = iterate_batches(data)
-    if tables is not None:
+    if is_dask_frame(data):
+        for part in map_partitions(data, _count_partition, tree):
+            counts.add(part)
+    elif tables is not None:
         for table in tables:
             counts.add(_Counts.of(tree, tree.encode(table)))
     else:
@@ -294,6 +298,12 @@ def monitor(tree: Model, data: Any, confidence: float = 0.95) -> Monitoring:
     if not counts.n_rows:
         raise DataError("there are no rows to compare. Give at least one.")
     return _monitoring(tree, counts, confidence)
+
+
+def _count_partition(part: Any, tree: Tree) -> _Counts:
+    """Count the rows of a partition of a Dask dataframe."""
+    nothing = _Counts(0, np.zeros(len(tree), np.int64), np.zeros(len(tree), np.int64))
+    return _Counts.of(tree, tree.encode(part)) if len(part) else nothing
 
 
 def _monitoring(tree: Tree, counts: _Counts, confidence: float) -> Monitoring:

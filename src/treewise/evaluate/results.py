@@ -148,6 +148,7 @@ class ClassificationEvaluation(Evaluation):
     log_loss_estimate: str = "maximum_likelihood"  # those behind the log loss
     cost_matrix: CostMatrix | None = None  # costs of misclassification, if given
     rankings: tuple[Ranking, ...] = ()  # of the positive class; of each class against the others if there are more
+    has_row_numbers: bool = True  # False: the rows were counted where they are, in an order of their own
 
     def draw(self, what: str = "confusion", ax: Axes | None = None, **image: Unpack[ImageOptions]) -> ChartPicture:
         """Draw the confusion matrix, or with two classes one of the curves.
@@ -379,7 +380,7 @@ class ClassificationEvaluation(Evaluation):
             "estimate": self.estimate,
             "log_loss_estimate": self.log_loss_estimate,
             "cost_matrix": None if self.cost_matrix is None else self.cost_matrix.matrix.tolist(),
-            "impossible_rows": list(self.impossible_rows),
+            "impossible_rows": list(self.impossible_rows) if self.has_row_numbers else None,
             "log_loss_of_others": self.log_loss_of_others if len(self.impossible_rows) < self.n else None,
             "majority": self.majority,
             "classes": list(self.classes),
@@ -443,9 +444,12 @@ class ClassificationEvaluation(Evaluation):
         if not self.impossible_rows:
             smooth = "" if self.log_loss_estimate == "maximum_likelihood" else f" ({self.log_loss_estimate})"
             return f"{self.log_loss:.4f} nats{smooth}"
-        rows = join_few([f"{row:,}" for row in self.impossible_rows], limit=5)
-        many = len(self.impossible_rows) > 1
-        text = f"infinite: the class of {'rows' if many else 'row'} {rows} was given probability 0"
+        if self.has_row_numbers:
+            numbers = join_few([f"{row:,}" for row in self.impossible_rows], limit=5)
+            rows = f"{'rows' if len(self.impossible_rows) > 1 else 'row'} {numbers}"
+        else:
+            rows = plural(len(self.impossible_rows), "row")
+        text = f"infinite: the class of {rows} was given probability 0"
         left = self.n - len(self.impossible_rows)
         return f"{text} ({self.log_loss_of_others:.4f} nats on the other {left:,})" if left else text
 

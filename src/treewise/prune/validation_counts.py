@@ -50,8 +50,7 @@ class ValidationCounts:
 def count_validation_table(tree: Tree, data: Any, sample_weight: Any = None) -> ValidationCounts:
     """Count a table with true labels; rows are weighted as in training."""
     info = tree.fit_info
-    is_weighted = sample_weight is not None or info.sample_weight is not None
-    by_leaf = None if is_weighted else rows_by_leaf(tree, data)
+    by_leaf = rows_by_leaf(tree, data, weight=info.sample_weight if sample_weight is None else sample_weight)
     table = read_for_model(data, tree.na_values) if by_leaf is None else by_leaf
     weights = weigh_by_exposure(tree, table, _read_weights(table, info.sample_weight, sample_weight))
     column = find_truth(tree, table, None)
@@ -171,6 +170,8 @@ def _class_sums(tree: Tree, ends: Ints, truth: Ints, units: Ints) -> Callable[[I
 def _squared_errors(tree: Tree, ends: Ints, truth: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Sum squared errors: about the mean of each node's rows, plus the offset from the mean to the prediction."""
     n, value = len(tree), tree.arrays.value
+    order = np.lexsort((weights, truth, ends))  # sums are rounded: the same in any order of the table
+    ends, truth, weights = ends[order], truth[order], weights[order]
     weight = np.bincount(ends, weights, n).astype(np.float64)
     mean = np.bincount(ends, weights * truth, n) / np.where(weight > 0, weight, 1)
     about = np.bincount(ends, weights * (truth - mean[ends]) ** 2, n).astype(np.float64)

@@ -3,24 +3,27 @@
 In a database the SQL export is the prediction: the result is a relation, table or frame of the same library, evaluated
 when it is used. On a Dask cluster each partition is predicted by itself.
 
-What an evaluation needs to know of a row is the leaf it ends at and its label. So rows are grouped by these, and come
-back as one row per group with its number: the smallest value of each column that the tree tests. Such a row ends at the
-same leaf, since the values that lead to a leaf can be chosen for each column by itself.
+What an evaluation needs to know of a row is the leaf it ends at, its label and its weight. So rows are grouped by these
+and by the cells that are missing, and come back as one row per group with its number: the smallest value of each column
+that the tree tests. Such a row ends at the same leaf, since the values that lead to a leaf can be chosen for each
+column by itself. A partition of Dask gives one of its rows for each group.
 """
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treewise._lib.text import safe
 from treewise.data import relation as expr
-from treewise.data.frames import array_to_pandas, is_dask_frame
+from treewise.data.frames import array_to_pandas, concatenate_pandas, is_dask_frame
 from treewise.data.relation import Relation, dialect_of, is_relation, run_query
 from treewise.data.table import Table, read
-from treewise.errors import DataError
+from treewise.errors import ColumnError, DataError, join_few
 
 if TYPE_CHECKING:
     from treewise.tree.model import Model
@@ -81,26 +84,81 @@ def _predict_partitions(model: Model, frame: Any, outputs: str, estimate: Any) -
     return frame.map_partitions(predict, meta=meta)
 
 
-def rows_by_leaf(tree: Model, data: Any, target: Any = None) -> Table | None:
-    """Return what an evaluation of a tree needs of a table in a database, by counts; None for a table that is read.
+def rows_by_leaf(tree: Model, data: Any, target: Any = None, weight: Any = None) -> Table | None:
+    """Return what an evaluation of a tree needs of a table elsewhere, by counts; None for one that is read.
 
-    It has the columns that the tree tests, and the target; its rows are in another order.
+    It has the columns that the tree tests, the target and the weights; its rows are in another order, and its values
+    are some that lead to the same leaf, with the same cells missing.
     """
     target = tree.target.name if target is None else target
-    if len(tree.trees) != 1 or not isinstance(target, str) or tree.fit_info.fit_options.predicts_rates:
+    is_named = isinstance(target, str) and (weight is None or isinstance(weight, str))
+    is_elsewhere = is_dask_frame(data) or is_relation(data)
+    if not is_elsewhere or len(tree.trees) != 1 or not is_named or tree.fit_info.fit_options.predicts_rates:
         return None
-    leaves = predict_lazily(tree, data, "leaf", prefix=_PREFIX) if is_relation(data) else None
+    keys = [target] if weight is None or not _has_column(data, weight) else [target, weight]
+    if is_dask_frame(data):
+        return _rows_of_partitions(tree, data, keys)
+    leaves = predict_lazily(tree, data, "leaf", prefix=_PREFIX)
     if leaves is None:
         return None
     relation = Relation.of(leaves)
     assert relation is not None
     names = [tree.columns[i] for i in tree.used_columns]
-    relation.column(target)  # raises if there is none
-    values = {name: expr.col(name) for name in dict.fromkeys((_LEAF, target, *names))}
+    for key in keys:
+        relation.column(key)  # raises if there is none
+    values = {name: expr.col(name) for name in dict.fromkeys((_LEAF, *keys, *names))}
+    missing = {f"{_PREFIX}missing_{i}": relation.column(name).is_missing for i, name in enumerate(names)}
     aggregates = {_ROWS: expr.count_rows(), **{f"{_PREFIX}{i}": expr.col(n).min() for i, n in enumerate(names)}}
-    groups = relation.fetch_groups(values, [_LEAF, target], aggregates, _MAX_PAIRS)
+    groups = relation.fetch_groups(values | missing, [_LEAF, *keys, *missing], aggregates, _MAX_PAIRS)
     if len(groups) > _MAX_PAIRS:
         return None
     rows = np.asarray(groups[_ROWS].to_numpy()).astype(np.int64)
-    kept = groups.select(target, *(expr.col(f"{_PREFIX}{i}").alias(n) for i, n in enumerate(names) if n != target))
+    kept = groups.select(*keys, *(expr.col(f"{_PREFIX}{i}").alias(n) for i, n in enumerate(names) if n not in keys))
     return read(kept.to_native(), name=relation.name).take(np.repeat(np.arange(len(rows)), rows))
+
+
+def _has_column(data: Any, name: str) -> bool:
+    relation = None if is_dask_frame(data) else Relation.of(data)
+    return name in (data.columns if is_dask_frame(data) else relation.schema if relation is not None else ())
+
+
+def _rows_of_partitions(tree: Model, frame: Any, keys: Sequence[str]) -> Table:
+    """Return the same of a Dask dataframe: one row of each group of a partition, as often as the group has rows."""
+    names = list(dict.fromkeys([*keys, *(tree.columns[i] for i in tree.used_columns)]))
+    lacking = [name for name in names if name not in frame.columns]
+    if lacking:
+        columns = join_few([safe(name) for name in frame.columns])
+        raise ColumnError(f'no column "{safe(lacking[0])}" in the table. Columns: {columns}.')
+    groups = concatenate_pandas(map_partitions(frame, _count_partition, tree, names, keys))
+    rows = groups.pop(_ROWS).to_numpy()
+    return read(groups, na_values=tree.na_values, name="the table").take(np.repeat(np.arange(len(rows)), rows))
+
+
+def map_partitions(frame: Any, function: Callable[..., Any], *args: Any) -> list[Any]:
+    """Return the results of a function of each partition of a Dask dataframe, called where it is."""
+    dask: Any = import_module("dask")
+    call = dask.delayed(function)
+    return list(dask.compute(*(call(part, *args) for part in frame.to_delayed())))
+
+
+def _count_partition(part: Any, tree: Model, names: Sequence[str], keys: Sequence[str]) -> Any:
+    """Return one row for each leaf, label, weight and set of missing cells, with the number of such rows."""
+    part = part[list(names)]
+    if not len(part):
+        return part.assign(**{_ROWS: np.zeros(0, np.int64)})
+    table = read(part, na_values=tree.na_values)
+    group = np.asarray(tree.apply(table), np.int64)
+    for key in keys:
+        group = _refine(
+            group, np.where(table[key].is_missing(), -1, np.unique(table[key].values, return_inverse=True)[1])
+        )
+    for i in tree.used_columns:
+        group = _refine(group, table[tree.columns[i]].is_missing())
+    _, first, rows = np.unique(group, return_index=True, return_counts=True)
+    return part.iloc[first].assign(**{_ROWS: rows})
+
+
+def _refine(group: Any, values: Any) -> Any:
+    """Return group numbers that also tell the values apart."""
+    pairs = np.stack([group, values.astype(np.int64)])
+    return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)

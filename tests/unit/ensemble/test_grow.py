@@ -231,10 +231,10 @@ def test_growing_more_needs_the_same_table():
 def test_growing_more_asks_for_the_weights_again():
     table = {"x": [1.0, 2.0, 3.0, 4.0], "y": ["a", "b", "a", "b"]}
     weight = [0.5, 1.5, 2.5, 0.25]
-    grown = bagging(table, "y", n_estimators=2, sample_weight=weight)
+    ensemble = bagging(table, "y", n_estimators=2, sample_weight=weight)
     with pytest.raises(DataError, match="with the same rows and weights"):
-        extend(grown, table, 1)
-    assert extend(grown, table, 1, sample_weight=weight) == bagging(table, "y", 3, sample_weight=weight)
+        extend(ensemble, table, 1)
+    assert extend(ensemble, table, 1, sample_weight=weight) == bagging(table, "y", 3, sample_weight=weight)
 
 
 def test_tables_are_told_apart_by_what_stands_in_them_only():
