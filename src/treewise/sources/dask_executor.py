@@ -37,14 +37,13 @@ def open_client(engine: Any) -> Iterator[Any]:
         except (OSError, ValueError, TimeoutError) as error:
             message = f"no Dask scheduler answers at {safe(engine)}: {_first_line(error)}"
             raise DataError(message) from None
-        with client, client.as_current():
+        with client:
             yield client
     elif isinstance(engine, int) and not isinstance(engine, bool) and engine > 0:
         settings = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "processes": True}
         with (
             distributed.LocalCluster(n_workers=engine, **settings) as cluster,
             distributed.Client(cluster, set_as_default=False) as client,
-            client.as_current(),
         ):
             yield client
     else:
@@ -59,8 +58,7 @@ def open_client(engine: Any) -> Iterator[Any]:
                 value=None if engine is None else type(engine).__name__,
                 hint="Start two on this machine: " + Param("engine", 2) + ".",
             )
-        with client.as_current():
-            yield client
+        yield client
 
 
 def _import_distributed() -> Any:
