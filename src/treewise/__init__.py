@@ -102,6 +102,7 @@ if TYPE_CHECKING:
     from treewise.tree.splits import Threshold as Threshold
     from treewise.tree.tree import Tree as Tree
     from treewise.workbench.explore import explore as explore
+    from treewise.workbench.lesson.lesson import lesson as lesson
 
 # public name → where it lives; "" is a module of its own
 _HOMES = {
@@ -115,6 +116,7 @@ _HOMES = {
     "stump": "explain.stump",
     "Editor": "edit.editor",
     "explore": "workbench.explore",
+    "lesson": "workbench.lesson.lesson",
     "forest": "ensemble.forest",
     "extra_trees": "ensemble.forest",
     "bagging": "ensemble.bagging",

@@ -190,3 +190,55 @@ def test_a_phone_shows_everything_without_scrolling_sideways(explore):
     here.do("split")
     here.nodes(3)
     assert here.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def drag(here, start, end):
+    plane = here.page.locator("#wb-plane")
+    plane.scroll_into_view_if_needed()
+    box = plane.bounding_box()
+    corners = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in (start, end)]
+    here.page.mouse.move(*corners[0])
+    here.page.mouse.down()
+    here.page.mouse.move(*corners[1], steps=4)
+    here.page.mouse.up()
+    here.until("!document.querySelector('#wb-proposals').textContent.startsWith('Draw')")
+
+
+def test_a_region_is_drawn_and_becomes_splits(explore, tmp_path):
+    here = explore("penguins", "--target", "species")
+    page = here.page
+    page.click("#wb-show-regions")
+    here.until("document.querySelectorAll('#wb-plane .row').length === 342")
+    page.select_option("#wb-y", "flipper_length_mm")
+    here.until("document.querySelector('#wb-plane').getAttribute('aria-label').includes('flipper_length_mm')")
+    drag(here, (0.02, 0.45), (0.98, 0.455))  # a line
+    assert page.locator("#wb-proposals tr").count() == 1
+    assert "flipper_length_mm <= " in page.locator("#wb-proposals tr").inner_text()
+    page.fill("#wb-reason", "as drawn")
+    drag(here, (0.05, 0.55), (0.45, 0.97))  # a rectangle
+    here.until("document.querySelector('#wb-proposals p')?.textContent.startsWith('Inside: ')")
+    here.do("cut-out")
+    here.until("document.querySelectorAll('#wb-history tbody tr').length >= 2")
+    n = page.locator("#wb-history tbody tr").count()
+    assert page.locator("#wb-history td:last-child").all_inner_texts() == ["as drawn"] * n
+    here.until(f"document.querySelectorAll('#wb-plane .area').length >= {n + 1}")
+    first = page.locator("#wb-plane .area").first
+    page.evaluate("document.querySelector('#wb-plane').scrollIntoView({block: 'center'})")
+    box = first.bounding_box()
+    page.mouse.click(box["x"] + 4, box["y"] + 4)  # the leaf of an area
+    node = first.get_attribute("data-node")
+    here.until(f"document.querySelector('#wb-node h3').textContent.startsWith('Node {node}')")
+    here.until("!!document.querySelector('body:not([aria-busy]) #wb-candidates h3')")
+
+
+def test_a_line_is_drawn_by_keyboard(explore):
+    here = explore("penguins", "--target", "species", width=390, height=800, has_touch=True)
+    here.page.click("#wb-show-regions")
+    here.until("!!document.querySelector('#wb-plane')")
+    here.page.focus("#wb-plane")
+    for key in ("ArrowLeft", "ArrowLeft", "Enter"):
+        here.page.keyboard.press(key)
+    here.until("!!document.querySelector('#wb-proposals button')")
+    here.do("side")
+    here.until("document.querySelectorAll('#tree .node').length === 3")
+    assert here.page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -180,7 +180,7 @@ def test_functions_win_over_modules_of_the_same_name():
 def test_public_names_are_pinned():
     assert treewise.__all__ == [
         "__version__", "read", "datasets", "grow", "optimal", "smallest", "check_certificate", "candidates", "stump",
-        "Editor", "explore", "forest",
+        "Editor", "explore", "lesson", "forest",
         "extra_trees", "bagging", "adaboost", "curve", "compare_models", "evaluate_pair", "knn_curve", "knn_scaling",
         "indicators",
         "describe", "distill", "compare", "stability", "draw_trees", "draw_points", "draw_regions", "draw_regions_grid",

@@ -11,18 +11,23 @@ import re
 from functools import cache
 from importlib.resources import files
 
-_REPORT = ("model.js", "layout.js", "boxes.js", "picture.js")  # of the report, which draws the tree
+_DRAWING = ("model.js", "layout.js", "boxes.js", "picture.js")  # of the report
 _OWN = (
     *("connection.js", "charts.js", "node_panel.js", "candidates_panel.js", "history_panels.js"),
-    *("alternatives_panel.js", "workbench.js"),
+    *("regions_panel.js", "alternatives_panel.js", "workbench.js"),
 )
 
 
 @cache
 def module_text() -> str:
     """Return the module: ``export default { render({ model, el }) }``."""
-    report = [_read_asset("show.report", name) for name in _REPORT]
-    return "\n".join(report + [_read_asset("workbench", name) for name in _OWN])
+    return "\n".join([drawing_code(), *(read_asset("workbench", name) for name in _OWN)])
+
+
+@cache
+def drawing_code() -> str:
+    """Return the code of the report that draws the tree: first part of the module, and of the page of a lesson."""
+    return "\n".join(read_asset("show.report", name) for name in _DRAWING)
 
 
 @cache
@@ -32,16 +37,17 @@ def style_text() -> str:
     >>> style_text().startswith(".workbench {"), ":root" in style_text(), "@media (max-width" in style_text()
     (True, False, False)
     """
-    report = _read_asset("show.report", "report.css").replace(":root", "&").replace("body {", "& {")
+    report = read_asset("show.report", "report.css").replace(":root", "&").replace("body {", "& {")
     report = re.sub(r"@page \{[^}]*\}", "", report)  # cannot be nested
-    own = _read_asset("workbench", "workbench.css")
+    own = read_asset("workbench", "workbench.css")
     return f".workbench {{\n{report}\n{own}\n}}\n".replace("@media (max-width", "@container (max-width")
 
 
 def page_script() -> str:
     """Return what the served page runs: a model over requests, and the module."""
-    return _read_asset("workbench", "page.js")
+    return read_asset("workbench", "page.js")
 
 
-def _read_asset(part: str, name: str) -> str:
+def read_asset(part: str, name: str) -> str:
+    """Return a file of the ``assets`` of a part of the package."""
     return (files(f"treewise.{part}") / "assets" / name).read_text(encoding="utf-8").strip()

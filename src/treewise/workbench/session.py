@@ -24,6 +24,7 @@ from treewise.data.table import Table
 from treewise.edit.alternatives import Alternative
 from treewise.edit.editor import Editor
 from treewise.edit.log import edit_steps
+from treewise.edit.rectangle import cut_out, propose_splits
 from treewise.edit.replay import replay
 from treewise.edit.state import EditLosses, TableLoss
 from treewise.errors import ParameterError, TreewiseError
@@ -32,6 +33,7 @@ from treewise.show.report.facts import tree_facts
 from treewise.tree.history import describe_edit
 from treewise.tree.splits import Threshold
 from treewise.tree.tree import Tree
+from treewise.workbench.regions import read_sides, region_facts
 
 _FORMAT = "treewise session 1"
 _MAX_ROWS = 200  # of a node on the page
@@ -95,6 +97,9 @@ class Session:
             "rows": self._rows,
             "alternatives": lambda _: self._list_alternatives(),
             "preview": lambda message: self._preview(self._alternative(message)),
+            "regions": self._regions,
+            "propose": self._propose,
+            "cut_out": self._cut_out,
             "save": lambda _: self._save(),
         }
         try:
@@ -218,6 +223,27 @@ class Session:
 
     def _preview(self, other: Alternative) -> dict[str, Any]:
         return {"facts": tree_facts(other.tree, other.validation_tree)}
+
+    def _regions(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the rows of a node over two columns, and the areas of the leaves below it."""
+        names = [message.get(axis) for axis in ("x", "y")]
+        return region_facts(self.editor, self.table, _integer(message, "node"), *names)
+
+    def _propose(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the sides of a rectangle as splits."""
+        rectangle = propose_splits(self.editor, _integer(message, "node"), read_sides(message.get("sides")))
+        return {
+            "rows": rectangle.rows,
+            "counts": list(rectangle.counts),
+            "mean": rectangle.mean,
+            "sides": [dict(vars(side)) for side in rectangle.sides],
+        }
+
+    def _cut_out(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Split off a rectangle: an edit for each side."""
+        reason = message.get("reason", "")
+        cut_out(self.editor, _integer(message, "node"), read_sides(message.get("sides")), reason)
+        return {"state": self.state()}
 
     def _save(self) -> dict[str, Any]:
         if self.output is None:

@@ -10,13 +10,23 @@ from typing import Any
 import click
 
 from treewise._lib.text import safe
-from treewise.cli.growing import read_validation
+from treewise.cli.growing import GrowthReport, read_validation
 from treewise.cli.inputs import read_data, take_model
 from treewise.cli.options import grow_options, take_grow_options
-from treewise.cli.output import check_output, partial_output, remark
-from treewise.cli.verb import SHOWN, option, take_text_options, text_options, verb
-from treewise.errors import PackageError, ParameterError
+from treewise.cli.output import check_output, partial_output, remark, write_output
+from treewise.cli.param_types import in_options
+from treewise.cli.verb import (
+    SHOWN,
+    option,
+    per_option,
+    take_text_options,
+    text_options,
+    unit_option,
+    verb,
+)
+from treewise.errors import PackageError, Param, ParameterError
 
+_BUDGET = 600  # of a lesson
 _ENDINGS = (".gz", ".csv", ".tsv", ".tab", ".txt", ".data", ".parquet")
 
 
@@ -26,15 +36,23 @@ _ENDINGS = (".gz", ".csv", ".tsv", ".tab", ".txt", ".data", ".parquet")
     examples=(
         "treewise explore penguins --target species --validation 0.3",
         "treewise explore train.csv model.json --validation valid.csv -o edited.json",
+        "treewise explore admissions --preset id3 --per total --lesson -o lesson.html",
     ),
     about="Opens a page on which you grow, question and correct a tree: candidates of a node with their gains,"
     " thresholds to click or type, prune, lock, merge, regrow, undo. Every edit shows what it does to the error, on"
     " validation rows too (--validation). MODEL is a tree to begin with; without it, a single leaf is. Edits"
-    " are kept in a file beside DATA, and the next start continues from it. Only this machine can open the page.",
+    " are kept in a file beside DATA, and the next start continues from it. Only this machine can open the page."
+    " --lesson writes a page for students instead: one file, in which they grow the tree themselves, see every"
+    " computation and are graded beside the greedy tree and the best tree of that size.",
 )
 @click.argument("data", metavar="DATA")
 @click.argument("model", metavar="MODEL", required=False)
-@option("-o", "--output", metavar="FILE", help="The model file that Save writes (default DATA.tree.json).")
+@option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="The model file that Save writes (default DATA.tree.json), or the page of a lesson (DATA.lesson.html).",
+)
 @option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", section=SHOWN, help="Port (default: a free one)."
 )
@@ -45,6 +63,18 @@ _ENDINGS = (".gz", ".csv", ".tsv", ".tab", ".txt", ".data", ".parquet")
     section=SHOWN,
     help="Begin anew; the edits of the last session are kept as FILE.old, FILE.old-2, ….",
 )
+@option("--lesson", is_flag=True, section=SHOWN, help="Write a page for students, and end.")
+@option(
+    "--budget",
+    type=int,
+    default=_BUDGET,
+    metavar="N",
+    section=SHOWN,
+    help="For a lesson: nodes whose tests are computed beforehand (default 600). Where more can be reached, fewer tests"
+    " of each column are offered, then less depth.",
+)
+@unit_option
+@per_option
 @grow_options
 @text_options
 def command(
@@ -54,9 +84,20 @@ def command(
     port: int,
     opens: bool,
     fresh: bool,
+    lesson: bool,
+    budget: int,
+    unit: str,
+    per: str,
     **options: Any,
 ) -> None:
     """Grow a tree by hand, on a page."""
+    if lesson:
+        if model is not None or fresh:
+            raise ParameterError("a lesson begins with a single leaf; leave MODEL and --fresh out.")
+        return _write_lesson(data, output, {"budget": budget, "unit": unit, "per": per}, options)
+    for name, value, default in (("budget", budget, _BUDGET), ("unit", unit, "bits"), ("per", per, "row")):
+        if value != default:
+            raise ParameterError("is for lessons.", parameter=name, hint="Give " + Param("lesson", True) + ", too.")
     try:
         from treewise.workbench.serve import run
     except ImportError as error:
@@ -86,6 +127,27 @@ def command(
         run(session, port, lambda address: _announce(address, opens))
     finally:
         partial_output.files.extend(map(str, session.written))
+    return None
+
+
+def _write_lesson(data: str, output: str | None, lesson_params: dict[str, Any], options: dict[str, Any]) -> None:
+    """Write the page of a lesson."""
+    from treewise.workbench.lesson.lesson import lesson
+
+    text_format, grow_params = take_text_options(options), take_grow_options(options)
+    path = output or f"{_stem(data)}.lesson.html"
+    check_output(path, data)
+    table = read_data(data, grow_params.get("na_values", ()), text_format)
+    report = GrowthReport(table, quiet=False)
+    with report.notes_on_error():
+        result = lesson(table, **lesson_params, **grow_params, on_prepared=report.on_prepared)
+    for note in result.notes[len(result.training_set.notes) :]:
+        remark("note", in_options(note))
+    content = result.to_html()
+    write_output(content, path)
+    remark("scope", result.scope)
+    if path != "-":
+        remark("", f"{len(content) / 1e6:.1f} MB → {safe(path)}")
 
 
 def _stem(data: str) -> str:

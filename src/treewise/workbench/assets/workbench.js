@@ -41,9 +41,9 @@ class Workbench {
     this.canvas = element("div", { id: "wb-canvas" });
     this.node = new NodePanel(this);
     const candidates = new CandidatesPanel(this), errors = new ErrorsPanel(this), history = new HistoryPanel(this), rows = new RowsPanel(this);
-    const alternatives = new AlternativesPanel(this);
+    const regions = new RegionsPanel(this), alternatives = new AlternativesPanel(this);
     this.banner = element("p", { class: "banner", hidden: true, role: "status" });
-    this.panels = [this.node, candidates, errors, history, alternatives, rows];
+    this.panels = [this.node, candidates, errors, history, regions, alternatives, rows];
     this.el.classList.add("workbench");
     this.el.dataset.lmSuppressShortcuts = "true";               // of JupyterLab: its keys would edit cells
     this.el.dataset.home = this.model.get("home");
@@ -57,7 +57,7 @@ class Workbench {
           element("div", { class: "main" }, element("div", { class: "panel", id: "picture" }, this.banner, this.canvas, element("p", { class: "muted" }, HELP)),
             element("div", { class: "pair" }, errors.element, history.element)),
           element("div", { class: "side" }, this.node.element, candidates.element)),
-        element("div", { class: "pair" }, alternatives.element, rows.element)));
+        element("div", { class: "pair" }, regions.element, alternatives.element), rows.element));
     this.setTheme(hostTheme(this.el));
   }
 
@@ -93,6 +93,12 @@ class Workbench {
     const reason = verb === "undo" || verb === "redo" ? {} : { reason: this.node.takeReason() };
     const answer = await this.ask({ do: "edit", verb, with: { ...given, ...reason } });
     if (answer && reason.reason) this.node.clearReason();
+  }
+
+  // Several edits at once, with the reason that is typed.
+  async makeMany(message) {
+    const reason = this.node.takeReason();
+    if (await this.ask({ ...message, reason }) && reason) this.node.clearReason();
   }
 
   async start() {

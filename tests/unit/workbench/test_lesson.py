@@ -1,0 +1,187 @@
+"""Lessons: what they compute is what the specification, the trace, ``grow`` and ``optimal`` compute."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treewise as tw
+from tests.support.hostile_names import NAMES
+from treewise.workbench.lesson.page import lesson_data
+
+
+def grown_at_random(lesson, rng, eagerness=0.8):
+    """Choose tests at random: the choices of a tree that a student might grow."""
+    choices, stack = [], [(0, 0)]
+    while stack:
+        number, depth = stack.pop()
+        situation, limit = lesson.situations[number], lesson.situations.limits.depth
+        may = situation.tests and (limit is None or depth < limit)
+        choice = rng.randrange(len(situation.tests)) if may and rng.random() < eagerness else None
+        choices.append(choice)
+        if choice is not None:
+            stack += [(branch, depth + 1) for branch in reversed(situation.tests[choice].branches)]
+    return choices
+
+
+def small_table(rng, n, with_missing):
+    def cells(values):
+        column = rng.choice(values, n).astype(object)
+        if with_missing:
+            column[rng.random(n) < 0.15] = None
+        return column.tolist()
+
+    numbers = [1.0, 2.0, 3.0, 4.0]
+    return {
+        "a": cells(numbers),
+        "b": cells(numbers),
+        "c": cells(["x", "y", "z"]),
+        "t": rng.choice(list("pqr"), n).tolist(),
+    }
+
+
+@pytest.mark.parametrize(
+    "options", [{"preset": "id3"}, {"criterion": "gini"}, {"criterion": "error"}, {"per": "total"}]
+)
+def test_the_arithmetic_is_that_of_the_trace(options):
+    per = options.pop("per", "row")
+    lesson = tw.lesson("admissions", per=per, **options)
+    tree = tw.grow("admissions", **options)
+    trace = tree.trace("admissions", per=per)
+    seen, stack = 0, [(0, 0)]
+    while stack:
+        node, number = stack.pop()
+        situation, traced = lesson.situations[number], trace[node]
+        if tree.split_at(node) is None:
+            continue
+        seen += 1
+        offered = {test.label: test for test in situation.tests}
+        for column in traced.columns.values():
+            for test in column.tests:
+                own = offered[test.label]
+                assert (own.gain, own.formula, own.arithmetic) == (test.gain, test.formula, test.arithmetic)
+        taken = situation.tests[situation.winner]
+        assert taken.label == traced.chosen.label
+        stack += zip(tree.children(node), taken.branches, strict=True)
+    assert seen >= 3
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), with_missing=st.booleans())
+def test_the_best_tree_of_every_size_is_the_optimal_one(seed, with_missing):
+    rng = np.random.default_rng(seed)
+    table = small_table(rng, 14, with_missing)
+    lesson = tw.lesson(table, "t", max_depth=2, selection="gain", budget=5_000)
+    assert lesson.situations.limits.tests is None
+    for tree in lesson.trees[1:]:
+        best = tw.optimal(table, "t", max_depth=2, max_leaf_nodes=tree.leaves)
+        assert tree.lost == round(best.objective * 14)
+        assert lesson.grade(tree.choices).lost == tree.lost
+        greedy = tw.grow(table, "t", max_depth=2, max_leaf_nodes=tree.leaves, selection="gain")
+        wrong = sum(a != b for a, b in zip(greedy.predict(table), table["t"], strict=True))
+        assert tree.greedy_lost == wrong
+        grade = lesson.grade(tree.greedy_choices)
+        assert (grade.lost, grade.best_splits) == (wrong, grade.splits)
+
+
+@pytest.mark.parametrize("options", [{}, {"criterion": "gini"}, {"target": "body_mass_g", "drop_missing_target": True}])
+def test_with_fewer_tests_the_best_trees_can_still_be_grown(options):
+    options = {"target": "species", "max_depth": 2, "budget": 60, **options}
+    lesson = tw.lesson("penguins", **options)
+    assert lesson.situations.limits.tests is not None
+    assert "the tests of the best trees" in lesson.scope
+    table = {name: options[name] for name in ("target", "drop_missing_target") if name in options}
+    for tree in lesson.trees:
+        assert tree.is_proven
+        if tree.leaves > 1:
+            best = tw.optimal("penguins", max_depth=2, max_leaf_nodes=tree.leaves, **table)
+            weight = lesson.situations[0].weight
+            assert tree.lost == pytest.approx(best.objective * weight, rel=1e-6)
+        assert lesson.grade(tree.choices).is_best
+
+
+@pytest.mark.parametrize(
+    "options", [{"preset": "id3"}, {"missing": "branch"}, {"criterion": "gain_ratio"}, {"categorical": "any"}]
+)
+def test_no_tree_beats_the_best_one(options):
+    rng = np.random.default_rng(3)
+    lesson = tw.lesson(small_table(rng, 30, with_missing=True), "t", **options)
+    draw = random.Random(1)
+    for _ in range(300):
+        grade = lesson.grade(grown_at_random(lesson, draw))
+        assert grade.lost >= grade.best_lost
+        assert grade.greedy_lost >= grade.best_lost
+        assert grade.given_up >= -1e-12 or options.get("criterion") == "gain_ratio"
+
+
+@pytest.mark.parametrize("budget", [1, 2, 5, 17, 300])
+def test_every_budget_is_kept_and_stated(budget):
+    lesson = tw.lesson("penguins", "species", budget=budget)
+    assert lesson.situations.n_searched <= budget + 40  # the tests of the best trees come besides
+    assert lesson.situations.limits.depth is not None
+    assert f"depth {lesson.situations.limits.depth}" in lesson.scope
+    for situation in lesson.situations.items:
+        assert bool(situation.tests) != bool(situation.stop)
+        for test in situation.tests:
+            branches = [lesson.situations[branch] for branch in test.branches]
+            assert sum(branch.rows for branch in branches) == situation.rows
+            assert len(test.conditions) == len(branches) >= 2
+        if situation.tests:
+            assert situation.tests[situation.winner].is_best
+            assert max(test.score for test in situation.tests) == pytest.approx(situation.tests[situation.winner].score)
+
+
+def test_what_a_lesson_cannot_do_is_said():
+    wide = {"t": [0, 1] * 20, "a": list(range(40)), "name": [f"n{i % 15}" for i in range(40)]}
+    assert tw.lesson(wide, "t", preset="id3").notes[-1] == "left out, with more than 12 branches: name"
+    for options, message in (
+        ({"pruning": "cv"}, "the student decides"),
+        ({"monotone": {"a": 1}}, "every test of every node"),
+        ({"preset": "c45"}, "two steps"),
+        ({"ties": "random"}, "by their gain"),
+        ({"budget": 0}, "1 to 100,000"),
+        ({"units": {"a": "cm"}}, "as it is"),
+    ):
+        with pytest.raises(tw.ParameterError, match=message):
+            tw.lesson(wide, "t", **options)
+    with pytest.raises(tw.DataError, match="up to 2,000"):
+        tw.lesson("customers")
+    lesson = tw.lesson("admissions", preset="id3")
+    for choices in ([99], [-1], [0, 0, 0, 0, 0]):
+        with pytest.raises(tw.ParameterError, match="no test"):
+            lesson.grade(choices)
+
+
+def test_weights_count(tmp_path):
+    table = {"a": [1, 2, 3, 4], "t": ["p", "p", "q", "q"], "w": [1, 5, 1, 1]}
+    lesson = tw.lesson(table, "t", sample_weight="w")
+    assert lesson.situations[0].lost == 2
+    assert [tree.lost for tree in lesson.trees] == [2, 0]
+
+
+def hostile_table(names):
+    """Columns, levels and classes with these names."""
+    levels = names[: len(names) // 2 + 1]
+    table = {name: [levels[(i * (k + 2) + k) % len(levels)] for i in range(24)] for k, name in enumerate(names)}
+    return {**table, "the target": [names[i % 3] for i in range(24)]}
+
+
+def test_hostile_names_are_data():
+    lesson = tw.lesson(hostile_table(NAMES[-8:] + NAMES[:12]), "the target", preset="id3", budget=30)
+    page = lesson.to_html()
+    assert page.count("</script>") == 2
+    assert "onerror=alert" not in page
+    assert lesson_data(lesson)["id"] == lesson.id
+
+
+def test_the_command_writes_the_page(run, tmp_path):
+    done = run("explore admissions --preset id3 --per total --lesson -o lesson.html")
+    assert done.code == 0
+    assert "every test of every column" in done.err
+    assert (tmp_path / "lesson.html").read_text() == tw.lesson("admissions", preset="id3", per="total").to_html()
+    assert run("explore admissions --lesson").code == 0
+    assert (tmp_path / "admissions.lesson.html").exists()
+    assert "leave MODEL and --fresh out" in run("explore admissions model.json --lesson").err
+    assert "is for lessons" in run("explore admissions --unit nats").err
