@@ -40,6 +40,7 @@ def save_models(folder: Path) -> None:
         except tw.TreewiseError as error:
             path.write_text(f"{REFUSED}: {type(error).__name__}")  # messages may differ between builds
     (folder / "names.txt").write_text("\n".join(name for name, _ in models), encoding="utf-8")
+    (folder / "origin.txt").write_text(str(Path(tw.__file__).resolve()), encoding="utf-8")
 
 
 def resave_models(folder: Path) -> None:
@@ -183,6 +184,12 @@ def main(arguments: list[str]) -> int:
         old_folder, new_folder = Path(home, "old"), Path(home, "new")
         run("--save", old_folder, given.old_python, given.old_path)
         run("--save", new_folder, given.new_python, given.new_path)
+        origins = {(folder / "origin.txt").read_text(encoding="utf-8") for folder in (old_folder, new_folder)}
+        if len(origins) == 1:
+            print(
+                f"note: both interpreters import {origins.pop()} (an editable install precedes --old-path)",
+                file=sys.stderr,
+            )
         if given.resave:
             run("--resave", old_folder, given.new_python, given.new_path)
         old, new = read_models(old_folder), read_models(new_folder)

@@ -112,29 +112,8 @@ def leaf_shares(depth: int, leaves: int) -> list[tuple[int, int]]:
     >>> leaf_shares(2, 3), leaf_shares(2, 9), leaf_shares(3, 6)
     ([(1, 2), (2, 1)], [(2, 2)], [(2, 4), (3, 3), (4, 2)])
     """
-    most = 1 << depth - 1
-    if leaves >= 2 * most:
-        return [(most, most)]
-    return [(left, leaves - left) for left in range(max(1, leaves - most), min(most, leaves - 1) + 1)]
-
-
-def list_all_trees(
-    tests: Sequence[int], leaf_cost: LeafCost, n_rows: int, max_depth: int, max_leaf_nodes: int, penalty: int = 0
-) -> list[SpecifiedTree]:
-    """Return every tree, the best first: what the alternatives are checked against."""
-
-    @cache
-    def trees(rows: int, depth: int, leaves: int) -> list[SpecifiedTree]:
-        listed = [SpecifiedTree(leaf_cost(rows) + penalty, 1)]
-        divisions: dict[int, tuple[int, int]] = {}  # tests that divide these rows alike are one
-        for index, test in enumerate(tests if depth and leaves > 1 else ()):
-            if rows & test and rows & ~test:
-                divisions.setdefault(min(rows & test, rows & ~test), (index, test))
-        for index, test in divisions.values():
-            for left in trees(rows & test, depth - 1, leaves - 1):
-                for right in trees(rows & ~test, depth - 1, leaves - left.leaves):
-                    listed.append(SpecifiedTree(left.cost + right.cost, left.leaves + right.leaves, index, left, right))
-        return listed
-
-    listed = trees((1 << n_rows) - 1, max_depth, max_leaf_nodes)
-    return sorted(listed, key=lambda tree: (tree.cost, tree.leaves))
+    max_leaves = 1 << depth - 1  # of each child
+    if leaves >= 2 * max_leaves:
+        return [(max_leaves, max_leaves)]
+    first, last = max(1, leaves - max_leaves), min(max_leaves, leaves - 1)
+    return [(left, leaves - left) for left in range(first, last + 1)]
