@@ -1,7 +1,7 @@
 // The charts of the workbench: the gain along a column, and the errors after each edit. Functions that return an element.
 
 const CHART = { width: 340, height: 132, left: 8, right: 8, top: 10, bottom: 22 };
-const CURVE = { width: 480, height: 200, left: 58, right: 14, top: 12, bottom: 26 };
+const CURVE = { width: 480, height: 200, left: 70, right: 14, top: 14, bottom: 28 };
 const formatLoss = (loss, name) => (loss === null || loss === undefined ? "–" : name === "error" ? `${(100 * loss).toFixed(1)} %` : formatNumber(loss));
 const pathOf = (points) => points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
 
